@@ -63,7 +63,8 @@ static const GOptionEntry measure_entries[] = {
 
 static const GOptionEntry output_entries[] = {
     {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Also write the results as JSON, from which gemmcl-plot draws charts; - is the "
+     "Also write the results as JSON, from which gemmcl-plot draws charts, to this file, "
+     "which is emptied before; - is the "
      "standard output, and the table then goes to the standard error",
      "FILE"},
     {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options.bandwidth,

@@ -109,6 +109,13 @@ check_va (Check *self, gdouble seconds, GError **error)
     g_propagate_error (error, g_steal_pointer (&why));
     return FALSE;
   }
+  if (json_is_true (json_object_get (answer, "error"))) {
+    json_t *failed =
+        make_result ("failed", json_string_value (json_object_get (answer, "why")), NULL);
+
+    json_decref (answer);
+    answer = failed;
+  }
   if (answer == NULL)
     answer = make_result (why->code == TOOL_CHILD_ERROR_GIVEN_UP ? "not reached" : "failed",
                           why->message, NULL);

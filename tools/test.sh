@@ -12,10 +12,11 @@
 # are tested only with the first row of each method. Options add tests:
 #
 #   --ci             Two builds with sanitizers: build-sanitize/ (clang with AddressSanitizer and
-#                    UBSan) for the tests that are C programs, and build-thread/ (clang with
-#                    ThreadSanitizer) for those of the library and the element. Some tests run on
-#                    Intel's OpenCL runtime for CPUs, and those of the library, the kernels and the
-#                    element in the chroots of tools/distros.sh.
+#                    UBSan) for the tests that are C programs and the scripts of tests/lib, and
+#                    build-thread/ (clang with ThreadSanitizer) for the C programs of the library
+#                    and the element. Some tests run on Intel's OpenCL runtime for CPUs, and those
+#                    of the library, the kernels and the element in the chroots of
+#                    tools/distros.sh.
 #   --full           The sanitizers, and every row, optimised. Also the library's tests on Intel's
 #                    runtime; every row with Intel's driver for GPUs, which needs no GPU; the fuzz
 #                    targets under libFuzzer, in build-fuzz/, for a minute each; convolutions
@@ -73,7 +74,7 @@ case ${1-} in
     ;;
   --ci)
     export GEMMCL_TEST_BRIEF=1
-    intel_tests+=(frames rows)
+    intel_tests+=(frames products)
     distros=(trixie testing)
     ;;
   --full)
@@ -152,7 +153,7 @@ on_intel_driver () {
   results+=("driver-$target=$log")
   if said=$(tools/intel-driver.sh "$target" true 2>&1); then
     GEMMCL_DRIVER_CACHE=${XDG_CACHE_HOME:-$HOME/.cache} tested build "driver-$target" \
-      --no-rebuild --wrapper "$PWD/tools/intel-driver.sh $target" driver build-info gst-va-driver
+      --no-rebuild --wrapper "$PWD/tools/intel-driver.sh $target" driver gst-va-driver
   else
     stand_in "$log" "${said##*$'\n'}"
   fi
@@ -162,8 +163,9 @@ on_intel_driver () {
 # reports need.
 sanitizers=(-Dtools=enabled -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_lundef=false)
 
-# sanitized LOG ARGUMENT...: tests with AddressSanitizer and UBSan. Python, GStreamer's tools and
-# compilers are not sanitized, so tests that run them are left out. Also left out are all rows of
+# sanitized LOG ARGUMENT...: tests with AddressSanitizer and UBSan. GStreamer's tools and compilers
+# are not sanitized, so tests that run them are left out, and scripts but for those of tests/lib,
+# which preload a sanitizer. Also left out are all rows of
 # kernels but the first, since PoCL compiles them without sanitizers, and the tool's slow tests.
 # GStreamer must scan the plugin in the test's process: its scanner cannot load it. The sanitizers'
 # exit status must differ from that of a skipped test.

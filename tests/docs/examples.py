@@ -44,12 +44,12 @@ def run(compiler, example, *options):
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "program")
         tap.require(*compiler, Path(EXAMPLES, example), *options, "-o", program)
-        return tap.require(program, env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES})
+        return tap.require(program, env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES}, stderr=None)
 
 
 def run_c(example, package):
     """The same for an example in C."""
-    flags = tap.require("pkg-config", "--cflags", "--libs", package).split()
+    flags = tap.require("pkg-config", "--cflags", "--libs", package, stderr=None).split()
     return run([*COMPILER, *WARNINGS], example, *flags)
 
 

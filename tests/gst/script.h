@@ -38,7 +38,8 @@
  * @elements: as gst-launch-1.0 has them
  * @output: (nullable): caps that downstream takes
  * @maps: whether buffers are mapped as they arrive, and not at their '>'
- * @is_random: one of many: its steps are not printed, and warnings are right
+ * @is_random: one of many: warnings are right, and steps are not printed, except for the one of
+ *   GEMMCL_TEST_STREAM
  */
 typedef struct {
   const gchar *path, *elements, *caps, *output, *steps;

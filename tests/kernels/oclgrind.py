@@ -122,5 +122,6 @@ def add_rows():
 
 
 if __name__ == "__main__":
-    add_rows()
+    if is_here():
+        add_rows()
     main()

@@ -70,7 +70,7 @@ RULES = {
 }
 
 PACKAGES, *headers = sys.argv[1:]
-flags = tap.require("pkg-config", "--cflags", *PACKAGES.split()).split()
+flags = tap.require("pkg-config", "--cflags", *PACKAGES.split(), stderr=None).split()
 
 
 def check_rule(header, find, fault):
