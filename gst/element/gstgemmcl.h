@@ -25,7 +25,7 @@ typedef struct {
   gboolean started;
   gboolean configured;     /* caps were accepted */
   guint warnings;          /* those of negotiate.c that were posted; any thread */
-  GstGemmclTensor learned; /* learn.c: A of the last carrier since its caps; rank 0: none */
+  GstGemmclTensor learned; /* learn.c: A of the last buffer that said it; rank 0: none */
 
   /* The streaming thread's own, without the lock. */
   gboolean carries;      /* learn.c: inputs are carriers (carriers.h) */

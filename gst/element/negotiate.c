@@ -16,8 +16,8 @@ enum {
   WARNED_OF_STRINGS = 1 << 1,
 };
 
-/* Gets the settings in use, K and N of the weight, 0 without one, and the tensor that is known from
- * the last carrier. */
+/* Gets the settings in use, K and N of the weight, 0 without one, and the tensor that the last
+ * buffer described, if buffers do. */
 static void
 get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n,
            GstGemmclTensor *learned)

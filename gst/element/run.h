@@ -184,7 +184,8 @@ gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
  * of the batch before if its timeout ended it and it failed. */
 GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
 
-/** gst_gemmcl_batch_clear: Drops the batch's buffers and events. */
+/** gst_gemmcl_batch_clear: Stops the timer and forgets the state of the batch;
+ * gst_gemmcl_turns_flush() drops its buffers and events. */
 void gst_gemmcl_batch_clear (GstGemmcl *self);
 
 /** gst_gemmcl_batch_get_latency: Returns: the latency of collecting, in ns. Any thread. */

@@ -88,7 +88,8 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  * @GEMMCL_PRECISION_TF32: to tf32: the range of f32, the digits of f16, four bytes; for matrix
  *   engines
  * @GEMMCL_PRECISION_I8: they may be quantized to int8: B with a scale per column, A with a scale
- *   and a zero point per row, computed in each run. Sums are exact. NaN or an infinity in a row of
+ *   and a zero point per row, computed in each run, or as it is if A is bytes of which one stands
+ *   for 0. Sums are exact. NaN or an infinity in a row of
  *   A or a column of a run's own B makes its row or column of D NaN; gemmcl_plan_set_b() refuses
  *   such a B
  *

@@ -33,7 +33,8 @@ GEMMCL_BEGIN_DECLS
  * I8 the second, and normalizing A the third:
  *
  *     (2 v + v^2) |a b| + v w (|a| + |b|)
- *     ea |b| + |a| eb + ea eb,  ea = (max (A, 0) - min (A, 0)) / 510 of a row of A,
+ *     ea |b| + |a| eb + ea eb,  ea = (max (A, 0) - min (A, 0)) / 510 of a row of A, or the
+ *                               rounding of its scale and shift if A is bytes of which one is 0,
  *                               eb = max |B| / 254 of a column of B; all if that is subnormal
  *     (K / 2 + 13) u |a b|
  *

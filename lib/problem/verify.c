@@ -126,8 +126,12 @@ get_a_step (const Reference *self, gsize batch, gsize i, gdouble divisor)
 {
   gdouble low = 0, high = 0, spoil = 0;
 
-  if (gemmcl_gemm_keeps_bytes (self->gemm))
-    return 0;
+  /* Scale and shift are rounded, so the byte for 0 stands for a little more or less here. */
+  if (gemmcl_gemm_keeps_bytes (self->gemm)) {
+    const gdouble zero = rint (-self->gemm->a_shift / self->gemm->a_scale);
+
+    return fabs (self->a_shift + zero * self->a_scale) * (1 + 0x1p-11);
+  }
   for (gsize k = 0; k < self->gemm->k; k++) {
     const gdouble a = load_a (self, batch, i, k) / divisor;
 

@@ -117,6 +117,15 @@ class Verify(unittest.TestCase):
             d[0, 1] += factor * steps[0, 1]
             self.assertEqual(self.is_right(d), right)
 
+    def test_kept_bytes(self):
+        """An A of bytes that all stand for 0 makes zeros, though f32 rounds its scale and shift."""
+        for kind, dtype, zero in ("u8", "u1", 50), ("i8", "i1", -3):
+            self.gemm = describe(M, N, K, precision="i8", a_type=kind, a_scale=0.01,
+                                 a_shift=-0.01 * zero)
+            self.a = np.full((M, K), zero, dtype)
+            self.assertTrue(self.is_right(np.zeros((M, N))))
+            self.assertFalse(self.is_right(np.full((M, N), 1e-3)))
+
     def test_spoilt_bytes(self):
         """A NaN or infinity may spoil its row or column, and nothing else. The results of f32
         kernels pass, too."""
