@@ -15,6 +15,8 @@ WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_
          "x.safetensors#name", "kernel-time"]
 TRACERS = {"GST_TRACERS": "latency(flags=element);leaks;stats", "GST_DEBUG": "GST_TRACER:7",
            "GST_DEBUG_NO_COLOR": "1"}
+# Without gemmcl: the tracer of latency in GStreamer 1.26 waits for ever in any pipeline.
+OTHER_LINE = "videotestsrc num-buffers=5 ! identity ! fakesink"
 BUFFERS = 5
 LINES = [
     f"videotestsrc num-buffers={BUFFERS} ! video/x-raw,format=I420,width=16,height=8 ! "
@@ -24,10 +26,14 @@ LINES = [
 ]
 
 
-def run(words, **environment):
+class Skipped(Exception):
+    """A test cannot run here, for this reason."""
+
+
+def run(words, seconds=120, **environment):
     """Returns what the program printed, and its messages."""
     done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True,
-                          check=True, timeout=120)
+                          check=True, timeout=seconds)
     return done.stdout, done.stderr
 
 
@@ -45,6 +51,10 @@ def inspect_without_opencl():
 def trace():
     """Each buffer has a latency in the element and goes from it to the sink. No object is left:
     each would have a line; one line says what such lines look like."""
+    try:
+        run(["gst-launch-1.0", "-q", *OTHER_LINE.split()], 30, **TRACERS)
+    except subprocess.TimeoutExpired:
+        raise Skipped("this GStreamer's tracers hang without gemmcl, too") from None
     wrong = []
     for line in LINES:
         _, messages = run(["gst-launch-1.0", "-q", *line.split()], **TRACERS)
@@ -69,9 +79,13 @@ def main():
     failed = False
     print(f"1..{len(tests)}")
     for number, test in enumerate(tests, 1):
-        wrong = test()
+        wrong, skip = [], ""
+        try:
+            wrong = test()
+        except Skipped as reason:
+            skip = f" # SKIP {reason}"
         failed = failed or bool(wrong)
-        print(f"{'not ok' if wrong else 'ok'} {number} {test.__name__}")
+        print(f"{'not ok' if wrong else 'ok'} {number} {test.__name__}{skip}")
         for line in wrong:
             print(f"# {line}")
     return 1 if failed else 0

@@ -17,11 +17,6 @@ and sinks (Pixels, Samples, Floats, Flexibles) have read(data, shapes): D of eac
 from dataclasses import dataclass
 
 import numpy as np
-try:
-    import torch
-    from torch.nn import functional
-except ImportError:
-    functional = None
 
 from numpy_gemm import UNIT_ROUNDOFF, f32
 
@@ -167,7 +162,13 @@ class Patched(Medium):
         """Returns the convolution of rows x columns x channels with [out, in, height, width], by
         PyTorch if it is installed: a row for each place of the patch, from left to right, then
         down."""
-        if functional:
+        try:
+            # Not before: Intel's OpenCL runtime does not start in a process with PyTorch.
+            import torch  # pylint: disable=import-outside-toplevel
+            from torch.nn import functional  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            pass
+        else:
             image = torch.from_numpy(values.transpose(2, 0, 1)[None])
             found = functional.conv2d(image, torch.from_numpy(weight),
                                       stride=self.stride or weight.shape[2:],

@@ -11,6 +11,7 @@ class Tap(unittest.TestResult):
     """Prints a line per test as it ends."""
 
     failing = None
+    skipped_number = 0
 
     def line(self, word, test, directive=""):
         name = test.id().replace("__main__.", "", 1)
@@ -30,7 +31,10 @@ class Tap(unittest.TestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        self.line("ok", test, f" # SKIP {reason}")
+        # Subtests are skipped separately, too.
+        if self.skipped_number != self.testsRun:
+            self.line("ok", test, f" # SKIP {reason}")
+        self.skipped_number = self.testsRun
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
