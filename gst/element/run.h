@@ -142,7 +142,7 @@ GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer
   #define gst_gemmcl_meta_attach(self, buffer, result) (buffer)
 #endif
 
-/* What A is, where only buffers say it (learn.c). */
+/* A, where only buffers describe it (learn.c). */
 
 /** gst_gemmcl_learn_hold: Takes @event if it is caps that do not tell the shape of A, or comes
  * behind such caps before their first buffer. The field waiting keeps it. Returns: %TRUE if it was

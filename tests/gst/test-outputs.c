@@ -92,7 +92,7 @@ run_betas (const gchar *text, GByteArray *overwritten)
   return stream;
 }
 
-/* What others do with an output is not seen in the next one. */
+/* The next output does not show changes that others make to this one. */
 static void
 test_beta (void)
 {
