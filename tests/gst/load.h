@@ -37,6 +37,7 @@ typedef struct {
  * Load:
  * @total: buffers to be taken
  * @caps_period: buffers after which caps change; 0: never
+ * @swaps_weights: those of "a" change
  * @taken, @next: buffers that were taken, and the number of the next one
  * @seen, @last: buffers that came out, and the number of the last one
  * @floor: numbers below it must not come out any more
@@ -46,6 +47,7 @@ struct _Load {
   const LoadSource *source;
   const LoadLine *line;
   guint total, caps_period;
+  gboolean swaps_weights;
 
   GThread *pusher;
   GMutex lock;
