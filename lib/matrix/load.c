@@ -28,7 +28,8 @@
 
 typedef struct {
   const gchar *start, *p; /* the text, and the place in it */
-  GArray *values;         /* gfloat */
+  gfloat *values;
+  gsize n_values;
   gsize rows, cols;
 } Parser;
 
@@ -73,7 +74,7 @@ parse_number (Parser *parser, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                         "Matrix literal, at character %zu: " EXPECTED_F32 ", found %.*s.",
                         (gsize)(p - parser->start) + 1, (gint)length, p);
-  g_array_append_val (parser->values, value);
+  parser->values[parser->n_values++] = value;
   parser->p += length;
   return TRUE;
 }
@@ -82,7 +83,7 @@ parse_number (Parser *parser, GError **error)
 static gboolean
 parse_row (Parser *parser, GError **error)
 {
-  const guint before = parser->values->len;
+  const gsize before = parser->n_values;
   gsize cols;
 
   do
@@ -92,7 +93,7 @@ parse_row (Parser *parser, GError **error)
   if (!take (parser, ']'))
     return expected (parser, "“,” or “]” after a number", error);
 
-  cols = parser->values->len - before;
+  cols = parser->n_values - before;
   parser->rows++;
   if (parser->rows == 1)
     parser->cols = cols;
@@ -125,13 +126,23 @@ parse_matrix (Parser *parser, GError **error)
 GemmclMatrix *
 gemmcl_matrix_parse (const gchar *literal, GError **error)
 {
-  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (gfloat));
-  Parser parser = {.start = literal, .p = literal, .values = values};
+  Parser parser = {.start = literal, .p = literal};
+  g_autofree gfloat *values = NULL;
+  gsize max_values = 1;
 
   g_return_val_if_fail (literal != NULL, NULL);
 
+  /* There is at most one number more than commas. */
+  for (const gchar *p = literal; (p = strchr (p, ',')) != NULL; p++)
+    max_values++;
+  parser.values = values = g_try_new (gfloat, max_values);
+  if (values == NULL) {
+    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                 "There is not enough memory for a literal of %zu numbers.", max_values);
+    return NULL;
+  }
   return parse_matrix (&parser, error)
-             ? gemmcl_matrix_new (GEMMCL_TYPE_F32, parser.rows, parser.cols, values->data, error)
+             ? gemmcl_matrix_new (GEMMCL_TYPE_F32, parser.rows, parser.cols, values, error)
              : NULL;
 }
 

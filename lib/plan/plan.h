@@ -16,8 +16,8 @@
  * fail; when the last one is done, all are. Do not move a chain: @wait may point into it. */
 typedef struct {
   cl_command_queue queue; /* of the next command */
-  /* Of all commands. Keep them until the last one is done: when an event fails, PoCL 3 also fails
-   * the commands that wait for it, and accesses that event once more. */
+  /* One for each command. Keep them until the last one is done: when an event fails, PoCL 3 also
+   * fails the commands that wait for it, and accesses that event once more. */
   GPtrArray *events;
   guint n_wait; /* events that the next command waits for */
   const cl_event *wait;
