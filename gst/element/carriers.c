@@ -94,7 +94,7 @@ find_announced (const GstStructure *structure, const GstGemmclSettings *settings
     return FALSE;
   rank = gst_value_array_get_size (value);
   for (guint i = 0; i < MIN (rank, GST_GEMMCL_MAX_RANK); i++) {
-    const GValue *dim = gst_value_array_get_value (value, i);
+    const GValue *dim = gst_value_array_get_value (value, rank - 1 - i);
 
     dims[i] = G_VALUE_HOLDS_INT (dim) ? (gsize)MAX (g_value_get_int (dim), 0) : 0;
   }

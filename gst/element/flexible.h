@@ -16,11 +16,6 @@ typedef struct {
   guint32 words[32];
 } GstGemmclHeader;
 
-/** gst_gemmcl_header_parse: @tensor: (out): undefined on failure. Returns: %FALSE with
- * #GEMMCL_ERROR_FORMAT, whose message names the wrong word, or #GEMMCL_ERROR_TOO_LARGE. */
-gboolean gst_gemmcl_header_parse (const GstGemmclHeader *self, GstGemmclTensor *tensor,
-                                  GError **error);
-
 /** gst_gemmcl_header_init: Makes the header of an @m x @n matrix of @type. */
 void gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n);
 

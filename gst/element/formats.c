@@ -34,68 +34,53 @@ parse_type (GstGemmclTensor *tensor, const gchar *text, GError **error)
                           text);
 }
 
-static gboolean
-check_size (const GstGemmclTensor *tensor, GError **error)
-{
-  gsize size = gemmcl_type_get_size (tensor->type);
-  g_autofree gchar *text = NULL;
-
-  for (guint i = 0; i < tensor->rank; i++) {
-    if (g_size_checked_mul (&size, size, tensor->dims[i]) && size <= G_MAXSSIZE)
-      continue;
-    text = gst_gemmcl_tensor_print (tensor);
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                            "A tensor, %s, is larger than memory can hold.", text);
-  }
-  return TRUE;
-}
-
-static gboolean
-parse_dims (GstGemmclTensor *tensor, const gchar *text, GError **error)
-{
-  g_auto (GStrv) dims = g_strsplit (text, ":", -1);
-
-  tensor->rank = g_strv_length (dims);
-  if (tensor->rank < 1 || tensor->rank > GST_GEMMCL_MAX_RANK)
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_FORMAT,
-        "The dimensions \"%s\" of a tensor are %u; expected 1 to %d, as in 3:224:224.", text,
-        tensor->rank, GST_GEMMCL_MAX_RANK);
-  while (tensor->rank > 1 && g_str_equal (g_strstrip (dims[tensor->rank - 1]), "0"))
-    tensor->rank--;
-  for (guint i = 0; i < tensor->rank; i++) {
-    guint64 value;
-
-    if (!g_ascii_string_to_unsigned (g_strstrip (dims[i]), 10, 1, G_MAXINT32, &value, NULL))
-      return gst_gemmcl_fail (
-          error, GEMMCL_ERROR_FORMAT,
-          "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number from 1 to %d, or 0 "
-          "behind the last dimension.",
-          text, dims[i], G_MAXINT32);
-    tensor->dims[i] = value;
-  }
-  return check_size (tensor, error);
-}
-
 gboolean
 gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank, const gsize *dims,
                         GError **error)
 {
+  gsize size;
+
   if (!parse_type (self, type ? type : "", error))
     return FALSE;
   if (rank < 1 || rank > GST_GEMMCL_MAX_RANK)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "A tensor has %zu dimensions; expected 1 to %d.", rank,
                             GST_GEMMCL_MAX_RANK);
+  size = gemmcl_type_get_size (self->type);
   self->rank = rank;
   for (gsize i = 0; i < rank; i++) {
     if (dims[i] < 1 || dims[i] > G_MAXINT32)
       return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                              "Dimension %zu of a tensor is %zu; expected 1 to %d.", i, dims[i],
-                              G_MAXINT32);
-    self->dims[rank - 1 - i] = dims[i];
+                              "Dimension %zu of a tensor, innermost first from 0, is %zu; expected "
+                              "1 to %d, or 0 behind the last dimension.",
+                              i, dims[i], G_MAXINT32);
+    self->dims[i] = dims[i];
+    if (!g_size_checked_mul (&size, size, dims[i]) || size > G_MAXSSIZE)
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                              "The dimensions are those of a tensor that is larger than memory can "
+                              "hold.");
   }
-  return check_size (self, error);
+  return TRUE;
+}
+
+static gboolean
+parse_tensor (GstGemmclTensor *tensor, const gchar *type, const gchar *text, GError **error)
+{
+  g_auto (GStrv) parts = g_strsplit (text, ":", -1);
+  gsize dims[GST_GEMMCL_MAX_RANK], rank = g_strv_length (parts);
+
+  for (gsize i = 0; i < MIN (rank, GST_GEMMCL_MAX_RANK); i++)
+    if (!g_ascii_string_to_unsigned (g_strstrip (parts[i]), 10, 0, G_MAXSIZE, &dims[i], NULL))
+      return gst_gemmcl_fail (
+          error, GEMMCL_ERROR_FORMAT,
+          "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number.", text, parts[i]);
+  while (rank > 1 && rank <= GST_GEMMCL_MAX_RANK && dims[rank - 1] == 0)
+    rank--;
+  if (gst_gemmcl_tensor_init (tensor, type, rank, dims, error))
+    return TRUE;
+  g_prefix_error (error, "A tensor of dimensions \"%s\" and type \"%s\" cannot be read. ", text,
+                  type);
+  return FALSE;
 }
 
 gchar *
@@ -128,8 +113,7 @@ gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, co
   tensors->flexible = FALSE;
   tensors->n = n_dims;
   for (guint i = 0; i < n_dims; i++) {
-    if (!parse_type (&tensors->tensor[i], g_strstrip (names[i]), error) ||
-        !parse_dims (&tensors->tensor[i], g_strstrip (dims[i]), error))
+    if (!parse_tensor (&tensors->tensor[i], g_strstrip (names[i]), g_strstrip (dims[i]), error))
       return FALSE;
   }
   return TRUE;

@@ -81,7 +81,7 @@ GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, 
 const gchar *gst_gemmcl_type_get_caps_name (GemmclType type);
 
 /** gst_gemmcl_tensor_init: @type: the name of the type; %NULL is none. @dims: (array length=rank):
- * outermost first. Nothing is trusted. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
+ * innermost first. Nothing is trusted. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
  * #GEMMCL_ERROR_TOO_LARGE; @self is undefined then. */
 gboolean gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank,
                                  const gsize *dims, GError **error);

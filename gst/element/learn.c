@@ -196,35 +196,19 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m)
   return GST_FLOW_ERROR;
 }
 
-/* A weight may change K together with the input. */
-static gboolean
-check_k (GstGemmcl *self, GError **error)
-{
-  const guint index = self->stream.settings.tensor_index;
-  gsize m, k, weight_k, n;
-
-  gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &weight_k,
-                               &n);
-  gst_gemmcl_tensor_get_shape (get_known (self), &m, &k);
-  return k == weight_k ||
-         gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Tensor %u of a buffer has rows of %zu, by its header, and needs a "
-                          "weight with K = %zu, but the weight has K = %zu. Use another weight "
-                          "(transpose-weight=true if K is its columns) or another tensor-index.",
-                          index, k, k, weight_k);
-}
-
 gboolean
 gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
 {
   const gboolean flexible = gst_gemmcl_format_is_flexible (&self->stream.input);
   const GemmclGemm *gemm = &self->slot.problem.gemm;
   const gsize m = self->scalars.m;
-  gsize room = self->lane->plan ? gemm->m : 0;
+  gsize room = self->lane->plan ? gemm->m : 0, k, n;
 
   if (flexible && m == 0)
     return TRUE;
-  if (flexible && !check_k (self, error))
+  /* A weight may change K together with the input. */
+  gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &k, &n);
+  if (flexible && !gst_gemmcl_tensor_check_k (get_known (self), k, error))
     return FALSE;
   if (m > G_MAXINT32)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,

@@ -133,7 +133,7 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
                       GstMemory **memory, GError **error)
 {
   const GstTensor *found = find_tensor (settings, buffer, error);
-  gsize expected, size;
+  gsize dims[GST_GEMMCL_MAX_RANK], expected, size;
 
   if (!found)
     return FALSE;
@@ -143,8 +143,10 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
                             "The tensor \"%s\" of a buffer is not row-major without gaps. Expected "
                             "that: let the model transpose its output.",
                             get_id (found));
-  if (!gst_gemmcl_tensor_init (tensor, get_type_name (found->data_type), found->num_dims,
-                               found->dims, error)) {
+  for (gsize i = 0; found->num_dims <= GST_GEMMCL_MAX_RANK && i < found->num_dims; i++)
+    dims[i] = found->dims[found->num_dims - 1 - i];
+  if (!gst_gemmcl_tensor_init (tensor, get_type_name (found->data_type), found->num_dims, dims,
+                               error)) {
     g_prefix_error (error, "The tensor \"%s\" of a buffer cannot be read. ", get_id (found));
     return FALSE;
   }
@@ -165,16 +167,11 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
 static GstTensorDataType
 get_data_type (GemmclType type)
 {
-  switch (type) {
-  case GEMMCL_TYPE_F16:
-    return GST_TENSOR_DATA_TYPE_FLOAT16;
-  case GEMMCL_TYPE_I8:
-    return GST_TENSOR_DATA_TYPE_INT8;
-  case GEMMCL_TYPE_U8:
-    return GST_TENSOR_DATA_TYPE_UINT8;
-  default:
-    return GST_TENSOR_DATA_TYPE_FLOAT32;
-  }
+  GstTensorDataType result = 0;
+
+  while (!g_str_equal (get_type_name (result), gst_gemmcl_type_get_caps_name (type)))
+    result++;
+  return result;
 }
 
 /* Returns: (transfer full): a tensor of all of @data, (transfer full), with @n columns. */

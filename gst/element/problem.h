@@ -19,16 +19,14 @@ typedef struct {
 /** gst_gemmcl_feature_mode_get_nick: Returns: the nick, such as "pixel"; static. */
 const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
-/** gst_gemmcl_shape_choose: Gets the shape of @frame, a frame or tensor with the patch of the
- * properties, in the mode @wanted, whose K must be @weight_k. Returns: %FALSE with
- * #GEMMCL_ERROR_SHAPE if K differs, the patch is not set or larger than the frame, or AUTO finds no
- * mode or several; the message lists each mode with its K. #GEMMCL_ERROR_TOO_LARGE if M or K is. */
-gboolean gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted,
-                                  gsize weight_k, GstGemmclShape *shape, GError **error);
+/** gst_gemmcl_tensor_check_k: Returns: %FALSE with #GEMMCL_ERROR_SHAPE if rows of @tensor have not
+ * @weight_k elements. */
+gboolean gst_gemmcl_tensor_check_k (const GstGemmclTensor *tensor, gsize weight_k, GError **error);
 
 /** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio and of flexible tensors
  * is 0, since it differs between buffers; K of flexible tensors is @weight_k. Returns: %FALSE with
- * #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message names the K that fits. */
+ * #GEMMCL_ERROR_SHAPE if no feature mode, or not exactly one, has the K of the weight; the message
+ * lists each mode with its K. #GEMMCL_ERROR_TOO_LARGE if M or K is. */
 gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);

@@ -65,29 +65,6 @@ shape_of_mode (const GemmclImage *frame, GemmclFeatureMode mode, GstGemmclShape 
   return gemmcl_image_get_shape (&shape->image, &shape->m, &shape->k, error);
 }
 
-/* "pixel: K = 3, row: K = 960, frame: K = 230400, patch: no patch-width and patch-height set" */
-static gchar *
-list_modes (const GemmclImage *frame)
-{
-  GString *text = g_string_new (NULL);
-
-  for (guint mode = 0; mode < N_MODES; mode++) {
-    g_autoptr (GError) reason = NULL;
-    GstGemmclShape shape;
-
-    g_string_append_printf (text, "%s%s: ", mode ? ", " : "", mode_name (mode));
-    if (shape_of_mode (frame, mode, &shape, &reason))
-      g_string_append_printf (text, "K = %zu", shape.k);
-    else if (reason->code == GEMMCL_ERROR_TOO_LARGE)
-      g_string_append (text, "too large");
-    else if (frame->patch_width == 0 || frame->patch_height == 0)
-      g_string_append (text, "needs patch-width and patch-height");
-    else
-      g_string_append_printf (text, "the patch is larger than the %s", get_noun (frame));
-  }
-  return g_string_free (text, FALSE);
-}
-
 /* The remedy where the weight of RGB meets RGBA; "" elsewhere. */
 static const gchar *
 describe_alpha (const GemmclImage *frame, gsize weight_k)
@@ -98,65 +75,63 @@ describe_alpha (const GemmclImage *frame, gsize weight_k)
          "keeps alpha is [[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]].";
 }
 
-/* Gets the shape of the last mode that fits K. @fits: the names of all that do. Returns: their
- * number. */
-static guint
-find_modes (const GemmclImage *frame, gsize weight_k, GstGemmclShape *shape, GString *fits)
+/* Gets the shape of @frame, a frame or a tensor, in the mode of @settings whose K is that of the
+ * weight. */
+static gboolean
+shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsize weight_k,
+                GstGemmclShape *shape, GError **error)
 {
+  const GstGemmclFeatureMode wanted = settings->feature_mode;
+  const guint channels = gemmcl_image_get_channels (frame);
+  /* "pixel: K = 3, row: K = 960, frame: K = 230400, patch: needs patch-width and patch-height" */
+  g_autoptr (GString) modes = g_string_new (NULL), fits = g_string_new (NULL);
+  GemmclImage image = *frame;
   guint n = 0;
 
+  image.patch_width = settings->patch_width;
+  image.patch_height = settings->patch_height;
+  image.patch_stride = settings->patch_stride;
+  image.patch_padding = settings->patch_padding;
+  image.patch_dilation = settings->patch_dilation;
   for (guint mode = 0; mode < N_MODES; mode++) {
-    GstGemmclShape candidate;
+    const gboolean is_wanted =
+        wanted == GST_GEMMCL_FEATURE_MODE_AUTO || wanted == (GstGemmclFeatureMode)(mode + 1);
+    g_autoptr (GError) reason = NULL;
+    GstGemmclShape each;
 
-    if (!shape_of_mode (frame, mode, &candidate, NULL) || candidate.k != weight_k)
-      continue;
-    g_string_append_printf (fits, "%s%s", n ? ", " : "", mode_name (mode));
-    *shape = candidate;
-    n++;
+    g_string_append_printf (modes, "%s%s: ", mode ? ", " : "", mode_name (mode));
+    if (shape_of_mode (&image, mode, &each, &reason)) {
+      g_string_append_printf (modes, "K = %zu", each.k);
+      if (is_wanted && each.k == weight_k) {
+        g_string_append_printf (fits, "%s%s", n++ ? ", " : "", mode_name (mode));
+        *shape = each;
+      }
+    } else if (is_wanted && wanted != GST_GEMMCL_FEATURE_MODE_AUTO) {
+      g_propagate_error (error, g_steal_pointer (&reason));
+      return FALSE;
+    } else {
+      g_string_append (modes, reason->code == GEMMCL_ERROR_TOO_LARGE ? "too large"
+                              : image.patch_width == 0 || image.patch_height == 0
+                                  ? "needs patch-width and patch-height"
+                                  : "the patch is larger");
+    }
   }
-  return n;
-}
-
-gboolean
-gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, gsize weight_k,
-                         GstGemmclShape *shape, GError **error)
-{
-  g_autoptr (GString) fits = g_string_new (NULL);
-  g_autofree gchar *text = NULL, *modes = NULL;
-  const guint channels = gemmcl_image_get_channels (frame);
-  guint n;
-
-  if (wanted == GST_GEMMCL_FEATURE_MODE_AUTO)
-    n = find_modes (frame, weight_k, shape, fits);
-  else if (shape_of_mode (frame, (GemmclFeatureMode)(wanted - 1), shape, error))
-    n = shape->k == weight_k;
-  else
-    return FALSE;
   if (n == 1)
     return TRUE;
-  text = g_strdup_printf ("%zux%zu %s with %u channel%s", frame->width, frame->height,
-                          get_noun (frame), channels, channels == 1 ? "" : "s");
-  modes = list_modes (frame);
-  if (wanted != GST_GEMMCL_FEATURE_MODE_AUTO)
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_SHAPE,
-        "feature-mode=%s of a %s needs a weight with K = %zu, but the weight has K = %zu (%s). Use "
-        "another weight (transpose-weight=true if K is its columns), another feature-mode, or "
-        "convert, scale or crop the %s.%s",
-        gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes,
-        get_noun (frame), describe_alpha (frame, weight_k));
   if (n > 1)
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_SHAPE,
-        "The weight's K = %zu fits several feature modes (%s) of a %s (%s). Choose one of them "
-        "with feature-mode.",
-        weight_k, fits->str, text, modes);
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "The weight's K = %zu fits several feature modes (%s) of a %zux%zu %s "
+                            "with %u channel%s (%s). Choose one of them with feature-mode.",
+                            weight_k, fits->str, frame->width, frame->height, get_noun (frame),
+                            channels, channels == 1 ? "" : "s", modes->str);
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_SHAPE,
-      "The weight's K = %zu fits no feature mode of a %s (%s). Use a weight with one of these "
-      "numbers of rows (transpose-weight=true if they are its columns), or convert, scale or crop "
-      "the frame.%s",
-      weight_k, text, modes, describe_alpha (frame, weight_k));
+      "The weight's K = %zu does not fit feature-mode=%s of a %zux%zu %s with %u channel%s (%s). "
+      "Use another weight (transpose-weight=true if K is its columns), another feature-mode, or "
+      "convert, scale or crop the %s.%s",
+      weight_k, gst_gemmcl_feature_mode_get_nick (wanted), frame->width, frame->height,
+      get_noun (frame), channels, channels == 1 ? "" : "s", modes->str, get_noun (frame),
+      describe_alpha (frame, weight_k));
 }
 
 guint
@@ -191,19 +166,19 @@ shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsi
                           shape->k, shape->k, weight_k);
 }
 
-/* Gets the shape of @frame, a frame or a tensor, with the patch of @settings. */
-static gboolean
-shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsize weight_k,
-                GstGemmclShape *shape, GError **error)
+gboolean
+gst_gemmcl_tensor_check_k (const GstGemmclTensor *tensor, gsize weight_k, GError **error)
 {
-  GemmclImage image = *frame;
+  g_autofree gchar *text = NULL;
 
-  image.patch_width = settings->patch_width;
-  image.patch_height = settings->patch_height;
-  image.patch_stride = settings->patch_stride;
-  image.patch_padding = settings->patch_padding;
-  image.patch_dilation = settings->patch_dilation;
-  return gst_gemmcl_shape_choose (&image, settings->feature_mode, weight_k, shape, error);
+  if (tensor->dims[0] == weight_k)
+    return TRUE;
+  text = gst_gemmcl_tensor_print (tensor);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "The tensor of a buffer, %s, needs a weight with K = %u, but the weight "
+                          "has K = %zu. Use another weight (transpose-weight=true if K is its "
+                          "columns), tensor-index or input-tensor-id.",
+                          text, tensor->dims[0], weight_k);
 }
 
 static gboolean
@@ -212,7 +187,8 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
 {
   const guint index = gst_gemmcl_get_tensor_index (format, settings);
   const GstGemmclTensors *tensors = &format->tensors;
-  g_autofree gchar *dimensions = NULL;
+  const GstGemmclTensor *tensor = &tensors->tensor[index];
+  g_autofree gchar *text = NULL;
   GemmclImage image;
 
   if (tensors->n > 0 && index >= tensors->n)
@@ -233,34 +209,18 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
                             "is flexible. Expected feature-mode=pixel.",
                             gst_gemmcl_feature_mode_get_nick (settings->feature_mode));
   }
-  dimensions = format->is_meta
-                   ? gst_gemmcl_tensor_print (&tensors->tensor[0])
-                   : gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
-  if (settings->feature_mode > GST_GEMMCL_FEATURE_MODE_PIXEL) {
-    if (gst_gemmcl_tensor_to_image (&tensors->tensor[index], &image))
-      return shape_of_image (&image, settings, weight_k, shape, error);
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "feature-mode=%s of tensor %u of dimensions %s (innermost first) needs "
-                            "channels:width:height. Expected 1 as each further dimension, or "
-                            "feature-mode=pixel.",
-                            gst_gemmcl_feature_mode_get_nick (settings->feature_mode), index,
-                            dimensions);
+  if (settings->feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL) {
+    gst_gemmcl_tensor_get_shape (tensor, &shape->m, &shape->k);
+    return gst_gemmcl_tensor_check_k (tensor, weight_k, error);
   }
-  gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
-  if (shape->k == weight_k)
-    return TRUE;
-  if (format->is_meta)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "The tensor in the metadata of buffers, %s, needs a weight with K = "
-                            "%zu, but the weight has K = %zu. Use another weight "
-                            "(transpose-weight=true if K is its columns) or another "
-                            "input-tensor-id.",
-                            dimensions, shape->k, weight_k);
+  if (gst_gemmcl_tensor_to_image (tensor, &image))
+    return shape_of_image (&image, settings, weight_k, shape, error);
+  text = gst_gemmcl_tensor_print (tensor);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Tensor %u of dimensions %s (innermost first) needs a weight with K = "
-                          "%zu, but the weight has K = %zu. Use another weight "
-                          "(transpose-weight=true if K is its columns) or another tensor-index.",
-                          index, dimensions, shape->k, weight_k);
+                          "feature-mode=%s of a tensor, %s, needs dimensions "
+                          "channels:width:height. Expected 1 as each further dimension, or "
+                          "feature-mode=pixel.",
+                          gst_gemmcl_feature_mode_get_nick (settings->feature_mode), text);
 }
 
 gboolean

@@ -433,13 +433,13 @@ test_tensor (void)
     gsize rank, dims[3];
     const gchar *words; /* NULL: it is right */
   } tensors[] = {
-      {"float16", 3, {2, 3, 4}, NULL},
+      {"float16", 3, {4, 3, 2}, NULL},
       {"int8", 1, {7}, NULL},
       {"bfloat16", 1, {7}, "bfloat16"},
       {NULL, 1, {7}, "types"},
       {"int8", 0, {0}, "0 dimensions"},
       {"int8", 17, {0}, "17 dimensions"},
-      {"int8", 2, {0, 4}, "Dimension 0 of a tensor is 0"},
+      {"int8", 2, {0, 4}, "Dimension 0 of a tensor"},
       {"int8", 2, {4, (gsize)G_MAXINT32 + 1}, "Dimension 1"},
       {"int8", 3, {G_MAXINT32, G_MAXINT32, G_MAXINT32}, "larger than memory"},
   };

@@ -100,8 +100,8 @@ static const struct {
     {TYPE, G_MAXUINT32, "type|4294967295"},
     {DIMS, 0, "Dimension 0|is 0|1 to"},
     {DIMS, 0x80000000, "Dimension 0|2147483648"},
-    {DIMS, K + 1, "tensor 0|24 bytes behind its header|expected 32"},
-    {DIMS, K - 1, "tensor 1|8 bytes|header of 128 bytes"},
+    {DIMS, K + 1, "Tensor 0|24 bytes behind its header|expected 32"},
+    {DIMS, K - 1, "8 bytes|header of 128 bytes"},
     {DIMS + 1, 0x7fffffff, "bytes behind its header|expected 25769803764"},
     {DIMS + 1, G_MAXUINT32, "Dimension 1"},
     {DIMS + 3, 1, "Dimension 2|is 0|behind the last"},
@@ -239,18 +239,18 @@ test_buffers_refused (void)
     guint n_tensors, n_memories;
     const gchar *words;
   } cases[] = {
-      {FLEXIBLE, "", 40, 1, 1, "tensor 0|40 bytes|header of 128 bytes"},
+      {FLEXIBLE, "", 40, 1, 1, "40 bytes|header of 128 bytes"},
       {FLEXIBLE, "", BYTES, 1, 1, "0 bytes behind its header|expected 24"},
       {FLEXIBLE, "", BYTES + 23, 1, 1, "23 bytes behind its header|expected 24"},
       {FLEXIBLE, "", 2 * BYTES, 2, 1, "104 bytes|header of 128 bytes"},
-      {FLEXIBLE, "", 0, 3, 2, "tensor 0|176 bytes behind its header|expected 24"},
+      {FLEXIBLE, "", 0, 3, 2, "Tensor 0|176 bytes behind its header|expected 24"},
       {FLEXIBLE, "tensor-index=2", 0, 2, 1, "tensor-index is 2|2 flexible tensors|0 to 1"},
       {FLEXIBLE, "tensor-index=1", 0, 1, 1, "tensor-index is 1|1 flexible tensor.|0 to 0"},
       {FLEXIBLE_OF ("3"), "", 0, 2, 2, "2 flexible tensors|expected 3"},
       {FLEXIBLE_OF ("1"), "", 0, 2, 1, "2 flexible tensors|expected 1"},
       {FLEXIBLE, "", 0, 17, 1, "more than 16 flexible tensors"},
       {FLEXIBLE, "row-outputs=sum", 0, 16, 16, "16 tensors already"},
-      {FLEXIBLE, "weight=[[1],[2]]", 0, 1, 1, "rows of 3|K = 3|has K = 2"},
+      {FLEXIBLE, "weight=[[1],[2]]", 0, 1, 1, "float32 of 2 x 3|K = 3|has K = 2"},
       {FLEXIBLE, "addend=[[1,2],[3,4]]", 0, 1, 1, "addend is 2 x 2|1 x 2"},
   };
 
