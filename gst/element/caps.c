@@ -375,29 +375,6 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
   return result;
 }
 
-/* With output=meta, from the source pad to the sink pad: upstream does not make the tensors. */
-static GstCaps *
-transform_meta_output (const GstCaps *caps, const Transform *terms)
-{
-  g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
-  g_autoptr (GstStructure) audio = gst_structure_new_empty (GST_GEMMCL_AUDIO_MEDIA);
-  g_autoptr (GstStructure) tensors = gst_structure_new_empty (GST_GEMMCL_TENSORS_MEDIA);
-  g_autoptr (GstCaps) inputs = gst_caps_new_empty (), all = NULL, plain = gst_caps_copy (caps);
-  Transform transform = *terms;
-
-  for (guint i = 0; i < gst_caps_get_size (plain); i++)
-    gst_structure_remove_field (gst_caps_get_structure (plain, i), "tensors");
-  transform.result = inputs;
-  transform.from = video;
-  append_video_input (&transform, FALSE);
-  append_audio (inputs, audio, terms->k);
-  append_any_tensors (inputs, tensors, "static", 0);
-  append_any_tensors (inputs, tensors, "flexible", 0);
-  all = terms->carried ? gst_gemmcl_carriers_new_caps ()
-                       : gst_gemmcl_caps_spread (inputs, GST_PAD_SINK);
-  return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);
-}
-
 /* Transforms media and, from the sink pad, buffers that carry A. The memory of one pad does not
  * depend on the other's. */
 static GstCaps *
@@ -446,6 +423,23 @@ transform_to_carriers (const GstCaps *caps, const GstGemmclSettings *settings)
   return result;
 }
 
+/* With output=meta, from the source pad to the sink pad: caps that fit K, without the tensors of
+ * downstream, which upstream does not make. */
+static GstCaps *
+transform_meta_output (const GstCaps *caps, Transform *transform)
+{
+  g_autoptr (GstCaps) plain = gst_caps_copy (caps), all = NULL;
+  g_autoptr (GstCaps) outputs = gst_gemmcl_caps_new_template (GST_PAD_SRC);
+
+  for (guint i = 0; i < gst_caps_get_size (plain); i++)
+    gst_structure_remove_field (gst_caps_get_structure (plain, i), "tensors");
+  transform->n = 0;
+  all = gst_gemmcl_carriers_are_set (transform->settings)
+            ? gst_gemmcl_carriers_new_caps ()
+            : transform_each (GST_PAD_SRC, outputs, transform);
+  return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);
+}
+
 /* OpenCL memory is preferred for inputs, system memory for outputs unless downstream asks for
  * OpenCL memory. */
 static GstCaps *
@@ -454,24 +448,21 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
 {
   const gboolean to_sink = direction == GST_PAD_SRC;
   const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;
-  g_autoptr (GstCaps) result = NULL;
-  Transform transform = {.settings = settings,
-                         .k = k,
-                         .n = n,
-                         .learned = learned,
-                         .carried = to_sink && gst_gemmcl_carriers_are_set (settings)};
+  g_autoptr (GstCaps) result = NULL, everything = gst_gemmcl_caps_new_template (direction);
+  Transform transform = {.settings = settings, .k = k, .n = n, .learned = learned};
 
-  if (gst_caps_is_any (caps) && !(is_meta && to_sink))
-    result = transform.carried
-                 ? gst_gemmcl_carriers_new_caps ()
-                 : gst_gemmcl_caps_new_template (to_sink || is_meta ? GST_PAD_SINK : GST_PAD_SRC);
-  else if (is_meta)
-    result = to_sink ? transform_meta_output (caps, &transform)
-                     : transform_meta_input (caps, &transform);
-  else if (transform.carried)
-    result = transform_to_carriers (caps, settings);
-  else
-    result = transform_each (direction, caps, &transform);
+  if (is_meta && to_sink) {
+    result = transform_meta_output (caps, &transform);
+  } else {
+    if (gst_caps_is_any (caps))
+      caps = everything;
+    if (is_meta)
+      result = transform_meta_input (caps, &transform);
+    else if (to_sink && gst_gemmcl_carriers_are_set (settings))
+      result = transform_to_carriers (caps, settings);
+    else
+      result = transform_each (direction, caps, &transform);
+  }
   if (filter)
     return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
   return g_steal_pointer (&result);
@@ -482,13 +473,12 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
                            const GstGemmclSettings *settings, gsize k, gsize n,
                            const GstGemmclTensor *learned)
 {
-  GstGemmclSettings any = {.input = settings->input,
-                           .input_tensor_id = settings->input_tensor_id,
-                           .output = settings->output,
-                           .tensor_id = settings->tensor_id};
-  g_autoptr (GstCaps) everything = settings->output == GST_GEMMCL_OUTPUT_META
-                                       ? gst_caps_new_any ()
-                                       : gst_gemmcl_caps_new_template (GST_PAD_SRC);
+  const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;
+  const GstGemmclSettings any = {.input = settings->input,
+                                 .input_tensor_id = settings->input_tensor_id,
+                                 .output =
+                                     is_meta ? GST_GEMMCL_OUTPUT_META : GST_GEMMCL_OUTPUT_AUTO,
+                                 .tensor_id = settings->tensor_id};
   g_autoptr (GstCaps) result = transform_all (direction, caps, filter, settings, k, n, learned);
 
   if (direction == GST_PAD_SINK)
@@ -501,12 +491,89 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
     result =
         gst_caps_merge (result, transform_all (direction, caps, announced, &carried, k, n, NULL));
   }
-  if (!gst_caps_is_empty (result))
-    return g_steal_pointer (&result);
   /* Ignore N and downstream first, then K, so that the error can name as much as possible. */
-  gst_clear_caps (&result);
-  result = transform_all (direction, everything, filter, settings, k, 0, NULL);
-  if (!gst_caps_is_empty (result))
-    return g_steal_pointer (&result);
-  return transform_all (direction, everything, filter, &any, 0, 0, NULL);
+  for (guint i = 0; gst_caps_is_empty (result) && i < 2; i++) {
+    gst_caps_unref (result);
+    result = transform_all (direction, GST_CAPS_ANY, filter, i == 0 ? settings : &any,
+                            i == 0 ? k : 0, 0, NULL);
+  }
+  return g_steal_pointer (&result);
+}
+
+static gboolean
+is_rgb (const GstStructure *structure)
+{
+  return GST_VIDEO_FORMAT_INFO_IS_RGB (
+      gst_video_format_get_info (gst_gemmcl_caps_get_first_format (structure)));
+}
+
+static void
+fixate_video (const GstStructure *input, GstStructure *output)
+{
+  const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
+  g_auto (GValue) formats = G_VALUE_INIT;
+  const gchar *format;
+
+  gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (input), 0);
+  for (guint i = 0; (format = gst_gemmcl_values_get (&formats, i)); i++)
+    if (gst_gemmcl_caps_allow_format (output, format))
+      gst_structure_set (output, "format", G_TYPE_STRING, format, NULL);
+  if (colorimetry && !gst_structure_has_field (output, "colorimetry") && is_rgb (input) &&
+      is_rgb (output))
+    gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
+}
+
+/* Two channels are left and right; more have GStreamer's fallback positions, or none. */
+static void
+fixate_audio (const GstStructure *input, GstStructure *output)
+{
+  guint64 mask = 0;
+  gint in_channels = 0, channels = 0;
+
+  if (!gst_structure_get_int (output, "channels", &channels) || channels < 2 ||
+      gst_structure_has_field (output, "channel-mask"))
+    return;
+  gst_structure_get_int (input, "channels", &in_channels);
+  if (in_channels != channels ||
+      !gst_structure_get (input, "channel-mask", GST_TYPE_BITMASK, &mask, NULL))
+    mask = gst_audio_channel_get_fallback_mask (channels);
+  gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
+}
+
+/* Returns: the index of the first structure of the medium of the input, or else the first, in the
+ * wanted memory if there is such a structure. */
+static guint
+choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
+{
+  guint best = 0, best_points = 0;
+
+  for (guint i = 0; i < gst_caps_get_size (output); i++) {
+    const GstStructure *structure = gst_caps_get_structure (output, i);
+    const gboolean same = gst_structure_has_name (structure, gst_structure_get_name (input));
+    const guint points =
+        1 + 2 * same +
+        ((gst_gemmcl_caps_get_memory (output, i) == GST_GEMMCL_MEMORY_OPENCL) == opencl);
+
+    if (points > best_points) {
+      best = i;
+      best_points = points;
+    }
+  }
+  return best;
+}
+
+GstCaps *
+gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl)
+{
+  g_autoptr (GstStructure) from = gst_gemmcl_drm_to_plain (gst_caps_get_structure (input, 0));
+  GstCaps *result = gst_caps_copy_nth (output, choose_structure (from, output, opencl));
+  GstStructure *structure = gst_caps_get_structure (result, 0);
+
+  if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA))
+    fixate_video (from, structure);
+  else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA))
+    fixate_audio (from, structure);
+  gst_structure_fixate (structure);
+  gst_caps_unref (output);
+  return result;
 }
