@@ -7,9 +7,6 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-/* Most bytes of the caps of a peer that an error shows. */
-#define MAX_CAPS_TEXT 400
-
 /* Warnings that are posted once. */
 enum {
   WARNED_OF_SURFACES = 1 << 0,
@@ -334,35 +331,6 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   return FALSE;
 }
 
-static gchar *
-print_caps (const GstCaps *caps)
-{
-  g_autofree gchar *text = gst_caps_to_string (caps);
-
-  if (strlen (text) <= MAX_CAPS_TEXT)
-    return g_steal_pointer (&text);
-  return g_strdup_printf ("%.*s ...", MAX_CAPS_TEXT, text);
-}
-
-static const gchar *
-get_hint (const GstGemmclFormat *input)
-{
-  switch (input->medium) {
-  case GST_GEMMCL_MEDIUM_VIDEO:
-    return "The output is video in feature-mode=pixel for N = 1 (GRAY8, GRAY16_LE), 3 (RGB, BGR, "
-           "RGBx and so on) or 4 (RGBA, BGRA), and otherwise tensors. Use a weight of another N, "
-           "or an element downstream that takes this output.";
-  case GST_GEMMCL_MEDIUM_AUDIO:
-    return "The output is audio of N channels in the format of the input, never as tensors. Use a "
-           "weight of another N, or an element downstream that takes this output, such as "
-           "audioconvert.";
-  default:
-    return "The output of tensors is tensors, static for static ones unless output=flexible. Use a "
-           "weight of another N, another output or output-type, or an element downstream that "
-           "takes this output.";
-  }
-}
-
 /* Returns: the reason why @input cannot be negotiated; never %NULL. */
 static GError *
 find_reason (GstGemmcl *self, GstCaps *input)
@@ -391,12 +359,17 @@ find_reason (GstGemmcl *self, GstCaps *input)
     refuse_memory (&error);
     return error;
   }
-  offered = print_caps (output);
-  taken = print_caps (peer);
-  return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                      "Downstream does not take the output: N = %zu of the weight makes %s, but "
-                      "downstream expects %s. %s",
-                      n, offered, taken, get_hint (&format));
+  offered = gst_caps_to_string (output);
+  taken = gst_caps_to_string (peer);
+  return g_error_new (
+      GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+      "Downstream does not take the output: N = %zu of the weight makes %.400s, but "
+      "downstream expects %.400s. Pixels stay video for N = 1 (GRAY8, GRAY16_LE), "
+      "3 (RGB, BGR, RGBx and so on) or 4 (RGBA, BGRA), audio stays audio, and all "
+      "else leaves as tensors, static unless output=flexible. Use a weight of "
+      "another N, another output or output-type, or an element downstream that "
+      "takes this output.",
+      n, offered, taken);
 }
 
 void

@@ -231,12 +231,100 @@ set_output (GstGemmclProblem *self, const GstGemmclFormat *output, guint index)
   }
 }
 
-/* Needs the input of @self. */
+/* Appends the finite numbers of @text, which are separated by commas. */
+static gboolean
+append_numbers (GArray *numbers, const gchar *text)
+{
+  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
+
+  for (guint i = 0; parts[i]; i++) {
+    const gchar *part = g_strstrip (parts[i]);
+    gchar *end;
+    gdouble number = g_ascii_strtod (part, &end);
+
+    if (end == part || *end || !isfinite (number))
+      return FALSE;
+    g_array_append_val (numbers, number);
+  }
+  return numbers->len > 0;
+}
+
+/* Returns: (transfer full): the numbers of "0.5" or "<0.5,0.25>". */
+static GArray *
+parse (const gchar *property, const gchar *text, GError **error)
+{
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  g_autofree gchar *copy = g_strstrip (g_strdup (text));
+  const gsize length = strlen (copy);
+  const gboolean is_list = length >= 2 && copy[0] == '<' && copy[length - 1] == '>';
+
+  if (is_list)
+    copy[length - 1] = '\0';
+  if (append_numbers (numbers, copy + is_list) && (is_list || numbers->len == 1))
+    return g_steal_pointer (&numbers);
+  gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                   "%s=%s cannot be read. Expected a number, such as 0.5, or a list of numbers, "
+                   "such as <0.5,0.25,1>.",
+                   property, text);
+  return NULL;
+}
+
+static gdouble
+get_number (const GArray *numbers, gsize k)
+{
+  return g_array_index (numbers, gdouble, k % numbers->len);
+}
+
+static gboolean
+are_equal (const GArray *numbers)
+{
+  for (guint i = 1; i < numbers->len; i++)
+    if (get_number (numbers, i) != get_number (numbers, 0))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+check_length (const gchar *property, const GArray *numbers, gsize k, guint channels, GError **error)
+{
+  g_autofree gchar *more = NULL;
+
+  if (numbers->len == 1 || numbers->len == k || numbers->len == channels)
+    return TRUE;
+  more = channels > 0 ? g_strdup_printf (", %u for the channels of a pixel,", channels)
+                      : g_strdup ("");
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "%s has %u numbers. Expected one%s or %zu for the K elements of a row.",
+                          property, numbers->len, more, k);
+}
+
+static gboolean
+parse_both (const GstGemmclSettings *settings, GArray **scales, GArray **offsets, GError **error)
+{
+  return (*scales = parse ("input-scale", settings->input_scale, error)) &&
+         (*offsets = parse ("input-offset", settings->input_offset, error));
+}
+
+/* Reads input-scale and input-offset for @self, whose input is set. A list of equal numbers counts
+ * as a number. */
 static gboolean
 set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError **error)
 {
-  if (!gst_gemmcl_problem_set_scaling (self, settings, error))
+  const guint channels = self->gemm.a_image ? gemmcl_image_get_channels (&self->a_image) : 0;
+  g_autoptr (GArray) scales = NULL, offsets = NULL;
+  gdouble *scale = &self->gemm.a_scale;
+
+  if (!parse_both (settings, &scales, &offsets, error) ||
+      !check_length ("input-scale", scales, self->gemm.k, channels, error) ||
+      !check_length ("input-offset", offsets, self->gemm.k, channels, error))
     return FALSE;
+  self->folds_scale = !are_equal (scales);
+  self->folds_offset =
+      !are_equal (offsets) || (self->folds_scale && get_number (offsets, 0) != 0.0);
+  *scale = get_number (scales, 0);
+  self->gemm.a_shift = self->folds_offset ? 0.0 : get_number (offsets, 0);
+  for (guint i = 0; self->folds_scale && i < scales->len; i++)
+    *scale = MAX (fabs (*scale), fabs (get_number (scales, i)));
   self->gemm.bias |= self->folds_offset;
   if (settings->gemm.normalize & GEMMCL_NORMALIZE_A && (self->folds_scale || self->folds_offset))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
@@ -305,6 +393,60 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
     set_output (self, output, gst_gemmcl_get_output_index (input, settings));
   return check_quantized (self, operands->weight, error) &&
          (!output || check_output (self, output, settings, error));
+}
+
+/* Takes @matrix in place of @operand. */
+static gboolean
+replace (GemmclMatrix **operand, GemmclMatrix *matrix)
+{
+  if (!matrix)
+    return FALSE;
+  g_clear_pointer (operand, gemmcl_matrix_unref);
+  *operand = matrix;
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_problem_fold (const GstGemmclProblem *self, const GstGemmclSettings *settings,
+                         GstGemmclOperands *operands, GError **error)
+{
+  g_autoptr (GArray) scales = NULL, offsets = NULL;
+  g_autoptr (GemmclMatrix) b = NULL, bias = NULL;
+  g_autofree gfloat *scaled = NULL;
+  g_autofree gdouble *sums = NULL;
+  const gfloat *from;
+  gsize rows, cols;
+
+  if (!self->folds_scale && !self->folds_offset)
+    return TRUE;
+  if (!parse_both (settings, &scales, &offsets, error) ||
+      !(b = gemmcl_matrix_to_f32 (operands->weight, FALSE, error)) ||
+      (operands->bias && !(bias = gemmcl_matrix_to_f32 (operands->bias, FALSE, error))))
+    return FALSE;
+  rows = gemmcl_matrix_get_rows (b);
+  cols = gemmcl_matrix_get_cols (b);
+  from = gemmcl_matrix_get_data (b);
+  scaled = g_try_new (gfloat, rows * cols);
+  if (!scaled)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                            "There is no memory for a weight of %zu x %zu times input-scale.", rows,
+                            cols);
+  sums = g_new0 (gdouble, self->gemm.n);
+  for (gsize j = 0; bias && j < self->gemm.n; j++)
+    sums[j] = ((const gfloat *)gemmcl_matrix_get_data (bias))[j];
+  for (gsize i = 0; i < rows * cols; i++) {
+    const gsize row = i / cols, col = i % cols;
+    const gsize k = self->gemm.trans_b ? col : row, j = self->gemm.trans_b ? row : col;
+
+    scaled[i] = (gfloat)(from[i] * (get_number (scales, k) / self->gemm.a_scale));
+    sums[j] += get_number (offsets, k) * from[i];
+  }
+  return (!self->folds_scale ||
+          replace (&operands->weight,
+                   gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, scaled, error))) &&
+         (!self->folds_offset ||
+          replace (&operands->bias,
+                   gemmcl_matrix_new (GEMMCL_TYPE_F64, 1, self->gemm.n, sums, error)));
 }
 
 void

@@ -75,7 +75,7 @@ typedef struct {
   GemmclImage a_image;
   GemmclImage d_image;
 
-  /* Lists of input-scale and input-offset (fold.c). */
+  /* Lists of input-scale and input-offset. */
   gboolean folds_scale;  /* rows of the weight are scaled */
   gboolean folds_offset; /* offsets are in the bias; gemm.a_shift is 0 */
 } GstGemmclProblem;
@@ -96,7 +96,7 @@ gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat 
                                   gboolean feedback, GError **error);
 
 /* A = sample * input-scale + input-offset, where each of both is a number or a list: a number for
- * each of the K elements of a row, or for each channel of its pixels (fold.c). The kernels take a
+ * each of the K elements of a row, or for each channel of its pixels. The kernels take a
  * number of each. Lists become a part of the operands: with factors s and offsets o,
  *
  *     sum over k of (s(k) x(k) + o(k)) B(k, j) = sum over k of scale x(k) B'(k, j) + b(j)
@@ -104,12 +104,6 @@ gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat 
  *     b(j)     = sum over k of o(k) B(k, j), added to the bias
  *
  * where scale is the largest |s(k)|, so that A and B' keep the range of A and B. */
-
-/** gst_gemmcl_problem_set_scaling: Reads input-scale and input-offset for the problem, whose input
- * is set. A list of equal numbers counts as a number. Returns: %FALSE with #GEMMCL_ERROR_FORMAT if
- * one is no number and no list, or with #GEMMCL_ERROR_SHAPE if a list has another length. */
-gboolean gst_gemmcl_problem_set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings,
-                                         GError **error);
 
 /** gst_gemmcl_problem_fold: Replaces the weight in @operands by B', and the bias by its sum with b,
  * as far as @self, of the same @settings, folds them. Returns: %FALSE with #GEMMCL_ERROR_TOO_LARGE

@@ -76,7 +76,7 @@ static const struct {
     {"n-downstream-cannot-take", "weight=[[1,2],[3,4],[5,6]]", FRAME, STREAM,
      "N = 2|dimensions=(string){ 2:24|downstream expects video/x-raw|N = 1|3 (RGB", "video/x-raw"},
     {"audio-is-no-tensor", "weight=[1]", AUDIO ("S16LE", "1"), STREAM,
-     "downstream expects other/tensors|never as tensors", "other/tensors"},
+     "downstream expects other/tensors|audio stays audio", "other/tensors"},
     {"bias", "weight=[[1],[2],[3]] bias=[1,2]", FRAME, STREAM, "bias is 1 x 2|1 element"},
     {"addend", "weight=[[1],[2],[3]] addend=[[1,2],[3,4]]", FRAME, STREAM,
      "addend is 2 x 2|D is 24 x 1|1 x 1"},
