@@ -234,8 +234,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   g_autoptr (GstCaps) tensors = gst_caps_new_empty_simple (GST_GEMMCL_TENSORS_MEDIA);
   g_autoptr (GError) error = NULL;
   /* Flexible tensors have no problem before the first buffer. */
-  const gboolean is_known =
-      self->lane->plan || !gst_gemmcl_format_is_flexible (&self->stream.input);
+  const gboolean is_known = self->lane->plan || !self->stream.input.tensors.flexible;
   const gsize size = is_known ? gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) : 0;
   GstCaps *caps = NULL;
 

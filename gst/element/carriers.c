@@ -236,7 +236,7 @@ gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                                      error);
   if (!gst_gemmcl_format_from_caps (format, caps, error))
     return FALSE;
-  if (learned && gst_gemmcl_format_is_flexible (format))
+  if (learned && format->tensors.flexible)
     format->tensors.tensor[settings->tensor_index] = *learned;
   return TRUE;
 }

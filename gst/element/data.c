@@ -164,7 +164,7 @@ gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
 gsize
 gst_gemmcl_get_header_size (GstGemmcl *self)
 {
-  return gst_gemmcl_format_is_flexible (&self->stream.output) ? GST_GEMMCL_HEADER_SIZE : 0;
+  return self->stream.output.tensors.flexible ? GST_GEMMCL_HEADER_SIZE : 0;
 }
 
 gsize

@@ -285,10 +285,27 @@ read_video (GstGemmclFormat *format, const GstStructure *structure)
          gst_gemmcl_image_init (&format->image, &format->video);
 }
 
-gboolean
-gst_gemmcl_format_is_flexible (const GstGemmclFormat *format)
+/* Audio is a tensor, too: a row is a sample of all channels. */
+static gboolean
+read_audio (GstGemmclFormat *format, const GstCaps *caps)
 {
-  return format->medium == GST_GEMMCL_MEDIUM_TENSORS && format->tensors.flexible;
+  static const GstAudioFormat formats[GEMMCL_N_TYPES] = {
+      [GEMMCL_TYPE_F32] = GST_AUDIO_FORMAT_F32LE,
+      [GEMMCL_TYPE_F64] = GST_AUDIO_FORMAT_F64LE,
+      [GEMMCL_TYPE_I16] = GST_AUDIO_FORMAT_S16LE,
+      [GEMMCL_TYPE_I32] = GST_AUDIO_FORMAT_S32LE,
+  };
+  GstGemmclTensor *tensor = &format->tensors.tensor[0];
+
+  if (!gst_audio_info_from_caps (&format->audio, caps) ||
+      GST_AUDIO_INFO_LAYOUT (&format->audio) != GST_AUDIO_LAYOUT_INTERLEAVED)
+    return FALSE;
+  format->tensors.n = tensor->rank = 1;
+  tensor->dims[0] = (guint32)GST_AUDIO_INFO_CHANNELS (&format->audio);
+  while (tensor->type < GEMMCL_N_TYPES &&
+         formats[tensor->type] != GST_AUDIO_INFO_FORMAT (&format->audio))
+    tensor->type++;
+  return tensor->type < GEMMCL_N_TYPES;
 }
 
 gboolean
@@ -298,8 +315,7 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
   g_autofree gchar *text = NULL;
   const gchar *medium;
 
-  format->is_meta = format->varies = FALSE;
-  format->memory = gst_gemmcl_caps_get_memory (caps, 0);
+  *format = (GstGemmclFormat){.memory = gst_gemmcl_caps_get_memory (caps, 0)};
   if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA)) {
     format->medium = GST_GEMMCL_MEDIUM_VIDEO;
     if (read_video (format, structure))
@@ -307,8 +323,7 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
     medium = "a video";
   } else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA)) {
     format->medium = GST_GEMMCL_MEDIUM_AUDIO;
-    if (gst_audio_info_from_caps (&format->audio, caps) &&
-        GST_AUDIO_INFO_LAYOUT (&format->audio) == GST_AUDIO_LAYOUT_INTERLEAVED)
+    if (read_audio (format, caps))
       return TRUE;
     medium = "interleaved audio";
   } else {

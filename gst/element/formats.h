@@ -105,7 +105,8 @@ typedef enum {
 /** GstGemmclFormat: The contents of fixed caps. A plain value: it owns nothing. */
 typedef struct {
   GstGemmclMemory memory;
-  GstGemmclMedium medium; /* the one of video, audio and tensors that is valid */
+  GstGemmclMedium medium; /* the one of video, audio and tensors that is valid; audio is tensors,
+                             too: one of as many columns as there are channels */
   GstVideoInfo video;
   GemmclImage image; /* the library's description of video; its rows are pixels */
   GstAudioInfo audio;
@@ -113,9 +114,6 @@ typedef struct {
   gboolean is_meta; /* A is the only one of tensors, in the metadata of buffers */
   gboolean varies;  /* caps do not announce that tensor, so another buffer may have another M */
 } GstGemmclFormat;
-
-/** gst_gemmcl_format_is_flexible: Returns: %TRUE for flexible tensors. */
-gboolean gst_gemmcl_format_is_flexible (const GstGemmclFormat *format);
 
 /** gst_gemmcl_format_from_caps: Reads @caps, which must be fixed. Returns: %FALSE with
  * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE; @format is undefined then. */

@@ -23,7 +23,7 @@ set_learned (GstGemmcl *self, const GstGemmclTensor *tensor)
 {
   g_mutex_lock (&self->lock);
   self->stream.learned = *tensor;
-  if (self->stream.input.is_meta || gst_gemmcl_format_is_flexible (&self->stream.input))
+  if (self->stream.input.is_meta || self->stream.input.tensors.flexible)
     *get_known (self) = *tensor;
   g_mutex_unlock (&self->lock);
 }
@@ -186,7 +186,7 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m)
   self->stream.has_room = FALSE;
   if (gst_gemmcl_is_empty (self, input))
     return self->waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
-  if (self->stream.carries || (self->stream.configured && gst_gemmcl_format_is_flexible (format)))
+  if (self->stream.carries || (self->stream.configured && format->tensors.flexible))
     flow = learn_tensor (self, input, m, &error);
   else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO)
     gst_gemmcl_get_samples (&format->audio, input, &offset, m, &error);
@@ -199,7 +199,7 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m)
 gboolean
 gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
 {
-  const gboolean flexible = gst_gemmcl_format_is_flexible (&self->stream.input);
+  const gboolean flexible = self->stream.input.tensors.flexible;
   const GemmclGemm *gemm = &self->slot.problem.gemm;
   const gsize m = self->scalars.m;
   gsize room = self->lane->plan ? gemm->m : 0, k, n;
@@ -208,7 +208,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
     return TRUE;
   /* A weight may change K together with the input. */
   gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &k, &n);
-  if (flexible && !gst_gemmcl_tensor_check_k (get_known (self), k, error))
+  if (flexible && !gst_gemmcl_tensor_check_k ("The tensor of a buffer", get_known (self), k, error))
     return FALSE;
   if (m > G_MAXINT32)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,

@@ -225,16 +225,16 @@ get_output_format (GstGemmcl *self, GstCaps *outcaps, gsize n, GError **error)
   }
   if (!gst_gemmcl_format_from_caps (output, outcaps, error))
     return FALSE;
-  if (gst_gemmcl_format_is_flexible (output))
+  if (output->tensors.flexible)
     output->tensors
         .tensor[gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)]
         .type = types[0];
-  if (gst_gemmcl_format_is_flexible (output) && gst_structure_has_field (structure, "dimensions"))
+  if (output->tensors.flexible && gst_structure_has_field (structure, "dimensions"))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "Downstream expects dimensions of flexible tensors, which have them in "
                             "their buffers. Expected caps with format=flexible and no dimensions.");
   if ((mode != GST_GEMMCL_OUTPUT_MEDIA || output->medium == self->stream.input.medium) &&
-      (mode != GST_GEMMCL_OUTPUT_FLEXIBLE || gst_gemmcl_format_is_flexible (output)) &&
+      (mode != GST_GEMMCL_OUTPUT_FLEXIBLE || output->tensors.flexible) &&
       (mode != GST_GEMMCL_OUTPUT_TENSORS || output->medium == GST_GEMMCL_MEDIUM_TENSORS))
     return TRUE;
   g_propagate_error (error, refuse_mode (&self->stream.settings, n));
@@ -308,7 +308,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   gst_gemmcl_imports_drop (self->device.imports);
   gst_gemmcl_runs_forget (self);
   ok = set_formats (self, incaps, outcaps, &error);
-  if (ok && gst_gemmcl_format_is_flexible (&self->stream.input))
+  if (ok && self->stream.input.tensors.flexible)
     gst_gemmcl_drop_plan (self); /* the first buffer has the type and M */
   else if (ok && (!self->stream.has_room || self->slot.is_due))
     ok = gst_gemmcl_make_plan (self, 0, &error);

@@ -226,9 +226,8 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
   /* Buffers of the pool have room for more rows. */
-  if (flow == GST_FLOW_OK &&
-      (medium == GST_GEMMCL_MEDIUM_AUDIO || gst_gemmcl_is_meta (self) ||
-       self->stream.input.is_meta || gst_gemmcl_format_is_flexible (&self->stream.output)))
+  if (flow == GST_FLOW_OK && (medium == GST_GEMMCL_MEDIUM_AUDIO || gst_gemmcl_is_meta (self) ||
+                              self->stream.input.is_meta || self->stream.output.tensors.flexible))
     gst_buffer_set_size (*output, (gssize)size);
   if (flow != GST_FLOW_OK || medium != GST_GEMMCL_MEDIUM_TENSORS ||
       (write_header (self, gst_buffer_peek_memory (*output, 0), gemm->d_type, m, gemm->n, error) &&

@@ -119,21 +119,6 @@ check_operands (const GstGemmclOperands *operands, gsize m, gsize n, GError **er
   return !operands->addend || check_addend (operands->addend, m, n, error);
 }
 
-static GemmclType
-type_of_audio (const GstAudioInfo *info)
-{
-  switch (GST_AUDIO_INFO_FORMAT (info)) {
-  case GST_AUDIO_FORMAT_F64LE:
-    return GEMMCL_TYPE_F64;
-  case GST_AUDIO_FORMAT_S16LE:
-    return GEMMCL_TYPE_I16;
-  case GST_AUDIO_FORMAT_S32LE:
-    return GEMMCL_TYPE_I32;
-  default:
-    return GEMMCL_TYPE_F32;
-  }
-}
-
 /* Gets the range of the stored numbers of A. Floats are assumed to be from -1 to 1, like samples of
  * audio. */
 static void
@@ -221,13 +206,11 @@ check_output (const GstGemmclProblem *self, const GstGemmclFormat *output,
 static void
 set_output (GstGemmclProblem *self, const GstGemmclFormat *output, guint index)
 {
-  if (output->medium == GST_GEMMCL_MEDIUM_TENSORS) {
-    self->gemm.d_type = output->tensors.tensor[index].type;
-  } else if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
+  if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
     self->d_image = output->image;
     self->gemm.d_image = &self->d_image;
-  } else if (output->medium == GST_GEMMCL_MEDIUM_AUDIO) {
-    self->gemm.d_type = type_of_audio (&output->audio);
+  } else {
+    self->gemm.d_type = output->tensors.tensor[index].type;
   }
 }
 
@@ -382,9 +365,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->a_image = shape.image;
   if (shape.image.width > 0)
     self->gemm.a_image = &self->a_image;
-  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO)
-    self->gemm.a_type = type_of_audio (&input->audio);
-  else if (input->medium == GST_GEMMCL_MEDIUM_TENSORS)
+  if (input->medium != GST_GEMMCL_MEDIUM_VIDEO)
     self->gemm.a_type = input->tensors.tensor[gst_gemmcl_get_tensor_index (input, settings)].type;
   if (!set_scaling (self, settings, error))
     return FALSE;

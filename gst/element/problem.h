@@ -19,9 +19,10 @@ typedef struct {
 /** gst_gemmcl_feature_mode_get_nick: Returns: the nick, such as "pixel"; static. */
 const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
-/** gst_gemmcl_tensor_check_k: Returns: %FALSE with #GEMMCL_ERROR_SHAPE if rows of @tensor have not
- * @weight_k elements. */
-gboolean gst_gemmcl_tensor_check_k (const GstGemmclTensor *tensor, gsize weight_k, GError **error);
+/** gst_gemmcl_tensor_check_k: @noun: a word for @tensor. Returns: %FALSE with #GEMMCL_ERROR_SHAPE
+ * if rows of @tensor do not have @weight_k elements. */
+gboolean gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *tensor,
+                                    gsize weight_k, GError **error);
 
 /** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio and of flexible tensors
  * is 0, since it differs between buffers; K of flexible tensors is @weight_k. Returns: %FALSE with

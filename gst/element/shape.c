@@ -137,37 +137,20 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
 guint
 gst_gemmcl_get_tensor_index (const GstGemmclFormat *format, const GstGemmclSettings *settings)
 {
-  return format->is_meta ? 0 : settings->tensor_index;
+  return format->medium == GST_GEMMCL_MEDIUM_TENSORS && !format->is_meta ? settings->tensor_index
+                                                                         : 0;
 }
 
 guint
 gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings)
 {
-  return input->medium == GST_GEMMCL_MEDIUM_TENSORS && settings->output != GST_GEMMCL_OUTPUT_META
-             ? gst_gemmcl_get_tensor_index (input, settings)
-             : 0;
-}
-
-static gboolean
-shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsize weight_k,
-                GstGemmclShape *shape, GError **error)
-{
-  if (settings->gemm.row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "Audio leaves as audio, which cannot carry row outputs. Expected "
-                            "row-outputs=0, output=meta, or video or tensors.");
-  shape->k = GST_AUDIO_INFO_CHANNELS (info);
-  if (shape->k == weight_k)
-    return TRUE;
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Audio of %zu channels needs a weight with K = %zu, but the weight has K "
-                          "= %zu. Use a weight with as many rows as there are channels "
-                          "(transpose-weight=true if they are its columns), or convert the audio.",
-                          shape->k, shape->k, weight_k);
+  return settings->output == GST_GEMMCL_OUTPUT_META ? 0
+                                                    : gst_gemmcl_get_tensor_index (input, settings);
 }
 
 gboolean
-gst_gemmcl_tensor_check_k (const GstGemmclTensor *tensor, gsize weight_k, GError **error)
+gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *tensor, gsize weight_k,
+                           GError **error)
 {
   g_autofree gchar *text = NULL;
 
@@ -175,10 +158,11 @@ gst_gemmcl_tensor_check_k (const GstGemmclTensor *tensor, gsize weight_k, GError
     return TRUE;
   text = gst_gemmcl_tensor_print (tensor);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "The tensor of a buffer, %s, needs a weight with K = %u, but the weight "
-                          "has K = %zu. Use another weight (transpose-weight=true if K is its "
-                          "columns), tensor-index or input-tensor-id.",
-                          text, tensor->dims[0], weight_k);
+                          "%s, %s, needs a weight with K = %u, but the weight has K = %zu. Use "
+                          "another weight (transpose-weight=true if K is its columns), convert the "
+                          "input, or choose another of several tensors by tensor-index or "
+                          "input-tensor-id.",
+                          noun, text, tensor->dims[0], weight_k);
 }
 
 static gboolean
@@ -211,7 +195,7 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
   }
   if (settings->feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL) {
     gst_gemmcl_tensor_get_shape (tensor, &shape->m, &shape->k);
-    return gst_gemmcl_tensor_check_k (tensor, weight_k, error);
+    return gst_gemmcl_tensor_check_k ("The tensor of a buffer", tensor, weight_k, error);
   }
   if (gst_gemmcl_tensor_to_image (tensor, &image))
     return shape_of_image (&image, settings, weight_k, shape, error);
@@ -228,9 +212,14 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
                             gsize weight_k, GstGemmclShape *shape, GError **error)
 {
   *shape = (GstGemmclShape){.m = 0};
-  if (format->medium == GST_GEMMCL_MEDIUM_AUDIO)
-    return shape_of_audio (&format->audio, settings, weight_k, shape, error);
+  if (format->medium == GST_GEMMCL_MEDIUM_VIDEO)
+    return shape_of_image (&format->image, settings, weight_k, shape, error);
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
     return shape_of_tensor (format, settings, weight_k, shape, error);
-  return shape_of_image (&format->image, settings, weight_k, shape, error);
+  if (settings->gemm.row_outputs == 0 || settings->output == GST_GEMMCL_OUTPUT_META)
+    return gst_gemmcl_tensor_check_k ("A sample of all channels", &format->tensors.tensor[0],
+                                      weight_k, error);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Audio leaves as audio, which cannot carry row outputs. Expected "
+                          "row-outputs=0, output=meta, or video or tensors.");
 }

@@ -58,7 +58,7 @@ static const struct {
     {"rgb-weight-of-bgra-pixels", "weight=[[1,2,3],[4,5,6],[7,8,9]] feature-mode=pixel",
      VIDEO ("BGRA", "width=6,height=4"), STREAM, "K = 4|row for alpha"},
     {"k-of-audio", "weight=[[1],[2],[3]]", AUDIO ("S16LE", "2"), STREAM,
-     "2 channels|K = 2|has K = 3"},
+     "all channels, int16 of 2|K = 2|has K = 3"},
     {"tensor-index", "weight=[[1],[2],[3]] tensor-index=4", TENSOR ("3"), STREAM,
      "tensor-index is 4|1 tensor.|0 to 0"},
     {"patch-of-4-dimensions",
