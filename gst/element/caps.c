@@ -448,14 +448,14 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
 {
   const gboolean to_sink = direction == GST_PAD_SRC;
   const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;
-  g_autoptr (GstCaps) result = NULL, everything = gst_gemmcl_caps_new_template (direction);
+  g_autoptr (GstCaps) result = NULL, everything = NULL;
   Transform transform = {.settings = settings, .k = k, .n = n, .learned = learned};
 
   if (is_meta && to_sink) {
     result = transform_meta_output (caps, &transform);
   } else {
     if (gst_caps_is_any (caps))
-      caps = everything;
+      caps = everything = gst_gemmcl_caps_new_template (direction);
     if (is_meta)
       result = transform_meta_input (caps, &transform);
     else if (to_sink && gst_gemmcl_carriers_are_set (settings))

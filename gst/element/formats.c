@@ -120,29 +120,32 @@ gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, co
 }
 
 gboolean
-gst_gemmcl_tensors_check_strings (const GstStructure *structure, GError **error)
+gst_gemmcl_tensors_check_strings (const GstCaps *caps, GError **error)
 {
   static const gchar *const fields[] = {"dimensions", "types"};
 
-  for (guint i = 0; i < G_N_ELEMENTS (fields); i++) {
-    const GValue *value = gst_structure_get_value (structure, fields[i]);
+  for (guint i = 0; caps && i < 2 * gst_caps_get_size (caps); i++) {
+    const GstStructure *structure = gst_caps_get_structure (caps, i / 2);
+    const GValue *value = gst_structure_get_value (structure, fields[i % 2]);
     g_autofree gchar *text = NULL;
 
-    if (!value || G_VALUE_HOLDS_STRING (value) || GST_VALUE_HOLDS_LIST (value))
+    if (!value || G_VALUE_HOLDS_STRING (value) || GST_VALUE_HOLDS_LIST (value) ||
+        !gst_structure_has_name (structure, GST_GEMMCL_TENSORS_MEDIA))
       continue;
     text = gst_value_serialize (value);
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "The caps of tensors have %s=%s of type %s; expected a string. Write "
                             "(string) before the value, as in dimensions=(string)3:4.",
-                            fields[i], text, G_VALUE_TYPE_NAME (value));
+                            fields[i % 2], text, G_VALUE_TYPE_NAME (value));
   }
   return TRUE;
 }
 
-gboolean
-gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors, const GstStructure *structure,
-                                   GError **error)
+/* Reads fixed caps of static or flexible tensors. */
+static gboolean
+read_tensors (GstGemmclTensors *tensors, const GstCaps *caps, GError **error)
 {
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
   const gchar *format = gst_structure_get_string (structure, "format");
   const gchar *dimensions = gst_structure_get_string (structure, "dimensions");
   const gchar *types = gst_structure_get_string (structure, "types");
@@ -158,7 +161,7 @@ gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors, const GstStructure
                             "The caps of tensors have format=%s and num_tensors=%d; expected "
                             "format=static or flexible, and %d tensors at most.",
                             format ? format : "(nothing)", num_tensors, GST_GEMMCL_MAX_TENSORS);
-  if (!gst_gemmcl_tensors_check_strings (structure, error))
+  if (!gst_gemmcl_tensors_check_strings (caps, error))
     return FALSE;
   if (!dimensions || !types)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
@@ -204,33 +207,26 @@ gst_gemmcl_tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
   return TRUE;
 }
 
-static void
-append_dims (GString *text, const GstGemmclTensor *tensor, GstGemmclSpelling spelling)
-{
-  guint rank = tensor->rank;
-
-  if (spelling == GST_GEMMCL_SPELLING_SHORT || spelling == GST_GEMMCL_SPELLING_RANK_4) {
-    while (rank > 1 && tensor->dims[rank - 1] == 1)
-      rank--;
-  }
-  for (guint i = 0; i < rank; i++)
-    g_string_append_printf (text, "%s%u", i ? ":" : "", tensor->dims[i]);
-  if (spelling >= GST_GEMMCL_SPELLING_RANK_4) {
-    for (guint i = rank; i < 4; i++)
-      g_string_append (text, spelling == GST_GEMMCL_SPELLING_ZEROS ? ":0" : ":1");
-  }
-}
-
 gchar *
 gst_gemmcl_tensors_print_dimensions (const GstGemmclTensors *tensors, GstGemmclSpelling spelling,
                                      gchar separator)
 {
+  const gboolean is_padded = spelling >= GST_GEMMCL_SPELLING_RANK_4;
   GString *text = g_string_new (NULL);
 
   for (guint i = 0; i < tensors->n; i++) {
-    if (i > 0)
-      g_string_append_c (text, separator);
-    append_dims (text, &tensors->tensor[i], spelling);
+    const guint32 *dims = tensors->tensor[i].dims;
+    guint rank = tensors->tensor[i].rank;
+
+    if (spelling == GST_GEMMCL_SPELLING_SHORT || spelling == GST_GEMMCL_SPELLING_RANK_4)
+      while (rank > 1 && dims[rank - 1] == 1)
+        rank--;
+    for (guint j = 0; j < (is_padded ? MAX (rank, 4) : rank); j++) {
+      if (i + j > 0)
+        g_string_append_c (text, j == 0 ? separator : ':');
+      g_string_append_printf (text, "%u",
+                              j < rank ? dims[j] : spelling == GST_GEMMCL_SPELLING_RANK_4);
+    }
   }
   return g_string_free (text, FALSE);
 }
@@ -238,14 +234,11 @@ gst_gemmcl_tensors_print_dimensions (const GstGemmclTensors *tensors, GstGemmclS
 gchar *
 gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator)
 {
-  GString *text = g_string_new (NULL);
+  const gchar *names[GST_GEMMCL_MAX_TENSORS + 1] = {NULL};
 
-  for (guint i = 0; i < tensors->n; i++) {
-    if (i > 0)
-      g_string_append_c (text, separator);
-    g_string_append (text, type_names[tensors->tensor[i].type]);
-  }
-  return g_string_free (text, FALSE);
+  for (guint i = 0; i < tensors->n; i++)
+    names[i] = type_names[tensors->tensor[i].type];
+  return g_strjoinv ((gchar[]){separator, '\0'}, (gchar **)names);
 }
 
 GstStructure *
@@ -328,7 +321,7 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
     medium = "interleaved audio";
   } else {
     format->medium = GST_GEMMCL_MEDIUM_TENSORS;
-    return gst_gemmcl_tensors_from_structure (&format->tensors, structure, error);
+    return read_tensors (&format->tensors, caps, error);
   }
   text = gst_caps_to_string (caps);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "gemmcl cannot read these caps of %s: %s.",

@@ -50,14 +50,10 @@ typedef enum {
 gboolean gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions,
                                    const gchar *types, guint num_tensors, GError **error);
 
-/** gst_gemmcl_tensors_check_strings: Returns: %FALSE if dimensions or types of @structure are of
- * another type than a string, as `dimensions=3:4` without `(string)` is; the message says so. */
-gboolean gst_gemmcl_tensors_check_strings (const GstStructure *structure, GError **error);
-
-/** gst_gemmcl_tensors_from_structure: The same from a structure of static or flexible
- * `other/tensors`. */
-gboolean gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors,
-                                            const GstStructure *structure, GError **error);
+/** gst_gemmcl_tensors_check_strings: @caps: (nullable). Returns: %FALSE if dimensions or types of
+ * tensors are no strings, as in `dimensions=3:4` without `(string)`; the message says so. Other caps
+ * then have none in common with them. */
+gboolean gst_gemmcl_tensors_check_strings (const GstCaps *caps, GError **error);
 
 /** gst_gemmcl_tensor_get_size: Returns: the bytes of a tensor that was parsed, or that fit a
  * gsize. */

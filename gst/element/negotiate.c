@@ -54,20 +54,6 @@ warn_once (GstGemmcl *self, guint warning, const gchar *text, const GError *reas
     gst_gemmcl_post (self, GST_MESSAGE_WARNING, text, reason);
 }
 
-/* FALSE if dimensions of tensors are no strings: other caps then have none in common with them. */
-static gboolean
-check_strings (const GstCaps *caps, GError **error)
-{
-  for (guint i = 0; caps && i < gst_caps_get_size (caps); i++) {
-    const GstStructure *structure = gst_caps_get_structure (caps, i);
-
-    if (gst_structure_has_name (structure, GST_GEMMCL_TENSORS_MEDIA) &&
-        !gst_gemmcl_tensors_check_strings (structure, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
 static gboolean
 is_several (GstGemmcl *self)
 {
@@ -130,7 +116,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   GstCaps *result;
   gsize k, n;
 
-  if (!check_strings (filter, &error))
+  if (!gst_gemmcl_tensors_check_strings (filter, &error))
     warn_once (self, WARNED_OF_STRINGS, NULL, error);
   get_terms (self, &settings, &k, &n, &learned);
   /* Otherwise the base class would ask upstream for downstream's tensors. */
@@ -353,7 +339,7 @@ find_reason (GstGemmcl *self, GstCaps *input)
   if (gst_caps_is_empty (output))
     return refuse_mode (&settings, n);
   peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
-  if (!check_strings (peer, &error))
+  if (!gst_gemmcl_tensors_check_strings (peer, &error))
     return error;
   if (gst_caps_can_intersect (output, peer) && is_several (self)) {
     refuse_memory (&error);
