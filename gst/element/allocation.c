@@ -52,35 +52,17 @@ get_input_size (const GstGemmclFormat *format)
   return size <= G_MAXUINT ? size : 0;
 }
 
-/* Proposes OpenCL memory. With @name_allocator upstream may also allocate buffers by itself. */
+/* Proposes a pool of the memory of @allocator, of pages if it is NULL, or only its size without
+ * @need_pool. */
 static void
-propose_opencl (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size,
-                gboolean name_allocator)
-{
-  g_autoptr (GstAllocator) allocator = gst_gemmcl_device_get_allocator (&self->device, NULL);
-  g_autoptr (GstBufferPool) pool = NULL;
-
-  if (allocator && name_allocator)
-    gst_query_add_allocation_param (query, allocator, NULL);
-  if (allocator && size > 0)
-    pool = gst_gemmcl_pool_new_configured (allocator, caps, size, get_held (self), FALSE);
-  if (pool)
-    gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
-}
-
-/* Proposes pages, which a device that shares the memory of the host reads in place. */
-static void
-propose_pages (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, gboolean need_pool)
+propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, GstAllocator *allocator,
+              gboolean need_pool)
 {
   g_autoptr (GstBufferPool) pool = NULL;
-  GstAllocationParams params;
 
   if (need_pool && size > 0)
-    pool = gst_gemmcl_pool_new_configured (NULL, caps, size, get_held (self), FALSE);
-  gst_allocation_params_init (&params);
-  gst_gemmcl_pool_ask_for_pages (&params, size);
-  gst_query_add_allocation_param (query, NULL, &params);
-  if (size > 0)
+    pool = gst_gemmcl_pool_new_configured (allocator, caps, size, get_held (self), FALSE);
+  if (size > 0 && (pool || !allocator))
     gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
 }
 
@@ -117,6 +99,8 @@ static gboolean
 propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GstAllocator) allocator = NULL;
+  GstAllocationParams params;
   GstGemmclFormat format;
   gboolean need_pool;
   GstCaps *caps = NULL;
@@ -133,20 +117,21 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   size = get_input_size (&format);
   if (!gst_gemmcl_is_meta (self) && format.medium == GST_GEMMCL_MEDIUM_VIDEO)
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  switch (format.memory) {
-  case GST_GEMMCL_MEMORY_OPENCL:
-    propose_opencl (self, query, caps, size, TRUE);
-    break;
-  case GST_GEMMCL_MEMORY_SYSTEM:
-    if (shares_memory (self))
-      propose_pages (self, query, caps, size, need_pool);
-    else if (need_pool)
-      propose_opencl (self, query, caps, size, FALSE);
-    break;
-  default:
+  if (format.memory == GST_GEMMCL_MEMORY_SYSTEM && shares_memory (self)) {
+    gst_allocation_params_init (&params);
+    gst_gemmcl_pool_ask_for_pages (&params, size);
+    gst_query_add_allocation_param (query, NULL, &params);
+    propose_pool (self, query, caps, size, NULL, need_pool);
+  } else if (format.memory > GST_GEMMCL_MEMORY_OPENCL) {
     /* Other memory comes from pools of upstream, which must have enough buffers. */
-    if (size > 0)
-      gst_query_add_allocation_pool (query, NULL, size, get_held (self), 0);
+    propose_pool (self, query, caps, size, NULL, FALSE);
+  } else if (format.memory == GST_GEMMCL_MEMORY_OPENCL || need_pool) {
+    allocator = gst_gemmcl_device_get_allocator (&self->device, NULL);
+    /* Upstream may also allocate buffers by itself. */
+    if (allocator && format.memory == GST_GEMMCL_MEMORY_OPENCL)
+      gst_query_add_allocation_param (query, allocator, NULL);
+    if (allocator)
+      propose_pool (self, query, caps, size, allocator, TRUE);
   }
   return TRUE;
 }

@@ -61,70 +61,56 @@ get_id (const GstTensor *tensor)
   return tensor->id ? g_quark_to_string (tensor->id) : "";
 }
 
-/** Cursor: A place among the tensors of a buffer, in all its metas. All zero: before the first. */
-typedef struct {
-  gpointer state;
-  const GstTensorMeta *meta;
-  gsize i;
-} Cursor;
-
-static const GstTensor *
-get_next (Cursor *self, GstBuffer *buffer)
+/* Returns: (nullable): the next meta with tensors; @state: all zero before the first. */
+static const GstTensorMeta *
+get_next (GstBuffer *buffer, gpointer *state)
 {
-  while (!self->meta || self->i >= self->meta->num_tensors) {
-    self->meta = (const GstTensorMeta *)gst_buffer_iterate_meta_filtered (buffer, &self->state,
-                                                                          GST_TENSOR_META_API_TYPE);
-    self->i = 0;
-    if (!self->meta)
-      return NULL;
-  }
-  return self->meta->tensors[self->i++];
+  return (const GstTensorMeta *)gst_buffer_iterate_meta_filtered (buffer, state,
+                                                                  GST_TENSOR_META_API_TYPE);
 }
 
-/* Returns: (transfer full): the ids of all tensors, in quotes. */
-static gchar *
-list_ids (GstBuffer *buffer)
+/* Returns: FALSE, for the tensor that is A is not there. */
+static gboolean
+refuse (GstBuffer *buffer, guint n, const gchar *id, GError **error)
 {
-  GString *text = g_string_new (NULL);
-  const GstTensor *tensor;
-  Cursor cursor = {NULL};
+  g_autoptr (GString) ids = g_string_new (NULL);
+  const GstTensorMeta *meta;
+  gpointer state = NULL;
 
-  while ((tensor = get_next (&cursor, buffer)))
-    g_string_append_printf (text, "%s\"%s\"", text->len > 0 ? ", " : "", get_id (tensor));
-  return g_string_free (text, FALSE);
+  if (n == 0)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A buffer has no tensors in its metadata (GstTensorMeta). Expected an "
+                            "element before that attaches them, such as onnxinference, or "
+                            "input=media.");
+  while ((meta = get_next (buffer, &state)))
+    for (gsize i = 0; i < meta->num_tensors; i++)
+      g_string_append_printf (ids, "%s\"%s\"", ids->len > 0 ? ", " : "", get_id (meta->tensors[i]));
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "A buffer has %u tensors in its metadata, and no tensor \"%s\". Expected "
+                          "an input-tensor-id out of %s.",
+                          n, id ? id : "(not set)", ids->str);
 }
 
 /* Returns: (nullable): the tensor that is A. */
 static const GstTensor *
 find_tensor (const GstGemmclSettings *settings, GstBuffer *buffer, GError **error)
 {
-  const GstTensor *tensor, *last = NULL;
+  const GstTensor *last = NULL;
+  const GstTensorMeta *meta;
   gboolean or_only;
   const gchar *id = gst_gemmcl_get_input_id (settings, &or_only);
-  g_autofree gchar *ids = NULL;
-  Cursor cursor = {NULL};
+  gpointer state = NULL;
   guint n = 0;
 
-  for (; (tensor = get_next (&cursor, buffer)); last = tensor, n++)
-    if (g_strcmp0 (get_id (tensor), id) == 0)
-      return tensor;
+  while ((meta = get_next (buffer, &state)))
+    for (gsize i = 0; i < meta->num_tensors; i++, n++) {
+      last = meta->tensors[i];
+      if (g_strcmp0 (get_id (last), id) == 0)
+        return last;
+    }
   if (or_only && n == 1)
     return last;
-  ids = list_ids (buffer);
-  if (n == 0)
-    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                     "A buffer has no tensors in its metadata (GstTensorMeta). Expected an element "
-                     "before that attaches them, such as onnxinference, or input=media.");
-  else if (id)
-    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                     "A buffer has no tensor \"%s\" in its metadata. Expected an input-tensor-id "
-                     "out of %s.",
-                     id, ids);
-  else
-    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                     "A buffer has %u tensors in its metadata. Expected an input-tensor-id out of "
-                     "%s.",
-                     n, ids);
+  refuse (buffer, n, id, error);
   return NULL;
 }
 
@@ -207,13 +193,12 @@ add_meta (GstBuffer *buffer, guint n, GstTensor **tensors)
 static void
 keep_tensors (GstBuffer *copy, GstBuffer *original)
 {
+  const GstTensorMeta *meta;
   gpointer state = NULL;
-  GstTensorMeta *meta;
 
   if (gst_buffer_get_tensor_meta (copy))
     return;
-  while ((meta = (GstTensorMeta *)gst_buffer_iterate_meta_filtered (original, &state,
-                                                                    GST_TENSOR_META_API_TYPE))) {
+  while ((meta = get_next (original, &state))) {
     GstTensor **tensors = g_new (GstTensor *, meta->num_tensors);
 
     for (gsize i = 0; i < meta->num_tensors; i++)
