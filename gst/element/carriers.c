@@ -102,34 +102,6 @@ find_announced (const GstStructure *structure, const GstGemmclSettings *settings
                                  NULL);
 }
 
-/* Appends a dimension; 0 stands for one that caps do not know. */
-static void
-append_dim (GValue *dims, gsize size)
-{
-  GValue value = G_VALUE_INIT;
-
-  g_value_init (&value, G_TYPE_INT);
-  g_value_set_int (&value, size <= G_MAXINT ? (gint)size : 0);
-  gst_value_array_append_and_take_value (dims, &value);
-}
-
-static void
-append_tensor (GValue *group, const gchar *id, GemmclType type, gsize m, gsize n)
-{
-  GstStructure *tensor = gst_structure_new (
-      "tensor/strided", "tensor-id", G_TYPE_STRING, id, "dims-order", G_TYPE_STRING, "row-major",
-      "type", G_TYPE_STRING, gst_gemmcl_type_get_caps_name (type), NULL);
-  GValue dims = G_VALUE_INIT, caps = G_VALUE_INIT;
-
-  gst_value_array_init (&dims, 2);
-  append_dim (&dims, m);
-  append_dim (&dims, n);
-  gst_structure_take_value (tensor, "dims", &dims);
-  g_value_init (&caps, GST_TYPE_CAPS);
-  g_value_take_boxed (&caps, gst_caps_new_full (tensor, NULL));
-  gst_value_unique_list_append_and_take_value (group, &caps);
-}
-
 void
 gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclType type, gsize m,
                               gsize n)
@@ -138,13 +110,20 @@ gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclTy
   g_autoptr (GstStructure) groups = field && GST_VALUE_HOLDS_STRUCTURE (field)
                                         ? gst_structure_copy (gst_value_get_structure (field))
                                         : gst_structure_new_empty ("tensorgroups");
-  GValue group = G_VALUE_INIT;
+  /* 0 stands for a dimension that caps do not know. */
+  g_autofree gchar *text = g_strdup_printf (
+      "tensor/strided, tensor-id = (string) \"%s\", dims-order = (string) row-major, "
+      "type = (string) %s, dims = (int) < %zu, %zu >",
+      id, gst_gemmcl_type_get_caps_name (type), m <= G_MAXINT ? m : 0, n <= G_MAXINT ? n : 0);
+  GValue group = G_VALUE_INIT, tensor = G_VALUE_INIT;
 
+  g_value_init (&tensor, GST_TYPE_CAPS);
+  g_value_take_boxed (&tensor, gst_caps_from_string (text));
   g_value_init (&group, GST_TYPE_UNIQUE_LIST);
   present = gst_structure_get_value (groups, id);
   if (present && GST_VALUE_HOLDS_UNIQUE_LIST (present))
     g_value_copy (present, &group);
-  append_tensor (&group, id, type, m, n);
+  gst_value_unique_list_append_and_take_value (&group, &tensor);
   gst_structure_take_value (groups, id, &group);
   gst_structure_set (structure, FIELD, GST_TYPE_STRUCTURE, groups, NULL);
 }

@@ -48,6 +48,8 @@ gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank, co
                             GST_GEMMCL_MAX_RANK);
   size = gemmcl_type_get_size (self->type);
   self->rank = rank;
+  for (gsize i = rank; i < GST_GEMMCL_MAX_RANK; i++)
+    self->dims[i] = 1;
   for (gsize i = 0; i < rank; i++) {
     if (dims[i] < 1 || dims[i] > G_MAXINT32)
       return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
@@ -199,8 +201,8 @@ gst_gemmcl_tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
     if (dims[i] > 1)
       return FALSE;
   *image = (GemmclImage){
-      .width = tensor->rank > 1 ? dims[1] : 1,
-      .height = tensor->rank > 2 ? dims[2] : 1,
+      .width = dims[1],
+      .height = dims[2],
       .channels = dims[0],
       .type = tensor->type,
   };

@@ -23,7 +23,7 @@
 typedef struct {
   GemmclType type;
   guint rank;                        /* the number of dimensions */
-  guint32 dims[GST_GEMMCL_MAX_RANK]; /* innermost first, each at least 1 */
+  guint32 dims[GST_GEMMCL_MAX_RANK]; /* innermost first, each at least 1; 1 behind the last */
 } GstGemmclTensor;
 
 typedef struct {

@@ -7,6 +7,8 @@
  */
 #include "element/gstgemmcl.h"
 
+#include <string.h>
+
 #include "element/carriers.h"
 #include "element/flexible.h"
 
@@ -122,16 +124,10 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   return TRUE;
 }
 
-/* TRUE if both make the same A, in each feature mode. */
 static gboolean
 is_same (const GstGemmclTensor *a, const GstGemmclTensor *b)
 {
-  const guint width[] = {a->rank > 1 ? a->dims[1] : 1, b->rank > 1 ? b->dims[1] : 1};
-  gsize m[2], k[2];
-
-  gst_gemmcl_tensor_get_shape (a, &m[0], &k[0]);
-  gst_gemmcl_tensor_get_shape (b, &m[1], &k[1]);
-  return a->type == b->type && m[0] == m[1] && k[0] == k[1] && width[0] == width[1];
+  return a->type == b->type && memcmp (a->dims, b->dims, sizeof (a->dims)) == 0;
 }
 
 /* Finds the tensor that is A in @input, which describes it. */

@@ -14,23 +14,22 @@ gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
   const guint rows = is_vector ? 1 : size;
   guint cols = 0;
 
-  if (size == 0)
-    return NULL;
   for (guint i = 0; i < rows; i++) {
     const GValue *row = is_vector ? array : gst_value_array_get_value (array, i);
     const guint n = GST_VALUE_HOLDS_ARRAY (row) ? gst_value_array_get_size (row) : 0;
-    gboolean ok = n > 0 && (i == 0 || n == cols);
 
-    cols = n;
-    for (guint j = 0; ok && j < n; j++) {
+    if (i == 0)
+      cols = n;
+    for (guint j = 0; n == cols && j < n; j++) {
       const GValue *value = gst_value_array_get_value (row, j);
-      gdouble number;
 
-      ok = G_VALUE_HOLDS_DOUBLE (value);
-      number = ok ? g_value_get_double (value) : 0.0;
-      g_array_append_val (numbers, number);
+      if (G_VALUE_HOLDS_DOUBLE (value)) {
+        const gdouble number = g_value_get_double (value);
+
+        g_array_append_val (numbers, number);
+      }
     }
-    if (!ok) {
+    if (n == 0 || numbers->len != (i + 1) * cols) {
       gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                        "Row %u of the array, from 0, is not like the first. Expected doubles, as "
                        "many in each row.",
@@ -38,7 +37,7 @@ gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
       return NULL;
     }
   }
-  return gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, numbers->data, error);
+  return size > 0 ? gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, numbers->data, error) : NULL;
 }
 
 static void
