@@ -25,15 +25,33 @@
                                GST_GEMMCL_MAX_TENSORS) " ], "                                      \
                                                        "framerate = " GST_VIDEO_FPS_RANGE
 
+/* In system memory, by direction. */
+static GstStaticCaps templates[] = {
+    [GST_PAD_SRC] = GST_STATIC_CAPS (VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
+                                                              "; " FLEXIBLE_CAPS),
+    [GST_PAD_SINK] = GST_STATIC_CAPS (VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
+                                                                "; " FLEXIBLE_CAPS),
+};
+
 GstCaps *
 gst_gemmcl_caps_new_template (GstPadDirection direction)
 {
-  g_autoptr (GstCaps) caps = gst_caps_from_string (
-      direction == GST_PAD_SINK
-          ? VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS "; " FLEXIBLE_CAPS
-          : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS "; " FLEXIBLE_CAPS);
+  g_autoptr (GstCaps) caps = gst_static_caps_get (&templates[direction]);
 
   return gst_gemmcl_caps_spread (caps, direction);
+}
+
+gboolean
+gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint index)
+{
+  const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
+  g_autoptr (GstCaps) known = gst_static_caps_get (&templates[direction]);
+  g_autoptr (GstCaps) plain =
+      gst_caps_new_full (gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, index)), NULL);
+
+  return memory != GST_GEMMCL_MEMORY_OTHER &&
+         (direction == GST_PAD_SINK || memory <= GST_GEMMCL_MEMORY_OPENCL) &&
+         gst_caps_can_intersect (known, plain);
 }
 
 GstCaps *
@@ -328,17 +346,6 @@ transform_output (const Transform *self)
   }
 }
 
-/* TRUE if a pad of @direction takes this medium in this memory. */
-static gboolean
-is_known (const GstCaps *caps, guint index, GstPadDirection direction)
-{
-  const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
-
-  return direction == GST_PAD_SINK
-             ? gst_gemmcl_carriers_can_read (caps, index)
-             : memory == GST_GEMMCL_MEMORY_SYSTEM || memory == GST_GEMMCL_MEMORY_OPENCL;
-}
-
 /* With output=meta, from the sink pad to the source pad: tensors are added to the field of those of
  * upstream. */
 static GstCaps *
@@ -358,7 +365,7 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
     gboolean fits;
 
     transform.carried = gst_gemmcl_carriers_have (caps, i, settings);
-    if (!transform.carried && !is_known (caps, i, GST_PAD_SINK))
+    if (!transform.carried && !gst_gemmcl_caps_know (GST_PAD_SINK, caps, i))
       continue;
     transform.from = structure;
     if (get_shape (&transform, &format, &shape, &fits) && fits) {
@@ -388,7 +395,7 @@ transform_each (GstPadDirection direction, const GstCaps *caps, Transform *trans
     transform->from = gst_caps_get_structure (caps, i);
     if (direction == GST_PAD_SINK && gst_gemmcl_carriers_have (caps, i, transform->settings))
       transform_input (transform);
-    else if (is_known (caps, i, direction))
+    else if (gst_gemmcl_caps_know (direction, caps, i))
       /* A format in several memories counts once. */
       plain = gst_caps_merge_structure (plain, gst_gemmcl_drm_to_plain (transform->from));
   }

@@ -10,6 +10,10 @@
  * D; for output=meta only those of the sink pad. */
 GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
 
+/** gst_gemmcl_caps_know: Returns: %TRUE if a pad of @direction supports the medium and the memory
+ * of structure @index of @caps. */
+gboolean gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint index);
+
 /** gst_gemmcl_caps_new_pad_template: Returns: (transfer full): those, and with GstTensorMeta any
  * video and audio on the sink pad, and all caps of the sink pad on the source pad. */
 GstCaps *gst_gemmcl_caps_new_pad_template (GstPadDirection direction);

@@ -149,29 +149,12 @@ gst_gemmcl_carriers_are_set (const GstGemmclSettings *settings)
 }
 
 gboolean
-gst_gemmcl_carriers_can_read (const GstCaps *caps, guint index)
-{
-  static GstCaps *readable = NULL;
-  g_autoptr (GstCaps) plain =
-      gst_caps_new_full (gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, index)), NULL);
-
-  if (g_once_init_enter (&readable)) {
-    GstCaps *template = gst_gemmcl_caps_new_template (GST_PAD_SINK);
-
-    GST_MINI_OBJECT_FLAG_SET (template, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
-    g_once_init_leave (&readable, template);
-  }
-  return gst_gemmcl_caps_get_memory (caps, index) != GST_GEMMCL_MEMORY_OTHER &&
-         gst_caps_can_intersect (readable, plain);
-}
-
-gboolean
 gst_gemmcl_carriers_have (const GstCaps *caps, guint index, const GstGemmclSettings *settings)
 {
   return gst_gemmcl_carriers_are_set (settings) ||
          (settings->input == GST_GEMMCL_INPUT_AUTO &&
           announces (gst_caps_get_structure (caps, index)) &&
-          !gst_gemmcl_carriers_can_read (caps, index));
+          !gst_gemmcl_caps_know (GST_PAD_SINK, caps, index));
 }
 
 GstCaps *

@@ -20,10 +20,6 @@ GstCaps *gst_gemmcl_carriers_new_caps (void);
 /** gst_gemmcl_carriers_are_set: Returns: %TRUE if properties say that inputs are carriers. */
 gboolean gst_gemmcl_carriers_are_set (const GstGemmclSettings *settings);
 
-/** gst_gemmcl_carriers_can_read: Returns: %TRUE if the element can read the medium of structure
- * @index of @caps. */
-gboolean gst_gemmcl_carriers_can_read (const GstCaps *caps, guint index);
-
 /** gst_gemmcl_carriers_have: Returns: %TRUE if buffers of structure @index of @caps, of the sink
  * pad, are carriers: by properties, or since the caps announce tensors and the element cannot read
  * the medium. */
