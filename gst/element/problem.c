@@ -214,41 +214,41 @@ set_output (GstGemmclProblem *self, const GstGemmclFormat *output, guint index)
   }
 }
 
-/* Appends the finite numbers of @text, which are separated by commas. */
-static gboolean
-append_numbers (GArray *numbers, const gchar *text)
+/* Returns: (transfer full): the numbers of "0.5" or "<0.5,0.25>": one, or as many as a pixel has
+ * channels or a row elements. */
+static GArray *
+parse_numbers (const GstGemmclProblem *self, const gchar *property, const gchar *value,
+               GError **error)
 {
-  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  g_autofree gchar *text = g_strstrip (g_strdup (value));
+  const gboolean is_list = g_str_has_prefix (text, "<") && g_str_has_suffix (text, ">");
+  g_auto (GStrv) parts = NULL;
+  const guint channels = self->gemm.a_image ? gemmcl_image_get_channels (&self->a_image) : 0;
 
+  if (is_list)
+    text[strlen (text) - 1] = '\0';
+  parts = g_strsplit (text + is_list, ",", -1);
   for (guint i = 0; parts[i]; i++) {
     const gchar *part = g_strstrip (parts[i]);
     gchar *end;
-    gdouble number = g_ascii_strtod (part, &end);
+    const gdouble number = g_ascii_strtod (part, &end);
 
-    if (end == part || *end || !isfinite (number))
-      return FALSE;
-    g_array_append_val (numbers, number);
+    if (end != part && *end == '\0' && isfinite (number))
+      g_array_append_val (numbers, number);
   }
-  return numbers->len > 0;
-}
-
-/* Returns: (transfer full): the numbers of "0.5" or "<0.5,0.25>". */
-static GArray *
-parse (const gchar *property, const gchar *text, GError **error)
-{
-  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gdouble));
-  g_autofree gchar *copy = g_strstrip (g_strdup (text));
-  const gsize length = strlen (copy);
-  const gboolean is_list = length >= 2 && copy[0] == '<' && copy[length - 1] == '>';
-
-  if (is_list)
-    copy[length - 1] = '\0';
-  if (append_numbers (numbers, copy + is_list) && (is_list || numbers->len == 1))
+  if (numbers->len == 0 || numbers->len != g_strv_length (parts) || (numbers->len > 1 && !is_list))
+    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                     "%s=%s cannot be read. Expected a number, such as 0.5, or a list of numbers, "
+                     "such as <0.5,0.25,1>.",
+                     property, value);
+  else if (numbers->len != 1 && numbers->len != self->gemm.k && numbers->len != channels)
+    gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                     "%s has %u numbers. Expected one, one for each channel of a pixel, or one for "
+                     "each of the K = %zu elements of a row.",
+                     property, numbers->len, self->gemm.k);
+  else
     return g_steal_pointer (&numbers);
-  gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                   "%s=%s cannot be read. Expected a number, such as 0.5, or a list of numbers, "
-                   "such as <0.5,0.25,1>.",
-                   property, text);
   return NULL;
 }
 
@@ -268,24 +268,11 @@ are_equal (const GArray *numbers)
 }
 
 static gboolean
-check_length (const gchar *property, const GArray *numbers, gsize k, guint channels, GError **error)
+parse_both (const GstGemmclProblem *self, const GstGemmclSettings *settings, GArray **scales,
+            GArray **offsets, GError **error)
 {
-  g_autofree gchar *more = NULL;
-
-  if (numbers->len == 1 || numbers->len == k || numbers->len == channels)
-    return TRUE;
-  more = channels > 0 ? g_strdup_printf (", %u for the channels of a pixel,", channels)
-                      : g_strdup ("");
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "%s has %u numbers. Expected one%s or %zu for the K elements of a row.",
-                          property, numbers->len, more, k);
-}
-
-static gboolean
-parse_both (const GstGemmclSettings *settings, GArray **scales, GArray **offsets, GError **error)
-{
-  return (*scales = parse ("input-scale", settings->input_scale, error)) &&
-         (*offsets = parse ("input-offset", settings->input_offset, error));
+  return (*scales = parse_numbers (self, "input-scale", settings->input_scale, error)) &&
+         (*offsets = parse_numbers (self, "input-offset", settings->input_offset, error));
 }
 
 /* Reads input-scale and input-offset for @self, whose input is set. A list of equal numbers counts
@@ -293,13 +280,10 @@ parse_both (const GstGemmclSettings *settings, GArray **scales, GArray **offsets
 static gboolean
 set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError **error)
 {
-  const guint channels = self->gemm.a_image ? gemmcl_image_get_channels (&self->a_image) : 0;
   g_autoptr (GArray) scales = NULL, offsets = NULL;
   gdouble *scale = &self->gemm.a_scale;
 
-  if (!parse_both (settings, &scales, &offsets, error) ||
-      !check_length ("input-scale", scales, self->gemm.k, channels, error) ||
-      !check_length ("input-offset", offsets, self->gemm.k, channels, error))
+  if (!parse_both (self, settings, &scales, &offsets, error))
     return FALSE;
   self->folds_scale = !are_equal (scales);
   self->folds_offset =
@@ -400,7 +384,7 @@ gst_gemmcl_problem_fold (const GstGemmclProblem *self, const GstGemmclSettings *
 
   if (!self->folds_scale && !self->folds_offset)
     return TRUE;
-  if (!parse_both (settings, &scales, &offsets, error) ||
+  if (!parse_both (self, settings, &scales, &offsets, error) ||
       !(b = gemmcl_matrix_to_f32 (operands->weight, FALSE, error)) ||
       (operands->bias && !(bias = gemmcl_matrix_to_f32 (operands->bias, FALSE, error))))
     return FALSE;

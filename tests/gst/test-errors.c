@@ -85,7 +85,7 @@ static const struct {
     {"no-number", "weight=[[1],[1],[1]] input-scale=<1,x>", FRAME, RESOURCE,
      "input-scale=<1,x>|such as 0.5|<0.5,0.25,1>"},
     {"short-list", "weight=[[1],[1],[1]] input-offset=<1,2>", FRAME, STREAM,
-     "input-offset has 2 numbers|3 for the channels|K"},
+     "input-offset has 2 numbers|each channel|K = 3"},
     {"offsets-and-padding",
      "weight=[[1],[1],[1]] feature-mode=patch patch-width=1 patch-height=1 patch-padding=1 "
      "input-scale=<1,2,3> input-offset=1",
