@@ -323,7 +323,10 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
     medium = "interleaved audio";
   } else {
     format->medium = GST_GEMMCL_MEDIUM_TENSORS;
-    return read_tensors (&format->tensors, caps, error);
+    if (!read_tensors (&format->tensors, caps, error))
+      return FALSE;
+    format->varies = format->tensors.flexible;
+    return TRUE;
   }
   text = gst_caps_to_string (caps);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "gemmcl cannot read these caps of %s: %s.",

@@ -108,7 +108,7 @@ typedef struct {
   GstAudioInfo audio;
   GstGemmclTensors tensors;
   gboolean is_meta; /* A is the only one of tensors, in the metadata of buffers */
-  gboolean varies;  /* caps do not announce that tensor, so another buffer may have another M */
+  gboolean varies;  /* caps do not describe A as a tensor, so that buffers may differ in it */
 } GstGemmclFormat;
 
 /** gst_gemmcl_format_from_caps: Reads @caps, which must be fixed. Returns: %FALSE with

@@ -109,7 +109,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
                             "The tensor of a buffer is %s; expected %s, as caps announce.", found,
                             expected);
   }
-  input.tensors.tensor[0] = *tensor;
+  input.tensors.tensor[gst_gemmcl_get_tensor_index (&input, settings)] = *tensor;
   g_mutex_lock (&self->lock);
   gst_gemmcl_weight_get_shape (settings, self->operands.current.weight, &k, &n);
   g_mutex_unlock (&self->lock);
@@ -119,7 +119,8 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   self->stream.has_room = self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type &&
                           shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
   self->slot.is_due |= !self->stream.has_room;
-  if (settings->output != GST_GEMMCL_OUTPUT_META)
+  /* Caps of flexible tensors do not have M. */
+  if (settings->output != GST_GEMMCL_OUTPUT_META && !input.tensors.flexible)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return TRUE;
 }
@@ -163,9 +164,7 @@ learn_tensor (GstGemmcl *self, GstBuffer *input, gsize *m, GError **error)
       return GST_FLOW_OK;
   }
   flow = gst_gemmcl_batch_end (self);
-  if (!*error && flow == GST_FLOW_OK && !self->stream.carries)
-    set_learned (self, &tensor);
-  else if (!*error && flow == GST_FLOW_OK)
+  if (!*error && flow == GST_FLOW_OK)
     adapt (self, &tensor, error);
   return flow;
 }
@@ -209,7 +208,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
   if (m > G_MAXINT32)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                             "A buffer has M = %zu; expected at most %d.", m, G_MAXINT32);
-  if (m <= room && !self->slot.is_due && (!flexible || get_known (self)->type == gemm->a_type))
+  if (m <= room && !self->slot.is_due)
     return TRUE;
   while (room > 0 && room < m)
     room = MIN (2 * room, (gsize)G_MAXINT32);
