@@ -31,9 +31,8 @@ typedef struct {
   gboolean carries;      /* learn.c: inputs are carriers (carriers.h) */
   gboolean has_room;     /* learn.c: only M has changed, and the plan can stay */
   gboolean error_posted; /* since caps were last accepted */
-  gboolean addend_warned;
-  guint pool_size;    /* bytes of a buffer of the output's pool; 0: no pool */
-  guint noted_copies; /* copies.c: bits of those in the log since caps were last accepted */
+  guint pool_size;       /* bytes of a buffer of the output's pool; 0: no pool */
+  guint noted_copies;    /* copies.c: bits of those in the log since caps were last accepted */
 } GstGemmclStream;
 
 /**

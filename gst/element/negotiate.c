@@ -11,6 +11,7 @@
 enum {
   WARNED_OF_SURFACES = 1 << 0,
   WARNED_OF_STRINGS = 1 << 1,
+  WARNED_OF_ADDEND = 1 << 2,
 };
 
 /* Gets the settings in use, K and N of the weight, 0 without one, and the tensor that the last
@@ -31,12 +32,12 @@ get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n,
 static gboolean
 asks_for_surfaces (const GstCaps *filter)
 {
-  if (!filter || gst_caps_is_any (filter) || gst_caps_is_empty (filter))
-    return FALSE;
-  for (guint i = 0; i < gst_caps_get_size (filter); i++)
-    if (!gst_gemmcl_caps_are_surfaces (filter, i))
-      return FALSE;
-  return TRUE;
+  const guint n = filter ? gst_caps_get_size (filter) : 0;
+  guint i = 0;
+
+  while (i < n && gst_gemmcl_caps_are_surfaces (filter, i))
+    i++;
+  return n > 0 && i == n;
 }
 
 /* Posts a warning once, since the element that fails only reports "not negotiated". @warning: a bit
@@ -44,13 +45,7 @@ asks_for_surfaces (const GstCaps *filter)
 static void
 warn_once (GstGemmcl *self, guint warning, const gchar *text, const GError *reason)
 {
-  guint posted;
-
-  g_mutex_lock (&self->lock);
-  posted = self->stream.warnings;
-  self->stream.warnings |= warning;
-  g_mutex_unlock (&self->lock);
-  if (!(posted & warning))
+  if (!(g_atomic_int_or (&self->stream.warnings, warning) & warning))
     gst_gemmcl_post (self, GST_MESSAGE_WARNING, text, reason);
 }
 
@@ -271,15 +266,14 @@ warn_of_idle_addend (GstGemmcl *self)
 {
   g_autoptr (GstControlBinding) binding =
       gst_object_get_control_binding (GST_OBJECT (self), "beta");
+  g_autoptr (GError) error =
+      g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                           "An addend is set, but beta is 0, so the addend is not added. Expected "
+                           "another beta, such as beta=1, or no addend.");
 
-  if (!self->operands.current.addend || !self->scalars.has_beta || self->scalars.beta != 0.0 ||
-      binding || self->stream.addend_warned)
-    return;
-  self->stream.addend_warned = TRUE;
-  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
-                       ("An addend is set, but beta is 0, so the addend is not added. Expected "
-                        "another beta, such as beta=1, or no addend."),
-                       (NULL));
+  if (self->operands.current.addend && self->scalars.has_beta && self->scalars.beta == 0.0 &&
+      !binding)
+    warn_once (self, WARNED_OF_ADDEND, NULL, error);
 }
 
 static gboolean
