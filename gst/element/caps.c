@@ -99,11 +99,13 @@ allows_pixel_mode (const GstGemmclSettings *settings)
           settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
 
-/* TRUE if rows of K can be made of pixels with @channels. */
+/* TRUE if rows of K can be made of pixels with @channels; with @keep, if they are pixels. */
 static gboolean
-channels_fit_k (const Transform *self, guint channels)
+channels_fit_k (const Transform *self, guint channels, gboolean keep)
 {
-  switch (self->k == 0 ? GST_GEMMCL_FEATURE_MODE_AUTO : self->settings->feature_mode) {
+  if (self->k == 0)
+    return TRUE;
+  switch (keep ? GST_GEMMCL_FEATURE_MODE_PIXEL : self->settings->feature_mode) {
   case GST_GEMMCL_FEATURE_MODE_PIXEL:
     return self->k == channels;
   case GST_GEMMCL_FEATURE_MODE_PATCH:
@@ -134,11 +136,9 @@ append_audio (GstCaps *result, const GstStructure *from, gsize channels)
 {
   GstStructure *structure = gst_structure_copy (from);
 
-  gst_structure_remove_field (structure, "channel-mask");
+  gst_structure_remove_fields (structure, "channel-mask", "channels", NULL);
   if (channels > 0)
     gst_structure_set (structure, "channels", G_TYPE_INT, (gint)MIN (channels, G_MAXINT32), NULL);
-  else
-    gst_structure_set (structure, "channels", GST_TYPE_INT_RANGE, 1, G_MAXINT32, NULL);
   gst_caps_append_structure (result, structure);
 }
 
@@ -176,12 +176,9 @@ append_video_input (const Transform *self, gboolean keep)
 {
   GValue values = G_VALUE_INIT;
 
-  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
-    guint channels = gemmcl_pixel_format_get_channels (i);
-
-    if (keep ? self->k == 0 || self->k == channels : channels_fit_k (self, channels))
+  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++)
+    if (channels_fit_k (self, gemmcl_pixel_format_get_channels (i), keep))
       gst_gemmcl_values_add (&values, g_strdup (gemmcl_pixel_format_get_name (i)));
-  }
   append_video (self->result, self->from, &values);
 }
 
@@ -201,17 +198,15 @@ append_result (const Transform *self, const GstGemmclFormat *input, const GstGem
   const gboolean makes_flexible = self->settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
   GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
   const guint n_types = gst_gemmcl_output_list_types (self->settings, types);
-  GstGemmclTensors tensors = {.n = 1};
-  guint index = 0;
+  const guint index = gst_gemmcl_get_output_index (input, self->settings);
+  GstGemmclTensors tensors = input->tensors;
   GstStructure *structure;
 
-  if (input->medium == GST_GEMMCL_MEDIUM_TENSORS && !input->is_meta) {
-    /* Tensors that pass through would need headers. */
-    if (makes_flexible && !input->tensors.flexible && input->tensors.n > 1)
-      return;
-    tensors = input->tensors;
-    index = self->settings->tensor_index;
-  }
+  if (input->medium != GST_GEMMCL_MEDIUM_TENSORS)
+    tensors.n = 1;
+  /* Tensors that pass through would need headers. */
+  if (makes_flexible && !tensors.flexible && tensors.n > 1)
+    return;
   tensors.tensor[index] = *d;
   if (n_rows > 0 && tensors.n > 0)
     tensors.tensor[tensors.n++] = (GstGemmclTensor){
