@@ -24,6 +24,15 @@ gst_gemmcl_get_input_id (const GstGemmclSettings *settings, gboolean *or_only)
                                                    : settings->tensor_id;
 }
 
+/* Returns: (nullable): the tensors that @structure announces, in groups. */
+static const GstStructure *
+get_groups (const GstStructure *structure)
+{
+  const GValue *field = gst_structure_get_value (structure, FIELD);
+
+  return field && GST_VALUE_HOLDS_STRUCTURE (field) ? gst_value_get_structure (field) : NULL;
+}
+
 #if GST_CHECK_VERSION(1, 28, 0)
 
 /* The tensors of a group are fixed caps, each of one structure. */
@@ -34,14 +43,6 @@ get_tensor (const GValue *group, guint i)
   const GstCaps *caps = GST_VALUE_HOLDS_CAPS (value) ? gst_value_get_caps (value) : NULL;
 
   return caps && gst_caps_is_fixed (caps) ? gst_caps_get_structure (caps, 0) : NULL;
-}
-
-static const GstStructure *
-get_groups (const GstStructure *structure)
-{
-  const GValue *field = gst_structure_get_value (structure, FIELD);
-
-  return field && GST_VALUE_HOLDS_STRUCTURE (field) ? gst_value_get_structure (field) : NULL;
 }
 
 /* Returns: (nullable): the tensor that is A. */
@@ -68,13 +69,6 @@ find_tensor (const GstStructure *groups, const GstGemmclSettings *settings)
     }
   }
   return or_only && n == 1 ? only : NULL;
-}
-
-/* TRUE if @structure announces tensors. */
-static gboolean
-announces (const GstStructure *structure)
-{
-  return get_groups (structure) != NULL;
 }
 
 /* Gets the tensor that is A. FALSE if @structure does not announce it with all its dimensions, or
@@ -106,10 +100,10 @@ void
 gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclType type, gsize m,
                               gsize n)
 {
-  const GValue *field = gst_structure_get_value (structure, FIELD), *present;
-  g_autoptr (GstStructure) groups = field && GST_VALUE_HOLDS_STRUCTURE (field)
-                                        ? gst_structure_copy (gst_value_get_structure (field))
-                                        : gst_structure_new_empty ("tensorgroups");
+  const GstStructure *announced = get_groups (structure);
+  g_autoptr (GstStructure) groups =
+      announced ? gst_structure_copy (announced) : gst_structure_new_empty ("tensorgroups");
+  const GValue *present = gst_structure_get_value (groups, id);
   /* 0 stands for a dimension that caps do not know. */
   g_autofree gchar *text = g_strdup_printf (
       "tensor/strided, tensor-id = (string) \"%s\", dims-order = (string) row-major, "
@@ -120,7 +114,6 @@ gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclTy
   g_value_init (&tensor, GST_TYPE_CAPS);
   g_value_take_boxed (&tensor, gst_caps_from_string (text));
   g_value_init (&group, GST_TYPE_UNIQUE_LIST);
-  present = gst_structure_get_value (groups, id);
   if (present && GST_VALUE_HOLDS_UNIQUE_LIST (present))
     g_value_copy (present, &group);
   gst_value_unique_list_append_and_take_value (&group, &tensor);
@@ -130,7 +123,6 @@ gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclTy
 
 #else
 
-  #define announces(structure)                        ((void)(structure), FALSE)
   #define find_announced(structure, settings, tensor) ((void)(structure), (void)(settings), FALSE)
 
 #endif
@@ -153,7 +145,7 @@ gst_gemmcl_carriers_have (const GstCaps *caps, guint index, const GstGemmclSetti
 {
   return gst_gemmcl_carriers_are_set (settings) ||
          (settings->input == GST_GEMMCL_INPUT_AUTO &&
-          announces (gst_caps_get_structure (caps, index)) &&
+          get_groups (gst_caps_get_structure (caps, index)) &&
           !gst_gemmcl_caps_know (GST_PAD_SINK, caps, index));
 }
 

@@ -119,48 +119,26 @@ check_operands (const GstGemmclOperands *operands, gsize m, gsize n, GError **er
   return !operands->addend || check_addend (operands->addend, m, n, error);
 }
 
-/* Gets the range of the stored numbers of A. Floats are assumed to be from -1 to 1, like samples of
- * audio. */
-static void
-get_range (const GemmclGemm *gemm, gdouble *least, gdouble *most)
-{
-  const gint bits = 8 * gemmcl_type_get_size (gemm->a_type);
-
-  *least = 0;
-  if (gemm->a_image && gemm->a_image->channels == 0) {
-    *most = gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE ? G_MAXUINT16 : G_MAXUINT8;
-    return;
-  }
-  switch (gemm->a_type) {
-  case GEMMCL_TYPE_U8:
-  case GEMMCL_TYPE_U16:
-  case GEMMCL_TYPE_U32:
-  case GEMMCL_TYPE_U64:
-    *most = ldexp (1, bits) - 1;
-    break;
-  case GEMMCL_TYPE_I8:
-  case GEMMCL_TYPE_I16:
-  case GEMMCL_TYPE_I32:
-  case GEMMCL_TYPE_I64:
-    *least = -ldexp (1, bits - 1);
-    *most = -*least - 1;
-    break;
-  default:
-    *least = -1;
-    *most = 1;
-    break;
-  }
-}
-
 gdouble
 gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
 {
   const GemmclGemm *gemm = &self->gemm;
-  gdouble least, most;
+  const gboolean is_frame = gemm->a_image && gemm->a_image->channels == 0;
+  const GemmclType type = !is_frame                                         ? gemm->a_type
+                          : gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE ? GEMMCL_TYPE_U16
+                                                                            : GEMMCL_TYPE_U8;
+  const gint bits = 8 * (gint)gemmcl_type_get_size (type);
+  gdouble least = -1, most = 1;
 
   if (gemm->normalize & GEMMCL_NORMALIZE_A)
     return 1;
-  get_range (gemm, &least, &most);
+  if (g_str_has_prefix (gst_gemmcl_type_get_caps_name (type), "uint")) {
+    least = 0;
+    most = ldexp (1, bits) - 1;
+  } else if (g_str_has_prefix (gst_gemmcl_type_get_caps_name (type), "int")) {
+    least = -ldexp (1, bits - 1);
+    most = -least - 1;
+  }
   return MAX (fabs (least * gemm->a_scale + gemm->a_shift),
               fabs (most * gemm->a_scale + gemm->a_shift));
 }
