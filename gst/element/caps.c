@@ -344,35 +344,35 @@ transform_output (const Transform *self)
 /* With output=meta, from the sink pad to the source pad: tensors are added to the field of those of
  * upstream. */
 static GstCaps *
-transform_meta_input (const GstCaps *caps, const Transform *terms)
+transform_meta_input (const GstCaps *caps, const Transform *self)
 {
-  const GstGemmclSettings *settings = terms->settings;
+  const GstGemmclSettings *settings = self->settings;
   g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (settings->tensor_id);
+  const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
   GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
   GstCaps *result = gst_caps_new_empty ();
 
   gst_gemmcl_output_list_types (settings, types);
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    g_autoptr (GstStructure) structure = gst_structure_copy (gst_caps_get_structure (caps, i));
-    Transform transform = *terms;
+    GstCaps *one = gst_caps_copy_nth (caps, i);
+    GstStructure *structure = gst_caps_get_structure (one, 0);
     GstGemmclFormat format;
     GstGemmclShape shape;
-    gboolean fits;
 
-    transform.carried = gst_gemmcl_carriers_have (caps, i, settings);
-    if (!transform.carried && !gst_gemmcl_caps_know (GST_PAD_SINK, caps, i))
-      continue;
-    transform.from = structure;
-    if (get_shape (&transform, &format, &shape, &fits) && fits) {
+    if (self->k > 0 && gst_caps_is_fixed (one) &&
+        gst_gemmcl_input_from_caps (&format, one, settings, self->learned, NULL) &&
+        gst_gemmcl_shape_of_format (&format, settings, self->k, &shape, NULL)) {
       const gsize m = format.varies ? 0 : shape.m;
 
-      gst_gemmcl_carriers_announce (structure, settings->tensor_id, types[0], m, terms->n);
-      if (settings->gemm.row_outputs != 0)
-        gst_gemmcl_carriers_announce (structure, rows_id, GEMMCL_TYPE_F32, m,
-                                      gemmcl_gemm_count_row_outputs (&settings->gemm));
+      gst_gemmcl_carriers_announce (structure, settings->tensor_id, types[0], m, self->n);
+      if (n_rows > 0)
+        gst_gemmcl_carriers_announce (structure, rows_id, GEMMCL_TYPE_F32, m, n_rows);
     }
-    gst_caps_append_structure_full (result, g_steal_pointer (&structure),
-                                    gst_caps_features_copy (gst_caps_get_features (caps, i)));
+    if (gst_gemmcl_carriers_have (caps, i, settings) ||
+        gst_gemmcl_caps_know (GST_PAD_SINK, caps, i))
+      gst_caps_append (result, one);
+    else
+      gst_caps_unref (one);
   }
   return result;
 }

@@ -49,7 +49,8 @@ gboolean gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *cap
 void gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclType type,
                                    gsize m, gsize n);
 #else
-  #define gst_gemmcl_carriers_announce(structure, id, type, m, n) ((void)(id), (void)(m))
+  #define gst_gemmcl_carriers_announce(structure, id, type, m, n)                                  \
+    ((void)(structure), (void)(id), (void)(m))
 #endif
 
 /** gst_gemmcl_get_input_id: Returns: (nullable): the id of the tensor that is A with input=meta.
