@@ -7,8 +7,6 @@
 
 #include "memory/error.h"
 
-#define N_MODES (GEMMCL_FEATURE_PATCH + 1)
-
 const gchar *
 gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode)
 {
@@ -16,13 +14,6 @@ gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode)
 
   g_return_val_if_fail (mode < G_N_ELEMENTS (nicks), NULL);
   return nicks[mode];
-}
-
-/* The values of the property are "auto" and then the modes of the library. */
-static const gchar *
-mode_name (GemmclFeatureMode mode)
-{
-  return gst_gemmcl_feature_mode_get_nick ((GstGemmclFeatureMode)(mode + 1));
 }
 
 static const gchar *
@@ -53,12 +44,12 @@ check_patch (const GemmclImage *frame, GError **error)
 }
 
 static gboolean
-shape_of_mode (const GemmclImage *frame, GemmclFeatureMode mode, GstGemmclShape *shape,
+shape_of_mode (const GemmclImage *frame, GstGemmclFeatureMode mode, GstGemmclShape *shape,
                GError **error)
 {
   shape->image = *frame;
-  shape->image.features = mode;
-  if (mode != GEMMCL_FEATURE_PATCH)
+  shape->image.features = (GemmclFeatureMode)(mode - 1);
+  if (mode != GST_GEMMCL_FEATURE_MODE_PATCH)
     shape->image.patch_width = shape->image.patch_height = 0;
   else if (!check_patch (frame, error))
     return FALSE;
@@ -93,17 +84,18 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
   image.patch_stride = settings->patch_stride;
   image.patch_padding = settings->patch_padding;
   image.patch_dilation = settings->patch_dilation;
-  for (guint mode = 0; mode < N_MODES; mode++) {
-    const gboolean is_wanted =
-        wanted == GST_GEMMCL_FEATURE_MODE_AUTO || wanted == (GstGemmclFeatureMode)(mode + 1);
+  for (GstGemmclFeatureMode mode = GST_GEMMCL_FEATURE_MODE_PIXEL;
+       mode <= GST_GEMMCL_FEATURE_MODE_PATCH; mode++) {
+    const gchar *name = gst_gemmcl_feature_mode_get_nick (mode);
+    const gboolean is_wanted = wanted == GST_GEMMCL_FEATURE_MODE_AUTO || wanted == mode;
     g_autoptr (GError) reason = NULL;
     GstGemmclShape each;
 
-    g_string_append_printf (modes, "%s%s: ", mode ? ", " : "", mode_name (mode));
+    g_string_append_printf (modes, "%s%s: ", modes->len ? ", " : "", name);
     if (shape_of_mode (&image, mode, &each, &reason)) {
       g_string_append_printf (modes, "K = %zu", each.k);
       if (is_wanted && each.k == weight_k) {
-        g_string_append_printf (fits, "%s%s", n++ ? ", " : "", mode_name (mode));
+        g_string_append_printf (fits, "%s%s", n++ ? ", " : "", name);
         *shape = each;
       }
     } else if (is_wanted && wanted != GST_GEMMCL_FEATURE_MODE_AUTO) {
