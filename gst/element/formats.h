@@ -51,8 +51,8 @@ gboolean gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimen
                                    const gchar *types, guint num_tensors, GError **error);
 
 /** gst_gemmcl_tensors_check_strings: @caps: (nullable). Returns: %FALSE if dimensions or types of
- * tensors are no strings, as in `dimensions=3:4` without `(string)`; the message says so. Other caps
- * then have none in common with them. */
+ * tensors are no strings, as in `dimensions=3:4` without `(string)`; other caps then have none in
+ * common with them, and the message says so. */
 gboolean gst_gemmcl_tensors_check_strings (const GstCaps *caps, GError **error);
 
 /** gst_gemmcl_tensor_get_size: Returns: the bytes of a tensor that was parsed, or that fit a
