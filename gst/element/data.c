@@ -53,13 +53,12 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
   case GST_GEMMCL_MEDIUM_AUDIO:
     if (!gst_gemmcl_get_samples (&input->audio, buffer, &offset, &samples, error))
       return FALSE;
-    /* Caps of before are in use again if new ones failed. */
+    /* Another element may still write the meta. */
     if (samples != m)
-      return gst_gemmcl_fail (
-          error, GEMMCL_ERROR_FORMAT,
-          "A buffer of %zu samples came before its caps were accepted; expected "
-          "caps first.",
-          samples);
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                              "An audio buffer has %zu samples, but had %zu when it came; expected "
+                              "a buffer that no element writes any more.",
+                              samples, m);
     memory = gst_buffer_get_all_memory (buffer);
     break;
   default:

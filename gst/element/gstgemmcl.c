@@ -201,11 +201,27 @@ pass_waiting (GstGemmcl *self)
   return ok;
 }
 
+/* Accepts the caps of before again, after others were refused, and learns @input by them. The base
+ * class takes them for the ones in use, and does not set them. */
+static GstFlowReturn
+set_caps_again (GstGemmcl *self, GstBuffer *input)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  g_autoptr (GstCaps) incaps = gst_pad_get_current_caps (trans->sinkpad);
+  g_autoptr (GstCaps) outcaps = gst_pad_get_current_caps (trans->srcpad);
+
+  if (!self->stream.configured &&
+      !GST_BASE_TRANSFORM_GET_CLASS (trans)->set_caps (trans, incaps, outcaps))
+    return GST_FLOW_NOT_NEGOTIATED;
+  return gst_gemmcl_learn (self, input, &self->scalars.m);
+}
+
 /* Takes @input. The operands must be held. */
 static GstFlowReturn
 negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  const gboolean was_configured = self->stream.configured;
   g_autoptr (GstCaps) caps = NULL;
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow;
@@ -217,6 +233,8 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   }
   flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
              ->submit_input_buffer (trans, is_discont, input);
+  if (flow == GST_FLOW_OK && !was_configured)
+    flow = set_caps_again (self, input);
   if (flow == GST_FLOW_OK && !gst_gemmcl_fit_plan (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return GST_FLOW_ERROR;

@@ -11,6 +11,7 @@
 
 #define IDENTITY "gemmcl weight=[[1,0,0],[0,1,0],[0,0,1]]"
 #define MONO     AUDIO ("F32LE", "1")
+#define STEREO   AUDIO ("F32LE", "2")
 
 static const Script scripts[] = {
     /* Integers are rounded, halves to even, and saturated. */
@@ -89,6 +90,67 @@ test_metas_of_audio (void)
   output = stream_run (stream, input);
   g_assert_nonnull (gst_buffer_get_audio_clipping_meta (output));
   g_assert_null (gst_buffer_get_audio_level_meta (output));
+}
+
+/* Asserts that the element doubles a buffer of @n floats, which reaches it without its caps. */
+static void
+assert_doubles (Stream *stream, gsize n)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (stream->element, "sink");
+  GstBuffer *input = gst_buffer_new_allocate (NULL, n * sizeof (gfloat), NULL);
+  g_autofree gdouble *expected = g_new0 (gdouble, n);
+  g_autoptr (GstBuffer) output = NULL;
+
+  for (gsize i = 0; i < n; i++) {
+    const gfloat value = i;
+
+    expected[i] = 2 * value;
+    gst_buffer_fill (input, i * sizeof value, &value, sizeof value);
+  }
+  g_assert_cmpstr (gst_flow_get_name (gst_pad_chain (pad, input)), ==, "ok");
+  output = gst_harness_pull (stream->harness);
+  assert_floats (output, expected, n, 0);
+}
+
+/* After caps that are refused those before them hold, also if they come again, and a weight that
+ * fits the refused ones lets them in. */
+static void
+test_refused_caps (void)
+{
+  g_autoptr (Stream) stream = stream_start (MONO, "gemmcl weight=[2]");
+
+  assert_doubles (stream, 3);
+  g_assert_false (stream_push_caps (stream, STEREO));
+  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "K = 2|has K = 1");
+  assert_doubles (stream, 5);
+  g_assert_false (stream_push_caps (stream, STEREO));
+  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "K = 2|has K = 1");
+  g_assert_true (stream_push_caps (stream, MONO));
+  assert_doubles (stream, 7);
+  g_assert_false (stream_push_caps (stream, STEREO));
+  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "K = 2|has K = 1");
+  g_object_set (stream->element, "weight", "[[2,0],[0,2]]", NULL);
+  g_assert_true (stream_push_caps (stream, STEREO));
+  assert_doubles (stream, 6);
+  stream_assert_quiet (stream);
+}
+
+/* A buffer whose samples change while it waits in a batch is refused. */
+static void
+test_changed_samples (void)
+{
+  g_autoptr (Stream) stream = stream_start (MONO, "gemmcl weight=[2] batch-size=2");
+  g_autoptr (GstBuffer) first = NULL;
+  GstBuffer *second = gst_buffer_new_memdup ("12345678", 8);
+  GstAudioInfo info;
+
+  gst_audio_info_set_format (&info, GST_AUDIO_FORMAT_F32, 8000, 1, NULL);
+  gst_buffer_add_audio_meta (second, &info, 1, NULL);
+  first = gst_buffer_copy (second);
+  stream_push (stream, gst_buffer_ref (first));
+  gst_buffer_get_audio_meta (first)->samples = 2;
+  g_assert_cmpstr (gst_flow_get_name (gst_harness_push (stream->harness, second)), ==, "error");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "has 2 samples|had 1|no element writes");
 }
 
 /* A meta about the frame goes along with a frame, one about the stream with tensors, too. */
@@ -250,6 +312,8 @@ main (int argc, char **argv)
   stream_add_test ("/audio/unaligned", test_unaligned);
   stream_add_test ("/audio/batch-of-lengths", test_batch_of_lengths);
   stream_add_test ("/audio/metas", test_metas_of_audio);
+  stream_add_test ("/audio/refused-caps", test_refused_caps);
+  stream_add_test ("/audio/changed-samples", test_changed_samples);
   stream_add_test ("/video/metas", test_metas_of_video);
   stream_add_test ("/video/strides", test_strides);
   return g_test_run ();
