@@ -109,9 +109,7 @@ start (GstBaseTransform *trans)
   self->device.imports = gst_gemmcl_imports_new ();
   /* Threads that were late in stop() may still look for outputs. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
-  gst_gemmcl_runs_start (self);
   gst_gemmcl_turns_start (self);
-  gst_gemmcl_batch_start (self);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
@@ -121,13 +119,11 @@ stop (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
-  /* end_late() in batch.c holds this lock, too. */
+  /* Other threads that push hold this lock, too. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
-  gst_gemmcl_batch_stop (self);
   gst_gemmcl_turns_stop (self);
   gst_gemmcl_stats_report (self);
   gst_gemmcl_drop_plan (self);
-  gst_gemmcl_runs_stop (self);
   g_queue_clear_full (&self->waiting, (GDestroyNotify)gst_event_unref);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   g_clear_pointer (&self->device.imports, gst_gemmcl_imports_free);
@@ -240,7 +236,7 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
     return GST_FLOW_ERROR;
   }
   if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
-    gst_gemmcl_batch_mark_discont (self);
+    self->turns->discont = TRUE;
   } else if (flow == GST_FLOW_NOT_NEGOTIATED) {
     caps = gst_pad_get_current_caps (trans->sinkpad);
     gst_gemmcl_explain_failure (self, caps);
@@ -253,9 +249,12 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
 static GstFlowReturn
 prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
 {
+  GstFlowReturn flow = self->turns->flow;
   gsize m;
-  GstFlowReturn flow = gst_gemmcl_learn (self, input, &m);
 
+  self->turns->flow = GST_FLOW_OK;
+  if (flow == GST_FLOW_OK)
+    flow = gst_gemmcl_learn (self, input, &m);
   if (flow != GST_FLOW_OK)
     return flow;
   if (!pass_waiting (self))
@@ -296,24 +295,22 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   return flow;
 }
 
+/* Not called, but without it the base class of GStreamer 1.22 makes the element passthrough. */
+static GstFlowReturn
+transform (GstBaseTransform *trans G_GNUC_UNUSED, GstBuffer *input G_GNUC_UNUSED,
+           GstBuffer *output G_GNUC_UNUSED)
+{
+  return GST_FLOW_NOT_SUPPORTED;
+}
+
+/* Outputs are pushed by turns.c, and not by the base class. */
 static GstFlowReturn
 generate_output (GstBaseTransform *trans, GstBuffer **output)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
-  GstBuffer *input;
+  GstBuffer *input = g_steal_pointer (&trans->queued_buf);
 
-  if (self->stream.settings.batch_size == 1 && self->n_lanes == 1 && !gst_gemmcl_is_meta (self))
-    return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
-  input = g_steal_pointer (&trans->queued_buf);
   *output = NULL;
-  return input ? gst_gemmcl_batch_add (self, input) : GST_FLOW_OK;
-}
-
-/* Called by the base class's generate_output, with an output of prepare_output_buffer. */
-static GstFlowReturn
-transform (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
-{
-  return gst_gemmcl_turns_submit (GST_GEMMCL (trans), input, output);
+  return input ? gst_gemmcl_batch_add (GST_GEMMCL (trans), input) : GST_FLOW_OK;
 }
 
 /* Ends the batch before an event that must not be in it. At EOS it also waits for all runs, because
@@ -324,7 +321,6 @@ end_before (GstGemmcl *self, GstEvent *event)
   GstFlowReturn flow;
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    gst_gemmcl_batch_clear (self);
     gst_gemmcl_turns_flush (self);
     gst_gemmcl_runs_forget (self);
     gst_gemmcl_stats_flush (self);
@@ -456,8 +452,8 @@ gst_gemmcl_class_init (GstGemmclClass *klass)
   trans_class->start = start;
   trans_class->stop = stop;
   trans_class->submit_input_buffer = submit_input_buffer;
-  trans_class->generate_output = generate_output;
   trans_class->transform = transform;
+  trans_class->generate_output = generate_output;
   trans_class->sink_event = sink_event;
   trans_class->query = query;
   gst_gemmcl_negotiate_install (trans_class);

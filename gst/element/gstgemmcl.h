@@ -64,9 +64,7 @@ struct _GstGemmcl {
   GstGemmclLane *lane;      /* the current device: of the run that is being prepared */
   GQueue waiting;           /* learn.c: events that wait for the first buffer */
   GstGemmclScalars scalars; /* of the batch or run that is being prepared */
-  GstGemmclRuns *runs;      /* run.c; NULL unless streaming */
-  GstGemmclBatch *batch;    /* batch.c; NULL unless streaming */
-  GstGemmclTurns *turns;    /* turns.c; NULL unless streaming */
+  GstGemmclTurns *turns;    /* turns.c, run.c; NULL unless streaming */
 };
 
 /** gst_gemmcl_is_meta: Returns: %TRUE if results leave in the metadata of inputs. */

@@ -237,18 +237,6 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output
   return GST_FLOW_ERROR;
 }
 
-static GstFlowReturn
-prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
-{
-  GstGemmcl *self = GST_GEMMCL (trans);
-  g_autoptr (GError) error = NULL;
-  const GstFlowReturn flow = gst_gemmcl_prepare_output (self, input, output, &error);
-
-  if (error)
-    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  return flow;
-}
-
 /* TRUE if an input of zeros has an output of zeros. A gap then stays a gap. */
 static gboolean
 keeps_zeros (GstGemmcl *self)
@@ -314,7 +302,6 @@ void
 gst_gemmcl_output_install (GstBaseTransformClass *klass)
 {
   parent_class = g_type_class_peek_parent (klass);
-  klass->prepare_output_buffer = prepare_output_buffer;
   klass->copy_metadata = copy_metadata;
   klass->transform_meta = transform_meta;
 }

@@ -9,60 +9,11 @@
 /* One of this number of runs is timed where timing costs time. */
 #define TIMED 16
 
-struct _GstGemmclRuns {
-  /* The description of the run that is being submitted. */
-  GemmclData *a;
-  GemmclData *d;             /* of all outputs, then of all row outputs */
-  GstGemmclMapping *outputs; /* of d */
-  cl_event *wait;
-
-  GstGemmclInflight *latest; /* of the last run; not referenced */
-  cl_command_queue queue;    /* of that run, compared only; NULL: the context's */
-  guint untimed;             /* runs since the last one in a queue with profiling */
-
-  /* The pool of the last input, and the largest number of its buffers to hold. */
-  gconstpointer pool; /* compared only */
-  guint limit;
-
-  /* Previous outputs. */
-  gboolean feedback; /* beta was not 0: the plan keeps the previous output */
-  GstBuffer *last;   /* otherwise, the last output, in case beta is set */
-  gsize last_m;
-};
-
-void
-gst_gemmcl_runs_start (GstGemmcl *self)
-{
-  const guint batch = self->stream.settings.batch_size;
-  GstGemmclRuns *runs = g_new0 (GstGemmclRuns, 1);
-
-  runs->untimed = TIMED - 1;
-  runs->a = g_new0 (GemmclData, batch);
-  runs->d = g_new0 (GemmclData, 2 * batch);
-  runs->outputs = g_new0 (GstGemmclMapping, 2 * batch);
-  runs->wait = g_new0 (cl_event, (3 * batch + 1) * GST_GEMMCL_MAX_EVENTS + 1);
-  self->runs = runs;
-}
-
-void
-gst_gemmcl_runs_stop (GstGemmcl *self)
-{
-  GstGemmclRuns *runs = self->runs;
-
-  gst_clear_buffer (&runs->last);
-  g_free (runs->a);
-  g_free (runs->d);
-  g_free (runs->outputs);
-  g_free (runs->wait);
-  g_clear_pointer (&self->runs, g_free);
-}
-
 gboolean
-gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclLane *lane, GstGemmclInflight *inflight,
-                       GError **error)
+gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
   GstClockTime time;
-  const cl_int status = gst_gemmcl_inflight_finish (inflight, &time);
+  const cl_int status = gst_gemmcl_inflight_finish (turn->inflight, &time);
 
   if (GST_CLOCK_TIME_IS_VALID (time) && gst_gemmcl_stats_add_time (self, time))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
@@ -73,27 +24,8 @@ gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclLane *lane, GstGemmclInflight *
         error, GEMMCL_ERROR_OPENCL,
         "A run on %s failed with OpenCL error %d after it was submitted; its output cannot be "
         "mapped.",
-        gemmcl_context_get_device_info (lane->context)->name, status);
+        gemmcl_context_get_device_info (turn->lane->context)->name, status);
   return FALSE;
-}
-
-guint
-gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input)
-{
-  GstGemmclRuns *runs = self->runs;
-  GstStructure *config;
-  guint max = 0;
-
-  if (input->pool == runs->pool && runs->limit > 0)
-    return runs->limit;
-  runs->pool = input->pool;
-  if (input->pool) {
-    config = gst_buffer_pool_get_config (input->pool);
-    gst_buffer_pool_config_get_params (config, NULL, NULL, NULL, &max);
-    gst_structure_free (config);
-  }
-  runs->limit = max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
-  return runs->limit;
 }
 
 void
@@ -101,8 +33,8 @@ gst_gemmcl_runs_forget (GstGemmcl *self)
 {
   if (self->lane->plan)
     gemmcl_plan_reset_previous (self->lane->plan);
-  if (self->runs)
-    gst_clear_buffer (&self->runs->last);
+  if (self->turns)
+    gst_clear_buffer (&self->turns->last);
 }
 
 gboolean
@@ -112,10 +44,10 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
 
   if (self->stream.settings.batch_size > 1 || self->n_lanes > 1)
     return FALSE;
-  if (!self->runs->feedback && self->scalars.beta == 0.0)
+  if (!self->turns->feedback && self->scalars.beta == 0.0)
     binding = gst_object_get_control_binding (GST_OBJECT (self), "beta");
-  self->runs->feedback |= self->scalars.beta != 0.0 || binding;
-  return self->runs->feedback;
+  self->turns->feedback |= self->scalars.beta != 0.0 || binding;
+  return self->turns->feedback;
 }
 
 /* Makes a plan with C if the present one has none and beta is not 0. Resets the previous output if
@@ -123,9 +55,9 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
 static gboolean
 check_beta (GstGemmcl *self, gsize m, GError **error)
 {
-  if (m != self->runs->last_m)
+  if (m != self->turns->last_m)
     gst_gemmcl_runs_forget (self);
-  self->runs->last_m = m;
+  self->turns->last_m = m;
   if (self->scalars.beta == 0.0 || self->slot.problem.gemm.addend != GEMMCL_ADDEND_NONE)
     return TRUE;
   if (gst_gemmcl_runs_want_feedback (self))
@@ -159,21 +91,22 @@ check_alpha (GstGemmcl *self, GError **error)
 }
 
 static gboolean
-open_buffers (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight,
-              GstBuffer *const *inputs, GstBuffer *const *outputs, GError **error)
+open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError **error)
 {
-  GstGemmclMapping *mappings = self->runs->outputs;
-  GemmclData *a = self->runs->a, *d = self->runs->d;
-  const guint n = run->batch;
+  GstGemmclTurns *turns = self->turns;
+  const guint n = turn->n;
 
   for (guint i = 0; i < n; i++)
-    if (!gst_gemmcl_open_input (self, inputs[i], gst_gemmcl_inflight_get_mapping (inflight, i),
-                                &a[i], run, error) ||
-        !gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
+    if (!gst_gemmcl_open_input (self, turn->inputs[i],
+                                gst_gemmcl_inflight_get_mapping (turn->inflight, i), &turns->a[i],
+                                run, error) ||
+        !gst_gemmcl_map_output (self, &turns->outputs[i], turn->outputs[i], GST_MAP_WRITE,
+                                &turns->d[i], error) ||
         (run->rows &&
-         !gst_gemmcl_mapping_open_memory (
-             &mappings[n + i], self->lane->context, gst_gemmcl_get_rows_memory (outputs[i]),
-             gst_gemmcl_get_header_size (self), GST_MAP_WRITE, sizeof (gfloat), &d[n + i], error)))
+         !gst_gemmcl_mapping_open_memory (&turns->outputs[n + i], self->lane->context,
+                                          gst_gemmcl_get_rows_memory (turn->outputs[i]),
+                                          gst_gemmcl_get_header_size (self), GST_MAP_WRITE,
+                                          sizeof (gfloat), &turns->d[n + i], error)))
       return FALSE;
   return TRUE;
 }
@@ -195,89 +128,71 @@ has_events (const GemmclData *data)
 /* Returns: the queue for the kernels: the context's, which times them, or one without profiling,
  * for runs that copy nothing between host and device. */
 static cl_command_queue
-choose_queue (GstGemmclRuns *runs, const GemmclRun *run)
+choose_queue (GstGemmclTurns *turns, const GemmclRun *run)
 {
-  GstMemory *output = runs->outputs[0].memory;
+  GstMemory *output = turns->outputs[0].memory;
 
-  if (!has_events (&runs->d[0]) || !gst_is_gemmcl_memory (output) || runs->untimed == TIMED - 1)
+  if (!has_events (&turns->d[0]) || !gst_is_gemmcl_memory (output) || turns->untimed >= TIMED - 1)
     return NULL;
   for (guint i = 0; i < run->batch; i++)
-    if (runs->a[i].kind == GEMMCL_DATA_HOST)
+    if (turns->a[i].kind == GEMMCL_DATA_HOST)
       return NULL;
   return gst_gemmcl_memory_get_sides (output)->transfers->kernels;
 }
 
-/* Adds the event of the last run if that was in another queue: runs follow one another. */
+/* Collects the events of the run's memories and, if that was in another queue, of the last run. */
 static void
-follow_last (GstGemmclRuns *runs, GemmclRun *run)
-{
-  cl_event last;
-
-  if (run->queue == runs->queue || !runs->latest)
-    return;
-  last = gst_gemmcl_inflight_get_event (runs->latest);
-  if (last)
-    runs->wait[run->n_wait++] = last;
-}
-
-static void
-collect_events (GstGemmclRuns *runs, GemmclRun *run, GstGemmclInflight *inflight,
+collect_events (GstGemmclTurns *turns, const GstGemmclTurn *turn, GemmclRun *run,
                 GstMemory *previous)
 {
-  guint n = 0;
+  cl_event *wait = turns->wait, last = NULL;
 
   if (previous)
-    n = gst_gemmcl_memory_get_events (previous, GST_MAP_READ, runs->wait);
+    wait += gst_gemmcl_memory_get_events (previous, GST_MAP_READ, wait);
   for (guint i = 0; i < run->batch; i++)
-    if (has_events (&runs->a[i]))
-      n += gst_gemmcl_memory_get_events (gst_gemmcl_inflight_get_mapping (inflight, i)->memory,
-                                         GST_MAP_READ, runs->wait + n);
+    if (has_events (&turns->a[i]))
+      wait += gst_gemmcl_memory_get_events (
+          gst_gemmcl_inflight_get_mapping (turn->inflight, i)->memory, GST_MAP_READ, wait);
   for (guint i = 0; i < count_places (run); i++)
-    if (has_events (&runs->d[i]))
-      n += gst_gemmcl_memory_get_events (runs->outputs[i].memory, GST_MAP_WRITE, runs->wait + n);
-  run->n_wait = n;
-  run->wait = runs->wait;
+    if (has_events (&turns->d[i]))
+      wait += gst_gemmcl_memory_get_events (turns->outputs[i].memory, GST_MAP_WRITE, wait);
+  if (run->queue != turns->queue && turns->latest)
+    last = gst_gemmcl_inflight_get_event (turns->latest);
+  if (last)
+    *wait++ = last;
+  run->wait = turns->wait;
+  run->n_wait = wait - turns->wait;
 }
 
-/* Makes @done the event of the last write to @memory. */
+/* Takes @done, the event of the run, which each memory gets. Inputs that are not in OpenCL memory
+ * are held until @done. */
 static void
-leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInflight *inflight,
-             guint64 number)
+leave_event (GstGemmcl *self, GstGemmclTurn *turn, const GemmclRun *run, cl_event done)
 {
-  GstGemmclSides *sides;
-
-  gst_gemmcl_memory_add_event (memory, GST_MAP_WRITE, done);
-  if (!gst_is_gemmcl_memory (memory))
-    return;
-  sides = gst_gemmcl_memory_get_sides (memory);
-  if (self->stream.output.memory != GST_GEMMCL_MEMORY_OPENCL)
-    gst_gemmcl_sides_fetch (sides);
-  gst_gemmcl_sides_set_run (sides, inflight, number);
-}
-
-/* Takes @done. Inputs that are not in OpenCL memory are held until @done. */
-static void
-keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
-             GstBuffer *const *inputs, cl_event done)
-{
-  GstGemmclRuns *runs = self->runs;
+  GstGemmclTurns *turns = self->turns;
   guint held = 0;
-  guint64 number;
 
   for (guint i = 0; i < run->batch; i++) {
-    GstGemmclMapping *mapping = gst_gemmcl_inflight_get_mapping (inflight, i);
+    GstGemmclMapping *mapping = gst_gemmcl_inflight_get_mapping (turn->inflight, i);
 
-    if (!has_events (&runs->a[i])) {
+    if (!has_events (&turns->a[i])) {
       held = run->batch;
       continue;
     }
     gst_gemmcl_memory_add_event (mapping->memory, GST_MAP_READ, done);
     gst_gemmcl_mapping_clear (mapping);
   }
-  number = gst_gemmcl_inflight_begin (inflight, held, inputs, done);
-  for (guint i = 0; i < count_places (run); i++)
-    if (has_events (&runs->d[i]))
-      leave_event (self, runs->outputs[i].memory, done, inflight, number);
+  gst_gemmcl_inflight_begin (turn->inflight, held, turn->inputs, done);
+  for (guint i = 0; i < count_places (run); i++) {
+    GstMemory *memory = turns->outputs[i].memory;
+
+    if (!has_events (&turns->d[i]))
+      continue;
+    gst_gemmcl_memory_add_event (memory, GST_MAP_WRITE, done);
+    if (gst_is_gemmcl_memory (memory))
+      gst_gemmcl_sides_set_run (gst_gemmcl_memory_get_sides (memory), turn->inflight,
+                                self->stream.output.memory != GST_GEMMCL_MEMORY_OPENCL);
+  }
 }
 
 /* Returns: the kind of memory of an input, in a word; static. */
@@ -295,7 +210,7 @@ name_memory (const GemmclData *a)
 }
 
 static void
-note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input, GstBuffer *output)
+note_run (GstGemmcl *self, const GemmclRun *run, const GstGemmclTurn *turn)
 {
   const gboolean may_add = self->n_lanes == 1 && self->stream.settings.batch_size == 1 &&
                            !self->operands.current.addend &&
@@ -303,55 +218,51 @@ note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input, GstBuffer *ou
   const gboolean is_mapped =
       self->stream.output.memory != GST_GEMMCL_MEMORY_OPENCL && run->d[0].kind != GEMMCL_DATA_HOST;
 
-  gst_buffer_replace (&self->runs->last, may_add ? output : NULL);
+  gst_buffer_replace (&self->turns->last, may_add ? turn->outputs[0] : NULL);
   gst_gemmcl_stats_add_run (self, run->batch,
                             is_mapped ? run->batch * gst_gemmcl_get_output_size (self, run->m) : 0,
                             name_memory (&run->a[run->batch - 1]));
-  gst_gemmcl_copies_note_run (self, run, input);
+  gst_gemmcl_copies_note_run (self, run, turn->inputs[0]);
 }
 
 /* Submits @run, whose inputs and outputs are open. */
 static gboolean
-submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
-             GError **error)
+submit_open (GstGemmcl *self, GstGemmclTurn *turn, GemmclRun *run, GError **error)
 {
-  GstGemmclRuns *runs = self->runs;
+  GstGemmclTurns *turns = self->turns;
   GstGemmclMapping mapping = {.is_frame = FALSE};
   GemmclData previous = {.kind = GEMMCL_DATA_HOST};
   cl_event done = NULL;
   gboolean ok = TRUE;
 
-  if (runs->last && self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
-    ok = gst_gemmcl_map_output (self, &mapping, runs->last, GST_MAP_READ, &previous, error);
+  if (turns->last && self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
+    ok = gst_gemmcl_map_output (self, &mapping, turns->last, GST_MAP_READ, &previous, error);
     run->previous = &previous;
   }
-  collect_events (runs, run, inflight, has_events (&previous) ? mapping.memory : NULL);
-  run->queue = self->n_lanes > 1 ? NULL : choose_queue (runs, run);
-  follow_last (runs, run);
+  run->queue = self->n_lanes > 1 ? NULL : choose_queue (turns, run);
+  collect_events (turns, turn, run, has_events (&previous) ? mapping.memory : NULL);
   ok = ok && gemmcl_plan_submit (self->lane->plan, run, NULL, &done, error);
   gst_gemmcl_release_events (run->n_wait, run->wait);
   if (ok) {
-    runs->untimed = run->queue ? runs->untimed + 1 : 0;
-    runs->queue = run->queue;
-    runs->latest = inflight;
+    turns->untimed = run->queue ? turns->untimed + 1 : 0;
+    turns->queue = run->queue;
+    turns->latest = turn->inflight;
     if (has_events (&previous))
       gst_gemmcl_memory_add_event (mapping.memory, GST_MAP_READ, done);
     else if (run->previous)
       clWaitForEvents (1, &done);
-    keep_inputs (self, run, inflight, inputs, done);
+    leave_event (self, turn, run, done);
     /* A frame in host memory carries no event: it must be complete before it is pushed. */
-    ok = runs->d[0].kind != GEMMCL_DATA_HOST ||
-         gst_gemmcl_run_finish (self, self->lane, inflight, error);
+    ok = turns->d[0].kind != GEMMCL_DATA_HOST || gst_gemmcl_run_finish (self, turn, error);
   }
   gst_gemmcl_mapping_clear (&mapping);
   return ok;
 }
 
 gboolean
-gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
-                       GstBuffer *const *inputs, GstBuffer *const *outputs, GError **error)
+gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
-  GstGemmclRuns *runs = self->runs;
+  GstGemmclTurns *turns = self->turns;
   GemmclRun run = GEMMCL_RUN_INIT;
   gboolean ok;
 
@@ -360,19 +271,19 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
   if ((!self->lane->plan && !gst_gemmcl_make_plan (self, run.m, error)) ||
       !check_alpha (self, error) || !check_beta (self, run.m, error))
     return FALSE;
-  run.batch = n;
+  run.batch = turn->n;
   run.alpha = self->scalars.alpha;
   run.beta = self->scalars.beta;
-  run.a = runs->a;
-  run.d = runs->d;
-  run.rows = self->slot.problem.gemm.row_outputs != 0 ? runs->d + n : NULL;
-  ok = open_buffers (self, &run, inflight, inputs, outputs, error) &&
-       submit_open (self, &run, inflight, inputs, error);
-  for (guint i = 0; i < 2 * n; i++)
-    gst_gemmcl_mapping_clear (&runs->outputs[i]);
-  for (guint i = 0; !ok && i < n; i++)
-    gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
+  run.a = turns->a;
+  run.d = turns->d;
+  run.rows = self->slot.problem.gemm.row_outputs != 0 ? turns->d + turn->n : NULL;
+  turn->lane = self->lane;
+  ok = open_buffers (self, turn, &run, error) && submit_open (self, turn, &run, error);
+  for (guint i = 0; i < 2 * turn->n; i++)
+    gst_gemmcl_mapping_clear (&turns->outputs[i]);
+  for (guint i = 0; !ok && i < turn->n; i++)
+    gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (turn->inflight, i));
   if (ok)
-    note_run (self, &run, inputs[0], outputs[0]);
+    note_run (self, &run, turn);
   return ok;
 }

@@ -3,41 +3,20 @@
 #pragma once
 
 #include "element/formats.h"
-#include "element/lanes.h"
-#include "memory/inflight.h"
+#include "element/turns.h"
 
 /* From input buffers to runs of the library. The caller of each function is the streaming thread,
  * or holds the stream lock of the sink pad, unless the function says otherwise. */
 
 /* Runs (run.c). */
 
-/** GstGemmclRuns: What runs have in common, and the description of the next one. */
-typedef struct _GstGemmclRuns GstGemmclRuns;
+/** gst_gemmcl_run_submit: Submits the run of @turn, with the scalars of the element and outputs of
+ * gst_gemmcl_prepare_output(), to the current device. The outputs may be pushed at once. */
+gboolean gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error);
 
-/** gst_gemmcl_runs_start: Makes room for the description of a run of batch-size buffers. */
-void gst_gemmcl_runs_start (GstGemmcl *self);
-void gst_gemmcl_runs_stop (GstGemmcl *self);
-
-/**
- * gst_gemmcl_run_submit:
- * @inflight: idle; holds inputs that the device reads in place until the run is done
- * @inputs: (array length=n): at most a batch of inputs with the M of the scalars
- * @outputs: (array length=n): buffers from prepare_output_buffer; they may be pushed at once
- *
- * Submits a run with the scalars of the element to the current device.
- */
-gboolean gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
-                                GstBuffer *const *inputs, GstBuffer *const *outputs,
-                                GError **error);
-
-/** gst_gemmcl_run_finish: Waits for a run on @lane, takes its time and releases its inputs. Sets
+/** gst_gemmcl_run_finish: Waits for the run of @turn, takes its time and releases its inputs. Sets
  * @error unless it is set. */
-gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclLane *lane, GstGemmclInflight *inflight,
-                                GError **error);
-
-/** gst_gemmcl_runs_get_limit: Returns: the number of buffers of the pool of @input that the element
- * may hold at once: one less than the pool's maximum, but at least one. */
-guint gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input);
+gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclTurn *turn, GError **error);
 
 /** gst_gemmcl_runs_forget: Resets the previous output to zeros. */
 void gst_gemmcl_runs_forget (GstGemmcl *self);
@@ -108,8 +87,8 @@ gsize gst_gemmcl_get_header_size (GstGemmcl *self);
  * header; 0 if they do not fit a gsize. */
 gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
 
-/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, from
- * prepare_output_buffer, of a run that has them. */
+/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, of a run that
+ * has them. */
 GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);
 
 /** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or
@@ -158,35 +137,3 @@ GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m);
 /** gst_gemmcl_fit_plan: Makes the plan that is due, or one for the type and M of the next buffer,
  * which is negotiated; audio and flexible tensors get room to spare. */
 gboolean gst_gemmcl_fit_plan (GstGemmcl *self, GError **error);
-
-/* Batches (batch.c). A batch collects buffers, and the serialised events between them. It ends when
- * it is full, at its timeout, or before a buffer or event that cannot be part of it. Then one run
- * is submitted for all of its buffers, and outputs and events are pushed in their order. With
- * batch-size=1 the batch is always empty. */
-
-typedef struct _GstGemmclBatch GstGemmclBatch;
-
-void gst_gemmcl_batch_start (GstGemmcl *self);
-void gst_gemmcl_batch_stop (GstGemmcl *self);
-
-/** gst_gemmcl_batch_add: Takes @input. Returns: the result of gst_gemmcl_batch_end() if @input
- * ended or filled a batch, otherwise GST_FLOW_OK. */
-GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input);
-
-/** gst_gemmcl_batch_mark_discont: Marks the next buffer as DISCONT, since one was dropped. */
-void gst_gemmcl_batch_mark_discont (GstGemmcl *self);
-
-/** gst_gemmcl_batch_hold: Returns: %TRUE if @event was taken, to be pushed after the collected
- * buffers; %FALSE if there are none, or if it ends the batch. */
-gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
-
-/** gst_gemmcl_batch_end: Multiplies and pushes the batch. Returns: the flow of pushing it, or that
- * of the batch before if its timeout ended it and it failed. */
-GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
-
-/** gst_gemmcl_batch_clear: Stops the timer and forgets the state of the batch;
- * gst_gemmcl_turns_flush() drops its buffers and events. */
-void gst_gemmcl_batch_clear (GstGemmcl *self);
-
-/** gst_gemmcl_batch_get_latency: Returns: the latency of collecting, in ns. Any thread. */
-GstClockTime gst_gemmcl_batch_get_latency (GstGemmcl *self);

@@ -4,24 +4,17 @@
 
 #include "memory/memory.h"
 
-typedef struct {
-  GstGemmclParcel parcel;
-  GstGemmclInflight *inflight;
-  GstGemmclLane *lane;
-  GstGemmclScalars scalars;
-} Turn;
+#define GST_CAT_DEFAULT gst_gemmcl_debug
 
-struct _GstGemmclTurns {
-  Turn *ring;
-  guint size; /* one more than there may be in flight: for the parcel that is being filled */
-  guint first, n;
-  guint next;         /* the lane after that of the last run */
-  GstFlowReturn flow; /* of outputs that push_late() pushed */
-  gboolean is_late;   /* push_late() is running */
-};
+/* Returns: the turn @i behind the first; the one that is being collected if @i is their number. */
+static GstGemmclTurn *
+get_turn (GstGemmclTurns *self, guint i)
+{
+  return &self->ring[(self->first + i) % self->size];
+}
 
 static void
-empty (GstGemmclParcel *self)
+empty (GstGemmclTurn *self)
 {
   for (guint i = 0; i < self->n; i++)
     gst_clear_buffer (&self->outputs[i]);
@@ -29,106 +22,63 @@ empty (GstGemmclParcel *self)
   self->n = 0;
 }
 
-static Turn *
-get_next (GstGemmclTurns *turns)
-{
-  return &turns->ring[(turns->first + turns->n) % turns->size];
-}
-
-GstGemmclParcel *
-gst_gemmcl_turns_get_parcel (GstGemmcl *self)
-{
-  return &get_next (self->turns)->parcel;
-}
-
-/* Prepares outputs in memory of the current device, instead of others that were prepared before. */
-static GstFlowReturn
-prepare_outputs (GstGemmcl *element, GstGemmclParcel *self, GError **error)
-{
-  GstFlowReturn flow = GST_FLOW_OK;
-
-  for (guint i = 0; flow == GST_FLOW_OK && i < self->n; i++) {
-    gst_clear_buffer (&self->outputs[i]);
-    flow = gst_gemmcl_prepare_output (element, self->inputs[i], &self->outputs[i], error);
-  }
-  return flow;
-}
-
-/* Takes @output. With output=meta it is pushed in *@input, which it replaces there. */
-static GstFlowReturn
-push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn flow)
-{
-  GstBuffer *pushed = output;
-
-  if (flow != GST_FLOW_OK) {
-    gst_clear_buffer (&output);
-    return flow;
-  }
-  if (gst_gemmcl_is_meta (self)) {
-    pushed = gst_gemmcl_meta_attach (self, *input, output);
-    *input = output;
-  }
-  return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, pushed);
-}
-
-/* Pushes the outputs, and the events between them, and empties the parcel. If @flow is not OK, or
- * another one comes from downstream, outputs are dropped. Returns: the flow. */
-static GstFlowReturn
-push_parcel (GstGemmcl *element, GstGemmclParcel *self, GstFlowReturn flow)
-{
-  for (guint i = 0, n = 0; i < self->items->len; i++) {
-    gpointer *item = &g_ptr_array_index (self->items, i);
-
-    if (GST_IS_EVENT (*item))
-      gst_pad_push_event (GST_BASE_TRANSFORM (element)->srcpad, gst_event_ref (*item));
-    else
-      flow = push_output (element, item, g_steal_pointer (&self->outputs[n++]), flow);
-  }
-  empty (self);
-  return flow;
-}
-
 void
 gst_gemmcl_turns_start (GstGemmcl *self)
 {
-  const GstGemmclSettings *settings = &self->stream.settings;
+  const guint batch = self->stream.settings.batch_size;
   GstGemmclTurns *turns = g_new0 (GstGemmclTurns, 1);
 
-  turns->size = settings->queue_depth * self->n_lanes + 1;
-  turns->ring = g_new0 (Turn, turns->size);
+  turns->size = self->stream.settings.queue_depth * self->n_lanes + 1;
+  turns->ring = g_new0 (GstGemmclTurn, turns->size);
   for (guint i = 0; i < turns->size; i++)
-    turns->ring[i] = (Turn){
-        .parcel = {.items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref),
-                   .inputs = g_new0 (GstBuffer *, settings->batch_size),
-                   .outputs = g_new0 (GstBuffer *, settings->batch_size)},
-        .inflight = gst_gemmcl_inflight_new (settings->batch_size),
+    turns->ring[i] = (GstGemmclTurn){
+        .items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref),
+        .inputs = g_new0 (GstBuffer *, batch),
+        .outputs = g_new0 (GstBuffer *, batch),
+        .inflight = gst_gemmcl_inflight_new (batch),
     };
+  turns->a = g_new0 (GemmclData, batch);
+  turns->d = g_new0 (GemmclData, 2 * batch);
+  turns->outputs = g_new0 (GstGemmclMapping, 2 * batch);
+  turns->wait = g_new0 (cl_event, (3 * batch + 1) * GST_GEMMCL_MAX_EVENTS + 1);
+  turns->untimed = G_MAXUINT;
   self->turns = turns;
 }
 
 /* Waits for all runs and drops their outputs. */
 static void
-flush (GstGemmcl *self, GError **error)
+drop_runs (GstGemmcl *self, GError **error)
 {
   GstGemmclTurns *turns = self->turns;
 
   for (; turns->n > 0; turns->n--) {
-    Turn *turn = &turns->ring[turns->first];
+    GstGemmclTurn *turn = get_turn (turns, 0);
 
-    gst_gemmcl_run_finish (self, turn->lane, turn->inflight, error);
-    empty (&turn->parcel);
+    gst_gemmcl_run_finish (self, turn, error);
+    empty (turn);
     turns->first = (turns->first + 1) % turns->size;
   }
-  turns->flow = GST_FLOW_OK;
+}
+
+static void
+stop_timer (GstGemmclTurns *self)
+{
+  if (self->timer)
+    gst_clock_id_unschedule (self->timer);
+  g_clear_pointer (&self->timer, gst_clock_id_unref);
 }
 
 void
 gst_gemmcl_turns_flush (GstGemmcl *self)
 {
+  GstGemmclTurns *turns = self->turns;
   g_autoptr (GError) error = NULL;
 
-  flush (self, &error);
-  empty (gst_gemmcl_turns_get_parcel (self));
+  drop_runs (self, &error);
+  empty (get_turn (turns, 0));
+  stop_timer (turns);
+  turns->discont = FALSE;
+  turns->flow = GST_FLOW_OK;
   if (error && self->n_lanes == 1)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
 }
@@ -140,13 +90,57 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
 
   gst_gemmcl_turns_flush (self);
   for (guint i = 0; i < turns->size; i++) {
-    g_ptr_array_unref (turns->ring[i].parcel.items);
-    g_free (turns->ring[i].parcel.inputs);
-    g_free (turns->ring[i].parcel.outputs);
+    g_ptr_array_unref (turns->ring[i].items);
+    g_free (turns->ring[i].inputs);
+    g_free (turns->ring[i].outputs);
     gst_gemmcl_inflight_unref (turns->ring[i].inflight);
   }
+  gst_clear_buffer (&turns->last);
   g_free (turns->ring);
+  g_free (turns->a);
+  g_free (turns->d);
+  g_free (turns->outputs);
+  g_free (turns->wait);
   g_clear_pointer (&self->turns, g_free);
+}
+
+/* Takes @output. With output=meta it is pushed in *@input, which it replaces there. */
+static GstFlowReturn
+push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn flow)
+{
+  GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  GstBuffer *pushed = output;
+
+  if (flow != GST_FLOW_OK) {
+    gst_clear_buffer (&output);
+    return flow;
+  }
+  if (gst_gemmcl_is_meta (self)) {
+    pushed = gst_gemmcl_meta_attach (self, *input, output);
+    *input = output;
+  }
+  /* For queries of the position. */
+  if (segment->format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (pushed))
+    segment->position = GST_BUFFER_PTS (pushed) +
+                        (GST_BUFFER_DURATION_IS_VALID (pushed) ? GST_BUFFER_DURATION (pushed) : 0);
+  return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, pushed);
+}
+
+/* Pushes the outputs, and the events between them, and empties the turn. If @flow is not OK, or
+ * another one comes from downstream, outputs are dropped. Returns: the flow. */
+static GstFlowReturn
+push_turn (GstGemmcl *self, GstGemmclTurn *turn, GstFlowReturn flow)
+{
+  for (guint i = 0, n = 0; i < turn->items->len; i++) {
+    gpointer *item = &g_ptr_array_index (turn->items, i);
+
+    if (GST_IS_EVENT (*item))
+      gst_pad_push_event (GST_BASE_TRANSFORM (self)->srcpad, gst_event_ref (*item));
+    else
+      flow = push_output (self, item, g_steal_pointer (&turn->outputs[n++]), flow);
+  }
+  empty (turn);
+  return flow;
 }
 
 /* Makes the device with the fewest runs in flight the current one; of equal ones the next by turns.
@@ -158,7 +152,7 @@ choose_lane (GstGemmcl *self)
   guint busy[GST_GEMMCL_MAX_DEVICES] = {0}, best = G_MAXUINT;
 
   for (guint i = 0; i < turns->n; i++) {
-    const Turn *turn = &turns->ring[(turns->first + i) % turns->size];
+    const GstGemmclTurn *turn = get_turn (turns, i);
 
     busy[turn->lane - self->lanes] += gst_gemmcl_inflight_is_busy (turn->inflight);
   }
@@ -182,19 +176,31 @@ is_of_device (const GError *error)
          g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE);
 }
 
+/* Prepares outputs in memory of the current device, instead of others that were prepared before. */
+static GstFlowReturn
+prepare_outputs (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  for (guint i = 0; flow == GST_FLOW_OK && i < turn->n; i++) {
+    gst_clear_buffer (&turn->outputs[i]);
+    flow = gst_gemmcl_prepare_output (self, turn->inputs[i], &turn->outputs[i], error);
+  }
+  return flow;
+}
+
 /* Submits the run of @turn to the current device, or to others if that fails. */
 static GstFlowReturn
-begin (GstGemmcl *self, Turn *turn, GError **error)
+begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
   const GstGemmclScalars present = self->scalars;
   GstFlowReturn flow;
 
   self->scalars = turn->scalars;
   do {
-    flow = prepare_outputs (self, &turn->parcel, error);
-    if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, turn->parcel.inputs[0]) &&
-        !gst_gemmcl_run_submit (self, turn->inflight, turn->parcel.n, turn->parcel.inputs,
-                                turn->parcel.outputs, error))
+    flow = prepare_outputs (self, turn, error);
+    if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, turn->inputs[0]) &&
+        !gst_gemmcl_run_submit (self, turn, error))
       flow = GST_FLOW_ERROR;
   } while (flow == GST_FLOW_ERROR && is_of_device (*error) &&
            gst_gemmcl_lane_fail (self, self->lane, error));
@@ -205,15 +211,15 @@ begin (GstGemmcl *self, Turn *turn, GError **error)
 
 /* Waits until the host can read the outputs. A failed copy from the device shows only here. */
 static gboolean
-wait_for (GstGemmcl *self, Turn *turn, GError **error)
+wait_for (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
   GstMapInfo map;
 
-  if (!gst_gemmcl_run_finish (self, turn->lane, turn->inflight, error))
+  if (!gst_gemmcl_run_finish (self, turn, error))
     return FALSE;
-  for (guint i = 0; i < turn->parcel.n; i++)
-    for (guint j = 0; j < gst_buffer_n_memory (turn->parcel.outputs[i]); j++) {
-      GstMemory *memory = gst_buffer_peek_memory (turn->parcel.outputs[i], j);
+  for (guint i = 0; i < turn->n; i++)
+    for (guint j = 0; j < gst_buffer_n_memory (turn->outputs[i]); j++) {
+      GstMemory *memory = gst_buffer_peek_memory (turn->outputs[i], j);
 
       if (!gst_is_gemmcl_memory (memory))
         continue;
@@ -230,12 +236,12 @@ static GstFlowReturn
 push_first (GstGemmcl *self)
 {
   GstGemmclTurns *turns = self->turns;
-  Turn *turn = &turns->ring[turns->first];
+  GstGemmclTurn *turn = get_turn (turns, 0);
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow = GST_FLOW_OK;
 
   while (flow == GST_FLOW_OK && !wait_for (self, turn, &error)) {
-    gst_gemmcl_stats_undo_run (self, turn->lane, turn->parcel.n);
+    gst_gemmcl_stats_undo_run (self, turn->lane, turn->n);
     flow = gst_gemmcl_lane_fail (self, turn->lane, &error) ? begin (self, turn, &error)
                                                            : GST_FLOW_ERROR;
   }
@@ -243,7 +249,7 @@ push_first (GstGemmcl *self)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   turns->first = (turns->first + 1) % turns->size;
   turns->n--;
-  return push_parcel (self, &turn->parcel, flow);
+  return push_turn (self, turn, flow);
 }
 
 /* Pushes outputs until none is left or, unless @waits, the run of the next one is in flight. */
@@ -251,14 +257,13 @@ static GstFlowReturn
 push_some (GstGemmcl *self, gboolean waits)
 {
   GstGemmclTurns *turns = self->turns;
-  GstFlowReturn flow = turns->flow;
+  GstFlowReturn flow = GST_FLOW_OK;
 
-  turns->flow = GST_FLOW_OK;
   while (flow == GST_FLOW_OK && turns->n > 0 &&
-         (waits || !gst_gemmcl_inflight_is_busy (turns->ring[turns->first].inflight)))
+         (waits || !gst_gemmcl_inflight_is_busy (get_turn (turns, 0)->inflight)))
     flow = push_first (self);
   if (flow != GST_FLOW_OK)
-    flush (self, NULL);
+    drop_runs (self, NULL);
   return flow;
 }
 
@@ -272,6 +277,14 @@ GstFlowReturn
 gst_gemmcl_turns_push_held (GstGemmcl *self)
 {
   return self->n_lanes > 1 ? gst_gemmcl_turns_finish (self) : GST_FLOW_OK;
+}
+
+/* Keeps @flow, of another thread, for the next buffer. */
+static void
+keep_flow (GstGemmclTurns *self, GstFlowReturn flow)
+{
+  if (flow != GST_FLOW_OK)
+    self->flow = flow;
 }
 
 /* Pushes each output as soon as it is complete, since there may be no next input. Runs in a thread
@@ -288,9 +301,9 @@ push_late (GstElement *element, gpointer data G_GNUC_UNUSED)
     GST_PAD_STREAM_LOCK (pad);
     if (self->turns) {
       if (!GST_PAD_IS_FLUSHING (pad))
-        self->turns->flow = push_some (self, FALSE);
+        keep_flow (self->turns, push_some (self, FALSE));
       if (self->turns->n > 0 && !GST_PAD_IS_FLUSHING (pad))
-        done = gst_gemmcl_inflight_get_event (self->turns->ring[self->turns->first].inflight);
+        done = gst_gemmcl_inflight_get_event (get_turn (self->turns, 0)->inflight);
       self->turns->is_late = done != NULL;
     }
     GST_PAD_STREAM_UNLOCK (pad);
@@ -301,81 +314,209 @@ push_late (GstElement *element, gpointer data G_GNUC_UNUSED)
   } while (done);
 }
 
-/* Returns: the number of inputs that @turn needs. */
+/* Returns: the number of buffers of the pool of @input that the element may hold at once: one less
+ * than the pool's maximum, but at least one. */
 static guint
-count_held (const Turn *turn)
+get_limit (GstGemmclTurns *self, GstBuffer *input)
 {
-  return MAX (turn->parcel.n, gst_gemmcl_inflight_count (turn->inflight));
+  GstStructure *config;
+  guint max = 0;
+
+  if (input->pool == self->pool && self->limit > 0)
+    return self->limit;
+  self->pool = input->pool;
+  if (input->pool) {
+    config = gst_buffer_pool_get_config (input->pool);
+    gst_buffer_pool_config_get_params (config, NULL, NULL, NULL, &max);
+    gst_structure_free (config);
+  }
+  self->limit = max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
+  return self->limit;
 }
 
-/* Pushes outputs that are complete, and waits for others until a run of @n inputs, such as @input,
- * has room. */
+/* Returns: the number of inputs that @turn needs. */
+static guint
+count_held (const GstGemmclTurn *turn)
+{
+  return MAX (turn->n, gst_gemmcl_inflight_count (turn->inflight));
+}
+
+/* Pushes outputs that are complete, and waits for others until the run of @next has room. */
 static GstFlowReturn
-make_way (GstGemmcl *self, guint n, GstBuffer *input)
+make_way (GstGemmcl *self, const GstGemmclTurn *next)
 {
   GstGemmclTurns *turns = self->turns;
-  const guint limit = gst_gemmcl_runs_get_limit (self, input);
+  const guint limit = get_limit (turns, next->inputs[0]);
   GstFlowReturn flow = push_some (self, FALSE);
-  guint held = 0;
+  guint64 held = next->n;
 
   for (guint i = 0; i < turns->n; i++)
-    held += count_held (&turns->ring[(turns->first + i) % turns->size]);
-  while (flow == GST_FLOW_OK && turns->n > 0 &&
-         (turns->n == turns->size - 1 || (gint64)held + n > limit)) {
-    held -= count_held (&turns->ring[turns->first]);
+    held += count_held (get_turn (turns, i));
+  while (flow == GST_FLOW_OK && turns->n > 0 && (turns->n == turns->size - 1 || held > limit)) {
+    held -= count_held (get_turn (turns, 0));
     flow = push_first (self);
   }
   if (flow != GST_FLOW_OK)
-    flush (self, NULL);
+    drop_runs (self, NULL);
   return flow;
 }
 
 GstFlowReturn
-gst_gemmcl_turns_submit (GstGemmcl *self, GstBuffer *input, GstBuffer *output)
-{
-  g_autoptr (GError) error = NULL;
-  GstFlowReturn flow;
-  Turn *turn;
-
-  if (gst_gemmcl_is_empty (self, input))
-    return GST_FLOW_OK;
-  flow = make_way (self, 1, input);
-  if (flow != GST_FLOW_OK)
-    return flow;
-  turn = get_next (self->turns);
-  turn->lane = self->lane;
-  if (gst_gemmcl_run_submit (self, turn->inflight, 1, &input, &output, &error)) {
-    self->turns->n++;
-    return GST_FLOW_OK;
-  }
-  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  return GST_FLOW_ERROR;
-}
-
-GstFlowReturn
-gst_gemmcl_turns_take (GstGemmcl *self)
+gst_gemmcl_batch_end (GstGemmcl *self)
 {
   GstGemmclTurns *turns = self->turns;
-  Turn *turn = get_next (turns);
+  GstGemmclTurn *turn = get_turn (turns, turns->n);
   g_autoptr (GError) error = NULL;
-  GstFlowReturn flow = make_way (self, turn->parcel.n, turn->parcel.inputs[0]);
+  GstFlowReturn flow;
 
+  stop_timer (turns);
+  if (turn->n == 0)
+    return GST_FLOW_OK;
+  flow = make_way (self, turn);
   if (flow != GST_FLOW_OK)
-    return push_parcel (self, &turn->parcel, flow);
+    return push_turn (self, turn, flow);
   turn->scalars = self->scalars;
   choose_lane (self);
   flow = begin (self, turn, &error);
   if (flow != GST_FLOW_OK) {
-    gst_gemmcl_turns_finish (self);
+    gst_gemmcl_turns_push_held (self);
     if (error)
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-    return push_parcel (self, &turn->parcel, flow);
+    return push_turn (self, turn, flow);
   }
   turns->n++;
   if (self->n_lanes == 1)
-    return push_parcel (self, &turn->parcel, GST_FLOW_OK);
+    return push_turn (self, turn, GST_FLOW_OK);
   if (!turns->is_late)
     gst_element_call_async (GST_ELEMENT (self), push_late, NULL, NULL);
   turns->is_late = TRUE;
   return GST_FLOW_OK;
+}
+
+/* Ends the batch after its timeout, in a thread of GStreamer. By now the batch may be a later one,
+ * and the element may have stopped. */
+static void
+end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
+{
+  GstGemmcl *self = GST_GEMMCL (element);
+  GstPad *pad = GST_BASE_TRANSFORM (self)->sinkpad;
+  g_autoptr (GstClock) clock = gst_system_clock_obtain ();
+  GstClockID timer;
+
+  GST_PAD_STREAM_LOCK (pad);
+  timer = self->turns ? self->turns->timer : NULL;
+  if (timer && gst_clock_get_time (clock) >= gst_clock_id_get_time (timer) &&
+      !GST_PAD_IS_FLUSHING (pad)) {
+    GST_LOG_OBJECT (self, "a batch of at most %u buffers ends at its timeout",
+                    self->stream.settings.batch_size);
+    keep_flow (self->turns, gst_gemmcl_batch_end (self));
+  }
+  GST_PAD_STREAM_UNLOCK (pad);
+}
+
+/* Runs in the thread of the clock, which must not wait. */
+static gboolean
+on_timeout (GstClock *clock G_GNUC_UNUSED, GstClockTime time G_GNUC_UNUSED,
+            GstClockID id G_GNUC_UNUSED, gpointer data)
+{
+  gst_element_call_async (GST_ELEMENT (data), end_late, NULL, NULL);
+  return TRUE;
+}
+
+static void
+start_timer (GstGemmcl *self)
+{
+  const GstGemmclSettings *settings = &self->stream.settings;
+  g_autoptr (GstClock) clock = gst_system_clock_obtain ();
+  GstClockTime timeout = MAX (settings->batch_timeout, 0);
+
+  if (settings->batch_timeout < 0 && GST_CLOCK_TIME_IS_VALID (self->stream.frame_duration))
+    timeout = settings->batch_size * self->stream.frame_duration;
+  if (timeout == 0)
+    return;
+  self->turns->timer = gst_clock_new_single_shot_id (clock, gst_clock_get_time (clock) + timeout);
+  gst_clock_id_wait_async (self->turns->timer, on_timeout, gst_object_ref (self), gst_object_unref);
+}
+
+/* Raises frame_duration to @duration, that of a buffer, since caps may have none. */
+static gboolean
+learn_duration (GstGemmcl *self, GstClockTime duration)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  GstClockTime *known = &self->stream.frame_duration;
+
+  if (!GST_CLOCK_TIME_IS_VALID (duration) ||
+      (GST_CLOCK_TIME_IS_VALID (*known) && duration <= *known))
+    return FALSE;
+  *known = duration;
+  return TRUE;
+}
+
+GstFlowReturn
+gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
+{
+  GstGemmclTurns *turns = self->turns;
+  GstGemmclTurn *turn = get_turn (turns, turns->n);
+  const guint batch_size = self->stream.settings.batch_size;
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (batch_size > 1 && learn_duration (self, GST_BUFFER_DURATION (input)))
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+  if (turn->n > 0 && gst_buffer_get_size (turn->inputs[0]) != gst_buffer_get_size (input))
+    flow = gst_gemmcl_batch_end (self);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (input);
+    return flow;
+  }
+  turn = get_turn (turns, turns->n);
+  if (turns->discont) {
+    input = gst_buffer_make_writable (input);
+    GST_BUFFER_FLAG_SET (input, GST_BUFFER_FLAG_DISCONT);
+    turns->discont = FALSE;
+  }
+  turn->inputs[turn->n++] = input;
+  g_ptr_array_add (turn->items, input);
+  if (turn->n >= MIN (batch_size, get_limit (turns, input)))
+    return gst_gemmcl_batch_end (self);
+  if (turn->n == 1)
+    start_timer (self);
+  return GST_FLOW_OK;
+}
+
+gboolean
+gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
+{
+  GstGemmclTurn *turn;
+
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_STREAM_START:
+  case GST_EVENT_CAPS:
+  case GST_EVENT_SEGMENT:
+  case GST_EVENT_SEGMENT_DONE:
+  case GST_EVENT_STREAM_GROUP_DONE:
+  case GST_EVENT_EOS:
+  case GST_EVENT_FLUSH_STOP:
+    return FALSE;
+  default:
+    /* Events that are not serialized come without the stream lock, which guards the batch. */
+    if (!GST_EVENT_IS_SERIALIZED (event))
+      return FALSE;
+    turn = get_turn (self->turns, self->turns->n);
+    if (turn->n > 0)
+      g_ptr_array_add (turn->items, event);
+    return turn->n > 0;
+  }
+}
+
+GstClockTime
+gst_gemmcl_batch_get_latency (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  GstClockTime latency = 0;
+
+  if (self->stream.started && GST_CLOCK_TIME_IS_VALID (self->stream.frame_duration))
+    latency = (self->stream.settings.batch_size - 1) * self->stream.frame_duration;
+  if (self->stream.settings.batch_timeout > 0)
+    latency = MIN (latency, (GstClockTime)self->stream.settings.batch_timeout);
+  return latency;
 }

@@ -2,46 +2,71 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <gst/base/gstbasetransform.h>
+#include "element/lanes.h"
+#include "memory/inflight.h"
 
-#include "element/properties.h"
-
-/* The queue of runs that are in flight, queue-depth of each device. One device does them in their
- * order, so outputs are pushed at once. With several devices, runs go to them by turns, and the
- * element holds outputs back until their runs are complete and all outputs before them are pushed.
- * A run that fails is done again by another device, so the inputs are kept, too. Whoever submits a
- * run pushes what is complete by then; a thread of GStreamer's pool pushes the rest.
+/* The way of a buffer: it is collected with others of its batch, the run of the batch is submitted,
+ * and the outputs are pushed (turns.c).
  *
- * The caller of each function is the streaming thread, or holds the stream lock of the sink pad. */
+ * A batch also has the serialised events between its buffers. It ends when it is full, at its
+ * timeout, or before a buffer or event that cannot be part of it.
+ *
+ * Each device has at most queue-depth runs in flight. One device does them in their order, so
+ * outputs are pushed at once. With several devices, runs go to them by turns, and the element holds
+ * outputs back until their runs are complete and all outputs before them are pushed. A run that
+ * fails is done again by another device, so the inputs are kept, too. Whoever submits a run pushes
+ * what is complete by then; a thread of GStreamer's pool pushes the rest.
+ *
+ * The caller of each function is the streaming thread, or holds the stream lock of the sink pad,
+ * unless the function says otherwise. */
 
-/** GstGemmclParcel: The buffers of a run, with the events between them. */
+/** GstGemmclTurn: A batch, and its run. */
 typedef struct {
   GPtrArray *items; /* inputs and events, in their order */
   guint n;          /* number of inputs */
   GstBuffer **inputs;
   GstBuffer **outputs; /* NULL before they are prepared */
-} GstGemmclParcel;
+  GstGemmclInflight *inflight;
+  GstGemmclLane *lane; /* the device of the run */
+  GstGemmclScalars scalars;
+} GstGemmclTurn;
 
-typedef struct _GstGemmclTurns GstGemmclTurns;
+/** GstGemmclTurns: The ring of turns, and what runs have in common. */
+typedef struct {
+  GstGemmclTurn *ring;
+  guint size; /* one more than there may be in flight: for the batch that is being collected */
+  guint first, n;
+  guint next;         /* the lane after that of the last run */
+  gboolean is_late;   /* push_late() is running */
+  GstFlowReturn flow; /* of outputs that other threads pushed; the next buffer gets it */
+  gboolean discont;   /* QoS dropped the buffer before the next one */
+  GstClockID timer;   /* (nullable): of the timeout of the batch */
 
-/** gst_gemmcl_turns_start: Allocates queue-depth turns for each device. */
+  /* The pool of the last input, and the largest number of its buffers to hold. */
+  gconstpointer pool; /* compared only */
+  guint limit;
+
+  /* The description of the run that is being submitted (run.c). */
+  GemmclData *a;
+  GemmclData *d;             /* of all outputs, then of all row outputs */
+  GstGemmclMapping *outputs; /* of d */
+  cl_event *wait;
+
+  GstGemmclInflight *latest; /* of the last run; not referenced */
+  cl_command_queue queue;    /* of that run, compared only; NULL: the context's */
+  guint untimed;             /* runs since the last one in a queue with profiling */
+
+  /* Previous outputs (run.c). */
+  gboolean feedback; /* beta was not 0: the plan keeps the previous output */
+  GstBuffer *last;   /* otherwise, the last output, in case beta is set */
+  gsize last_m;
+} GstGemmclTurns;
+
+/** gst_gemmcl_turns_start: Allocates queue-depth turns of batch-size buffers for each device. */
 void gst_gemmcl_turns_start (GstGemmcl *self);
 
 /** gst_gemmcl_turns_stop: As gst_gemmcl_turns_flush(), and frees the turns. */
 void gst_gemmcl_turns_stop (GstGemmcl *self);
-
-/** gst_gemmcl_turns_get_parcel: Returns: (transfer none): the parcel of the next run, to be filled.
- */
-GstGemmclParcel *gst_gemmcl_turns_get_parcel (GstGemmcl *self);
-
-/** gst_gemmcl_turns_take: Submits the run of the next parcel, which is not empty, to the device
- * with the fewest runs in flight, and pushes the outputs that are complete. Waits while there is no
- * turn. Posts an error if it fails, or an earlier run, on the last device. */
-GstFlowReturn gst_gemmcl_turns_take (GstGemmcl *self);
-
-/** gst_gemmcl_turns_submit: The same for one input and its output, which the caller pushes, with
- * one device. */
-GstFlowReturn gst_gemmcl_turns_submit (GstGemmcl *self, GstBuffer *input, GstBuffer *output);
 
 /** gst_gemmcl_turns_finish: Waits for all runs and pushes the outputs that are held. Posts an error
  * and returns GST_FLOW_ERROR if one failed on the last device. */
@@ -51,6 +76,22 @@ GstFlowReturn gst_gemmcl_turns_finish (GstGemmcl *self);
  * no outputs are held, and it does nothing. */
 GstFlowReturn gst_gemmcl_turns_push_held (GstGemmcl *self);
 
-/** gst_gemmcl_turns_flush: Waits for all runs and drops the outputs that are held, and the next
- * parcel. Posts an error if a run of the only device failed. */
+/** gst_gemmcl_turns_flush: Waits for all runs and drops the batch, and the outputs that are held.
+ * Posts an error if a run of the only device failed. */
 void gst_gemmcl_turns_flush (GstGemmcl *self);
+
+/** gst_gemmcl_batch_add: Takes @input. Returns: the result of gst_gemmcl_batch_end() if @input
+ * ended or filled a batch, otherwise GST_FLOW_OK. */
+GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input);
+
+/** gst_gemmcl_batch_hold: Returns: %TRUE if @event was taken, to be pushed after the collected
+ * buffers; %FALSE if there are none, or if it ends the batch. */
+gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
+
+/** gst_gemmcl_batch_end: Submits the run of the batch, unless that is empty, to the device with the
+ * fewest runs in flight, and pushes the outputs that are complete. Waits while there is no turn.
+ * Posts an error if it fails, or an earlier run, on the last device. */
+GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
+
+/** gst_gemmcl_batch_get_latency: Returns: the latency of collecting, in ns. Any thread. */
+GstClockTime gst_gemmcl_batch_get_latency (GstGemmcl *self);

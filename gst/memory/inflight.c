@@ -181,8 +181,7 @@ gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context, 
 }
 
 struct _GstGemmclInflight {
-  GMutex lock; /* guards the following fields; never held while waiting */
-  guint64 number;
+  GMutex lock;   /* guards the following fields; never held while waiting */
   cl_event done; /* NULL: no run, or the owner has finished it */
   guint n;       /* number of inputs that are held */
   GstBuffer **inputs;
@@ -224,7 +223,7 @@ gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guint index)
   return &self->mappings[index];
 }
 
-guint64
+void
 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
                            cl_event done)
 {
@@ -234,7 +233,6 @@ gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *i
   self->n = n;
   for (guint i = 0; i < n; i++)
     self->inputs[i] = gst_buffer_ref (inputs[i]);
-  return ++self->number;
 }
 
 cl_int
@@ -318,12 +316,11 @@ gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time)
 }
 
 void
-gst_gemmcl_inflight_finish_run (GstGemmclInflight *self, guint64 number)
+gst_gemmcl_inflight_release (GstGemmclInflight *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  if (self->number == number && self->done &&
-      gst_gemmcl_event_get_status (self->done) <= CL_COMPLETE)
+  if (self->done && gst_gemmcl_event_get_status (self->done) <= CL_COMPLETE)
     release_locked (self);
 }
 

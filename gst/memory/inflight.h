@@ -71,9 +71,9 @@ GstGemmclMapping *gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guin
 
 /** gst_gemmcl_inflight_begin: Begins a run with the event @done, (transfer full), until which
  * @inputs, (array length=n), and their mappings are held. For the owner, after
- * gst_gemmcl_inflight_finish(). Returns: the number of the run. */
-guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
-                                   cl_event done);
+ * gst_gemmcl_inflight_finish(). */
+void gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
+                                cl_event done);
 
 /** gst_gemmcl_inflight_get_event: Returns: (transfer full) (nullable): the event of the run; %NULL
  * if there is none, or it is finished. */
@@ -88,9 +88,8 @@ gboolean gst_gemmcl_inflight_is_busy (GstGemmclInflight *self);
  * a failed run, only once; otherwise CL_SUCCESS. */
 cl_int gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time);
 
-/** gst_gemmcl_inflight_finish_run: Releases the inputs of run @number if it is the last one, is
- * complete and was not finished. */
-void gst_gemmcl_inflight_finish_run (GstGemmclInflight *self, guint64 number);
+/** gst_gemmcl_inflight_release: Releases the inputs of the run if it is complete. */
+void gst_gemmcl_inflight_release (GstGemmclInflight *self);
 
 /** gst_gemmcl_inflight_count: Returns: the number of held inputs. */
 guint gst_gemmcl_inflight_count (GstGemmclInflight *self);

@@ -201,8 +201,9 @@ make_staging (GstGemmclSides *self)
   return FALSE;
 }
 
-void
-gst_gemmcl_sides_fetch (GstGemmclSides *self)
+/* Enqueues the copy to the host after the last write. */
+static void
+fetch (GstGemmclSides *self)
 {
   const cl_command_queue queue = self->transfers->fetches;
   g_autoptr (GMutexLocker) host G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
@@ -226,7 +227,7 @@ gst_gemmcl_sides_fetch (GstGemmclSides *self)
   self->need_download = FALSE;
 }
 
-/* Waits for the copy that gst_gemmcl_sides_fetch() began. FALSE if it failed. */
+/* Waits for the copy that fetch() began. FALSE if it failed. */
 static gboolean
 wait_for_fetched (GstGemmclSides *self)
 {
@@ -309,14 +310,16 @@ gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
 }
 
 void
-gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run)
+gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, gboolean fetches)
 {
   g_autoptr (GstGemmclInflight) old = NULL;
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
+  if (fetches)
+    fetch (self);
+  g_mutex_lock (&self->lock);
   old = self->inflight;
   self->inflight = g_atomic_rc_box_acquire (inflight);
-  self->run = run;
+  g_mutex_unlock (&self->lock);
 }
 
 gpointer
@@ -325,17 +328,15 @@ gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
   g_autoptr (GstGemmclInflight) inflight = NULL;
   gpointer data = self->transfers->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
                                                                        : map_mapped (self, access);
-  guint64 run;
 
   if (!data)
     return NULL;
   g_mutex_lock (&self->lock);
   inflight = g_steal_pointer (&self->inflight);
-  run = self->run;
   g_mutex_unlock (&self->lock);
   /* The run that wrote the memory is complete. */
   if (inflight)
-    gst_gemmcl_inflight_finish_run (inflight, run);
+    gst_gemmcl_inflight_release (inflight);
   return data;
 }
 

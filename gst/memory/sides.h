@@ -56,8 +56,7 @@ typedef struct {
   gboolean need_upload;        /* @staging is newer: the next use on the device sends it */
   gboolean need_download;      /* @buffer is newer: the next map of the host fetches it */
   cl_event fetched;            /* of a copy to @staging; the next map waits for it */
-  GstGemmclInflight *inflight; /* the run that writes @buffer; a map of the host finishes it */
-  guint64 run;                 /* its number */
+  GstGemmclInflight *inflight; /* of the run that wrote @buffer; a map of the host releases it */
 } GstGemmclSides;
 
 /** gst_gemmcl_sides_init: @buffer: (transfer full): of @size bytes. */
@@ -94,13 +93,10 @@ gboolean gst_gemmcl_sides_fill (GstGemmclSides *self, gconstpointer pattern, gsi
  * @to. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);
 
-/** gst_gemmcl_sides_fetch: Enqueues the copy to the host after the last write, so that the next map
- * of the host waits less. Does nothing if the side is MAPPED. */
-void gst_gemmcl_sides_fetch (GstGemmclSides *self);
-
 /** gst_gemmcl_sides_set_run: Makes the next map of the host release the inputs that @inflight holds
- * for run number @run, which writes the memory. The map waits for that run in any case. */
-void gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run);
+ * for the last write. With @fetches, unless the side is MAPPED, the copy to the host is enqueued
+ * after that, so that the map waits less. */
+void gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, gboolean fetches);
 
 /** gst_gemmcl_sides_recycle: Drops the content, so that the next map copies nothing. The next write
  * waits for the commands that still use the memory. For the only owner of the memory. */
