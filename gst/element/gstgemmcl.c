@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/gstgemmcl.h"
 
-#include "memory/foreign.h"
-
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
@@ -21,7 +19,6 @@ gboolean
 gst_gemmcl_renew_context (GstGemmcl *self, GError **error)
 {
   gst_gemmcl_drop_plan (self);
-  gst_gemmcl_imports_drop (self->device.imports);
   self->slot.is_due = TRUE;
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return gst_gemmcl_lanes_open (self, error);
@@ -106,7 +103,6 @@ start (GstBaseTransform *trans)
   gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_properties (self).scalars;
-  self->device.imports = gst_gemmcl_imports_new ();
   /* Threads that were late in stop() may still look for outputs. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_turns_start (self);
@@ -126,7 +122,6 @@ stop (GstBaseTransform *trans)
   gst_gemmcl_drop_plan (self);
   g_queue_clear_full (&self->waiting, (GDestroyNotify)gst_event_unref);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
-  g_clear_pointer (&self->device.imports, gst_gemmcl_imports_free);
   g_mutex_lock (&self->lock);
   self->stream.started = self->stream.configured = FALSE;
   g_mutex_unlock (&self->lock);

@@ -285,7 +285,6 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
   gst_gemmcl_turns_push_held (self);
-  gst_gemmcl_imports_drop (self->device.imports);
   gst_gemmcl_runs_forget (self);
   ok = set_formats (self, incaps, outcaps, &error);
   if (ok && self->stream.input.tensors.flexible)

@@ -21,7 +21,7 @@
 #define GST_GEMMCL_CONTEXT_FIELD_DEVICE  "cl_device_id"
 #define GST_GEMMCL_CONTEXT_FIELD_GEMMCL  "gemmcl-context"
 
-/** GstGemmclDevice: The OpenCL context of an element, with its allocator, VADisplay and imports.
+/** GstGemmclDevice: The OpenCL context of an element, with its allocator and VADisplay.
  * Only device.c writes the fields, unless another file is named. @context changes in NULL to READY,
  * when streaming starts, and in the streaming thread, which may read it without the lock. @lock is
  * taken after any other lock of the element, and never held while calling other elements or
@@ -37,9 +37,6 @@ typedef struct {
   GemmclDeviceQuery query; /* with which context was opened; its strings are interned */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c writes it */
   gboolean display_failed; /* no context could be made with display */
-
-  /* The streaming thread's own. */
-  struct _GstGemmclImports *imports; /* foreign.h; NULL unless streaming */
 } GstGemmclDevice;
 
 void gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element);

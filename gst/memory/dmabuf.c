@@ -91,25 +91,6 @@ gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer)
   return FALSE;
 }
 
-/* Imports a duplicate of the file descriptor, since OpenCL closes it with the buffer. */
-static cl_mem
-create_buffer (GstGemmclDevice *self, GstMemory *root, gsize size, cl_int *status)
-{
-  const int fd = fcntl (gst_dmabuf_memory_get_fd (root), F_DUPFD_CLOEXEC, 0);
-  const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
-                                          (cl_mem_properties)fd, 0};
-  cl_mem buffer = NULL;
-
-  *status = CL_OUT_OF_HOST_MEMORY;
-  if (fd < 0)
-    return NULL;
-  buffer = clCreateBufferWithProperties (gemmcl_context_get_cl_context (self->context), properties,
-                                         CL_MEM_READ_ONLY, size, NULL, status);
-  if (*status != CL_SUCCESS)
-    close (fd);
-  return buffer;
-}
-
 static void
 note_refusal (GstGemmclDevice *self, gsize size, cl_int status)
 {
@@ -124,23 +105,27 @@ note_refusal (GstGemmclDevice *self, gsize size, cl_int status)
     GST_INFO_OBJECT (self->element, "another dma-buf cannot be imported (OpenCL error %d)", status);
 }
 
-/* Returns: (transfer none): the buffer of the dma-buf; NULL if the driver refuses it. Each dma-buf
- * is imported, or refused, once. */
-static cl_mem
-import (GstGemmclDevice *self, GstMemory *root, gsize size)
+/* A GstGemmclImporter of the buffer of a dma-buf of @size bytes. Imports a duplicate of the file
+ * descriptor, since OpenCL closes it with the buffer. */
+static gboolean
+create_buffer (GstGemmclDevice *self, GstMemory *root, guintptr size,
+               cl_mem objects[GEMMCL_MAX_PLANES], GError **error G_GNUC_UNUSED)
 {
-  cl_mem objects[GEMMCL_MAX_PLANES] = {NULL};
-  cl_int status;
+  const int fd = fcntl (gst_dmabuf_memory_get_fd (root), F_DUPFD_CLOEXEC, 0);
+  const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
+                                          (cl_mem_properties)fd, 0};
+  cl_int status = CL_OUT_OF_HOST_MEMORY;
 
-  if (gst_gemmcl_imports_find (self->imports, root, size, objects))
-    return objects[0];
-  objects[0] = create_buffer (self, root, size, &status);
-  if (status != CL_SUCCESS) {
-    note_refusal (self, size, status);
-    objects[0] = NULL;
-  }
-  gst_gemmcl_imports_add (self->imports, root, size, objects);
-  return objects[0];
+  if (fd >= 0)
+    objects[0] = clCreateBufferWithProperties (gemmcl_context_get_cl_context (self->context),
+                                               properties, CL_MEM_READ_ONLY, size, NULL, &status);
+  if (status == CL_SUCCESS)
+    return TRUE;
+  if (fd >= 0)
+    close (fd);
+  note_refusal (self, size, status);
+  objects[0] = NULL;
+  return TRUE;
 }
 
 /* Waits for writes of other devices, by the file descriptor. OpenCL does not wait for them. */
@@ -230,6 +215,6 @@ gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const G
   }
   run->acquire = G_CALLBACK (importer->acquire);
   run->release = G_CALLBACK (importer->release);
-  data->objects[0] = import (self, file, size);
-  return data->objects[0] && wait_until_written (self, file);
+  return gst_gemmcl_import (self, file, size, create_buffer, data->objects, NULL) &&
+         data->objects[0] && wait_until_written (self, file);
 }

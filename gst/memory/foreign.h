@@ -22,28 +22,18 @@ gpointer gst_gemmcl_context_get_data (GemmclContext *context, const gchar *key,
  * @memory. */
 GstMemory *gst_gemmcl_get_root (GstMemory *memory);
 
-/** GstGemmclImports: The OpenCL objects for foreign memory, such as the planes of a surface. They
- * are made once for each memory, since pools use memory again, and released with it. For one
- * thread; any thread may free the memory. */
-typedef struct _GstGemmclImports GstGemmclImports;
+/** GstGemmclImporter: Makes the OpenCL objects of @memory, which are %NULL before; they stay so if
+ * the device refuses it and there is another way to read it. */
+typedef gboolean (*GstGemmclImporter) (GstGemmclDevice *device, GstMemory *memory, guintptr id,
+                                       cl_mem objects[GEMMCL_MAX_PLANES], GError **error);
 
-GstGemmclImports *gst_gemmcl_imports_new (void);
-
-void gst_gemmcl_imports_free (GstGemmclImports *self);
-
-/** gst_gemmcl_imports_find: @objects: (out) (transfer none): those of @memory and its content @id,
- * such as a surface; they live as long as @memory, or until all are dropped. Returns: %FALSE if
- * there are none. */
-gboolean gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
-                                  cl_mem objects[GEMMCL_MAX_PLANES]);
-
-/** gst_gemmcl_imports_add: @objects: (transfer full): each nullable; all %NULL: @memory cannot be
- * imported. */
-void gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
-                             const cl_mem objects[GEMMCL_MAX_PLANES]);
-
-/** gst_gemmcl_imports_drop: Releases all objects; enqueued commands keep theirs. */
-void gst_gemmcl_imports_drop (GstGemmclImports *self);
+/** gst_gemmcl_import: Imports @memory with its content @id, such as a surface. @objects: (out)
+ * (transfer none): those of @make, which is called once for each context and content, since pools
+ * use memory again. They live as long as @memory has that content. Returns: %FALSE if @make fails.
+ * Any thread. */
+gboolean gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id,
+                            GstGemmclImporter make, cl_mem objects[GEMMCL_MAX_PLANES],
+                            GError **error);
 
 /* VA surfaces on the sink pad, by cl_intel_va_api_media_sharing. A plugin that was built without
  * libgstva shares no surfaces, and its errors say so. Any thread may call the functions, unless

@@ -4,17 +4,11 @@
 
 #include <string.h>
 
-/* Referenced by its user and by each Import. */
-struct _GstGemmclImports {
-  GMutex lock;
-  GHashTable *imports; /* from GstMemory to Import */
-};
-
-/* The objects of a memory. Lives as long as the memory. */
-typedef struct {
-  GstGemmclImports *imports;
+/* The OpenCL objects of a memory in a context. The memory has a list of them as qdata. */
+typedef struct Import {
+  struct Import *next;
+  GemmclContext *context;
   guintptr id;
-  gboolean is_valid; /* it has the objects of id */
   cl_mem objects[GEMMCL_MAX_PLANES];
 } Import;
 
@@ -51,100 +45,50 @@ gst_gemmcl_get_root (GstMemory *memory)
   return memory;
 }
 
-GstGemmclImports *
-gst_gemmcl_imports_new (void)
-{
-  GstGemmclImports *self = g_atomic_rc_box_new0 (GstGemmclImports);
-
-  g_mutex_init (&self->lock);
-  self->imports = g_hash_table_new (NULL, NULL);
-  return self;
-}
-
 static void
-clear (gpointer data)
-{
-  GstGemmclImports *self = data;
-
-  g_hash_table_unref (self->imports);
-  g_mutex_clear (&self->lock);
-}
-
-/* Needs the lock. */
-static void
-release (Import *import)
+release_objects (Import *self)
 {
   for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
-    g_clear_pointer (&import->objects[i], clReleaseMemObject);
-  import->is_valid = FALSE;
+    g_clear_pointer (&self->objects[i], clReleaseMemObject);
 }
 
 static void
-forget_memory (gpointer data, GstMiniObject *memory)
+free_imports (gpointer data)
 {
-  Import *import = data;
-  GstGemmclImports *self = import->imports;
-
-  g_mutex_lock (&self->lock);
-  release (import);
-  g_hash_table_remove (self->imports, memory);
-  g_mutex_unlock (&self->lock);
-  g_free (import);
-  g_atomic_rc_box_release_full (self, clear);
+  for (Import *import = data, *next; import; import = next) {
+    next = import->next;
+    release_objects (import);
+    g_object_unref (import->context);
+    g_free (import);
+  }
 }
 
 gboolean
-gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
-                         cl_mem objects[GEMMCL_MAX_PLANES])
+gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstGemmclImporter make,
+                   cl_mem objects[GEMMCL_MAX_PLANES], GError **error)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-  Import *import = g_hash_table_lookup (self->imports, memory);
+  static GMutex lock; /* elements in several threads read the same memory */
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+  const GQuark quark = g_quark_from_static_string ("gst-gemmcl-imports");
+  GstMiniObject *owner = GST_MINI_OBJECT (memory);
+  Import *import = gst_mini_object_get_qdata (owner, quark);
 
-  if (!import || !import->is_valid || import->id != id)
-    return FALSE;
+  while (import && import->context != device->context)
+    import = import->next;
+  if (!import || import->id != id) {
+    memset (objects, 0, GEMMCL_MAX_PLANES * sizeof *objects);
+    if (!make (device, memory, id, objects, error))
+      return FALSE;
+    if (!import) {
+      import = g_new0 (Import, 1);
+      import->context = g_object_ref (device->context);
+      import->next = gst_mini_object_steal_qdata (owner, quark);
+      gst_mini_object_set_qdata (owner, quark, import, free_imports);
+    }
+    release_objects (import);
+    import->id = id;
+    memcpy (import->objects, objects, sizeof import->objects);
+  }
   memcpy (objects, import->objects, sizeof import->objects);
   return TRUE;
-}
-
-void
-gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
-                        const cl_mem objects[GEMMCL_MAX_PLANES])
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-  Import *import = g_hash_table_lookup (self->imports, memory);
-
-  if (!import) {
-    import = g_new0 (Import, 1);
-    import->imports = g_atomic_rc_box_acquire (self);
-    g_hash_table_insert (self->imports, memory, import);
-    gst_mini_object_weak_ref (GST_MINI_OBJECT (memory), forget_memory, import);
-  }
-  release (import);
-  import->id = id;
-  import->is_valid = TRUE;
-  memcpy (import->objects, objects, sizeof import->objects);
-}
-
-void
-gst_gemmcl_imports_drop (GstGemmclImports *self)
-{
-  GHashTableIter iter;
-  gpointer import;
-
-  if (!self)
-    return;
-  g_mutex_lock (&self->lock);
-  g_hash_table_iter_init (&iter, self->imports);
-  while (g_hash_table_iter_next (&iter, NULL, &import))
-    release (import);
-  g_mutex_unlock (&self->lock);
-}
-
-void
-gst_gemmcl_imports_free (GstGemmclImports *self)
-{
-  if (!self)
-    return;
-  gst_gemmcl_imports_drop (self);
-  g_atomic_rc_box_release_full (self, clear);
 }

@@ -349,12 +349,14 @@ gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer)
   return !gst_gemmcl_va_fits (self, self->context);
 }
 
+/* A GstGemmclImporter of a surface. */
 static gboolean
-create_images (GemmclContext *context, VASurfaceID surface, cl_mem images[GEMMCL_MAX_PLANES],
-               GError **error)
+create_images (GstGemmclDevice *self, GstMemory *memory G_GNUC_UNUSED, guintptr id,
+               cl_mem images[GEMMCL_MAX_PLANES], GError **error)
 {
-  const cl_context cl = gemmcl_context_get_cl_context (context);
-  const Sharing *sharing = get_sharing (context);
+  const cl_context cl = gemmcl_context_get_cl_context (self->context);
+  const Sharing *sharing = get_sharing (self->context);
+  VASurfaceID surface = id;
 
   for (guint i = 0; i < N_PLANES; i++) {
     cl_int status = CL_SUCCESS;
@@ -392,11 +394,8 @@ gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data, 
                "one display for all elements upstream and for the context of the application.",
                surface, display, sharing->display);
   *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
-  if (!gst_gemmcl_imports_find (self->imports, memory, surface, data->objects)) {
-    if (!create_images (self->context, surface, data->objects, error))
-      return FALSE;
-    gst_gemmcl_imports_add (self->imports, memory, surface, data->objects);
-  }
+  if (!gst_gemmcl_import (self, memory, surface, create_images, data->objects, error))
+    return FALSE;
   status = vaSyncSurface (display, surface);
   if (status != VA_STATUS_SUCCESS)
     return gst_gemmcl_fail (
