@@ -163,7 +163,6 @@ gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error)
     return FALSE;
   g_mutex_lock (&self->lock);
   lane->failed = TRUE;
-  gst_gemmcl_clear_prepared (lane->prepared);
   plan = g_steal_pointer (&lane->plan);
   if (plan)
     gst_gemmcl_stats_add_plan (&lane->past, plan);

@@ -9,16 +9,14 @@
 #define GST_GEMMCL_MAX_DEVICES 16
 
 /** GstGemmclLane: A device of the element, with its plan. The lock of the element guards the
- * fields; the streaming thread alone writes them, except @prepared, and may read them without the
- * lock. */
+ * fields; the streaming thread alone writes them, and may read them without the lock. */
 typedef struct {
   GemmclContext *context; /* NULL in the state NULL */
   GemmclPlan *plan;       /* NULL before the first plan, after a failed creation, and if @failed */
-  GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS]; /* for plan; see GstGemmclOperandSlot */
-  gboolean failed;                                 /* not used any more until the next start */
-  GemmclPlanStats past;                            /* of replaced plans */
-  guint64 compile_ns;                              /* that plans took to compile */
-  guint64 buffers;                                 /* their results are from this device */
+  gboolean failed;        /* not used any more until the next start */
+  GemmclPlanStats past;   /* of replaced plans */
+  guint64 compile_ns;     /* that plans took to compile */
+  guint64 buffers;        /* their results are from this device */
 
   /* The streaming thread's own, without the lock. */
   const gchar *kernel;     /* the plan's kernel at its creation; static */

@@ -76,64 +76,46 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
   return TRUE;
 }
 
-void
-gst_gemmcl_clear_prepared (GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS])
-{
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_clear_pointer (&prepared[i], gemmcl_prepared_free);
-}
+/* A change of one operand. @operands are the latest ones with the change. */
+struct _GstGemmclChange {
+  GemmclPlanOperand operand;
+  GstGemmclOperands operands;
+  GstGemmclProblem problem;
+  gboolean new_n; /* caps are known, and N changes */
+  gboolean swaps; /* plans, for which prepared is, can use the new operands */
+  GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
+  GemmclPrepared *prepared[GST_GEMMCL_MAX_DEVICES][GST_GEMMCL_N_OPERANDS];
+};
 
 static void
-clear_prepared_locked (GstGemmcl *self)
+change_free (GstGemmclChange *self)
 {
-  for (guint i = 0; i < self->n_lanes; i++)
-    gst_gemmcl_clear_prepared (self->lanes[i].prepared);
+  if (!self)
+    return;
+  gst_gemmcl_operands_clear (&self->operands);
+  for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++) {
+    for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+      g_clear_pointer (&self->prepared[lane][i], gemmcl_prepared_free);
+    g_clear_object (&self->plans[lane]);
+  }
+  g_free (self);
 }
-
-static void
-clear_next_locked (GstGemmcl *self)
-{
-  gst_gemmcl_operands_clear (&self->operands.next);
-  clear_prepared_locked (self);
-  self->operands.has_next = self->operands.next_replans = FALSE;
-}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclChange, change_free)
 
 void
 gst_gemmcl_operands_close (GstGemmcl *self)
 {
   g_mutex_lock (&self->lock);
   gst_gemmcl_operands_clear (&self->operands.current);
-  clear_next_locked (self);
+  g_clear_pointer (&self->operands.next, change_free);
   g_mutex_unlock (&self->lock);
 }
-
-/* A change of one operand before it is applied. @operands are the latest ones with the change. */
-typedef struct {
-  GemmclPlanOperand operand;
-  GstGemmclOperands operands;
-  GstGemmclProblem problem;
-  gboolean new_n; /* caps are known, and N changes */
-  gboolean swaps; /* the present plans, if any, can use the new operand */
-  GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
-  GemmclPrepared *prepared[GST_GEMMCL_MAX_DEVICES][GST_GEMMCL_N_OPERANDS];
-} Change;
-
-static void
-change_clear (Change *self)
-{
-  gst_gemmcl_operands_clear (&self->operands);
-  for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
-    gst_gemmcl_clear_prepared (self->prepared[i]);
-    g_clear_object (&self->plans[i]);
-  }
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
 
 /* Returns: the operands of the next buffer. Needs the lock. */
 static const GstGemmclOperands *
 get_latest (GstGemmcl *self)
 {
-  return self->operands.has_next ? &self->operands.next : &self->operands.current;
+  return self->operands.next ? &self->operands.next->operands : &self->operands.current;
 }
 
 static gboolean
@@ -146,8 +128,8 @@ has_operand (GstGemmcl *self, GemmclPlanOperand operand)
 
 /* Takes @matrix. Needs the lock. */
 static gboolean
-change_init (Change *change, GstGemmcl *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
-             GError **error)
+change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand,
+             GemmclMatrix *matrix, GError **error)
 {
   const GstGemmclOperands *present = get_latest (self);
   const GstGemmclSettings *settings = &self->stream.settings;
@@ -170,8 +152,8 @@ change_init (Change *change, GstGemmcl *self, GemmclPlanOperand operand, GemmclM
     return FALSE;
   gst_gemmcl_weight_get_shape (settings, present->weight, &k, &n);
   change->new_n = n != change->problem.gemm.n;
-  change->swaps = !self->operands.next_replans && !self->operands.held && *slot &&
-                  gst_gemmcl_problem_is_swap (&self->slot.problem, &change->problem);
+  change->swaps = (!self->operands.next || self->operands.next->swaps) && !self->operands.held &&
+                  *slot && gst_gemmcl_problem_is_swap (&self->slot.problem, &change->problem);
   for (guint i = 0; change->swaps && i < self->n_lanes; i++)
     g_set_object (&change->plans[i], self->lanes[i].plan);
   return TRUE;
@@ -179,7 +161,7 @@ change_init (Change *change, GstGemmcl *self, GemmclPlanOperand operand, GemmclM
 
 /* Fails if N changes and downstream does not accept the new one. The lock must not be held. */
 static gboolean
-check_downstream (GstGemmcl *self, const Change *change, GError **error)
+check_downstream (GstGemmcl *self, const GstGemmclChange *change, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const GstGemmclSettings *settings = &self->stream.settings;
@@ -206,24 +188,10 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
                           "Downstream does not take its N = %zu, which makes %s.", gemm->n, text);
 }
 
-/* TRUE if there are plans, and the operand was prepared for them. Needs the lock. */
-static gboolean
-is_prepared (const Change *change, GstGemmcl *self)
-{
-  gboolean any = FALSE;
-
-  for (guint i = 0; i < self->n_lanes; i++) {
-    if (self->lanes[i].plan && self->lanes[i].plan != change->plans[i])
-      return FALSE;
-    any |= self->lanes[i].plan != NULL;
-  }
-  return any && change->swaps && !self->operands.next_replans;
-}
-
 /* Packs and uploads the operand for the plans, and with a weight the bias that depends on it. The
  * lock must not be held. */
 static gboolean
-prepare (Change *change, const GstGemmclSettings *settings, GError **error)
+prepare (GstGemmclChange *change, const GstGemmclSettings *settings, GError **error)
 {
   const gboolean both = change->operand == GEMMCL_PLAN_B && change->problem.folds_offset;
   g_auto (GstGemmclOperands) folded = {{NULL}};
@@ -245,31 +213,37 @@ prepare (Change *change, const GstGemmclSettings *settings, GError **error)
   return TRUE;
 }
 
-/* Exchanges the operands at once if there are no caps yet; otherwise the streaming thread does
- * before its next buffer. */
+/* Adds to a change what another one, which it replaces, has prepared of other operands. */
 static void
-change_apply (Change *change, GstGemmcl *self, const GstGemmclSource *source)
+change_merge (GstGemmclChange *self, GstGemmclChange *other)
 {
+  for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++) {
+    self->swaps &= self->plans[lane] == other->plans[lane];
+    for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+      if (!self->prepared[lane][i])
+        self->prepared[lane][i] = g_steal_pointer (&other->prepared[lane][i]);
+  }
+}
+
+/* Takes @change. Exchanges the operands at once if there are no caps yet; otherwise the streaming
+ * thread does before its next buffer. */
+static void
+change_apply (GstGemmclChange *change, GstGemmcl *self, const GstGemmclSource *source)
+{
+  g_autoptr (GstGemmclChange) old = NULL;
+
   g_mutex_lock (&self->lock);
+  old = g_steal_pointer (&self->operands.next);
+  gst_gemmcl_set_source (self, change->operand, source);
   if (!self->stream.configured && !self->operands.held) {
     gst_gemmcl_operands_copy (&self->operands.current, &change->operands);
-    clear_next_locked (self);
-  } else {
-    gst_gemmcl_operands_copy (&self->operands.next, &change->operands);
-    self->operands.has_next = TRUE;
-    if (is_prepared (change, self)) {
-      for (guint lane = 0; lane < self->n_lanes; lane++)
-        for (guint i = 0; self->lanes[lane].plan && i < GST_GEMMCL_N_OPERANDS; i++)
-          if (change->prepared[lane][i]) {
-            g_clear_pointer (&self->lanes[lane].prepared[i], gemmcl_prepared_free);
-            self->lanes[lane].prepared[i] = g_steal_pointer (&change->prepared[lane][i]);
-          }
-    } else {
-      clear_prepared_locked (self);
-      self->operands.next_replans = TRUE;
-    }
+    g_mutex_unlock (&self->lock);
+    change_free (change);
+    return;
   }
-  gst_gemmcl_set_source (self, change->operand, source);
+  if (old)
+    change_merge (change, old);
+  self->operands.next = change;
   g_mutex_unlock (&self->lock);
 }
 
@@ -278,7 +252,7 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *s
             GError **error)
 {
   GemmclMatrix *matrix;
-  g_auto (Change) change = {0};
+  g_autoptr (GstGemmclChange) change = NULL;
   gboolean ok;
 
   if (!load (operand, source, &matrix, error))
@@ -287,13 +261,14 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *s
     gst_gemmcl_set_source (self, operand, source);
     return TRUE;
   }
+  change = g_new0 (GstGemmclChange, 1);
   g_mutex_lock (&self->lock);
-  ok = change_init (&change, self, operand, matrix, error);
+  ok = change_init (change, self, operand, matrix, error);
   g_mutex_unlock (&self->lock);
-  if (!ok || !check_downstream (self, &change, error) ||
-      !prepare (&change, &self->stream.settings, error))
+  if (!ok || !check_downstream (self, change, error) ||
+      !prepare (change, &self->stream.settings, error))
     return FALSE;
-  change_apply (&change, self, source);
+  change_apply (g_steal_pointer (&change), self, source);
   return TRUE;
 }
 
@@ -324,41 +299,48 @@ free_old (GstElement *element G_GNUC_UNUSED, gpointer prepared)
   gemmcl_prepared_free (prepared);
 }
 
+/* TRUE if there are plans, and @change prepared its operands for them. Needs the lock. */
+static gboolean
+fits_plans (const GstGemmclChange *change, GstGemmcl *self)
+{
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < self->n_lanes; i++) {
+    if (self->lanes[i].plan && self->lanes[i].plan != change->plans[i])
+      return FALSE;
+    any |= self->lanes[i].plan != NULL;
+  }
+  return any && change->swaps;
+}
+
 /* Needs the lock. */
 static void
-use_prepared (GstGemmcl *self, GstGemmclLane *lane)
+use_prepared (GstGemmcl *self, const GstGemmclLane *lane, GemmclPrepared **prepared)
 {
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    if (lane->prepared[i]) {
-      gemmcl_plan_use (lane->plan, lane->prepared[i]);
-      gst_element_call_async (GST_ELEMENT (self), free_old, g_steal_pointer (&lane->prepared[i]),
-                              NULL);
+  for (guint i = 0; lane->plan && i < GST_GEMMCL_N_OPERANDS; i++)
+    if (prepared[i]) {
+      gemmcl_plan_use (lane->plan, prepared[i]);
+      gst_element_call_async (GST_ELEMENT (self), free_old, g_steal_pointer (&prepared[i]), NULL);
     }
 }
 
 gboolean
 gst_gemmcl_operands_hold (GstGemmcl *self)
 {
-  gboolean replan;
+  g_autoptr (GstGemmclChange) change = NULL;
+  gboolean replans = FALSE;
 
   g_mutex_lock (&self->lock);
   self->operands.held = TRUE;
-  replan = self->operands.next_replans;
-  if (self->operands.has_next) {
-    gst_gemmcl_operands_copy (&self->operands.current, &self->operands.next);
-    for (guint i = 0; i < self->n_lanes; i++)
-      use_prepared (self, &self->lanes[i]);
-    clear_next_locked (self);
+  change = g_steal_pointer (&self->operands.next);
+  if (change) {
+    gst_gemmcl_operands_copy (&self->operands.current, &change->operands);
+    replans = !fits_plans (change, self);
+    for (guint i = 0; !replans && i < self->n_lanes; i++)
+      use_prepared (self, &self->lanes[i], change->prepared[i]);
   }
   g_mutex_unlock (&self->lock);
-  return replan;
-}
-
-void
-gst_gemmcl_operands_forget_prepared (GstGemmcl *self)
-{
-  clear_prepared_locked (self);
-  self->operands.next_replans = self->operands.has_next;
+  return replans;
 }
 
 gboolean
@@ -366,7 +348,7 @@ gst_gemmcl_operands_have_next (GstGemmcl *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  return self->operands.has_next;
+  return self->operands.next != NULL;
 }
 
 void

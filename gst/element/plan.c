@@ -180,7 +180,6 @@ replace_plans (GstGemmcl *self, GstGemmclPlanJob *job)
   }
   if (job)
     gst_gemmcl_problem_copy (&self->slot.problem, &job->problem);
-  gst_gemmcl_operands_forget_prepared (self);
   g_mutex_unlock (&self->lock);
   for (guint i = 0; i < self->n_lanes; i++) {
     if (old[i] && self->lanes[i].plan)

@@ -7,15 +7,17 @@
 
 /* Weight, bias and addend, and their changes while playing (operands.c). */
 
+/** GstGemmclChange: Other operands, and what is prepared of them for the plans of their time. */
+typedef struct _GstGemmclChange GstGemmclChange;
+
 /** GstGemmclOperandSlot: The operands of the element. @change_lock serializes changes and is taken
  * before any other lock. The lock of the element guards the other fields. */
 typedef struct {
   GMutex change_lock;
   GstGemmclOperands current;
-  GstGemmclOperands next; /* replace current before the streaming thread's next buffer */
-  gboolean has_next;
-  gboolean next_replans; /* next needs new plans; otherwise, lanes have prepared its changes */
-  gboolean held;         /* see gst_gemmcl_operands_hold() */
+  GstGemmclChange
+      *next;     /* (nullable): replaces current before the streaming thread's next buffer */
+  gboolean held; /* see gst_gemmcl_operands_hold() */
 } GstGemmclOperandSlot;
 
 /** gst_gemmcl_operands_open: Loads the operands that the properties name, for NULL to READY. */
@@ -36,13 +38,6 @@ void gst_gemmcl_operands_close (GstGemmcl *self);
  */
 void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand,
                              const GstGemmclSource *source);
-
-/** gst_gemmcl_operands_forget_prepared: Drops the operands that were prepared for replaced plans;
- * waiting operands then need new plans. Needs the lock of the element. */
-void gst_gemmcl_operands_forget_prepared (GstGemmcl *self);
-
-/** gst_gemmcl_clear_prepared: Drops operands that were prepared for a plan. */
-void gst_gemmcl_clear_prepared (GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS]);
 
 /** gst_gemmcl_operands_have_next: Returns: %TRUE if new operands wait for the next buffer. Any
  * thread. */
