@@ -27,14 +27,11 @@ typedef struct {
 
   VADisplay display; /* (nullable): the display with which the context was made */
 
-  /* sharing_lock guards the following fields. */
   GHashTable *owners; /* GstVaDisplays of display, one of which closes it when it is freed */
-  GWeakRef asked;     /* the last GstVaDisplay of shares_display() */
-  gboolean shares;    /* its result: the device shares surfaces of asked */
 } Sharing;
 
-/* Elements in several threads share a context. */
-static GMutex sharing_lock;
+/* Guards owners, since elements in several threads share a context. */
+static GMutex owners_lock;
 
 /* Returns: (nullable): the VADisplay with which the OpenCL context was made. Properties are read
  * only with the extension: PoCL 3 crashes if a context was made without properties. */
@@ -68,7 +65,6 @@ sharing_new (GemmclContext *context)
   self->release = LOOK_UP (clEnqueueReleaseVA_APIMediaSurfacesINTEL);
   self->display = find_display (context);
   self->owners = g_hash_table_new_full (NULL, NULL, gst_object_unref, NULL);
-  g_weak_ref_init (&self->asked, NULL);
   return self;
 }
 
@@ -78,7 +74,6 @@ sharing_free (gpointer data)
   Sharing *self = data;
 
   g_hash_table_unref (self->owners);
-  g_weak_ref_clear (&self->asked);
   g_free (self);
 }
 
@@ -160,34 +155,20 @@ gst_gemmcl_va_ask_for_display (GstGemmclDevice *self, const GemmclDeviceInfo *de
 
 /* TRUE if the device is one of those of @display. */
 static gboolean
-ask_device (GemmclContext *context, const Sharing *sharing, GstVaDisplay *display)
+shares_display (GemmclContext *context, GstVaDisplay *display)
 {
   cl_device_id devices[64];
   cl_uint n = 0;
 
-  if (sharing->get_devices (gst_gemmcl_get_platform (context), CL_VA_API_DISPLAY_INTEL,
-                            gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL,
-                            G_N_ELEMENTS (devices), devices, &n) != CL_SUCCESS)
+  if (get_sharing (context)->get_devices (
+          gst_gemmcl_get_platform (context), CL_VA_API_DISPLAY_INTEL,
+          gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL,
+          G_N_ELEMENTS (devices), devices, &n) != CL_SUCCESS)
     return FALSE;
   for (cl_uint i = 0; i < MIN (n, G_N_ELEMENTS (devices)); i++)
     if (devices[i] == gemmcl_context_get_cl_device (context))
       return TRUE;
   return FALSE;
-}
-
-static gboolean
-shares_display (GemmclContext *context, GstVaDisplay *display)
-{
-  Sharing *sharing = get_sharing (context);
-  g_autoptr (GstVaDisplay) asked = NULL;
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&sharing_lock);
-
-  asked = g_weak_ref_get (&sharing->asked);
-  if (asked != display) {
-    sharing->shares = ask_device (context, sharing, display);
-    g_weak_ref_set (&sharing->asked, display);
-  }
-  return sharing->shares;
 }
 
 /* Fails if the device cannot share surfaces of @display. Intel's OpenCL driver takes every display
@@ -228,14 +209,10 @@ check_device (GemmclContext *context, GError **error)
   sharing = get_sharing (context);
   if (sharing->get_devices && sharing->create && sharing->acquire && sharing->release)
     return TRUE;
-  return REFUSE (error,
-                 "%s has " EXTENSION
-                 ", but lacks its functions%s%s%s%s: install another version of the driver.",
-                 device->name,
-                 sharing->get_devices ? "" : " clGetDeviceIDsFromVA_APIMediaAdapterINTEL",
-                 sharing->create ? "" : " clCreateFromVA_APIMediaSurfaceINTEL",
-                 sharing->acquire ? "" : " clEnqueueAcquireVA_APIMediaSurfacesINTEL",
-                 sharing->release ? "" : " clEnqueueReleaseVA_APIMediaSurfacesINTEL");
+  return REFUSE (
+      error,
+      "%s has " EXTENSION ", but lacks its functions: install another version of the driver.",
+      device->name);
 }
 
 /* Makes the properties for a context on the device of @context with the display. FALSE if no
@@ -301,9 +278,9 @@ gst_gemmcl_va_bind (GstGemmclDevice *self, GemmclContext *context)
   sharing = get_sharing (context);
   if (gst_va_display_get_va_dpy (display) != sharing->display)
     return;
-  g_mutex_lock (&sharing_lock);
+  g_mutex_lock (&owners_lock);
   g_hash_table_add (sharing->owners, g_steal_pointer (&display));
-  g_mutex_unlock (&sharing_lock);
+  g_mutex_unlock (&owners_lock);
 }
 
 gboolean
