@@ -113,7 +113,7 @@ write_header (GstGemmcl *self, GstMemory *memory, GemmclType type, gsize m, gsiz
   if (gst_gemmcl_get_header_size (self) == 0)
     return TRUE;
   gst_gemmcl_header_init (&header, type, m, n);
-  return gst_gemmcl_sides_fill (gst_gemmcl_memory_get_sides (memory), &header, sizeof (header)) ||
+  return gst_gemmcl_memory_fill (memory, &header, sizeof (header)) ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
                           "The header of a flexible tensor cannot be written to the device.");
 }

@@ -137,7 +137,7 @@ choose_queue (GstGemmclTurns *turns, const GemmclRun *run)
   for (guint i = 0; i < run->batch; i++)
     if (turns->a[i].kind == GEMMCL_DATA_HOST)
       return NULL;
-  return gst_gemmcl_memory_get_sides (output)->transfers->kernels;
+  return gst_gemmcl_memory_get_kernel_queue (output);
 }
 
 /* Collects the events of the run's memories and, if that was in another queue, of the last run. */
@@ -190,8 +190,8 @@ leave_event (GstGemmcl *self, GstGemmclTurn *turn, const GemmclRun *run, cl_even
       continue;
     gst_gemmcl_memory_add_event (memory, GST_MAP_WRITE, done);
     if (gst_is_gemmcl_memory (memory))
-      gst_gemmcl_sides_set_run (gst_gemmcl_memory_get_sides (memory), turn->inflight,
-                                self->stream.output.memory != GST_GEMMCL_MEMORY_OPENCL);
+      gst_gemmcl_memory_set_run (memory, turn->inflight,
+                                 self->stream.output.memory != GST_GEMMCL_MEMORY_OPENCL);
   }
 }
 

@@ -3,42 +3,23 @@
 
 /* For clCreateCommandQueue; OpenCL 1.2 lacks its successor. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include "memory/memory.h"
-
 #include "memory/error.h"
+#include "memory/sides.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
 /* OpenCL aligns buffers and their mappings to its widest type. */
 #define ALIGNMENT 128
 
-struct _GstGemmclAllocator {
-  GstAllocator parent;
-
-  GstGemmclTransfers transfers;
-};
-
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYPE_ALLOCATOR,
                                GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
                                                         "OpenCL memory"))
-
-/* A sub-memory uses only @parent; its sides are those of its root. */
-typedef struct {
-  GstMemory parent;
-  GstGemmclSides sides;
-} Memory;
-
-GstGemmclSides *
-gst_gemmcl_memory_get_sides (GstMemory *memory)
-{
-  return &((Memory *)(memory->parent ? memory->parent : memory))->sides;
-}
 
 /* GStreamer adds the offset to the result, so it is subtracted from a cl_mem. */
 static gpointer
 memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
 {
-  GstGemmclSides *sides = gst_gemmcl_memory_get_sides (memory);
+  GstGemmclSides *sides = gst_gemmcl_get_sides (memory);
 
   if (!(info->flags & GST_GEMMCL_MAP_OPENCL))
     return gst_gemmcl_sides_map_host (sides, info->flags);
@@ -51,7 +32,7 @@ static void
 memory_unmap (GstMemory *memory, GstMapInfo *info)
 {
   if (!(info->flags & GST_GEMMCL_MAP_OPENCL))
-    gst_gemmcl_sides_unmap_host (gst_gemmcl_memory_get_sides (memory));
+    gst_gemmcl_sides_unmap_host (gst_gemmcl_get_sides (memory));
 }
 
 /* Sub-memories are read-only, like GStreamer's own: they lock their root. */
@@ -59,7 +40,7 @@ static GstMemory *
 memory_share (GstMemory *memory, gssize offset, gssize size)
 {
   GstMemory *root = memory->parent ? memory->parent : memory;
-  Memory *self = g_new0 (Memory, 1);
+  GstGemmclSides *self = g_new0 (GstGemmclSides, 1);
 
   if (size == -1)
     size = memory->size - offset;
@@ -78,12 +59,12 @@ memory_copy (GstMemory *memory, gssize offset, gssize size)
   if (size == -1)
     size = memory->size > (gsize)offset ? memory->size - offset : 0;
   /* With some drivers a command that waits for a failed event never ends. */
-  if (gst_gemmcl_sides_are_lost (gst_gemmcl_memory_get_sides (memory)))
+  if (gst_gemmcl_sides_are_lost (gst_gemmcl_get_sides (memory)))
     return NULL;
   copy = gst_allocator_alloc (memory->allocator, size, NULL);
   if (copy && size > 0 &&
-      !gst_gemmcl_sides_copy (gst_gemmcl_memory_get_sides (memory), memory->offset + offset,
-                              gst_gemmcl_memory_get_sides (copy), size))
+      !gst_gemmcl_sides_copy (gst_gemmcl_get_sides (memory), memory->offset + offset,
+                              gst_gemmcl_get_sides (copy), size))
     g_clear_pointer (&copy, gst_memory_unref);
   return copy;
 }
@@ -91,14 +72,13 @@ memory_copy (GstMemory *memory, gssize offset, gssize size)
 static cl_mem
 create_buffer (GstGemmclAllocator *self, gsize size)
 {
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->transfers.context);
-  const cl_mem_flags host =
-      self->transfers.side == GST_GEMMCL_HOST_SIDE_MAPPED ? CL_MEM_ALLOC_HOST_PTR : 0;
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
+  const cl_mem_flags host = self->side == GST_GEMMCL_HOST_SIDE_MAPPED ? CL_MEM_ALLOC_HOST_PTR : 0;
   cl_int status = CL_INVALID_BUFFER_SIZE;
   cl_mem buffer = NULL;
 
   if (size <= info->max_alloc_bytes)
-    buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->transfers.context),
+    buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->context),
                              CL_MEM_READ_WRITE | host, size, NULL, &status);
   if (status != CL_SUCCESS)
     GST_ERROR_OBJECT (self,
@@ -112,7 +92,7 @@ static GstMemory *
 allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
 {
   gsize maxsize;
-  Memory *self;
+  GstGemmclSides *self;
   cl_mem buffer;
 
   if (params->align >= ALIGNMENT || !g_size_checked_add (&maxsize, size, params->prefix) ||
@@ -126,9 +106,10 @@ allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *param
   buffer = create_buffer (GST_GEMMCL_ALLOCATOR (allocator), maxsize);
   if (!buffer)
     return NULL;
-  self = g_new0 (Memory, 1);
-  gst_gemmcl_sides_init (&self->sides, &GST_GEMMCL_ALLOCATOR (allocator)->transfers, buffer,
-                         maxsize);
+  self = g_new0 (GstGemmclSides, 1);
+  self->buffer = buffer;
+  g_mutex_init (&self->host_lock);
+  g_mutex_init (&self->lock);
   gst_memory_init (&self->parent, 0, allocator, NULL, maxsize, params->align, params->prefix, size);
   return &self->parent;
 }
@@ -136,43 +117,34 @@ allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *param
 static void
 allocator_free (GstAllocator *allocator G_GNUC_UNUSED, GstMemory *memory)
 {
-  Memory *self = (Memory *)memory;
-
   if (!memory->parent)
-    gst_gemmcl_sides_clear (&self->sides);
-  g_free (self);
+    gst_gemmcl_sides_clear (gst_gemmcl_get_sides (memory));
+  g_free (memory);
 }
 
 static cl_context
 get_context (GstMemory *memory)
 {
-  return gemmcl_context_get_cl_context (
-      GST_GEMMCL_ALLOCATOR (memory->allocator)->transfers.context);
-}
-
-static guint
-get_events (GstMemory *memory, GstMapFlags access, cl_event events[GST_GEMMCL_MAX_EVENTS])
-{
-  return gst_gemmcl_sides_get_events (gst_gemmcl_memory_get_sides (memory), access, events);
-}
-
-static void
-add_event (GstMemory *memory, GstMapFlags access, cl_event event)
-{
-  gst_gemmcl_sides_add_event (gst_gemmcl_memory_get_sides (memory), access, event);
+  return gemmcl_context_get_cl_context (GST_GEMMCL_ALLOCATOR (memory->allocator)->context);
 }
 
 static const GstGemmclMemoryMethods methods = {
     .size = sizeof (GstGemmclMemoryMethods),
     .get_context = get_context,
-    .get_events = get_events,
-    .add_event = add_event,
+    .get_events = gst_gemmcl_sides_get_events,
+    .add_event = gst_gemmcl_sides_add_event,
 };
 
 gboolean
 gst_is_gemmcl_memory (GstMemory *memory)
 {
   return memory->allocator && GST_IS_GEMMCL_ALLOCATOR (memory->allocator);
+}
+
+cl_command_queue
+gst_gemmcl_memory_get_kernel_queue (GstMemory *memory)
+{
+  return GST_GEMMCL_ALLOCATOR (memory->allocator)->kernels;
 }
 
 static void
@@ -193,10 +165,10 @@ gst_gemmcl_allocator_finalize (GObject *object)
 {
   GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (object);
 
-  g_clear_pointer (&self->transfers.queue, clReleaseCommandQueue);
-  g_clear_pointer (&self->transfers.fetches, clReleaseCommandQueue);
-  g_clear_pointer (&self->transfers.kernels, clReleaseCommandQueue);
-  g_clear_object (&self->transfers.context);
+  g_clear_pointer (&self->queue, clReleaseCommandQueue);
+  g_clear_pointer (&self->fetches, clReleaseCommandQueue);
+  g_clear_pointer (&self->kernels, clReleaseCommandQueue);
+  g_clear_object (&self->context);
   G_OBJECT_CLASS (gst_gemmcl_allocator_parent_class)->finalize (object);
 }
 
@@ -230,18 +202,16 @@ gst_gemmcl_allocator_new (GemmclContext *context, GstGemmclHostSide side, GError
       gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_ALLOCATOR, NULL));
   GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (allocator);
 
-  self->transfers.owner = self;
-  self->transfers.context = g_object_ref (context);
-  self->transfers.side = side;
+  self->context = g_object_ref (context);
+  self->side = side;
   /* Out of order if the device supports it: in order, a copy that waits delays all later ones. */
-  self->transfers.queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
-  if (!self->transfers.queue)
-    self->transfers.queue = create_queue (context, 0, error);
-  if (!self->transfers.queue)
+  self->queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+  if (!self->queue)
+    self->queue = create_queue (context, 0, error);
+  if (!self->queue)
     return NULL;
-  if (side == GST_GEMMCL_HOST_SIDE_STAGED &&
-      (!(self->transfers.fetches = create_queue (context, 0, error)) ||
-       !(self->transfers.kernels = create_queue (context, 0, error))))
+  if (side == GST_GEMMCL_HOST_SIDE_STAGED && (!(self->fetches = create_queue (context, 0, error)) ||
+                                              !(self->kernels = create_queue (context, 0, error))))
     return NULL;
   return g_steal_pointer (&allocator);
 }

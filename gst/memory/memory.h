@@ -4,10 +4,19 @@
 
 #include <gemmcl.h>
 
-#include "memory/sides.h"
+#include "memory/inflight.h"
 
-/* Implements the GstMemory of gstgemmclmemory.h, a cl_mem with its events (memory.c), and pools of
- * it (pool.c). */
+/* Implements the GstMemory of gstgemmclmemory.h, a cl_mem with its events (memory.c, sides.c), and
+ * pools of it (pool.c). */
+
+/** GstGemmclHostSide: The way in which the host accesses memory. */
+typedef enum {
+  /* Maps the OpenCL buffer. Devices that share the memory of the host copy nothing. */
+  GST_GEMMCL_HOST_SIDE_MAPPED,
+  /* Uses pinned memory, which the first map makes. Content is copied to the side that uses it, if
+   * the other side has changed it. */
+  GST_GEMMCL_HOST_SIDE_STAGED,
+} GstGemmclHostSide;
 
 /** GstGemmclAllocator: Allocates such memory, which is never zeroed; it references the allocator,
  * which references the #GemmclContext. gst_allocator_alloc() returns %NULL, and the log has the
@@ -23,9 +32,24 @@ GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GstGemmclHostSid
 /** gst_is_gemmcl_memory: Returns: %TRUE if a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
 
-/** gst_gemmcl_memory_get_sides: @memory: from a #GstGemmclAllocator. Returns: (transfer none): its
- * sides; a part of a memory has those of its whole. */
-GstGemmclSides *gst_gemmcl_memory_get_sides (GstMemory *memory);
+/* The following functions are for memory of a #GstGemmclAllocator. Any thread. */
+
+/** gst_gemmcl_memory_get_kernel_queue: Returns: (nullable): the queue for kernels that need not be
+ * timed; %NULL if timing costs nothing. */
+cl_command_queue gst_gemmcl_memory_get_kernel_queue (GstMemory *memory);
+
+/** gst_gemmcl_memory_fill: Enqueues a write of @pattern to the start of the memory. @size: a power
+ * of 2, at most 128 bytes. */
+gboolean gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size);
+
+/** gst_gemmcl_memory_set_run: Makes the next map of the host release the inputs that @inflight
+ * holds for the last write. With @fetches, unless the side is MAPPED, the copy to the host is
+ * enqueued after that, so that the map waits less. */
+void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gboolean fetches);
+
+/** gst_gemmcl_memory_recycle: Drops the content, so that the next map copies nothing. The next
+ * write waits for the commands that still use the memory. For the only owner of the memory. */
+void gst_gemmcl_memory_recycle (GstMemory *memory);
 
 /** GstGemmclPool: Allocates buffers of one memory each. If caps have OpenCL memory, or the
  * configuration has GST_BUFFER_POOL_OPTION_VIDEO_META, frames have the library's layout and a

@@ -156,7 +156,7 @@ reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
   GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->reset_buffer (pool, buffer);
   memory = gst_buffer_n_memory (buffer) > 0 ? gst_buffer_peek_memory (buffer, 0) : NULL;
   if (memory && gst_is_gemmcl_memory (memory))
-    gst_gemmcl_sides_recycle (gst_gemmcl_memory_get_sides (memory));
+    gst_gemmcl_memory_recycle (memory);
 }
 
 static void

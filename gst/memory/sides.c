@@ -8,6 +8,12 @@
 GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
+static GstGemmclAllocator *
+get_allocator (const GstGemmclSides *self)
+{
+  return GST_GEMMCL_ALLOCATOR (self->parent.allocator);
+}
+
 static void
 clear_read (GstGemmclEvents *self)
 {
@@ -107,8 +113,8 @@ check (GstGemmclSides *self, cl_int status, const gchar *call)
 {
   if (status == CL_SUCCESS)
     return TRUE;
-  GST_ERROR_OBJECT (self->transfers->owner, "%s failed with %d for a memory of %zu bytes", call,
-                    status, self->size);
+  GST_ERROR_OBJECT (get_allocator (self), "%s failed with %d for a memory of %zu bytes", call,
+                    status, self->parent.maxsize);
   return FALSE;
 }
 
@@ -125,7 +131,7 @@ static gboolean
 wait_for_device (GstGemmclSides *self, GstMapFlags access)
 {
   cl_event events[GST_GEMMCL_MAX_EVENTS];
-  const guint n = gst_gemmcl_sides_get_events (self, access, events);
+  const guint n = gst_gemmcl_sides_get_events (&self->parent, access, events);
 
   /* One at a time: a failed read does not matter, but would end a wait for all events. */
   for (guint i = 0; i < n; i++)
@@ -137,19 +143,20 @@ wait_for_device (GstGemmclSides *self, GstMapFlags access)
 }
 
 void
-gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
+gst_gemmcl_sides_add_event (GstMemory *memory, GstMapFlags access, cl_event event)
 {
+  GstGemmclSides *self = gst_gemmcl_get_sides (memory);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  events_add (&self->events, access, event, self->transfers->queue);
+  events_add (&self->events, access, event, get_allocator (self)->queue);
 }
 
 /* @event: (transfer full): the event of a command in the queue of the allocator. */
 static void
 take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
 {
-  clFlush (self->transfers->queue);
-  gst_gemmcl_sides_add_event (self, access, event);
+  clFlush (get_allocator (self)->queue);
+  gst_gemmcl_sides_add_event (&self->parent, access, event);
   clReleaseEvent (event);
 }
 
@@ -167,8 +174,8 @@ map_mapped (GstGemmclSides *self, GstMapFlags access)
   if (self->n_maps == 0) {
     if (!wait_for_device (self, access))
       return NULL;
-    data = clEnqueueMapBuffer (self->transfers->queue, self->buffer, CL_TRUE, flags, 0, self->size,
-                               0, NULL, NULL, &status);
+    data = clEnqueueMapBuffer (get_allocator (self)->queue, self->buffer, CL_TRUE, flags, 0,
+                               self->parent.maxsize, 0, NULL, NULL, &status);
     if (!check (self, status, "clEnqueueMapBuffer"))
       return NULL;
     self->mapped = data;
@@ -182,8 +189,8 @@ map_mapped (GstGemmclSides *self, GstMapFlags access)
 static gboolean
 make_staging (GstGemmclSides *self)
 {
-  const cl_context context = gemmcl_context_get_cl_context (self->transfers->context);
-  const gsize size = self->size;
+  const cl_context context = gemmcl_context_get_cl_context (get_allocator (self)->context);
+  const gsize size = self->parent.maxsize;
   cl_int status;
 
   if (self->staging)
@@ -192,7 +199,7 @@ make_staging (GstGemmclSides *self)
       clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
   if (status == CL_SUCCESS)
     self->staging =
-        clEnqueueMapBuffer (self->transfers->queue, self->pinned, CL_TRUE,
+        clEnqueueMapBuffer (get_allocator (self)->queue, self->pinned, CL_TRUE,
                             CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &status);
   if (check (self, status, "pinning memory of the host"))
     return TRUE;
@@ -201,30 +208,33 @@ make_staging (GstGemmclSides *self)
   return FALSE;
 }
 
-/* Enqueues the copy to the host after the last write. */
-static void
+/* Enqueues the copy to the host after the last write, if it is needed and that has not failed. Needs
+ * the host's lock. */
+static gboolean
 fetch (GstGemmclSides *self)
 {
-  const cl_command_queue queue = self->transfers->fetches;
-  g_autoptr (GMutexLocker) host G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+  const cl_command_queue queue = get_allocator (self)->fetches;
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   cl_int status;
   guint n;
 
-  if (!self->need_download || events_failed (&self->events) || !make_staging (self))
-    return;
+  if (!self->need_download || events_failed (&self->events))
+    return TRUE;
+  if (!make_staging (self))
+    return FALSE;
   n = events_get (&self->events, GST_MAP_READ, wait_list);
-  status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->size, self->staging, n,
-                                n > 0 ? wait_list : NULL, &done);
+  status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->parent.maxsize,
+                                self->staging, n, n > 0 ? wait_list : NULL, &done);
   gst_gemmcl_release_events (n, wait_list);
   if (!check (self, status, "clEnqueueReadBuffer"))
-    return;
+    return FALSE;
   clFlush (queue);
-  events_add (&self->events, GST_MAP_READ, done, self->transfers->queue);
+  events_add (&self->events, GST_MAP_READ, done, get_allocator (self)->queue);
   g_clear_pointer (&self->fetched, clReleaseEvent);
   self->fetched = done;
   self->need_download = FALSE;
+  return TRUE;
 }
 
 /* Waits for the copy that fetch() began. FALSE if it failed. */
@@ -245,8 +255,9 @@ wait_for_fetched (GstGemmclSides *self)
 }
 
 /* Maps the staging memory and downloads the content into it if needed, also if @access is only
- * GST_MAP_WRITE: the memory may be written in part. After gst_gemmcl_sides_recycle() nothing is
- * downloaded. */
+ * GST_MAP_WRITE: the memory may be written in part. After gst_gemmcl_memory_recycle() nothing is
+ * downloaded. The host waits before it enqueues a copy: with some drivers a command that waits for
+ * a failed event never ends. */
 static gpointer
 map_staged (GstGemmclSides *self, GstMapFlags access)
 {
@@ -256,21 +267,18 @@ map_staged (GstGemmclSides *self, GstMapFlags access)
   g_mutex_lock (&self->lock);
   need_download = self->need_download;
   g_mutex_unlock (&self->lock);
-  if (!make_staging (self) || !wait_for_fetched (self) ||
+  if (!make_staging (self) ||
       ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
-      (need_download && !check (self,
-                                clEnqueueReadBuffer (self->transfers->queue, self->buffer, CL_TRUE,
-                                                     0, self->size, self->staging, 0, NULL, NULL),
-                                "clEnqueueReadBuffer")))
+      !fetch (self) || !wait_for_fetched (self))
     return NULL;
-  g_mutex_lock (&self->lock);
-  self->need_download = FALSE;
   if (access & GST_MAP_WRITE) {
+    g_mutex_lock (&self->lock);
     self->need_upload = TRUE;
+    self->need_download = FALSE;
     /* The wait was for all of them. */
     events_prune (&self->events);
+    g_mutex_unlock (&self->lock);
   }
-  g_mutex_unlock (&self->lock);
   return self->staging;
 }
 
@@ -278,17 +286,17 @@ map_staged (GstGemmclSides *self, GstMapFlags access)
 static gboolean
 upload (GstGemmclSides *self)
 {
-  const gsize size = self->size;
+  const gsize size = self->parent.maxsize;
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   guint n = events_get (&self->events, GST_MAP_WRITE, wait_list);
-  cl_int status = clEnqueueWriteBuffer (self->transfers->queue, self->buffer, CL_FALSE, 0, size,
-                                        self->staging, n, n > 0 ? wait_list : NULL, &done);
+  cl_int status = clEnqueueWriteBuffer (get_allocator (self)->queue, self->buffer, CL_FALSE, 0,
+                                        size, self->staging, n, n > 0 ? wait_list : NULL, &done);
 
   gst_gemmcl_release_events (n, wait_list);
   if (!check (self, status, "clEnqueueWriteBuffer"))
     return FALSE;
-  clFlush (self->transfers->queue);
-  events_add (&self->events, GST_MAP_WRITE, done, self->transfers->queue);
+  clFlush (get_allocator (self)->queue);
+  events_add (&self->events, GST_MAP_WRITE, done, get_allocator (self)->queue);
   clReleaseEvent (done);
   self->need_upload = FALSE;
   return TRUE;
@@ -302,7 +310,7 @@ gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
   g_mutex_lock (&self->lock);
   ok = !self->need_upload || upload (self);
   if (ok && access & GST_MAP_WRITE) {
-    self->need_download = self->transfers->side == GST_GEMMCL_HOST_SIDE_STAGED;
+    self->need_download = get_allocator (self)->side == GST_GEMMCL_HOST_SIDE_STAGED;
     g_clear_pointer (&self->fetched, clReleaseEvent);
   }
   g_mutex_unlock (&self->lock);
@@ -310,12 +318,16 @@ gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
 }
 
 void
-gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, gboolean fetches)
+gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gboolean fetches)
 {
+  GstGemmclSides *self = gst_gemmcl_get_sides (memory);
   g_autoptr (GstGemmclInflight) old = NULL;
 
-  if (fetches)
+  if (fetches) {
+    g_mutex_lock (&self->host_lock);
     fetch (self);
+    g_mutex_unlock (&self->host_lock);
+  }
   g_mutex_lock (&self->lock);
   old = self->inflight;
   self->inflight = g_atomic_rc_box_acquire (inflight);
@@ -326,8 +338,9 @@ gpointer
 gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
 {
   g_autoptr (GstGemmclInflight) inflight = NULL;
-  gpointer data = self->transfers->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
-                                                                       : map_mapped (self, access);
+  gpointer data = get_allocator (self)->side == GST_GEMMCL_HOST_SIDE_STAGED
+                      ? map_staged (self, access)
+                      : map_mapped (self, access);
 
   if (!data)
     return NULL;
@@ -345,38 +358,41 @@ gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
 {
   cl_event done;
 
-  if (self->transfers->side != GST_GEMMCL_HOST_SIDE_MAPPED)
+  if (get_allocator (self)->side != GST_GEMMCL_HOST_SIDE_MAPPED)
     return;
   g_mutex_lock (&self->host_lock);
-  if (--self->n_maps == 0 && check (self,
-                                    clEnqueueUnmapMemObject (self->transfers->queue, self->buffer,
-                                                             self->mapped, 0, NULL, &done),
-                                    "clEnqueueUnmapMemObject"))
+  if (--self->n_maps == 0 &&
+      check (self,
+             clEnqueueUnmapMemObject (get_allocator (self)->queue, self->buffer, self->mapped, 0,
+                                      NULL, &done),
+             "clEnqueueUnmapMemObject"))
     take_event (self, self->mapped_access, done);
   g_mutex_unlock (&self->host_lock);
 }
 
 guint
-gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
+gst_gemmcl_sides_get_events (GstMemory *memory, GstMapFlags access,
                              cl_event events[GST_GEMMCL_MAX_EVENTS])
 {
+  GstGemmclSides *self = gst_gemmcl_get_sides (memory);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   return events_get (&self->events, access, events);
 }
 
 gboolean
-gst_gemmcl_sides_fill (GstGemmclSides *self, gconstpointer pattern, gsize size)
+gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size)
 {
+  GstGemmclSides *self = gst_gemmcl_get_sides (memory);
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   cl_int status;
   guint n;
 
   if (!gst_gemmcl_sides_open_device (self, GST_MAP_WRITE))
     return FALSE;
-  n = gst_gemmcl_sides_get_events (self, GST_MAP_WRITE, wait_list);
-  status = clEnqueueFillBuffer (self->transfers->queue, self->buffer, pattern, size, 0, size, n,
-                                n > 0 ? wait_list : NULL, &done);
+  n = gst_gemmcl_sides_get_events (&self->parent, GST_MAP_WRITE, wait_list);
+  status = clEnqueueFillBuffer (get_allocator (self)->queue, self->buffer, pattern, size, 0, size,
+                                n, n > 0 ? wait_list : NULL, &done);
   gst_gemmcl_release_events (n, wait_list);
   if (!check (self, status, "clEnqueueFillBuffer"))
     return FALSE;
@@ -394,34 +410,26 @@ gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, g
   if (!gst_gemmcl_sides_open_device (from, GST_MAP_READ) ||
       !gst_gemmcl_sides_open_device (to, GST_MAP_WRITE))
     return FALSE;
-  n = gst_gemmcl_sides_get_events (from, GST_MAP_READ, wait_list);
-  status = clEnqueueCopyBuffer (from->transfers->queue, from->buffer, to->buffer, offset, 0, size,
-                                n, n > 0 ? wait_list : NULL, &done);
+  n = gst_gemmcl_sides_get_events (&from->parent, GST_MAP_READ, wait_list);
+  status = clEnqueueCopyBuffer (get_allocator (from)->queue, from->buffer, to->buffer, offset, 0,
+                                size, n, n > 0 ? wait_list : NULL, &done);
   gst_gemmcl_release_events (n, wait_list);
   if (!check (from, status, "clEnqueueCopyBuffer"))
     return FALSE;
-  gst_gemmcl_sides_add_event (to, GST_MAP_WRITE, done);
+  gst_gemmcl_sides_add_event (&to->parent, GST_MAP_WRITE, done);
   take_event (from, GST_MAP_READ, done);
   return TRUE;
 }
 
 void
-gst_gemmcl_sides_recycle (GstGemmclSides *self)
+gst_gemmcl_memory_recycle (GstMemory *memory)
 {
+  GstGemmclSides *self = gst_gemmcl_get_sides (memory);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   events_prune (&self->events);
   self->need_upload = self->need_download = FALSE;
   g_clear_pointer (&self->fetched, clReleaseEvent);
-}
-
-void
-gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *transfers, cl_mem buffer,
-                       gsize size)
-{
-  *self = (GstGemmclSides){.transfers = transfers, .buffer = buffer, .size = size};
-  g_mutex_init (&self->host_lock);
-  g_mutex_init (&self->lock);
 }
 
 /* Unmaps the pinned buffer after all commands that use it; these keep the buffer until then. */
@@ -435,10 +443,10 @@ free_staging (GstGemmclSides *self)
     return;
   n = events_get (&self->events, GST_MAP_WRITE, wait_list);
   check (self,
-         clEnqueueUnmapMemObject (self->transfers->queue, self->pinned, self->staging, n,
+         clEnqueueUnmapMemObject (get_allocator (self)->queue, self->pinned, self->staging, n,
                                   n > 0 ? wait_list : NULL, NULL),
          "clEnqueueUnmapMemObject");
-  clFlush (self->transfers->queue);
+  clFlush (get_allocator (self)->queue);
   gst_gemmcl_release_events (n, wait_list);
   clReleaseMemObject (self->pinned);
 }

@@ -2,34 +2,24 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <gemmcl-opencl.h>
+#include "memory/memory.h"
 
-#include "memory/inflight.h"
-
-/* The content of OpenCL memory, which may be on the device and on the host. Any thread, unless a
- * function says otherwise. */
+/* The content of OpenCL memory, which may be on the device and on the host: for memory.c. Any
+ * thread. */
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_memory_debug);
 
-/** GstGemmclHostSide: The way in which the host accesses memory. */
-typedef enum {
-  /* Maps the OpenCL buffer. Devices that share the memory of the host copy nothing. */
-  GST_GEMMCL_HOST_SIDE_MAPPED,
-  /* Uses pinned memory, which the first map makes. Content is copied to the side that uses it, if
-   * the other side has changed it. */
-  GST_GEMMCL_HOST_SIDE_STAGED,
-} GstGemmclHostSide;
+/* All fields are constant. */
+struct _GstGemmclAllocator {
+  GstAllocator parent;
 
-/** GstGemmclTransfers: The queues for copies and maps of an allocator's memory; constant. */
-typedef struct {
-  gpointer owner; /* the allocator, for logs; not referenced */
   GemmclContext *context;
   GstGemmclHostSide side;
   cl_command_queue queue; /* for copies and maps; out of order if the device supports it */
   /* If the side is STAGED: for copies to the host after each run, in the order of the runs; and for
    * kernels, without profiling, with which NVIDIA's driver takes 10 us longer to enqueue one */
   cl_command_queue fetches, kernels;
-} GstGemmclTransfers;
+};
 
 /** GstGemmclEvents: The commands that use a memory. All zero: no commands. */
 typedef struct {
@@ -38,10 +28,10 @@ typedef struct {
   guint n_read;
 } GstGemmclEvents;
 
-/** GstGemmclSides: The content of a memory on the device and on the host. */
+/** GstGemmclSides: A memory, with its content on the device and on the host. A part of a memory
+ * uses only @parent. */
 typedef struct {
-  const GstGemmclTransfers *transfers; /* of the allocator, which a GstMemory references */
-  gsize size;
+  GstMemory parent;
   cl_mem buffer; /* the side of the device, which kernels read and write */
 
   GMutex host_lock; /* held while the host waits; taken before @lock */
@@ -59,9 +49,13 @@ typedef struct {
   GstGemmclInflight *inflight; /* of the run that wrote @buffer; a map of the host releases it */
 } GstGemmclSides;
 
-/** gst_gemmcl_sides_init: @buffer: (transfer full): of @size bytes. */
-void gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *transfers,
-                            cl_mem buffer, gsize size);
+/** gst_gemmcl_get_sides: @memory: from a #GstGemmclAllocator. Returns: (transfer none): its sides,
+ * those of the whole memory. */
+static inline GstGemmclSides *
+gst_gemmcl_get_sides (GstMemory *memory)
+{
+  return (GstGemmclSides *)(memory->parent ? memory->parent : memory);
+}
 
 /** gst_gemmcl_sides_clear: Releases everything. OpenCL keeps objects that a command still uses. */
 void gst_gemmcl_sides_clear (GstGemmclSides *self);
@@ -77,27 +71,14 @@ void gst_gemmcl_sides_unmap_host (GstGemmclSides *self);
  * of them failed. */
 gboolean gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access);
 
-/** gst_gemmcl_sides_get_events, gst_gemmcl_sides_add_event: As in gstgemmclmemory.h. */
-guint gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
+/** gst_gemmcl_sides_get_events, gst_gemmcl_sides_add_event: The #GstGemmclMemoryMethods. */
+guint gst_gemmcl_sides_get_events (GstMemory *memory, GstMapFlags access,
                                    cl_event events[GST_GEMMCL_MAX_EVENTS]);
-void gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event);
+void gst_gemmcl_sides_add_event (GstMemory *memory, GstMapFlags access, cl_event event);
 
 /** gst_gemmcl_sides_are_lost: Returns: %TRUE if the last write failed. */
 gboolean gst_gemmcl_sides_are_lost (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_fill: Enqueues a write of @pattern to the start of the memory. @size: a power
- * of 2, at most 128 bytes. */
-gboolean gst_gemmcl_sides_fill (GstGemmclSides *self, gconstpointer pattern, gsize size);
-
 /** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, from @offset on, to the start of
  * @to. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);
-
-/** gst_gemmcl_sides_set_run: Makes the next map of the host release the inputs that @inflight holds
- * for the last write. With @fetches, unless the side is MAPPED, the copy to the host is enqueued
- * after that, so that the map waits less. */
-void gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, gboolean fetches);
-
-/** gst_gemmcl_sides_recycle: Drops the content, so that the next map copies nothing. The next write
- * waits for the commands that still use the memory. For the only owner of the memory. */
-void gst_gemmcl_sides_recycle (GstGemmclSides *self);

@@ -209,10 +209,10 @@ check_device (GemmclContext *context, GError **error)
   sharing = get_sharing (context);
   if (sharing->get_devices && sharing->create && sharing->acquire && sharing->release)
     return TRUE;
-  return REFUSE (
-      error,
-      "%s has " EXTENSION ", but lacks its functions: install another version of the driver.",
-      device->name);
+  return REFUSE (error,
+                 "%s has " EXTENSION
+                 ", but lacks its functions: install another version of the driver.",
+                 device->name);
 }
 
 /* Makes the properties for a context on the device of @context with the display. FALSE if no
