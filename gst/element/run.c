@@ -62,19 +62,12 @@ check_beta (GstGemmcl *self, gsize m, GError **error)
     return TRUE;
   if (gst_gemmcl_runs_want_feedback (self))
     return gst_gemmcl_make_plan (self, self->slot.problem.gemm.m, error);
-  if (self->n_lanes > 1)
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_INVALID,
-        "beta is %g, devices selects %u devices and there is no addend. Devices multiply at the "
-        "same time, so there is no previous output to add. Expected beta=0, one device or an "
-        "addend.",
-        self->scalars.beta, self->n_lanes);
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_INVALID,
-      "beta is %g, batch-size is %u and there is no addend. The buffers of a batch are multiplied "
-      "at once, so there is no previous output to add. Expected beta=0, batch-size=1 or an "
-      "addend.",
-      self->scalars.beta, self->stream.settings.batch_size);
+      "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. Batches and "
+      "devices multiply several buffers at once, so there is no previous output to add. Expected "
+      "beta=0, batch-size=1 with one device, or an addend.",
+      self->scalars.beta, self->stream.settings.batch_size, self->n_lanes);
 }
 
 /* alpha does not scale the bias, and offsets that are a part of the bias belong to A. */
