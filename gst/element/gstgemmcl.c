@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/gstgemmcl.h"
 
+#include "memory/foreign.h"
+
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
@@ -36,7 +38,7 @@ static void
 set_context (GstElement *element, GstContext *context)
 {
   GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->set_context (element, context);
-  gst_gemmcl_device_set_context (&GST_GEMMCL (element)->device, context);
+  gst_gemmcl_va_take_display (&GST_GEMMCL (element)->device, context);
 }
 
 static gboolean

@@ -223,7 +223,7 @@ static gboolean
 submit_open (GstGemmcl *self, GstGemmclTurn *turn, GemmclRun *run, GError **error)
 {
   GstGemmclTurns *turns = self->turns;
-  GstGemmclMapping mapping = {.is_frame = FALSE};
+  GstGemmclMapping mapping = {.memory = NULL};
   GemmclData previous = {.kind = GEMMCL_DATA_HOST};
   cl_event done = NULL;
   gboolean ok = TRUE;

@@ -147,16 +147,17 @@ gst_gemmcl_device_clear (GstGemmclDevice *self)
 static gboolean
 is_fresh (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {
-  gboolean same;
+  g_autoptr (GstContext) own = NULL;
 
-  if (!self->context)
+  if (!self->context || query->type != self->query.type ||
+      query->platform != self->query.platform || query->device != self->query.device)
+    return FALSE;
+  own = gst_element_get_context (self->element, GST_GEMMCL_CONTEXT_TYPE);
+  if (own && get_pointer (own, GST_GEMMCL_CONTEXT_FIELD_CONTEXT) !=
+                 gemmcl_context_get_cl_context (self->context))
     return FALSE;
   gst_gemmcl_va_ask_for_display (self, gemmcl_context_get_device_info (self->context));
-  g_mutex_lock (&self->lock);
-  same = !self->stale && query->type == self->query.type &&
-         query->platform == self->query.platform && query->device == self->query.device;
-  g_mutex_unlock (&self->lock);
-  return same && gst_gemmcl_va_fits (self, self->context);
+  return gst_gemmcl_va_fits (self, self->context);
 }
 
 gboolean
@@ -167,9 +168,6 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
 
   if (is_fresh (self, &query))
     return TRUE;
-  g_mutex_lock (&self->lock);
-  self->stale = FALSE;
-  g_mutex_unlock (&self->lock);
   /* A context is made with a display. */
   devices = gemmcl_list_devices (&query, NULL);
   if (devices)
@@ -179,8 +177,8 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
     return FALSE;
   gst_gemmcl_va_bind (self, context);
   GST_INFO_OBJECT (self->element, "on %s", gemmcl_context_get_device_info (context)->name);
-  g_mutex_lock (&self->lock);
   self->query = query;
+  g_mutex_lock (&self->lock);
   if (g_set_object (&self->context, context))
     gst_clear_object (&self->allocator);
   g_mutex_unlock (&self->lock);
@@ -213,19 +211,6 @@ gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error)
   if (!self->allocator && self->context)
     self->allocator = gst_gemmcl_device_make_allocator (self->context, error);
   return self->allocator ? gst_object_ref (self->allocator) : NULL;
-}
-
-void
-gst_gemmcl_device_set_context (GstGemmclDevice *self, GstContext *context)
-{
-  gst_gemmcl_va_take_display (self, context);
-  if (!context || !gst_context_has_context_type (context, GST_GEMMCL_CONTEXT_TYPE))
-    return;
-  g_mutex_lock (&self->lock);
-  if (self->context && gemmcl_context_get_cl_context (self->context) !=
-                           get_pointer (context, GST_GEMMCL_CONTEXT_FIELD_CONTEXT))
-    self->stale = TRUE;
-  g_mutex_unlock (&self->lock);
 }
 
 gboolean

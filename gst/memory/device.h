@@ -32,8 +32,6 @@ typedef struct {
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
   GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
-  gboolean stale;          /* another GstContext was set since context was opened */
-
   GemmclDeviceQuery query; /* with which context was opened; its strings are interned */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c writes it */
   gboolean display_failed; /* no context could be made with display */
@@ -59,10 +57,6 @@ gboolean gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query,
 
 /** gst_gemmcl_device_close: Releases the context and the display. */
 void gst_gemmcl_device_close (GstGemmclDevice *self);
-
-/** gst_gemmcl_device_set_context: Implements the element's set_context. Another OpenCL context is
- * used from the next gst_gemmcl_device_open() on. Any thread. */
-void gst_gemmcl_device_set_context (GstGemmclDevice *self, GstContext *context);
 
 /** gst_gemmcl_device_answer: Answers @query if it asks for an OpenCL context and the element has
  * one. Returns: %TRUE if it did. Any thread. */

@@ -8,13 +8,13 @@
 void
 gst_gemmcl_mapping_clear (GstGemmclMapping *self)
 {
-  if (self->is_frame)
+  if (self->frame.buffer)
     gst_video_frame_unmap (&self->frame);
   if (self->memory) {
     gst_memory_unmap (self->memory, &self->map);
     gst_memory_unref (self->memory);
   }
-  self->is_frame = FALSE;
+  self->frame.buffer = NULL;
   self->memory = NULL;
 }
 
@@ -133,7 +133,6 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
                             gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
                             GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
                             GST_VIDEO_INFO_SIZE (info));
-  self->is_frame = TRUE;
   if (GST_VIDEO_FRAME_WIDTH (&self->frame) < GST_VIDEO_INFO_WIDTH (info) ||
       GST_VIDEO_FRAME_HEIGHT (&self->frame) < GST_VIDEO_INFO_HEIGHT (info))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,

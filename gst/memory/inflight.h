@@ -11,9 +11,8 @@
 
 /** GstGemmclMapping: A mapped frame or a mapped memory of a buffer. All zero: nothing is mapped. */
 typedef struct {
-  GstVideoFrame frame;
-  gboolean is_frame;
-  GstMemory *memory; /* owned; mapped with map, unless frame is mapped */
+  GstVideoFrame frame; /* mapped if it has a buffer */
+  GstMemory *memory;   /* owned; mapped with map, unless frame is mapped */
   GstMapInfo map;
 } GstGemmclMapping;
 
