@@ -151,13 +151,14 @@ gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *map
 }
 
 gboolean
-gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
+gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context, GError **error)
 {
-  if (!is_surface (self, buffer))
-    return TRUE;
-  return expect_surface (self, buffer, error) &&
-         (!gst_gemmcl_va_needs_context (&self->device, buffer) ||
-          gst_gemmcl_renew_context (self, error));
+  const gboolean surface = is_surface (self, buffer);
+
+  if (surface && !expect_surface (self, buffer, error))
+    return FALSE;
+  *needs_context = surface && gst_gemmcl_va_needs_context (&self->device, buffer);
+  return TRUE;
 }
 
 gsize

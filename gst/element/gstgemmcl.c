@@ -17,8 +17,9 @@ open_devices (GstGemmcl *self, GError **error)
   return gst_gemmcl_meta_check (&settings, error) && gst_gemmcl_lanes_open (self, error);
 }
 
-gboolean
-gst_gemmcl_renew_context (GstGemmcl *self, GError **error)
+/* Opens the devices for the present VADisplay and drops the plan; a new one is due. */
+static gboolean
+renew_context (GstGemmcl *self, GError **error)
 {
   gst_gemmcl_drop_plan (self);
   self->slot.is_due = TRUE;
@@ -217,9 +218,11 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   const gboolean was_configured = self->stream.configured;
   g_autoptr (GstCaps) caps = NULL;
   g_autoptr (GError) error = NULL;
+  gboolean needs_context;
   GstFlowReturn flow;
 
-  if (!gst_gemmcl_prepare_input (self, input, &error)) {
+  if (!gst_gemmcl_check_input (self, input, &needs_context, &error) ||
+      (needs_context && !renew_context (self, &error))) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     gst_buffer_unref (input);
     return GST_FLOW_ERROR;
@@ -228,7 +231,9 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
              ->submit_input_buffer (trans, is_discont, input);
   if (flow == GST_FLOW_OK && !was_configured)
     flow = set_caps_again (self, input);
-  if (flow == GST_FLOW_OK && !gst_gemmcl_fit_plan (self, &error)) {
+  if (flow == GST_FLOW_OK &&
+      !(gst_gemmcl_fit_plan (self, &error) &&
+        (gst_gemmcl_is_empty (self, input) || gst_gemmcl_fit_scalars (self, &error)))) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return GST_FLOW_ERROR;
   }

@@ -74,10 +74,6 @@ gst_gemmcl_is_meta (GstGemmcl *self)
   return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
 }
 
-/** gst_gemmcl_renew_context: Opens the devices for the present VADisplay and drops the plan; a new
- * one is due. For the streaming thread. */
-gboolean gst_gemmcl_renew_context (GstGemmcl *self, GError **error);
-
 /* Parts of the class: caps; memory on both pads; output buffers. */
 void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
 void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);

@@ -340,6 +340,34 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   return take_plans (self, job, error);
 }
 
+gboolean
+gst_gemmcl_fit_scalars (GstGemmcl *self, GError **error)
+{
+  const GstGemmclProblem *problem = &self->slot.problem;
+  const GstGemmclScalars *scalars = &self->scalars;
+
+  gst_gemmcl_plan_log_tuning (self);
+  if (!self->lane->plan && !gst_gemmcl_make_plan (self, gst_gemmcl_get_m (self), error))
+    return FALSE;
+  /* alpha does not scale the bias, and offsets that are a part of the bias belong to A. */
+  if (scalars->alpha != 1.0 && problem->folds_offset)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                            "alpha is %g, but with a list as input-scale or input-offset the "
+                            "offset is a part of the bias, which alpha does not scale. Expected "
+                            "alpha=1, input-offset=0, or a number for each.",
+                            scalars->alpha);
+  if (scalars->beta == 0.0 || problem->gemm.addend != GEMMCL_ADDEND_NONE)
+    return TRUE;
+  if (gst_gemmcl_runs_want_feedback (self))
+    return gst_gemmcl_make_plan (self, problem->gemm.m, error);
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID,
+      "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. Batches and "
+      "devices multiply several buffers at once, so there is no previous output to add. Expected "
+      "beta=0, batch-size=1 with one device, or an addend.",
+      scalars->beta, self->stream.settings.batch_size, self->n_lanes);
+}
+
 void
 gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop)
 {

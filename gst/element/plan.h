@@ -77,6 +77,10 @@ typedef struct {
  */
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
+/** gst_gemmcl_fit_scalars: Makes a plan if there is none, or has no C and needs the previous output.
+ * Returns: %FALSE with @error, also if alpha or beta cannot be used. */
+gboolean gst_gemmcl_fit_scalars (GstGemmcl *self, GError **error);
+
 /** gst_gemmcl_plan_log_tuning: Logs the result of each search for a faster kernel once. */
 void gst_gemmcl_plan_log_tuning (GstGemmcl *self);
 

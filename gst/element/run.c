@@ -50,39 +50,6 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
   return self->turns->feedback;
 }
 
-/* Makes a plan with C if the present one has none and beta is not 0. Resets the previous output if
- * M changes. */
-static gboolean
-check_beta (GstGemmcl *self, gsize m, GError **error)
-{
-  if (m != self->turns->last_m)
-    gst_gemmcl_runs_forget (self);
-  self->turns->last_m = m;
-  if (self->scalars.beta == 0.0 || self->slot.problem.gemm.addend != GEMMCL_ADDEND_NONE)
-    return TRUE;
-  if (gst_gemmcl_runs_want_feedback (self))
-    return gst_gemmcl_make_plan (self, self->slot.problem.gemm.m, error);
-  return gst_gemmcl_fail (
-      error, GEMMCL_ERROR_INVALID,
-      "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. Batches and "
-      "devices multiply several buffers at once, so there is no previous output to add. Expected "
-      "beta=0, batch-size=1 with one device, or an addend.",
-      self->scalars.beta, self->stream.settings.batch_size, self->n_lanes);
-}
-
-/* alpha does not scale the bias, and offsets that are a part of the bias belong to A. */
-static gboolean
-check_alpha (GstGemmcl *self, GError **error)
-{
-  if (self->scalars.alpha == 1.0 || !self->slot.problem.folds_offset)
-    return TRUE;
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "alpha is %g, but with a list as input-scale or input-offset the offset "
-                          "is a part of the bias, which alpha does not scale. Expected alpha=1, "
-                          "input-offset=0, or a number for each.",
-                          self->scalars.alpha);
-}
-
 static gboolean
 open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError **error)
 {
@@ -259,11 +226,13 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   GemmclRun run = GEMMCL_RUN_INIT;
   gboolean ok;
 
-  gst_gemmcl_plan_log_tuning (self);
+  if (!self->lane->plan)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
+                            "There is no plan since another one failed.");
   run.m = gst_gemmcl_get_m (self);
-  if ((!self->lane->plan && !gst_gemmcl_make_plan (self, run.m, error)) ||
-      !check_alpha (self, error) || !check_beta (self, run.m, error))
-    return FALSE;
+  if (run.m != turns->last_m)
+    gst_gemmcl_runs_forget (self);
+  turns->last_m = run.m;
   run.batch = turn->n;
   run.alpha = self->scalars.alpha;
   run.beta = self->scalars.beta;

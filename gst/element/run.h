@@ -47,9 +47,10 @@ void gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffe
 
 /* The places of A and D in buffers of each kind of memory (data.c, output.c). */
 
-/** gst_gemmcl_prepare_input: Renews the OpenCL context if @buffer is a VA surface of another
- * display. Call it before the output is allocated. */
-gboolean gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error);
+/** gst_gemmcl_check_input: Fails if @buffer is not in the memory that caps promise.
+ * @needs_context: (out): it is a VA surface of another display than the context's. */
+gboolean gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
+                                 GError **error);
 
 /** gst_gemmcl_prepare_output: @output: (out): for the result of @input, with its metadata, in
  * memory of the current device. Returns: GST_FLOW_ERROR with @error. */

@@ -87,7 +87,7 @@ static const Script scripts[] = {
     {"/batch/flush", "gemmcl weight=[2] batch-size=2 batch-timeout=0", ONE, NULL,
      "1; flush; 5; 6; > 10; > 12"},
     {"/batch/no-previous-output", "gemmcl weight=[2] batch-size=2 beta=.5 batch-timeout=0", ONE,
-     NULL, "1; fail beta|is|0.5,|batch-size|is|2 1"},
+     NULL, "fail beta|is|0.5,|batch-size|is|2 1"},
     {"/batch/addend", "gemmcl weight=[2] batch-size=2 beta=.5 addend=[4]", ONE, NULL,
      "1; 2; > 4; > 6"},
     {"/batch/addend-alone", "gemmcl weight=[2] batch-size=2 batch-timeout=0 addend=[4]", ONE, NULL,
