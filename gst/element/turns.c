@@ -176,20 +176,8 @@ is_of_device (const GError *error)
          g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE);
 }
 
-/* Prepares outputs in memory of the current device, instead of others that were prepared before. */
-static GstFlowReturn
-prepare_outputs (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
-{
-  GstFlowReturn flow = GST_FLOW_OK;
-
-  for (guint i = 0; flow == GST_FLOW_OK && i < turn->n; i++) {
-    gst_clear_buffer (&turn->outputs[i]);
-    flow = gst_gemmcl_prepare_output (self, turn->inputs[i], &turn->outputs[i], error);
-  }
-  return flow;
-}
-
-/* Submits the run of @turn to the current device, or to others if that fails. */
+/* Submits the run of @turn to the current device, with outputs in its memory, or to others if that
+ * fails. */
 static GstFlowReturn
 begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
@@ -198,7 +186,11 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 
   self->scalars = turn->scalars;
   do {
-    flow = prepare_outputs (self, turn, error);
+    flow = GST_FLOW_OK;
+    for (guint i = 0; flow == GST_FLOW_OK && i < turn->n; i++) {
+      gst_clear_buffer (&turn->outputs[i]);
+      flow = gst_gemmcl_prepare_output (self, turn->inputs[i], &turn->outputs[i], error);
+    }
     if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, turn->inputs[0]) &&
         !gst_gemmcl_run_submit (self, turn, error))
       flow = GST_FLOW_ERROR;
