@@ -34,7 +34,7 @@ typedef struct {
   GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
   GemmclDeviceQuery query; /* with which context was opened; its strings are interned */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c writes it */
-  gboolean display_failed; /* no context could be made with display */
+  gint display_failed;     /* atomic: no context could be made with display */
 } GstGemmclDevice;
 
 void gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element);

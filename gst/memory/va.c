@@ -99,14 +99,6 @@ get_display (GstGemmclDevice *self)
   return self->display ? GST_VA_DISPLAY (gst_object_ref (self->display)) : NULL;
 }
 
-static gboolean
-has_failed (GstGemmclDevice *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  return self->display_failed;
-}
-
 static void
 set_display (GstGemmclDevice *self, GstVaDisplay *display)
 {
@@ -117,7 +109,7 @@ set_display (GstGemmclDevice *self, GstVaDisplay *display)
                                   gst_va_display_get_va_dpy (display);
   if (changed) {
     gst_object_replace (&self->display, GST_OBJECT (display));
-    self->display_failed = FALSE;
+    g_atomic_int_set (&self->display_failed, FALSE);
   }
   g_mutex_unlock (&self->lock);
   if (changed)
@@ -226,7 +218,7 @@ get_properties (GstGemmclDevice *self, GemmclContext *context,
   g_autoptr (GstVaDisplay) display = get_display (self);
   g_autoptr (GError) error = NULL;
 
-  if (!display || has_failed (self) || !check_device (context, NULL))
+  if (!display || g_atomic_int_get (&self->display_failed) || !check_device (context, NULL))
     return FALSE;
   if (!check_display (context, display, &error)) {
     GST_INFO_OBJECT (self->element, "%s", error->message);
@@ -254,14 +246,13 @@ gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query
   g_autoptr (GemmclContext) plain = context;
   g_autoptr (GError) error = NULL;
 
-  if (!plain || gst_gemmcl_va_fits (self, plain) || !get_properties (self, plain, properties))
+  if (!plain || !get_properties (self, plain, properties) ||
+      gemmcl_context_has_properties (plain, properties))
     return g_steal_pointer (&plain);
   context = gemmcl_context_get_shared_with (query, properties, &error);
   if (context)
     return context;
-  g_mutex_lock (&self->lock);
-  self->display_failed = TRUE;
-  g_mutex_unlock (&self->lock);
+  g_atomic_int_set (&self->display_failed, TRUE);
   gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "VA surfaces cannot be shared.", error);
   return g_steal_pointer (&plain);
 }
@@ -290,7 +281,7 @@ gst_gemmcl_va_check (GstGemmclDevice *self, GemmclContext *context, GError **err
 
   if (!check_device (context, error) || (display && !check_display (context, display, error)))
     return FALSE;
-  if (has_failed (self))
+  if (g_atomic_int_get (&self->display_failed))
     return REFUSE (
         error, "No OpenCL context could be made with the VADisplay; an earlier warning says why.");
   if (!gemmcl_context_is_wrapped (context) || get_sharing (context)->display)
