@@ -164,6 +164,25 @@ test_downstream_fails (void)
   g_assert_cmpint (flow, ==, GST_FLOW_FLUSHING);
 }
 
+/* The position is the end of the last buffer. */
+static void
+test_position (void)
+{
+  g_autoptr (Stream) stream = stream_start (ONE, "gemmcl weight=[2]");
+  gint64 position;
+
+  for (guint i = 1; i <= 2; i++) {
+    GstBuffer *buffer = gst_buffer_new_memdup ("1234", 4);
+
+    GST_BUFFER_PTS (buffer) = i * GST_SECOND;
+    GST_BUFFER_DURATION (buffer) = GST_SECOND / 2;
+    stream_push (stream, buffer);
+    g_assert_true (gst_pad_query_position (GST_BASE_TRANSFORM_SRC_PAD (stream->element),
+                                           GST_FORMAT_TIME, &position));
+    g_assert_cmpint (position, ==, i * GST_SECOND + GST_SECOND / 2);
+  }
+}
+
 /* Matrices from code are shared; what does not fit is refused, and the old one stays. */
 static void
 test_values (void)
@@ -379,6 +398,7 @@ main (int argc, char **argv)
   stream_add_test ("/flow/beta", test_beta);
   stream_add_test ("/flow/downstream-fails", test_downstream_fails);
   stream_add_test ("/flow/choice", test_choice);
+  stream_add_test ("/flow/position", test_position);
   stream_add_test ("/change/boxed", test_values);
   stream_add_test ("/stats/at-eos", test_stats_at_eos);
   stream_add_test ("/stats/at-ready", test_stats_at_ready);
