@@ -46,8 +46,7 @@ static const Script scripts[] = {
     {"/devices/memory",
      "gemmcl name=a weight=[2] ! other/tensors(memory:OpenCL) ! " GEMMCL "weight=[3]", ONE, NULL,
      "1; 2; 3; 4; > 6; > 12; > 18; > 24"},
-    {"/devices/beta", GEMMCL "weight=[2] beta=.5", ONE, NULL,
-     "fail number|of|devices|is|2 1"},
+    {"/devices/beta", GEMMCL "weight=[2] beta=.5", ONE, NULL, "fail number|of|devices|is|2 1"},
     {"/devices/wrong-buffer", GEMMCL "weight=[2]", ONE, NULL, "1; 2; fail 8|bytes 1 2; > 2; > 4"},
 };
 
