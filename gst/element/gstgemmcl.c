@@ -320,19 +320,13 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
 static void
 end_before (GstGemmcl *self, GstEvent *event)
 {
-  GstFlowReturn flow;
-
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
     gst_gemmcl_turns_flush (self);
     gst_gemmcl_runs_forget (self);
     gst_gemmcl_stats_flush (self);
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
-    flow = gst_gemmcl_batch_end (self);
-    if (flow == GST_FLOW_OK)
-      flow = gst_gemmcl_turns_push_held (self);
-    if (flow != GST_FLOW_OK)
-      GST_INFO_OBJECT (self, "before %s: %s", GST_EVENT_TYPE_NAME (event),
-                       gst_flow_get_name (flow));
+    if (gst_gemmcl_batch_end (self) == GST_FLOW_OK)
+      gst_gemmcl_turns_push_held (self);
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
       gst_gemmcl_turns_finish (self);
       gst_gemmcl_stats_report (self);

@@ -90,8 +90,6 @@ struct _GstGemmclChange {
 static void
 change_free (GstGemmclChange *self)
 {
-  if (!self)
-    return;
   gst_gemmcl_operands_clear (&self->operands);
   for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++) {
     for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
