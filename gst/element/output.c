@@ -12,13 +12,6 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
-/* qdata key of the cached row-output memory of a buffer of the pool. */
-static GQuark
-rows_quark (void)
-{
-  return g_quark_from_static_string ("gst-gemmcl-rows");
-}
-
 static void
 set_no_memory (GError **error)
 {
@@ -46,23 +39,18 @@ new_memory (GstBaseTransform *trans, gsize size)
 static GstMemory *
 take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
 {
+  const GQuark quark = g_quark_from_static_string (GST_GEMMCL_ROWS);
   GstMiniObject *owner = GST_MINI_OBJECT (output);
-  GstMemory *memory = gst_mini_object_get_qdata (owner, rows_quark ());
+  GstMemory *memory = gst_mini_object_get_qdata (owner, quark);
 
   if (memory && GST_MINI_OBJECT_REFCOUNT_VALUE (memory) == 1 &&
       gst_memory_get_sizes (memory, NULL, NULL) == size)
     return gst_memory_ref (memory);
   memory = new_memory (trans, size);
   if (memory)
-    gst_mini_object_set_qdata (owner, rows_quark (), gst_memory_ref (memory),
+    gst_mini_object_set_qdata (owner, quark, gst_memory_ref (memory),
                                (GDestroyNotify)gst_memory_unref);
   return memory;
-}
-
-GstMemory *
-gst_gemmcl_get_rows_memory (GstBuffer *output)
-{
-  return gst_memory_ref (gst_mini_object_get_qdata (GST_MINI_OBJECT (output), rows_quark ()));
 }
 
 static gboolean

@@ -88,9 +88,17 @@ gsize gst_gemmcl_get_header_size (GstGemmcl *self);
  * header; 0 if they do not fit a gsize. */
 gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
 
+/* The qdata key of the memory of row outputs, which an output keeps when it returns to its pool. */
+#define GST_GEMMCL_ROWS "gst-gemmcl-rows"
+
 /** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, of a run that
  * has them. */
-GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);
+static inline GstMemory *
+gst_gemmcl_get_rows_memory (GstBuffer *output)
+{
+  return gst_memory_ref (gst_mini_object_get_qdata (GST_MINI_OBJECT (output),
+                                                    g_quark_from_static_string (GST_GEMMCL_ROWS)));
+}
 
 /** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or
  * audio without samples. */
