@@ -362,9 +362,9 @@ gst_gemmcl_fit_scalars (GstGemmcl *self, GError **error)
     return gst_gemmcl_make_plan (self, problem->gemm.m, error);
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_INVALID,
-      "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. Batches and "
-      "devices multiply several buffers at once, so there is no previous output to add. Expected "
-      "beta=0, batch-size=1 with one device, or an addend.",
+      "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. Batches "
+      "and devices multiply several buffers at once, so there is no previous output to add. "
+      "Expected beta=0, batch-size=1 with one device, or an addend.",
       scalars->beta, self->stream.settings.batch_size, self->n_lanes);
 }
 

@@ -15,9 +15,8 @@ typedef struct _GstGemmclChange GstGemmclChange;
 typedef struct {
   GMutex change_lock;
   GstGemmclOperands current;
-  GstGemmclChange
-      *next;     /* (nullable): replaces current before the streaming thread's next buffer */
-  gboolean held; /* see gst_gemmcl_operands_hold() */
+  GstGemmclChange *next; /* (nullable): for the streaming thread's next buffer */
+  gboolean held;         /* see gst_gemmcl_operands_hold() */
 } GstGemmclOperandSlot;
 
 /** gst_gemmcl_operands_open: Loads the operands that the properties name, for NULL to READY. */
@@ -77,8 +76,8 @@ typedef struct {
  */
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
-/** gst_gemmcl_fit_scalars: Makes a plan if there is none, or has no C and needs the previous output.
- * Returns: %FALSE with @error, also if alpha or beta cannot be used. */
+/** gst_gemmcl_fit_scalars: Makes a plan if there is none, or if the present one has no C and beta
+ * needs the previous output. Returns: %FALSE with @error, also if alpha or beta cannot be used. */
 gboolean gst_gemmcl_fit_scalars (GstGemmcl *self, GError **error);
 
 /** gst_gemmcl_plan_log_tuning: Logs the result of each search for a faster kernel once. */

@@ -208,8 +208,8 @@ make_staging (GstGemmclSides *self)
   return FALSE;
 }
 
-/* Enqueues the copy to the host after the last write, if it is needed and that has not failed. Needs
- * the host's lock. */
+/* Enqueues the copy to the host after the last write, if it is needed and that has not failed.
+ * Needs the lock of the host. */
 static gboolean
 fetch (GstGemmclSides *self)
 {
