@@ -356,8 +356,7 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
 static void
 add_latency (GstGemmcl *self, GstQuery *query)
 {
-  const GstClockTime wait =
-      gst_gemmcl_batch_get_latency (self) + gst_gemmcl_stats_get_latency (self);
+  const GstClockTime wait = gst_gemmcl_turns_get_latency (self);
   GstClockTime min, max;
   gboolean live;
 

@@ -30,8 +30,8 @@ gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operand)
   return copy_source (&self->properties.source[operand]);
 }
 
-void
-gst_gemmcl_set_source (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source)
+static void
+set_source (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source)
 {
   GstGemmclSource old;
 
@@ -232,7 +232,7 @@ change_apply (GstGemmclChange *change, GstGemmcl *self, const GstGemmclSource *s
 
   g_mutex_lock (&self->lock);
   old = g_steal_pointer (&self->operands.next);
-  gst_gemmcl_set_source (self, change->operand, source);
+  set_source (self, change->operand, source);
   if (!self->stream.configured && !self->operands.held) {
     gst_gemmcl_operands_copy (&self->operands.current, &change->operands);
     g_mutex_unlock (&self->lock);
@@ -256,7 +256,7 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *s
   if (!load (operand, source, &matrix, error))
     return FALSE;
   if (!matrix && !has_operand (self, operand)) {
-    gst_gemmcl_set_source (self, operand, source);
+    set_source (self, operand, source);
     return TRUE;
   }
   change = g_new0 (GstGemmclChange, 1);
@@ -282,7 +282,7 @@ gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GstGem
   if (context)
     set_loaded (self, operand, source, &error);
   else
-    gst_gemmcl_set_source (self, operand, source);
+    set_source (self, operand, source);
   g_mutex_unlock (&self->operands.change_lock);
   if (!error)
     return;

@@ -268,8 +268,9 @@ log_result (GstGemmcl *self, const GstGemmclLane *lane, const GemmclTuningResult
                                : "not remembered");
 }
 
-void
-gst_gemmcl_plan_log_tuning (GstGemmcl *self)
+/* Logs the result of each search for a faster kernel once. */
+static void
+log_tuning (GstGemmcl *self)
 {
   for (guint i = 0; i < self->n_lanes; i++) {
     GstGemmclLane *lane = &self->lanes[i];
@@ -306,7 +307,7 @@ cancel_tuning (GstGemmcl *self, gint64 timeout)
 void
 gst_gemmcl_drop_plan (GstGemmcl *self)
 {
-  gst_gemmcl_plan_log_tuning (self);
+  log_tuning (self);
   if (!cancel_tuning (self, GRACE))
     GST_WARNING_OBJECT (self, "The search for a faster kernel does not end; its thread is left "
                               "running.");
@@ -321,7 +322,7 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   gboolean done = FALSE;
 
   self->slot.is_due = FALSE;
-  gst_gemmcl_plan_log_tuning (self);
+  log_tuning (self);
   cancel_tuning (self, 0);
   if (job)
     thread = g_thread_try_new ("gemmcl-plan", job_run, g_atomic_rc_box_acquire (job), error);
@@ -346,7 +347,7 @@ gst_gemmcl_fit_scalars (GstGemmcl *self, GError **error)
   const GstGemmclProblem *problem = &self->slot.problem;
   const GstGemmclScalars *scalars = &self->scalars;
 
-  gst_gemmcl_plan_log_tuning (self);
+  log_tuning (self);
   if (!self->lane->plan && !gst_gemmcl_make_plan (self, gst_gemmcl_get_m (self), error))
     return FALSE;
   /* alpha does not scale the bias, and offsets that are a part of the bias belong to A. */

@@ -80,9 +80,6 @@ gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
  * needs the previous output. Returns: %FALSE with @error, also if alpha or beta cannot be used. */
 gboolean gst_gemmcl_fit_scalars (GstGemmcl *self, GError **error);
 
-/** gst_gemmcl_plan_log_tuning: Logs the result of each search for a faster kernel once. */
-void gst_gemmcl_plan_log_tuning (GstGemmcl *self);
-
 /** gst_gemmcl_drop_plan: Waits for all runs and releases the plans. */
 void gst_gemmcl_drop_plan (GstGemmcl *self);
 
@@ -151,9 +148,6 @@ void gst_gemmcl_stats_flush (GstGemmcl *self);
  * Returns: %TRUE if the latency changed
  */
 gboolean gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time);
-
-/** gst_gemmcl_stats_get_latency: Returns: the latency of a run, in ns. Any thread. */
-GstClockTime gst_gemmcl_stats_get_latency (GstGemmcl *self);
 
 /** gst_gemmcl_stats_new: Returns: (transfer full): the value of the property stats. Any thread. */
 GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);

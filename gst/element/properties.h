@@ -133,11 +133,6 @@ GstGemmclProperties gst_gemmcl_get_properties (GstGemmcl *self);
  * thread. */
 GstGemmclSource gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operand);
 
-/** gst_gemmcl_set_source: Makes a copy of @source the value of an operand's properties, and nothing
- * else. Any thread. */
-void gst_gemmcl_set_source (GstGemmcl *self, GemmclPlanOperand operand,
-                            const GstGemmclSource *source);
-
 /* Matrices as values of properties (values.c). */
 
 /** gst_gemmcl_matrix_from_array: @array: a GstValueArray of doubles, or of rows, which are such.

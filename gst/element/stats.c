@@ -144,14 +144,6 @@ gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time)
   return changed;
 }
 
-GstClockTime
-gst_gemmcl_stats_get_latency (GstGemmcl *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  return self->stats.latency;
-}
-
 void
 gst_gemmcl_stats_flush (GstGemmcl *self)
 {

@@ -501,7 +501,7 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
 }
 
 GstClockTime
-gst_gemmcl_batch_get_latency (GstGemmcl *self)
+gst_gemmcl_turns_get_latency (GstGemmcl *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   GstClockTime latency = 0;
@@ -510,5 +510,5 @@ gst_gemmcl_batch_get_latency (GstGemmcl *self)
     latency = (self->stream.settings.batch_size - 1) * self->stream.frame_duration;
   if (self->stream.settings.batch_timeout > 0)
     latency = MIN (latency, (GstClockTime)self->stream.settings.batch_timeout);
-  return latency;
+  return latency + self->stats.latency;
 }
