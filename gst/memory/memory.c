@@ -58,9 +58,6 @@ memory_copy (GstMemory *memory, gssize offset, gssize size)
 
   if (size == -1)
     size = memory->size > (gsize)offset ? memory->size - offset : 0;
-  /* With some drivers a command that waits for a failed event never ends. */
-  if (gst_gemmcl_sides_are_lost (gst_gemmcl_get_sides (memory)))
-    return NULL;
   copy = gst_allocator_alloc (memory->allocator, size, NULL);
   if (copy && size > 0 &&
       !gst_gemmcl_sides_copy (gst_gemmcl_get_sides (memory), memory->offset + offset,

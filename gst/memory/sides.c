@@ -118,8 +118,8 @@ check (GstGemmclSides *self, cl_int status, const gchar *call)
   return FALSE;
 }
 
-gboolean
-gst_gemmcl_sides_are_lost (GstGemmclSides *self)
+static gboolean
+are_lost (GstGemmclSides *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -137,7 +137,7 @@ wait_for_device (GstGemmclSides *self, GstMapFlags access)
   for (guint i = 0; i < n; i++)
     clWaitForEvents (1, &events[i]);
   gst_gemmcl_release_events (n, events);
-  return !(access & GST_MAP_READ && gst_gemmcl_sides_are_lost (self)) ||
+  return !(access & GST_MAP_READ && are_lost (self)) ||
          check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
                 "the command that was to write");
 }
@@ -407,7 +407,8 @@ gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, g
   cl_int status;
   guint n;
 
-  if (!gst_gemmcl_sides_open_device (from, GST_MAP_READ) ||
+  /* With some drivers a command that waits for a failed event never ends. */
+  if (are_lost (from) || !gst_gemmcl_sides_open_device (from, GST_MAP_READ) ||
       !gst_gemmcl_sides_open_device (to, GST_MAP_WRITE))
     return FALSE;
   n = gst_gemmcl_sides_get_events (&from->parent, GST_MAP_READ, wait_list);

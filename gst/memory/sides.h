@@ -76,9 +76,6 @@ guint gst_gemmcl_sides_get_events (GstMemory *memory, GstMapFlags access,
                                    cl_event events[GST_GEMMCL_MAX_EVENTS]);
 void gst_gemmcl_sides_add_event (GstMemory *memory, GstMapFlags access, cl_event event);
 
-/** gst_gemmcl_sides_are_lost: Returns: %TRUE if the last write failed. */
-gboolean gst_gemmcl_sides_are_lost (GstGemmclSides *self);
-
 /** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, from @offset on, to the start of
- * @to. */
+ * @to. Returns: %FALSE also if the last write failed. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);
