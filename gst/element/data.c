@@ -89,27 +89,6 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
   return TRUE;
 }
 
-/* Fails if @buffer is not a VA surface, which its caps promise. */
-static gboolean
-expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
-{
-  g_autoptr (GstCaps) caps = NULL;
-  g_autofree gchar *text = NULL;
-  const guint n = gst_buffer_n_memory (buffer);
-  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
-
-  if (gst_gemmcl_va_has_surface (buffer))
-    return TRUE;
-  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
-  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
-  return gst_gemmcl_fail (
-      error, GEMMCL_ERROR_FORMAT,
-      "A buffer of %s is not a whole VA surface, as buffers of GStreamer's va elements are: it "
-      "has %u memories, the first of %s. Tiled frames can only be read as surfaces: put "
-      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
-      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
-}
-
 /* Returns: how inputs are read. Several devices get copies of dma-bufs. */
 static GstGemmclMemory
 get_memory (GstGemmcl *self)
@@ -142,8 +121,7 @@ gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *map
                        GemmclData *data, GemmclRun *run, GError **error)
 {
   if (is_surface (self, buffer))
-    return expect_surface (self, buffer, error) &&
-           gst_gemmcl_va_open (&self->device, buffer, data, run, error);
+    return gst_gemmcl_va_open (&self->device, buffer, data, run, error);
   return (get_memory (self) == GST_GEMMCL_MEMORY_DMABUF &&
           gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
                                   &self->stream.input.video, buffer, data, run)) ||
@@ -153,12 +131,24 @@ gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *map
 gboolean
 gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context, GError **error)
 {
+  g_autoptr (GstCaps) caps = NULL;
+  g_autofree gchar *text = NULL;
+  const guint n = gst_buffer_n_memory (buffer);
+  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
   const gboolean surface = is_surface (self, buffer);
 
-  if (surface && !expect_surface (self, buffer, error))
-    return FALSE;
-  *needs_context = surface && gst_gemmcl_va_needs_context (&self->device, buffer);
-  return TRUE;
+  if (!surface || gst_gemmcl_va_has_surface (buffer)) {
+    *needs_context = surface && gst_gemmcl_va_needs_context (&self->device, buffer);
+    return TRUE;
+  }
+  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT,
+      "A buffer of %s is not a whole VA surface, as buffers of GStreamer's va elements are: it "
+      "has %u memories, the first of %s. Tiled frames can only be read as surfaces: put "
+      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
+      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
 }
 
 gsize
