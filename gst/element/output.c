@@ -37,7 +37,7 @@ new_memory (GstBaseTransform *trans, gsize size)
 
 /* Returns: memory for the row outputs, which @output keeps when it returns to its pool. */
 static GstMemory *
-take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
+take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size, GError **error)
 {
   const GQuark quark = g_quark_from_static_string (GST_GEMMCL_ROWS);
   GstMiniObject *owner = GST_MINI_OBJECT (output);
@@ -47,7 +47,9 @@ take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
       gst_memory_get_sizes (memory, NULL, NULL) == size)
     return gst_memory_ref (memory);
   memory = new_memory (trans, size);
-  if (memory)
+  if (!memory)
+    set_no_memory (error);
+  else
     gst_mini_object_set_qdata (owner, quark, gst_memory_ref (memory),
                                (GDestroyNotify)gst_memory_unref);
   return memory;
@@ -64,7 +66,7 @@ copy_bytes (GstMemory *from, GstMemory *to, GError **error)
     gst_memory_unmap (from, &source);
     return gst_gemmcl_refuse_memory (to, error);
   }
-  memcpy (target.data, source.data, MIN (target.size, source.size));
+  memcpy (target.data, source.data, source.size);
   gst_memory_unmap (to, &target);
   gst_memory_unmap (from, &source);
   return TRUE;
@@ -135,6 +137,7 @@ insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GE
   const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const guint n = count_tensors (self, input, n_rows > 0, error);
+  g_autoptr (GstMemory) rows = NULL;
   GstMemory *memory;
 
   for (guint i = 0; i < n; i++) {
@@ -149,20 +152,12 @@ insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GE
   }
   if (n == 0 || n_rows == 0)
     return n > 0;
-  memory =
-      take_rows (trans, output, gst_gemmcl_get_header_size (self) + m * n_rows * sizeof (gfloat));
-  if (!memory) {
-    set_no_memory (error);
+  rows = take_rows (trans, output, gst_gemmcl_get_header_size (self) + m * n_rows * sizeof (gfloat),
+                    error);
+  if (!rows || !write_header (self, rows, GEMMCL_TYPE_F32, m, n_rows, error))
     return FALSE;
-  }
-  if (!write_header (self, memory, GEMMCL_TYPE_F32, m, n_rows, error)) {
-    gst_memory_unref (memory);
-    return FALSE;
-  }
-  if (gst_gemmcl_is_meta (self))
-    gst_memory_unref (memory);
-  else
-    gst_buffer_append_memory (output, memory);
+  if (!gst_gemmcl_is_meta (self))
+    gst_buffer_append_memory (output, g_steal_pointer (&rows));
   return TRUE;
 }
 
