@@ -60,10 +60,10 @@ open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError
     if (!gst_gemmcl_open_input (self, turn->inputs[i],
                                 gst_gemmcl_inflight_get_mapping (turn->inflight, i), &turns->a[i],
                                 run, error) ||
-        !gst_gemmcl_map_output (self, &turns->outputs[i], turn->outputs[i], GST_MAP_WRITE,
+        !gst_gemmcl_map_output (self, &turns->mapped[i], turn->outputs[i], GST_MAP_WRITE,
                                 &turns->d[i], error) ||
         (run->rows &&
-         !gst_gemmcl_mapping_open_memory (&turns->outputs[n + i], self->lane->context,
+         !gst_gemmcl_mapping_open_memory (&turns->mapped[n + i], self->lane->context,
                                           gst_gemmcl_get_rows_memory (turn->outputs[i]),
                                           gst_gemmcl_get_header_size (self), GST_MAP_WRITE,
                                           sizeof (gfloat), &turns->d[n + i], error)))
@@ -90,7 +90,7 @@ has_events (const GemmclData *data)
 static cl_command_queue
 choose_queue (GstGemmclTurns *turns, const GemmclRun *run)
 {
-  GstMemory *output = turns->outputs[0].memory;
+  GstMemory *output = turns->mapped[0].memory;
 
   if (!has_events (&turns->d[0]) || !gst_is_gemmcl_memory (output) || turns->untimed >= TIMED - 1)
     return NULL;
@@ -115,7 +115,7 @@ collect_events (GstGemmclTurns *turns, const GstGemmclTurn *turn, GemmclRun *run
           gst_gemmcl_inflight_get_mapping (turn->inflight, i)->memory, GST_MAP_READ, wait);
   for (guint i = 0; i < count_places (run); i++)
     if (has_events (&turns->d[i]))
-      wait += gst_gemmcl_memory_get_events (turns->outputs[i].memory, GST_MAP_WRITE, wait);
+      wait += gst_gemmcl_memory_get_events (turns->mapped[i].memory, GST_MAP_WRITE, wait);
   if (run->queue != turns->queue && turns->latest)
     last = gst_gemmcl_inflight_get_event (turns->latest);
   if (last)
@@ -144,7 +144,7 @@ leave_event (GstGemmcl *self, GstGemmclTurn *turn, const GemmclRun *run, cl_even
   }
   gst_gemmcl_inflight_begin (turn->inflight, held, turn->inputs, done);
   for (guint i = 0; i < count_places (run); i++) {
-    GstMemory *memory = turns->outputs[i].memory;
+    GstMemory *memory = turns->mapped[i].memory;
 
     if (!has_events (&turns->d[i]))
       continue;
@@ -242,7 +242,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   turn->lane = self->lane;
   ok = open_buffers (self, turn, &run, error) && submit_open (self, turn, &run, error);
   for (guint i = 0; i < 2 * turn->n; i++)
-    gst_gemmcl_mapping_clear (&turns->outputs[i]);
+    gst_gemmcl_mapping_clear (&turns->mapped[i]);
   for (guint i = 0; !ok && i < turn->n; i++)
     gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (turn->inflight, i));
   if (ok)

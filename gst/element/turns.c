@@ -39,7 +39,7 @@ gst_gemmcl_turns_start (GstGemmcl *self)
     };
   turns->a = g_new0 (GemmclData, batch);
   turns->d = g_new0 (GemmclData, 2 * batch);
-  turns->outputs = g_new0 (GstGemmclMapping, 2 * batch);
+  turns->mapped = g_new0 (GstGemmclMapping, 2 * batch);
   turns->wait = g_new0 (cl_event, (3 * batch + 1) * GST_GEMMCL_MAX_EVENTS + 1);
   turns->untimed = G_MAXUINT;
   self->turns = turns;
@@ -99,7 +99,7 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
   g_free (turns->ring);
   g_free (turns->a);
   g_free (turns->d);
-  g_free (turns->outputs);
+  g_free (turns->mapped);
   g_free (turns->wait);
   g_clear_pointer (&self->turns, g_free);
 }

@@ -48,8 +48,8 @@ typedef struct {
 
   /* The description of the run that is being submitted (run.c). */
   GemmclData *a;
-  GemmclData *d;             /* of all outputs, then of all row outputs */
-  GstGemmclMapping *outputs; /* of d */
+  GemmclData *d;            /* of all outputs, then of all row outputs */
+  GstGemmclMapping *mapped; /* of d */
   cl_event *wait;
 
   GstGemmclInflight *latest; /* of the last run; not referenced */
