@@ -359,12 +359,16 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   GstGemmclTurns *turns = self->turns;
   GstGemmclTurn *turn = get_turn (turns, turns->n);
   g_autoptr (GError) error = NULL;
-  GstFlowReturn flow;
+  GstFlowReturn flow = GST_FLOW_OK;
+  gboolean waits;
 
   stop_timer (turns);
   if (turn->n == 0)
     return GST_FLOW_OK;
-  flow = make_way (self, turn);
+  /* Empty buffers have no run, but follow those of several devices. */
+  waits = self->n_lanes > 1 || !gst_gemmcl_is_empty (self, turn->inputs[0]);
+  if (waits)
+    flow = make_way (self, turn);
   if (flow != GST_FLOW_OK)
     return push_turn (self, turn, flow);
   turn->scalars = self->scalars;
@@ -376,7 +380,7 @@ gst_gemmcl_batch_end (GstGemmcl *self)
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return push_turn (self, turn, flow);
   }
-  turns->n++;
+  turns->n += waits;
   if (self->n_lanes == 1)
     return push_turn (self, turn, GST_FLOW_OK);
   if (!turns->is_late)
