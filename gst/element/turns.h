@@ -93,6 +93,5 @@ gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
  * Posts an error if it fails, or an earlier run, on the last device. */
 GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
 
-/** gst_gemmcl_turns_get_latency: Returns: the latency of collecting and of a run, in ns. Any thread.
- */
+/** gst_gemmcl_turns_get_latency: Returns: the latency of a batch and its run, in ns. Any thread. */
 GstClockTime gst_gemmcl_turns_get_latency (GstGemmcl *self);
