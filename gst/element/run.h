@@ -47,8 +47,8 @@ void gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffe
 
 /* The places of A and D in buffers of each kind of memory (data.c, output.c). */
 
-/** gst_gemmcl_check_input: Fails if @buffer is not in the memory that caps promise. Call it for each
- * buffer. @needs_context: (out): it is a VA surface of another display than the context's. */
+/** gst_gemmcl_check_input: Fails if @buffer is not in the memory of the caps; for each buffer.
+ * @needs_context: (out): it is a VA surface of another display than the context's. */
 gboolean gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
                                  GError **error);
 
