@@ -127,17 +127,14 @@ gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const Gemm
 
 /* subgroups.c */
 
-/** TRUE if @kernel uses no subgroups, but instructions that a device may lack. */
-gboolean gemmcl_subgroups_has_instructions (const GemmclKernel *kernel);
-
 /** The best level that @device's extensions promise for @kernel; a build may still fail there. A
  * kernel without subgroups is native, unless it needs dot-product instructions or NVIDIA's matrix
  * engines that the device lacks; these are emulated. */
 GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
                                               const GemmclDeviceInfo *device);
 
-/** The level to try after @level; emulated is the last. */
-GemmclKernelLevel gemmcl_subgroups_get_next (GemmclKernelLevel level,
+/** The level to try after @level; @level if it is the last. */
+GemmclKernelLevel gemmcl_subgroups_get_next (const GemmclKernel *kernel, GemmclKernelLevel level,
                                              const GemmclDeviceInfo *device);
 
 /** Appends the compiler's options for subgroups (see kernels/subgroup.clh). */

@@ -128,31 +128,33 @@ gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device)
     g_string_append_printf (options, " -DDOT_VNNI=%u", get_vnni_width (device));
 }
 
-gboolean
-gemmcl_subgroups_has_instructions (const GemmclKernel *kernel)
+/* TRUE if @kernel needs nothing that a device may lack, and is native everywhere. */
+static gboolean
+is_plain (const GemmclKernel *kernel)
 {
-  return kernel->subgroup == 0 &&
-         (kernel->capability > 0 || kernel->precision == GEMMCL_PRECISION_I8);
+  return kernel->subgroup == 0 && kernel->capability == 0 &&
+         kernel->precision != GEMMCL_PRECISION_I8;
 }
 
 GemmclKernelLevel
 gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
-  if (gemmcl_subgroups_has_instructions (kernel))
-    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_instructions (device, kernel)
-               ? GEMMCL_KERNEL_LEVEL_NATIVE
-               : GEMMCL_KERNEL_LEVEL_EMULATED;
-  if (kernel->subgroup == 0 ||
-      (get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_native (device, kernel)))
+  if (is_plain (kernel) ||
+      (get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE &&
+       (kernel->subgroup > 0 ? has_native (device, kernel) : has_instructions (device, kernel))))
     return GEMMCL_KERNEL_LEVEL_NATIVE;
-  return gemmcl_subgroups_get_next (GEMMCL_KERNEL_LEVEL_NATIVE, device);
+  return gemmcl_subgroups_get_next (kernel, GEMMCL_KERNEL_LEVEL_NATIVE, device);
 }
 
 GemmclKernelLevel
-gemmcl_subgroups_get_next (GemmclKernelLevel level, const GemmclDeviceInfo *device)
+gemmcl_subgroups_get_next (const GemmclKernel *kernel, GemmclKernelLevel level,
+                           const GemmclDeviceInfo *device)
 {
-  return level == GEMMCL_KERNEL_LEVEL_NATIVE && has_khr (device) ? GEMMCL_KERNEL_LEVEL_KHR
-                                                                 : GEMMCL_KERNEL_LEVEL_EMULATED;
+  if (is_plain (kernel))
+    return GEMMCL_KERNEL_LEVEL_NATIVE;
+  return kernel->subgroup > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE && has_khr (device)
+             ? GEMMCL_KERNEL_LEVEL_KHR
+             : GEMMCL_KERNEL_LEVEL_EMULATED;
 }
 
 void
@@ -246,6 +248,6 @@ gemmcl_kernel_get_level (GemmclContext *context, const gchar *name, GemmclKernel
   *level = gemmcl_subgroups_get_level (kernel, device);
   while (kernel->subgroup && *level != GEMMCL_KERNEL_LEVEL_EMULATED &&
          !probe (context, kernel, *level))
-    *level = gemmcl_subgroups_get_next (*level, device);
+    *level = gemmcl_subgroups_get_next (kernel, *level, device);
   return TRUE;
 }

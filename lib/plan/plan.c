@@ -156,20 +156,20 @@ build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel 
                 GError **error)
 {
   const GemmclKernel *kernel = choice->kernel;
-  GemmclKernelLevel level = gemmcl_subgroups_get_level (kernel, self->device);
+  GemmclKernelLevel level = gemmcl_subgroups_get_level (kernel, self->device), next;
   g_autoptr (GError) failure = NULL;
 
   self->kernel = kernel;
   self->split = choice->split;
   while (!build_at_level (self, level, &failure)) {
-    if ((kernel->subgroup == 0 && !gemmcl_subgroups_has_instructions (kernel)) || level >= worst) {
+    next = gemmcl_subgroups_get_next (kernel, level, self->device);
+    if (next == level || level >= worst) {
       g_propagate_error (error, g_steal_pointer (&failure));
       return FALSE;
     }
     g_debug ("%s", failure->message);
     g_clear_error (&failure);
-    level = kernel->subgroup > 0 ? gemmcl_subgroups_get_next (level, self->device)
-                                 : GEMMCL_KERNEL_LEVEL_EMULATED;
+    level = next;
   }
   return TRUE;
 }
