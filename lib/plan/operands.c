@@ -221,73 +221,45 @@ prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **
   return held->buffer != NULL;
 }
 
-/* A vector may be a row or a column. */
+/* C and the bias are f32. A vector may be a row or a column. */
 static gboolean
-check_vector (const gchar *name, GemmclMatrix *matrix, gsize n, GError **error)
+prepare_floats (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held,
+                cl_command_queue queue, GError **error)
 {
-  return gemmcl_matrix_get_cols (matrix) == 1 ? check_shape (name, matrix, n, 1, error)
-                                              : check_shape (name, matrix, 1, n, error);
-}
+  const GemmclGemm *gemm = &self->gemm;
+  const gboolean is_c = operand == GEMMCL_PLAN_C;
+  const gboolean is_matrix = is_c && gemm->addend == GEMMCL_ADDEND_MATRIX;
+  const gboolean is_column = !is_matrix && gemmcl_matrix_get_cols (held->matrix) == 1;
+  const gsize rows = is_matrix ? gemm->m : is_column ? gemm->n : 1, cols = is_column ? 1 : gemm->n;
+  const gsize n_room = is_c ? rows * cols : gemmcl_body_get_padded_n (self);
+  g_autoptr (GemmclMatrix) floats = NULL;
 
-/* Uploads the matrix, padded to @n_room floats. @transpose: for a column-major problem */
-static gboolean
-upload (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, gboolean transpose,
-        gsize n_room, const gchar *name, GError **error)
-{
-  const gsize used = gemmcl_matrix_get_rows (held->matrix) * gemmcl_matrix_get_cols (held->matrix);
-  g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (held->matrix, transpose, error);
-
+  if (is_c ? !is_matrix && gemm->addend != GEMMCL_ADDEND_ROW : !gemm->bias)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "This problem was stated without %s.",
+                        is_c ? "a C of its own" : "a bias");
+  if (!check_shape (is_c ? "C" : "The bias", held->matrix, rows, cols, error))
+    return FALSE;
+  floats = gemmcl_matrix_to_f32 (held->matrix,
+                                 is_matrix && gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, error);
   if (floats == NULL)
     return FALSE;
-  held->buffer =
-      create_filled (self, queue, n_room, gemmcl_matrix_get_data (floats), used, name, error);
+  held->buffer = create_filled (self, queue, n_room, gemmcl_matrix_get_data (floats), rows * cols,
+                                is_c ? "C" : "the bias", error);
   return held->buffer != NULL;
-}
-
-static gboolean
-prepare_bias (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **error)
-{
-  const GemmclGemm *gemm = &self->gemm;
-
-  if (!gemm->bias)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "This problem was stated without a bias.");
-  return check_vector ("The bias", held->matrix, gemm->n, error) &&
-         upload (self, held, queue, FALSE, gemmcl_body_get_padded_n (self), "the bias", error);
-}
-
-static gboolean
-prepare_c (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **error)
-{
-  const GemmclGemm *gemm = &self->gemm;
-
-  switch (gemm->addend) {
-  case GEMMCL_ADDEND_MATRIX:
-    return check_shape ("C", held->matrix, gemm->m, gemm->n, error) &&
-           upload (self, held, queue, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, gemm->m * gemm->n,
-                   "C", error);
-  case GEMMCL_ADDEND_ROW:
-    return check_vector ("C", held->matrix, gemm->n, error) &&
-           upload (self, held, queue, FALSE, gemm->n, "C", error);
-  default:
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "This problem was stated without a C of its own.");
-  }
 }
 
 static gboolean
 prepare (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held, GemmclMatrix *matrix,
          GError **error)
 {
-  static gboolean (*const functions[]) (GemmclBody *, GemmclHeld *, cl_command_queue, GError **) = {
-      [GEMMCL_PLAN_B] = prepare_b,
-      [GEMMCL_PLAN_BIAS] = prepare_bias,
-      [GEMMCL_PLAN_C] = prepare_c,
-  };
   /* A queue of its own: waiting in the context's queue would wait for runs. */
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
   held->matrix = gemmcl_matrix_ref (matrix);
-  return queue != NULL && functions[operand](self, held, queue, error);
+  if (queue == NULL)
+    return FALSE;
+  return operand == GEMMCL_PLAN_B ? prepare_b (self, held, queue, error)
+                                  : prepare_floats (self, operand, held, queue, error);
 }
 
 static void
