@@ -150,20 +150,11 @@ typedef struct {
   GemmclStrides strides;
 } View;
 
-static View
-find_d (GemmclBody *self, const GemmclOperands *operands)
-{
-  return (View){self->state ? self->state : operands->d,
-                get_strides (self, GEMMCL_OPERAND_D, operands->tight)};
-}
-
-/* The output of multiply or reduce: D, or the input of the steps after them. */
-static View
-find_sums (GemmclBody *self, const GemmclOperands *operands)
-{
-  return self->logits ? (View){self->logits, tight_strides (self->gemm.m, self->gemm.n)}
-                      : find_d (self, operands);
-}
+/* The operands of a run. */
+typedef struct {
+  View a, b, c, d;
+  View sums; /* the output of multiply or reduce: D, or the input of the steps after them */
+} Views;
 
 /* With alpha 0 there may be no B; a kernel that reads images then gets any image. */
 static View
@@ -171,13 +162,11 @@ find_b (GemmclBody *self, const GemmclOperands *operands)
 {
   View b = {operands->weights, {.row = self->gemm.n, .col = 1}};
 
+  if (operands->b != NULL && self->pack == NULL)
+    return (View){operands->b, get_strides (self, GEMMCL_OPERAND_B, FALSE)};
   if (operands->b != NULL) {
-    b.memory = self->pack ? self->run_b : operands->b;
-    b.strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
-  }
-  if (operands->b != NULL && self->pack) {
-    b.strides.offset = 0;
-    b.strides.batch = b.strides.batch ? gemmcl_body_get_packed_size (self) : 0;
+    b.memory = self->run_b;
+    b.strides.batch = self->gemm.b_stride ? gemmcl_body_get_packed_size (self) : 0;
   }
   if (b.memory == NULL)
     b.memory = self->image_a;
@@ -187,13 +176,13 @@ find_b (GemmclBody *self, const GemmclOperands *operands)
 /* All zeros if C is zeros or the problem has none. The plan's own C is shared by the batches; a
  * run's own has the problem's layout. */
 static View
-find_c (GemmclBody *self, const GemmclOperands *operands)
+find_c (GemmclBody *self, const GemmclOperands *operands, View d)
 {
   const gboolean own = operands->c == NULL;
   View c = {own ? self->operands[GEMMCL_PLAN_C].buffer : operands->c, {.col = 1}};
 
   if (self->gemm.addend == GEMMCL_ADDEND_OUTPUT)
-    return find_d (self, operands);
+    return d;
   if (self->gemm.addend == GEMMCL_ADDEND_NONE || c.memory == NULL)
     return (View){0};
   if (self->gemm.addend == GEMMCL_ADDEND_MATRIX)
@@ -203,6 +192,22 @@ find_c (GemmclBody *self, const GemmclOperands *operands)
   if (own)
     c.strides.batch = 0;
   return c;
+}
+
+static Views
+find_views (GemmclBody *self, const GemmclOperands *operands)
+{
+  const View d = {self->state ? self->state : operands->d,
+                  get_strides (self, GEMMCL_OPERAND_D, operands->tight)};
+
+  return (Views){
+      .a = {self->features ? self->features : operands->a,
+            get_strides (self, GEMMCL_OPERAND_A, operands->tight)},
+      .b = find_b (self, operands),
+      .c = find_c (self, operands, d),
+      .d = d,
+      .sums = self->logits ? (View){self->logits, tight_strides (self->gemm.m, self->gemm.n)} : d,
+  };
 }
 
 /* TRUE if multiply computes the row outputs. */
@@ -238,19 +243,18 @@ collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)
 }
 
 static GemmclProblem
-make_problem (GemmclBody *self, const GemmclOperands *operands, gsize *batch)
+make_problem (GemmclBody *self, const GemmclOperands *operands, const Views *views, gsize *batch)
 {
-  const View c = find_c (self, operands);
   GemmclProblem p = {
-      .a = get_strides (self, GEMMCL_OPERAND_A, operands->tight),
-      .b = find_b (self, operands).strides,
-      .c = c.strides,
-      .d = find_sums (self, operands).strides,
+      .a = views->a.strides,
+      .b = views->b.strides,
+      .c = views->c.strides,
+      .d = views->sums.strides,
       .M = operands->m,
       .N = self->gemm.n,
       .K = operands->alpha != 0.0f ? self->gemm.k : 0,
       .alpha = operands->alpha,
-      .beta = c.memory ? operands->beta : 0.0f,
+      .beta = views->c.memory ? operands->beta : 0.0f,
       .a_scale = self->gemm.a_scale,
       .a_shift = self->gemm.a_shift,
   };
@@ -310,92 +314,71 @@ launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *ch
                  ARGUMENT (outside));
 }
 
-/* Divides the rows of @from by their norms. @to: may be @from, with the same strides */
+/* Makes rows of @cols elements of @to from those of @from: softmax, or divided by their norms. @to
+ * may be @from, with the same strides. */
 static gboolean
-launch_normalize (GemmclBody *self, cl_kernel kernel, const GemmclOperands *operands, gsize cols,
-                  View from, View to, GemmclChain *chain, GError **error)
+launch_rows (GemmclBody *self, cl_kernel kernel, const GemmclOperands *operands, gsize cols,
+             View from, View to, GemmclChain *chain, GError **error)
 {
+  const gboolean is_softmax = kernel == self->softmax;
   const cl_float scale = self->problem.a_scale, shift = self->problem.a_shift;
-  const cl_int k = cols;
+  const cl_int n = cols;
   const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
 
-  return LAUNCH (chain, kernel, "normalize_rows", global, IN_A_ROW (self->row_group), error,
-                 ARGUMENT (from.memory), ARGUMENT (from.strides), ARGUMENT (to.memory),
-                 ARGUMENT (to.strides), ARGUMENT (k), ARGUMENT (scale), ARGUMENT (shift));
+  return LAUNCH (chain, kernel, is_softmax ? "softmax" : "normalize_rows", global,
+                 IN_A_ROW (self->row_group), error, ARGUMENT (from.memory), ARGUMENT (from.strides),
+                 ARGUMENT (to.memory), ARGUMENT (to.strides), ARGUMENT (n),
+                 is_softmax ? 0 : sizeof (scale), &scale, ARGUMENT (shift));
 }
 
 static gboolean
-launch_normalize_a (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
-                    GError **error)
+launch_normalize_a (GemmclBody *self, const GemmclOperands *operands, View features,
+                    GemmclChain *chain, GError **error)
 {
-  const View features = {self->features, tight_strides (self->gemm.m, self->gemm.k)};
   const View own = {operands->a,
                     gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_A, operands->tight)};
 
-  return launch_normalize (self, self->normalize_a, operands, self->gemm.k,
-                           self->im2col ? features : own, features, chain, error);
+  return launch_rows (self, self->normalize_a, operands, self->gemm.k,
+                      self->im2col ? features : own, features, chain, error);
 }
 
 static gboolean
-launch_multiply (GemmclBody *self, const GemmclOperands *operands, const GemmclProblem *p,
-                 gsize batch, GemmclChain *chain, GError **error)
+launch_multiply (GemmclBody *self, const GemmclOperands *operands, const Views *views,
+                 const GemmclProblem *p, gsize batch, GemmclChain *chain, GError **error)
 {
   const gsize group = self->kernel->group_m * self->kernel->group_n;
   const GemmclTiles groups =
       gemmcl_kernel_get_groups (self->kernel, self->device, &self->gemm, p->M, batch);
   const gsize global[3] = {groups.m * group, groups.n, batch};
   const cl_mem converted = self->image_a ? self->image_a : self->int8_a;
-  const cl_mem features = self->features ? self->features : operands->a;
-  const cl_mem a = converted ? converted : features, b = find_b (self, operands).memory;
-  const cl_mem c = self->reduce ? NULL : find_c (self, operands).memory;
+  const cl_mem a = converted ? converted : views->a.memory;
+  const cl_mem c = self->reduce ? NULL : views->c.memory;
   const cl_mem bias = self->reduce ? self->no_bias : self->operands[GEMMCL_PLAN_BIAS].buffer;
-  const cl_mem d = self->reduce ? self->workspace : find_sums (self, operands).memory;
+  const cl_mem d = self->reduce ? self->workspace : views->sums.memory;
   const cl_long outputs_batch = get_outputs_batch (self);
 
   return LAUNCH (chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
-                 ARGUMENT (a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
-                 ARGUMENT (*p), makes_row_outputs (self) ? sizeof (cl_mem) : 0,
+                 ARGUMENT (a), ARGUMENT (views->b.memory), ARGUMENT (c), ARGUMENT (bias),
+                 ARGUMENT (d), ARGUMENT (*p), makes_row_outputs (self) ? sizeof (cl_mem) : 0,
                  &operands->row_outputs, ARGUMENT (outputs_batch));
-}
-
-static gboolean
-launch_reduce (GemmclBody *self, const GemmclOperands *operands, const GemmclProblem *p,
-               GemmclChain *chain, GError **error)
-{
-  const cl_mem c = find_c (self, operands).memory, d = find_sums (self, operands).memory;
-  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
-
-  return LAUNCH (chain, self->reduce, "reduce", global, IN_A_ROW (GROUP), error,
-                 ARGUMENT (self->workspace), ARGUMENT (c),
-                 ARGUMENT (self->operands[GEMMCL_PLAN_BIAS].buffer), ARGUMENT (d), ARGUMENT (*p));
 }
 
 /* Enqueues multiply, and reduce if K is split. */
 static gboolean
-launch_gemm (GemmclBody *self, const GemmclOperands *operands, const GemmclProblem *p, gsize batch,
-             GemmclChain *chain, GError **error)
+launch_gemm (GemmclBody *self, const GemmclOperands *operands, const Views *views,
+             const GemmclProblem *p, gsize batch, GemmclChain *chain, GError **error)
 {
+  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
   GemmclProblem parts;
 
   if (self->reduce == NULL)
-    return launch_multiply (self, operands, p, batch, chain, error);
+    return launch_multiply (self, operands, views, p, batch, chain, error);
   parts = get_parts (self, p);
-  return launch_multiply (self, operands, &parts, self->split, chain, error) &&
-         launch_reduce (self, operands, p, chain, error);
-}
-
-static gboolean
-launch_softmax (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
-                GError **error)
-{
-  const View from = find_sums (self, operands);
-  const View to = normalizes_d (self) ? from : find_d (self, operands);
-  const cl_int n = self->gemm.n;
-  const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
-
-  return LAUNCH (chain, self->softmax, "softmax", global, IN_A_ROW (self->row_group), error,
-                 ARGUMENT (from.memory), ARGUMENT (from.strides), ARGUMENT (to.memory),
-                 ARGUMENT (to.strides), ARGUMENT (n));
+  return launch_multiply (self, operands, views, &parts, self->split, chain, error) &&
+         LAUNCH (chain, self->reduce, "reduce", global, IN_A_ROW (GROUP), error,
+                 ARGUMENT (self->workspace), ARGUMENT (views->c.memory),
+                 ARGUMENT (self->operands[GEMMCL_PLAN_BIAS].buffer), ARGUMENT (views->sums.memory),
+                 ARGUMENT (*p));
 }
 
 static gboolean
@@ -417,24 +400,30 @@ gboolean
 gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                             GError **error)
 {
-  const cl_mem a = self->features ? self->features : operands->a;
+  const gboolean reads = operands->alpha != 0.0f; /* A and B */
   gsize batch = operands->batch;
-  GemmclProblem p = make_problem (self, operands, &batch);
+  GemmclProblem p;
+  Views views;
 
-  return (p.K == 0 || operands->b == NULL || self->pack == NULL ||
-          launch_pack (self, operands, chain, error)) &&
-         (p.K == 0 || self->im2col == NULL || launch_im2col (self, operands, chain, error)) &&
-         (p.K == 0 || self->normalize_a == NULL ||
-          launch_normalize_a (self, operands, chain, error)) &&
+  if (reads && operands->b != NULL && self->pack != NULL &&
+      !launch_pack (self, operands, chain, error))
+    return FALSE;
+  views = find_views (self, operands);
+  p = make_problem (self, operands, &views, &batch);
+  return (!reads || self->im2col == NULL || launch_im2col (self, operands, chain, error)) &&
+         (!reads || self->normalize_a == NULL ||
+          launch_normalize_a (self, operands, views.a, chain, error)) &&
          (self->quantize == NULL ||
-          gemmcl_body_launch_quantize (self, a, &p, batch, chain, error)) &&
-         (self->pack_a == NULL || gemmcl_body_launch_pack_a (self, a, &p, batch, chain, error)) &&
+          gemmcl_body_launch_quantize (self, views.a.memory, &p, batch, chain, error)) &&
+         (self->pack_a == NULL ||
+          gemmcl_body_launch_pack_a (self, views.a.memory, &p, batch, chain, error)) &&
          gemmcl_body_launch_load (self, operands, chain, error) &&
-         launch_gemm (self, operands, &p, batch, chain, error) &&
-         (self->softmax == NULL || launch_softmax (self, operands, chain, error)) &&
-         (self->normalize_d == NULL ||
-          launch_normalize (self, self->normalize_d, operands, self->gemm.n,
-                            find_sums (self, operands), find_d (self, operands), chain, error)) &&
+         launch_gemm (self, operands, &views, &p, batch, chain, error) &&
+         (self->softmax == NULL ||
+          launch_rows (self, self->softmax, operands, self->gemm.n, views.sums,
+                       normalizes_d (self) ? views.sums : views.d, chain, error)) &&
+         (self->normalize_d == NULL || launch_rows (self, self->normalize_d, operands, self->gemm.n,
+                                                    views.sums, views.d, chain, error)) &&
          gemmcl_body_launch_store (self, operands, chain, error) &&
          (self->row_outputs == NULL || makes_row_outputs (self) ||
           launch_row_outputs (self, operands, chain, error));
