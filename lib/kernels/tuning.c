@@ -40,50 +40,14 @@ gemmcl_choice_source_get_name (GemmclChoiceSource source)
   return sources[source];
 }
 
-/* @name: (nullable). @index: (out): its index, an enum's value */
+/* @index: (out): the index of @name, an enum's value */
 static gboolean
 find_name (const gchar *name, const gchar *const *names, guint n, guint *index)
 {
-  for (*index = 0; name != NULL && *index < n; (*index)++)
+  for (*index = 0; *index < n; (*index)++)
     if (g_str_equal (name, names[*index]))
       return TRUE;
   return FALSE;
-}
-
-static gboolean
-is_of_device (const json_t *entry, gboolean shipped, const GemmclDeviceInfo *device)
-{
-  const gchar *name = json_string_value (json_object_get (entry, "device"));
-  const gchar *driver = json_string_value (json_object_get (entry, "driver"));
-  const json_int_t units = json_integer_value (json_object_get (entry, "units"));
-
-  if (g_strcmp0 (name, device->name) != 0)
-    return FALSE;
-  return shipped || (g_strcmp0 (driver, device->driver) == 0 && units == device->compute_units);
-}
-
-static gboolean
-read_problem (GemmclGemm *gemm, const json_t *entry)
-{
-  const gchar *precisions[GEMMCL_N_PRECISIONS];
-  const gchar *precision, *layout, *transposed;
-  json_int_t m, n, k;
-
-  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
-    precisions[i] = gemmcl_precision_get_name (i);
-  /* json_unpack() does not change the entry. */
-  if (json_unpack ((json_t *)entry, "{s:s, s:s, s:s, s:I, s:I, s:I}", "precision", &precision,
-                   "layout", &layout, "transposed", &transposed, "m", &m, "n", &n, "k", &k) != 0 ||
-      m < 1 || n < 1 || k < 1 ||
-      !find_name (precision, precisions, G_N_ELEMENTS (precisions), &gemm->precision) ||
-      !find_name (layout, layouts, G_N_ELEMENTS (layouts), &gemm->layout))
-    return FALSE;
-  gemm->m = m;
-  gemm->n = n;
-  gemm->k = k;
-  gemm->trans_a = strchr (transposed, 'a') != NULL;
-  gemm->trans_b = strchr (transposed, 'b') != NULL;
-  return gemmcl_gemm_validate (gemm, NULL);
 }
 
 /* Reads @entry, any JSON value. Returns: TRUE if it is an entry for the device whose kernel can do
@@ -92,14 +56,33 @@ static gboolean
 read_entry (GemmclTuned *self, const json_t *entry, gboolean shipped,
             const GemmclDeviceInfo *device)
 {
-  const gchar *kernel = json_string_value (json_object_get (entry, "kernel"));
+  const gchar *name, *driver = NULL, *precision, *layout, *transposed, *kernel;
+  const gchar *precisions[GEMMCL_N_PRECISIONS];
+  GemmclGemm *gemm = &self->gemm;
+  json_int_t units = 0, m, n, k;
 
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
+    precisions[i] = gemmcl_precision_get_name (i);
   *self = (GemmclTuned){.gemm = GEMMCL_GEMM_INIT};
   self->source = shipped ? GEMMCL_CHOICE_SHIPPED : GEMMCL_CHOICE_TUNED;
-  self->gflops = json_number_value (json_object_get (entry, "gflops"));
-  return kernel != NULL && self->gflops > 0 && is_of_device (entry, shipped, device) &&
-         read_problem (&self->gemm, entry) && gemmcl_choice_find (&self->choice, kernel, NULL) &&
-         gemmcl_choice_check (&self->choice, device, &self->gemm, NULL);
+  /* json_unpack() does not change the entry. */
+  if (json_unpack ((json_t *)entry, "{s:s, s?I, s?s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:F}",
+                   "device", &name, "units", &units, "driver", &driver, "precision", &precision,
+                   "layout", &layout, "transposed", &transposed, "m", &m, "n", &n, "k", &k,
+                   "kernel", &kernel, "gflops", &self->gflops) != 0 ||
+      strcmp (name, device->name) != 0 ||
+      (!shipped && (g_strcmp0 (driver, device->driver) != 0 || units != device->compute_units)) ||
+      m < 1 || n < 1 || k < 1 || !(self->gflops > 0) ||
+      !find_name (precision, precisions, G_N_ELEMENTS (precisions), &gemm->precision) ||
+      !find_name (layout, layouts, G_N_ELEMENTS (layouts), &gemm->layout))
+    return FALSE;
+  gemm->m = m;
+  gemm->n = n;
+  gemm->k = k;
+  gemm->trans_a = strchr (transposed, 'a') != NULL;
+  gemm->trans_b = strchr (transposed, 'b') != NULL;
+  return gemmcl_gemm_validate (gemm, NULL) && gemmcl_choice_find (&self->choice, kernel, NULL) &&
+         gemmcl_choice_check (&self->choice, device, gemm, NULL);
 }
 
 static json_t *
