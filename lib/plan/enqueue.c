@@ -4,12 +4,32 @@
  * The steps of a run: building them, and enqueuing them.
  */
 #include "plan/plan.h"
+#include "quantized.h"
 
 /* A tight f32 matrix with @cols elements for each row of D. */
 static cl_mem
 create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
 {
   return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
+}
+
+/* The options for reading rows of A of @gemm (kernels/row_load.clh), with GROUP. A of frames is the
+ * output of im2col. */
+static gchar *
+make_row_options (GemmclBody *self, const GemmclGemm *gemm)
+{
+  const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
+  /* Memory of a CPU may be an application's, aligned for an element. */
+  const gboolean aligned =
+      self->row_group > 1 && (a.length | a.ld | a.offset | a.stride) % self->row_width == 0;
+  const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
+
+  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s%s%s", self->row_group,
+                          self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
+                          scaled ? " -DA_SCALED" : "",
+                          gemmcl_gemm_keeps_bytes (gemm) ? " -DA_BYTES" : "",
+                          gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
+                          aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
 }
 
 /* Builds im2col and normalize_a, which works in the output of im2col. */
@@ -20,7 +40,7 @@ build_features (GemmclBody *self, GError **error)
   const gboolean from_frames =
       image != NULL && !gemmcl_kernel_takes_pixels (self->kernel, &self->gemm);
   const gboolean normalizes = self->problem.normalize & GEMMCL_NORMALIZE_A;
-  g_autofree gchar *options = gemmcl_body_make_row_options (self, &self->problem);
+  g_autofree gchar *options = make_row_options (self, &self->problem);
 
   if (!from_frames && !normalizes)
     return TRUE;
@@ -30,6 +50,17 @@ build_features (GemmclBody *self, GError **error)
                              self, &self->normalize_a, "normalize.cl", "normalize_rows",
                              g_strconcat (options, " -DD_TYPE=0 -DD_UNIT_COL", NULL), error)) &&
          (self->features = create_floats (self, self->gemm.k, "A, as features,", error)) != NULL;
+}
+
+static gboolean
+build_quantize (GemmclBody *self, GError **error)
+{
+  if (!gemmcl_body_is_int8 (self))
+    return TRUE;
+  return gemmcl_body_build_step (self, &self->quantize, "quantize.cl", "quantize",
+                                 make_row_options (self, &self->gemm), error) &&
+         (self->int8_a = gemmcl_body_create_memory (self, self->gemm.m, BYTES_ROW (self->gemm.k),
+                                                    "A, as int8,", error)) != NULL;
 }
 
 static gboolean
@@ -114,7 +145,7 @@ gemmcl_body_build_steps (GemmclBody *self, GError **error)
   self->row_width = cpu ? 16 : 4;
   return gemmcl_body_build_gather (self, error) && gemmcl_body_build_pack_a (self, error) &&
          (!packs || gemmcl_body_build_pack (self, &self->pack, error)) &&
-         build_features (self, error) && gemmcl_body_build_quantize (self, error) &&
+         build_features (self, error) && build_quantize (self, error) &&
          build_reduce (self, error) &&
          (!gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) ||
           (self->logits =
@@ -342,6 +373,22 @@ launch_normalize_a (GemmclBody *self, const GemmclOperands *operands, View featu
                       self->im2col ? features : own, features, chain, error);
 }
 
+/* Quantizes A of @p, in @from, and changes the strides of A in @p accordingly. */
+static gboolean
+launch_quantize (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch, GemmclChain *chain,
+                 GError **error)
+{
+  const gboolean shared = p->a.batch == 0;
+  const gsize global[3] = {(gsize)p->M * self->row_group, 1, shared ? 1 : batch};
+  const GemmclStrides a = p->a;
+
+  p->a = (GemmclStrides){.row = BYTES_ROW ((gint64)p->K), .col = 1};
+  p->a.batch = shared ? 0 : p->M * p->a.row;
+  return p->K == 0 || LAUNCH (chain, self->quantize, "quantize", global, IN_A_ROW (self->row_group),
+                              error, ARGUMENT (from), ARGUMENT (a), ARGUMENT (self->int8_a),
+                              ARGUMENT (p->K), ARGUMENT (p->a_scale), ARGUMENT (p->a_shift));
+}
+
 static gboolean
 launch_multiply (GemmclBody *self, const GemmclOperands *operands, const Views *views,
                  const GemmclProblem *p, gsize batch, GemmclChain *chain, GError **error)
@@ -414,7 +461,7 @@ gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands, Ge
          (!reads || self->normalize_a == NULL ||
           launch_normalize_a (self, operands, views.a, chain, error)) &&
          (self->quantize == NULL ||
-          gemmcl_body_launch_quantize (self, views.a.memory, &p, batch, chain, error)) &&
+          launch_quantize (self, views.a.memory, &p, batch, chain, error)) &&
          (self->pack_a == NULL ||
           gemmcl_body_launch_pack_a (self, views.a.memory, &p, batch, chain, error)) &&
          gemmcl_body_launch_load (self, operands, chain, error) &&

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Packs A and B into the form that multiply reads: B in panels, A and B in images, A and B in int8.
+ * Packs A and B into the form that multiply reads: B in panels and in int8, A and B in images.
  * The programs in kernels/ document these forms.
  */
 #include "plan/plan.h"
@@ -180,47 +180,4 @@ gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsiz
   p->a = gemmcl_blocks_get_strides (&blocks, shared);
   p->b = gemmcl_blocks_get_strides (&self->b_blocks, p->b.batch == 0);
   return p->K == 0 || launch_pack_image (&pack, chain, error);
-}
-
-gchar *
-gemmcl_body_make_row_options (GemmclBody *self, const GemmclGemm *gemm)
-{
-  const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
-  /* Memory of a CPU may be an application's, aligned for an element. */
-  const gboolean aligned =
-      self->row_group > 1 && (a.length | a.ld | a.offset | a.stride) % self->row_width == 0;
-  const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
-
-  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s%s%s", self->row_group,
-                          self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
-                          scaled ? " -DA_SCALED" : "",
-                          gemmcl_gemm_keeps_bytes (gemm) ? " -DA_BYTES" : "",
-                          gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
-                          aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
-}
-
-gboolean
-gemmcl_body_build_quantize (GemmclBody *self, GError **error)
-{
-  if (!gemmcl_body_is_int8 (self))
-    return TRUE;
-  return gemmcl_body_build_step (self, &self->quantize, "quantize.cl", "quantize",
-                                 gemmcl_body_make_row_options (self, &self->gemm), error) &&
-         (self->int8_a = gemmcl_body_create_memory (self, self->gemm.m, BYTES_ROW (self->gemm.k),
-                                                    "A, as int8,", error)) != NULL;
-}
-
-gboolean
-gemmcl_body_launch_quantize (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
-                             GemmclChain *chain, GError **error)
-{
-  const gboolean shared = p->a.batch == 0;
-  const gsize global[3] = {(gsize)p->M * self->row_group, 1, shared ? 1 : batch};
-  const GemmclStrides a = p->a;
-
-  p->a = (GemmclStrides){.row = BYTES_ROW ((gint64)p->K), .col = 1};
-  p->a.batch = shared ? 0 : p->M * p->a.row;
-  return p->K == 0 || LAUNCH (chain, self->quantize, "quantize", global, IN_A_ROW (self->row_group),
-                              error, ARGUMENT (from), ARGUMENT (a), ARGUMENT (self->int8_a),
-                              ARGUMENT (p->K), ARGUMENT (p->a_scale), ARGUMENT (p->a_shift));
 }

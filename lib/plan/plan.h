@@ -225,17 +225,6 @@ gboolean gemmcl_body_build_pack_a (GemmclBody *self, GError **error);
 gboolean gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                                     GemmclChain *chain, GError **error);
 
-/** The options for reading rows of A of @gemm (kernels/row_load.clh), with GROUP. A of frames is
- * the output of im2col. */
-gchar *gemmcl_body_make_row_options (GemmclBody *self, const GemmclGemm *gemm);
-
-/** Builds the step and allocates its output, if the kernel is int8. */
-gboolean gemmcl_body_build_quantize (GemmclBody *self, GError **error);
-
-/** Quantizes A of @p, in @from, and changes the strides of A in @p accordingly. */
-gboolean gemmcl_body_launch_quantize (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
-                                      GemmclChain *chain, GError **error);
-
 /* operands.c */
 
 /** Converts, packs and uploads an operand of a body that no plan uses yet. */
