@@ -9,26 +9,22 @@
 GEMMCL_BEGIN_DECLS
 
 /*
- * The fastest kernel depends on the device, so tuning measures it. The results are entries of a
- * file, $XDG_CACHE_HOME/gemmcl/tuning.json, one for each device, driver, precision, layout,
- * transposition and shape. gemmcl_plan_new() uses an entry, those of the file before those that the
- * library ships, before it asks the rules. An entry also applies to similar shapes: M, N and K
- * within a factor of sqrt (2), and D fills at least 0.9 times as much of the kernel's tiles.
+ * The fastest kernel depends on the device, so tuning measures it. $XDG_CACHE_HOME/gemmcl/tuning.json
+ * has an entry for each device, driver, precision, layout, transposition and shape.
+ * gemmcl_plan_new() looks there, then at the entries that the library ships, then asks the rules.
+ * An entry also applies to similar shapes: M, N and K within a factor of sqrt (2), and D fills at
+ * least 0.9 times as much of the kernel's tiles.
  *
- * The file is not trusted: entries of other devices or drivers, or whose kernel cannot do the
- * problem, are ignored, and so is a file that is damaged or of an unknown version. Any thread may
- * call these functions. Processes may share the file.
+ * A file that is damaged or of an unknown version is ignored, and so are entries whose kernel
+ * cannot do the problem. Any thread may call these functions. Processes may share the file.
  */
 
 /**
  * gemmcl_tuning_list_candidates:
  * @gemm: a valid problem
  *
- * Lists the kernels worth measuring: those that can do @gemm natively, without a split and, with
- * few tiles, with splits of K. The choice of the rules is first; the others follow, those first
- * that the rules expect to be the fastest.
- *
- * Returns: (transfer full): names for gemmcl_plan_new(), at least one.
+ * Returns: (transfer full): the kernels worth measuring, at least one: those that can do @gemm
+ *   natively, with few tiles also with splits of K; the rules' choice first, then in their order.
  *
  * Since: 0.1
  */
@@ -37,8 +33,7 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
 /**
  * GemmclTuningCandidate:
  * @kernel: the name, as gemmcl_plan_get_kernel() returns it; owned
- * @seconds: the median of its turns, by the device's clock; before them that of its first runs; 0:
- *   not measured
+ * @seconds: the median of its turns, before them the least of its first runs; 0: not measured
  * @why: (nullable): why it dropped out; %NULL if it was measured to the end
  * @faulty: because it does not build natively, fails or computes a wrong result
  * @lost: because OpenCL failed; the device may be lost to this process
@@ -75,8 +70,7 @@ typedef enum {
  * GemmclTuningNotify:
  * @candidate: borrowed
  *
- * Called before and after steps of a search, in its thread: to know what ran if the process
- * crashes.
+ * Called at each step of a search, in its thread: to know what ran if the process crashes.
  *
  * Since: 0.1
  */
@@ -187,20 +181,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * @options: (nullable): %NULL for GEMMCL_TUNING_OPTIONS_INIT
  * @cancellable: (nullable): ends the search after the compilation or run in progress
  *
- * Finds the fastest kernel for @gemm on the device of @context. Runs in the calling thread; other
- * threads may use the device meanwhile. The random matrices take at most half of the device's
- * memory. Runs go to a queue of the search's own, one at a time.
+ * Finds the fastest kernel for @gemm, in the calling thread; others may use the device meanwhile.
+ * The random matrices take at most half of the device's memory. Runs go to a queue of the search's
+ * own, one at a time.
  *
- * Each candidate is first built and run once. It drops out if it does not build natively, spills
- * registers or fails; if its result differs from the first candidate's by more than both may differ
- * from the exact result (gemmcl_gemm_verify()); or if it, or a sixteenth of its rows, takes four
- * times as long as the best one. At most the first candidate and the 12 fastest others stay.
- *
- * These take turns, alternately forwards and backwards; a turn is the median of a few runs. After
- * three turns those drop out that are slower than the best by a quarter, after five also those that
- * were slower by 5 % in each turn; the search ends when only the best is left. A candidate wins
- * over the first if it was faster in three of four turns, and by 2 % in half of them. Fewer than
- * five turns give no result.
+ * Each candidate is built and run. It drops out if it does not build natively, spills registers,
+ * fails, is much slower than the best, or if its result differs from the first candidate's by more
+ * than both may differ from the exact result (gemmcl_gemm_verify()). At most the first and the 12
+ * fastest others then take turns, as long as turns may change the result. A candidate wins over the
+ * first if it was faster in three of four turns, and by 2 % in half of them. Fewer than five turns
+ * give no result.
  *
  * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first, unless a problem
  * cannot have entries: frames whose pixels are rows, a D that is a frame, and batches that cannot
@@ -239,17 +229,15 @@ typedef enum {
  * (gemmcl_plan_get_choice_source()); otherwise does nothing. Call it at most once.
  *
  * A thread of low priority calls gemmcl_tuning_search() with GEMMCL_TUNING_OPTIONS_INIT, one search
- * of a process at a time; one that had to wait first looks for an entry that another stored. If a
- * kernel is faster, the thread builds it and prepares the plan's operands for it. Runs submitted
- * before finish with the old kernel; later runs use the new one, with the same operands and
+ * of a process at a time. If a kernel is faster, the thread builds it and prepares the plan's
+ * operands for it. Runs that are submitted later use the new kernel, with the same operands and
  * previous result. gemmcl_plan_submit() waits only while pointers are exchanged.
  *
  * The kernel does not change while a prepared operand is neither used nor freed.
  * gemmcl_plan_prepare() may wait once, while the thread prepares operands that changed during the
  * search. The plan keeps references to its operands' matrices until the search ends.
  *
- * Dropping the last reference to the plan cancels the search without waiting for it. If a compiler
- * hangs, its thread and the objects that the thread needs stay.
+ * Dropping the last reference to the plan cancels the search without waiting for it.
  *
  * Since: 0.1
  */
