@@ -9,11 +9,11 @@
 GEMMCL_BEGIN_DECLS
 
 /*
- * The fastest kernel depends on the device, so tuning measures it. $XDG_CACHE_HOME/gemmcl/tuning.json
- * has an entry for each device, driver, precision, layout, transposition and shape.
- * gemmcl_plan_new() looks there, then at the entries that the library ships, then asks the rules.
- * An entry also applies to similar shapes: M, N and K within a factor of sqrt (2), and D fills at
- * least 0.9 times as much of the kernel's tiles.
+ * The fastest kernel depends on the device, so tuning measures it. $XDG_CACHE_HOME/gemmcl/ has the
+ * file tuning.json with an entry for each device, driver, precision, layout, transposition and
+ * shape. gemmcl_plan_new() looks there, then at the entries that the library ships, then asks the
+ * rules. An entry also applies to similar shapes: M, N and K within a factor of sqrt (2), and D
+ * fills at least 0.9 times as much of the kernel's tiles.
  *
  * A file that is damaged or of an unknown version is ignored, and so are entries whose kernel
  * cannot do the problem. Any thread may call these functions. Processes may share the file.
