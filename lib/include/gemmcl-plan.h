@@ -32,20 +32,18 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * gemmcl_plan_new:
  * @context: the device; the plan holds a reference
  * @gemm: the problem; copied
- * @kernel: (nullable): the name of a kernel (see gemmcl_get_kernel()), optionally with a split:
- *   "/4" after the name cuts K into four parts, which are multiplied in parallel and added up: for
+ * @kernel: (nullable): %NULL or "auto": the kernel that tuning found (gemmcl-tuning.h), or else
+ *   that of the rules; "rules": that of the rules; or the name of a kernel (gemmcl_get_kernel()).
+ *   "/4" after a name cuts K into four parts, which are multiplied in parallel and added up: for
  *   small M and N and a large K on a GPU. K must be a multiple of 16 times the split, the batch 1,
- *   D no frame, and the kernel one that reads buffers, not images or pixels, and is not int8. %NULL
- *   or "auto": the kernel that tuning found (gemmcl-tuning.h), or else that of the rules; "rules":
- *   that of the rules
+ *   D no frame, and the kernel one that reads buffers, not images or pixels, and is not int8
  *
  * Compiles everything that a run of the plan's size needs. PoCL compiles at a kernel's first
  * launch, so on a CPU a few work-groups of each kernel run, in temporary memory as large as a
- * run's; if this fails, the first run compiles. A smaller run may compile once more if its grid has
- * fewer than 65535 work-items in each dimension and the plan's does not.
+ * run's. A smaller run may compile once more if its grid has fewer than 65535 work-items in each
+ * dimension and the plan's does not.
  *
- * Returns: (transfer full): a plan, or %NULL with any #GemmclError. The message for an unknown
- *   kernel lists similar names.
+ * Returns: (transfer full): a plan, or %NULL with any #GemmclError.
  *
  * Since: 0.1
  */
@@ -114,9 +112,9 @@ GType gemmcl_prepared_get_type (void);
  * @operand: the operand to prepare
  * @matrix: its values; the plan keeps a reference only for gemmcl_plan_auto_tune()
  *
- * Converts @matrix to f32, packs it for the kernel, uploads it and waits for the upload. Takes no
- * lock that a run takes. An int8 kernel uses an int8 B as it is, without scales or with one in all
- * or per column of op(B) (gemmcl_matrix_get_scales()), and quantizes any other B per column.
+ * Converts, packs and uploads @matrix, and waits for the upload. Takes no lock that a run takes. An
+ * int8 kernel uses an int8 B as it is, without scales or with one in all or per column of op(B)
+ * (gemmcl_matrix_get_scales()), and quantizes any other B per column.
  *
  * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan; %NULL with
  *   %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL, or %GEMMCL_ERROR_INVALID if the kernel's precision
@@ -139,8 +137,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
 
 /**
  * gemmcl_plan_use:
- * @prepared: the result of gemmcl_plan_prepare(), not used before. Afterwards it holds the operand
- *   that it replaced; free it at any time
+ * @prepared: not used before. Afterwards it holds the operand that it replaced; free it at any time
  *
  * Makes @prepared the operand of all runs that are submitted from now on. Only exchanges pointers.
  *
@@ -307,9 +304,8 @@ GemmclRun *gemmcl_run_new (void);
  *   outputs are written and A is no longer needed; its status is negative if the run failed
  *
  * Enqueues a run, flushes the queues and returns. Host memory must stay valid until @done is
- * complete; OpenCL objects may be released at once. A device that shares host memory works in the
- * caller's memory if that has no gaps; another copies A of one run and D of another while it
- * computes. The plan keeps the memory of its runs for reuse.
+ * complete; OpenCL objects may be released at once. The plan keeps the memory of its runs for
+ * reuse.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, or with %GEMMCL_ERROR_INVALID: the plan has no B, a
  *   size is out of range, the kind of data does not fit, or an event in @wait failed. The caller's
