@@ -18,8 +18,7 @@
  *
  * The compiler's option is -DACTIVATION=ACTIVATION_RELU.
  */
-#ifndef GEMMCL_ACTIVATIONS_H
-#define GEMMCL_ACTIVATIONS_H
+#pragma once
 
 #define ACTIVATION_SHORT 0
 #define ACTIVATION_CALL  1
@@ -87,5 +86,3 @@
 #define ACTIVATION_NAME(name, kind, kernel, reference, slope, growth)   name
 #define ACTIVATION_KIND(name, kind, kernel, reference, slope, growth)   kind
 #define ACTIVATION_KERNEL(name, kind, kernel, reference, slope, growth) kernel
-
-#endif

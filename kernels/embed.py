@@ -21,7 +21,8 @@ def rows(table):
 
 
 def inline(path, seen, used_by, in_condition=False):
-    """The text of path with its #include "..." replaced by the files' text, each file once.
+    """The text of path with its #include "..." replaced by the files' text, each file once, as
+    #pragma once asks for where they are not embedded.
 
     seen: for each file, whether an #if can hide it. Another #include of such a file is an error."""
     if seen.get(path):
@@ -33,7 +34,7 @@ def inline(path, seen, used_by, in_condition=False):
     seen[path] = in_condition
     text = path.read_text()
     out = [f'#line 1 "{path.name}"\n']
-    depth = -1 if '#ifndef GEMMCL_' in text else 0
+    depth = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         directive = re.match(r'\s*#\s*(if|endif|include\s+"([\w.]+)")', line)
         if directive and directive[2]:
@@ -43,7 +44,7 @@ def inline(path, seen, used_by, in_condition=False):
             continue
         if directive:
             depth += 1 if directive[1] == 'if' else -1
-        out.append(line)
+        out.append('\n' if line.startswith('#pragma once') else line)
     return ''.join(out)
 
 

@@ -26,7 +26,6 @@
  * AHEAD      rows of B that a work-item loads before it uses the first; larger: the same
  */
 #include "gemm.clh"
-#include "halves.clh"
 
 #define GROUP (GROUP_M * GROUP_N)
 #define MEET  16

@@ -4,8 +4,7 @@
  * Numbers in the compiler's options. They equal the enumerations in the library's headers, which
  * lib/kernels/options.c asserts.
  */
-#ifndef GEMMCL_NUMBERS_H
-#define GEMMCL_NUMBERS_H
+#pragma once
 
 /* GemmclType: A_TYPE, B_TYPE, C_TYPE, D_TYPE */
 #define F32  0
@@ -34,5 +33,3 @@
  * from a row to the next, a cache line more than a row has. */
 #define VECTOR_COPY        (36 * 1024)
 #define VECTOR_COPY_ROW(K) (((K) + 15) / 16 * 16 + 16)
-
-#endif

@@ -24,7 +24,6 @@
  */
 #include "problem.h"
 #include "types.clh"
-#include "round.clh"
 
 #define ROWS  (8 * DPAS_PACK)
 #define PARTS ((ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)

@@ -48,14 +48,6 @@ element (global const A_MEM *restrict X, const Matrix x, long batch, long i, lon
                         j * x.strides.col);
 }
 
-static inline uint
-half_bits (float x)
-{
-  ushort bits;
-  vstore_half_rte (x, 0, (half *)&bits);
-  return bits;
-}
-
 kernel void
 pack_image (global const A_MEM *restrict X, IMAGE_OUT image, const GemmclStrides strides,
             const int rows, const int cols, const int width, const int panels, const int per_panel,
@@ -77,8 +69,8 @@ pack_image (global const A_MEM *restrict X, IMAGE_OUT image, const GemmclStrides
   const int2 at = (int2)(t % side * width + u, t / side * get_global_size (1) + v);
 
 #ifdef TEXEL_F16
-  const uint low = half_bits (element (X, x, batch, i, j));
-  const uint high = half_bits (element (X, x, batch, i, j + 1));
+  const uint low = half_from_float (element (X, x, batch, i, j));
+  const uint high = half_from_float (element (X, x, batch, i, j + 1));
   const uint texel = high << 16 | low;
 #else
   const uint texel = as_uint (element (X, x, batch, i, j));

@@ -13,8 +13,7 @@
  * (pack_image.cl) the four members mean: offset, K of a block; batch, blocks per batch entry; row,
  * blocks per panel; col, blocks side by side.
  */
-#ifndef GEMMCL_PROBLEM_H
-#define GEMMCL_PROBLEM_H
+#pragma once
 
 #ifdef __OPENCL_C_VERSION__
 typedef long gemmcl_i64;
@@ -36,5 +35,3 @@ typedef struct {
   float a_scale, a_shift;
   gemmcl_i32 zero; /* padding to a multiple of eight bytes */
 } GemmclProblem;
-
-#endif

@@ -28,8 +28,7 @@
  * For K up to 65536, the max_k of these kernels, sum a b - zero_i sum_j fits 32 bits. Intermediate
  * sums may wrap around without harm.
  */
-#ifndef GEMMCL_QUANTIZED_H
-#define GEMMCL_QUANTIZED_H
+#pragma once
 
 #define BYTES_K(K) (((K) + 63) / 64 * 64)
 #ifdef BYTES_STEP /* of B */
@@ -47,5 +46,3 @@
 
 /* The smallest normal f32: a device may flush a smaller scale to 0. */
 #define BYTES_LEAST 0x1p-126f
-
-#endif

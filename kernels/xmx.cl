@@ -63,8 +63,6 @@
  */
 #include "gemm.clh"
 #include "dpas.clh"
-#include "group_tile.clh"
-#include "halves.clh"
 
 #if B_TYPE == I8
   #include "dot.clh"

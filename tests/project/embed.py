@@ -27,7 +27,7 @@ STRAY = {"stray.cl": "kernel void f (void) {}\n"}
 HEADER = {"stray.clh": "\n"}
 NAMED = {"kernels.def": ROW}
 INCLUDED = {"gemm_naive.cl": '#include "nowhere.clh"\n'}
-HIDDEN = {"gemm_naive.cl": '#ifdef ROUNDS\n  #include "round.clh"\n#endif\n#include "round.clh"\n'}
+HIDDEN = {"gemm_naive.cl": '#ifdef T\n  #include "texels.clh"\n#endif\n#include "texels.clh"\n'}
 
 
 def copy(top, appended):
@@ -77,6 +77,6 @@ tap.play({
     "a row with its source is some row's": lambda: expect({**STRAY, **NAMED}, "", "--orphans"),
     "a row with its source is embedded": lambda: expect({**STRAY, **NAMED}, ""),
     "a missing #include is an error": lambda: expect(INCLUDED, "nowhere.clh"),
-    "an #include after one in a condition is an error": lambda: expect(HIDDEN, "round.clh"),
+    "an #include after one in a condition is an error": lambda: expect(HIDDEN, "texels.clh"),
     "editing any header embeds anew": builds_again,
 })

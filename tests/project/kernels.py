@@ -53,7 +53,8 @@ LEVELS = {
 }
 # The same for rows with inline PTX, whose constraints only this target knows.
 PTX_LEVELS = {
-    "native": ["-cl-std=CL1.2", "--target=nvptx64-nvidia-cuda", "-DMMA_PTX"],
+    "native": ["-cl-std=CL1.2", "--target=nvptx64-nvidia-cuda", "-DMMA_PTX", "-Xclang",
+               "-cl-ext=+cl_khr_fp16"],
     "emulated": ["-cl-std=CL1.2"],
 }
 # Declarations for matrix engines, which clang lacks.
