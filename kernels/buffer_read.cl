@@ -72,8 +72,14 @@ read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at,
 #ifdef B_IN_ROWS
   if (rows == B_ROWS) {
     SG_UNROLL
-    for (int c = 0; c < TILE_N; c++)
-      sg_read_rows (b + c, TILE_N, B, PANEL, p.K, (int2)(c * SUBGROUP_SIZE, at->b_k + k), B_ROWS);
+    for (int c = 0; c < TILE_N; c++) {
+      uint bits[B_ROWS];
+      sg_read_2d_32 (bits, B, 4 * PANEL, p.K, 4 * PANEL, (int2)(c * SUBGROUP_SIZE, at->b_k + k),
+                     B_ROWS);
+      SG_UNROLL
+      for (int e = 0; e < B_ROWS; e++)
+        b[e * TILE_N + c] = as_float (bits[e]);
+    }
     return;
   }
 #endif
