@@ -237,8 +237,7 @@ make_strip (const Operands of, const GemmclProblem p, const int i, const int M, 
       d[n] = activate_rows (d[n]);
     }
 #ifdef WHOLE_ROWS
-    rows own[ROW_HELD];
-    FINISH_ROWS (own)
+    FINISH_ROWS ()
 #endif
     if (D_IS_BYTES && !small)
 #pragma unroll

@@ -47,12 +47,13 @@
 
 /* Whole rows: GROUP_N neighbouring work-items share each row. They exchange their values in the
  * memory of tile_a, which is large enough since GROUP_N is at most 2 * TILE_K. */
-#define ROW_X(r)           sum[r]
-#define ROW_I(r)           (top + 4 * ((r) / 4 * GROUP_M + m) + (r) % 4)
-#define ROW_J(part)        (left + 4 * ((part)*GROUP_N + n))
-#define ROW_SHARE(OP, own) SHARE_ROWS (OP, own, (local float *)tile_a, GROUP, lane, n, GROUP_N)
-#define ROW_STORES         (n == 0)
-#define ROW_UNROLL         _Pragma ("unroll")
+#define ROW_X(r)    sum[r]
+#define ROW_I(r)    (top + 4 * ((r) / 4 * GROUP_M + m) + (r) % 4)
+#define ROW_J(part) (left + 4 * ((part)*GROUP_N + n))
+#define ROW_SHARE(OP, own)                                                                         \
+  SHARE_FOUND (OP, own, TILE_M, (local float *)tile_a, GROUP, lane, n, GROUP_N, 1)
+#define ROW_STORES (n == 0)
+#define ROW_UNROLL _Pragma ("unroll")
 
 /* Elements of A with k >= rest are zeros here. They are scaled later, when the load has completed;
  * a_shift then makes them nonzero, which is harmless since they meet zeros of B. */

@@ -117,15 +117,12 @@ DEFINE_ACTIVATE_OF (FLOATS)
 #define NUMBERS_8         NUMBERS_4, 4, 5, 6, 7
 #define NUMBERS_16        NUMBERS_8, 8, 9, 10, 11, 12, 13, 14, 15
 #define ROW_PART          FLOATS
-#define ROW_OWN           float
 #define ROW_WIDTH         WIDTH
 #define ROW_PARTS         VECTORS
 #define ROW_HELD          1
-#define ROW_N             p.N
 #define ROW_X(r)          x
 #define ROW_I(r)          (i + m)
 #define ROW_COLUMNS(part) ((float)((part)*WIDTH) + (FLOATS)(PASTE (NUMBERS_, WIDTH)))
-#define ROW_OUTPUTS       (R + batch * r_batch)
 #define ROW_SHARE(OP, own)
 #define ROW_STORES true
 #include "whole_rows.clh"
@@ -350,8 +347,7 @@ gemm (GEMM_ARGUMENTS)
 #endif
           }
 #ifdef WHOLE_ROWS
-          float own[ROW_HELD];
-          FINISH_ROWS (own)
+          FINISH_ROWS ()
   #pragma unroll
           for (int v = 0; v < VECTORS; v++) {
             const int column = j + v * WIDTH;

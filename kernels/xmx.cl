@@ -397,18 +397,10 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 }
 
 /* Whole rows, shared by the lanes of a subgroup and by subgroups side by side. */
-#define ROW_PART           float
-#define ROW_OWN            float
-#define ROW_WIDTH          1
-#define ROW_PARTS          TILE_N
-#define ROW_HELD           TILE_M
-#define ROW_N              p.N
 #define ROW_X(r)           (x + (r)*TILE_N)
 #define ROW_I(r)           (at.top + (r))
 #define ROW_COLUMNS(part)  ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
-#define ROW_OUTPUTS        (R + get_group_id (2) * r_batch)
 #define ROW_STORES         (at.left == 0)
-#define ROW_SHARE(OP, own) SHARE_LANES (OP, own)
 #define ROW_ACROSS         ACROSS
 #include "whole_rows.clh"
 
@@ -560,9 +552,9 @@ gemm (GEMM_ARGUMENTS)
 #endif
 
 #ifdef WHOLE_ROWS
-  float x[TILE_M * TILE_N], own[TILE_M];
+  float x[TILE_M * TILE_N];
   get_rows (x, A, C, bias, p, &at, sum);
-  FINISH_ROWS (own)
+  FINISH_ROWS ()
   store_rows (D, p, &at, x);
 #else
   store (A, C, bias, D, p, &at, sum);
