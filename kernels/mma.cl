@@ -22,7 +22,7 @@
  * exclusive or in place_b () spreads the four rows of B that a quarter of a warp reads at once over
  * the banks.
  *
- * B is packed in panels of rows of PANEL words (pack_dpas.cl with S = PANEL), K padded by zeros to
+ * B is packed in panels of rows of PANEL words (pack.cl with S = PANEL), K padded by zeros to
  * whole steps; with int8, as quantized.h draws it.
  *
  * TILE_M, TILE_N   outputs of a work-item, multiples of 2 and 8; larger: fewer reads of local

@@ -23,7 +23,7 @@
 #include "quantized.h"
 
 kernel void
-pack_bytes (global const float *restrict B, global int *restrict packed, const GemmclStrides b,
+pack (global const float *restrict B, global int *restrict packed, const GemmclStrides b,
             const int N, const int K, global const float *restrict scales)
 {
   const long j = get_global_id (0);

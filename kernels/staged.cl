@@ -18,7 +18,7 @@
  * bytes apart; every other two of them swap neighbouring chunks of four words, so that the four
  * rows are in different banks.
  *
- * B is packed in panels of rows of PANEL words (pack_dpas.cl with S = PANEL and UNROUNDED), K
+ * B is packed in panels of rows of PANEL words (pack.cl with S = PANEL and UNROUNDED), K
  * padded by zeros to whole steps.
  *
  * TILE_M, TILE_N   outputs of a work-item, TILE_N a multiple of 4; larger: fewer reads of local

@@ -27,7 +27,7 @@
  *       for each block m of A        several dpas
  *
  * B is packed in panels of PANEL columns, a panel in steps of DPAS_K rows, a step in blocks of S
- * columns (pack_dpas.cl), with K padded by zeros to whole STEPs. A subgroup reads a panel from its
+ * columns (pack.cl), with K padded by zeros to whole STEPs. A subgroup reads a panel from its
  * first byte to its last: by 2D block reads of rows of 16 words, else by block reads of 8 lines.
  *
  * Converting A takes a move for each of its registers, in every subgroup that reads it. Therefore,
@@ -43,7 +43,7 @@
  *        2 PANEL
  *
  * Part d of lane l is column d * S + l of a dpas, the order in which a block read returns columns;
- * pack_dpas.cl stores B's rows in that order.
+ * pack.cl stores B's rows in that order.
  *
  * A is read in one of three ways. With SG_2D and A_PITCHED, from the host, 2D block reads fetch
  * OWN_M rows per message, edges included. With A_BLOCKS, from the host, each row is read in blocks

@@ -32,11 +32,8 @@ guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 /** TRUE if @kernel multiplies on matrix engines. */
 gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
 
-/** TRUE if @kernel reads a B in words of 32 bits, of neighbouring rows (see
- * kernels/pack_dpas.cl). */
-gboolean gemmcl_kernel_packs_words (const GemmclKernel *kernel);
-
-/** Elements of B in a word, if B is packed in words; else 1. */
+/** Elements of B in a word of 32 bits, if @kernel reads such words of neighbouring rows (see
+ * kernels/pack.cl); else 1. */
 gsize gemmcl_kernel_count_in_word (const GemmclKernel *kernel);
 
 /** The rows of a packed B of @k rows, padding included. */

@@ -204,16 +204,10 @@ gemmcl_kernel_has_engines (const GemmclKernel *kernel)
   return kernel->dpas || (kernel->capability > 0 && kernel->precision != GEMMCL_PRECISION_F32);
 }
 
-gboolean
-gemmcl_kernel_packs_words (const GemmclKernel *kernel)
-{
-  return kernel->dpas || kernel->capability > 0;
-}
-
 gsize
 gemmcl_kernel_count_in_word (const GemmclKernel *kernel)
 {
-  return gemmcl_kernel_packs_words (kernel)
+  return kernel->dpas || kernel->capability > 0
              ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
              : 1;
 }
@@ -241,12 +235,9 @@ gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
   const guint panel = gemmcl_kernel_get_panel (kernel);
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d", panel,
-                   gemmcl_kernel_get_b_type (kernel));
-  if (gemmcl_kernel_packs_words (kernel))
-    g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
-                            gemmcl_kernel_count_in_word (kernel),
-                            kernel->dpas ? kernel->subgroup : panel);
+  g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
+                   panel, gemmcl_kernel_get_b_type (kernel), gemmcl_kernel_count_in_word (kernel),
+                   kernel->dpas ? kernel->subgroup : panel);
   if (kernel->wgmma)
     g_string_append (options, " -DCOLUMN_MAJOR");
   if (kernel->precision == GEMMCL_PRECISION_F32)

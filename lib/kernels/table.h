@@ -48,7 +48,7 @@ typedef struct {
   gboolean split_k;          /* the group_m work-items split K, not M */
   gboolean shares_tiles;     /* any number of work-groups divide the tiles of D among them */
   /* B is packed in panels of tile_n x group_n columns (see pack.cl), with dpas in panels of tile_n
-   * x subgroup columns (see pack_dpas.cl, which also packs words for mma.cl). */
+   * x subgroup columns. */
   gboolean packed;
   /* Aligned rows of A or D are read or written as float4s, by a separate program. */
   gboolean float4;

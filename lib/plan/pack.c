@@ -111,12 +111,9 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
 {
   if (self->kernel->images)
     return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
-  if (gemmcl_body_is_int8 (self))
-    return gemmcl_body_build_step (self, pack, "pack_bytes.cl", "pack_bytes",
-                                   gemmcl_kernel_get_pack_options (self->kernel), error);
-  return gemmcl_body_build_step (
-      self, pack, gemmcl_kernel_packs_words (self->kernel) ? "pack_dpas.cl" : "pack.cl", "pack",
-      gemmcl_kernel_get_pack_options (self->kernel), error);
+  return gemmcl_body_build_step (self, pack,
+                                 gemmcl_body_is_int8 (self) ? "pack_bytes.cl" : "pack.cl", "pack",
+                                 gemmcl_kernel_get_pack_options (self->kernel), error);
 }
 
 gboolean
@@ -132,10 +129,9 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
     return launch_pack_image (&(ImagePack){pack, b, packed, *strides, k, n, batch, &self->b_blocks},
                               chain, error);
   if (gemmcl_body_is_int8 (self))
-    return LAUNCH (chain, pack, "pack_bytes", global,
-                   IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)), error, ARGUMENT (b),
-                   ARGUMENT (packed), ARGUMENT (*strides), ARGUMENT (n), ARGUMENT (k),
-                   ARGUMENT (scales));
+    return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
+                   error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (*strides), ARGUMENT (n),
+                   ARGUMENT (k), ARGUMENT (scales));
   if (self->split > 1)
     part_strides.batch = part * strides->row;
   global[1] =
@@ -143,7 +139,7 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
   global[2] = batch * self->split;
   return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
                  error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
-                 gemmcl_kernel_packs_words (self->kernel) ? sizeof (part) : 0, &part);
+                 ARGUMENT (part));
 }
 
 gboolean

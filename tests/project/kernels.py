@@ -72,11 +72,10 @@ IMAGE = ["-DA_IMAGE", "-DA_ORDER=0x210", "-DA_X=-1", "-DA_WIDTH=12", "-DA_HEIGHT
 # The options of sources that are no rows.
 HELPERS = {
     "im2col": IMAGE,
-    "pack": ["-DPANEL=32", "-DB_TYPE=2"],
+    "pack": ["-DPANEL=64", "-DB_TYPE=3", "-DDPAS_PACK=2", "-DSUBGROUP_SIZE=16"],
     "pack_bytes": ["-DPANEL=64"],
     "normalize": ["-DGROUP=64", "-DWIDTH=4"],
     "quantize": ["-DGROUP=64", "-DWIDTH=16"],
-    "pack_dpas": ["-DPANEL=64", "-DB_TYPE=3", "-DDPAS_PACK=2", "-DSUBGROUP_SIZE=16"],
     "pack_image": ["-DOF_A", "-DTEXEL_F16"],
     "reduce": ["-DSPLIT=4"],
     "softmax": ["-DGROUP=64"],
