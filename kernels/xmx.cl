@@ -71,12 +71,12 @@
 #define STEP  (DEPTH * SUBGROUP_SIZE)
 #define PARTS (STEP / DPAS_K)
 /* A needs no conversion. */
-#if A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED)
+#if B_TYPE == I8 || (A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED))
   #define A_AS_STORED
 #endif
 /* Panels of B that a subgroup owns side by side; only one with whole rows. */
-#if TILE_M == 32 && SUBGROUP_SIZE == 16 && GROUP_N > SUBGROUP_SIZE && B_TYPE != I8 &&              \
-    !defined(A_AS_STORED) && !defined(WHOLE_ROWS)
+#if TILE_M == 32 && SUBGROUP_SIZE == 16 && GROUP_N > SUBGROUP_SIZE && !defined(A_AS_STORED) &&     \
+    !defined(WHOLE_ROWS)
   #define WIDE 2
 #else
   #define WIDE 1
@@ -99,18 +99,39 @@
 #define B_WORDS (8 * PANEL)
 #define B_LINES (8 * TILE_N)
 
-#if defined(SG_2D) && defined(A_PITCHED)
+#if defined(SG_2D) && (defined(A_PITCHED) || B_TYPE == I8)
   #define A_IN_2D
-#elif defined(A_BLOCKS) && DPAS_LANES == SUBGROUP_SIZE
+#elif (defined(A_BLOCKS) && DPAS_LANES == SUBGROUP_SIZE) || B_TYPE == I8
   #define A_IN_BLOCKS
+#endif
+
+/* A is read in words: elements, or the bytes that a lane holds of a row. ROW_WORDS: a lane's words
+ * of a row of a step; PER_WORD: elements in a word. */
+#if B_TYPE == I8
+  #define ROW_WORDS PARTS
+#else
+  #define ROW_WORDS DEPTH
+#endif
+#define PER_WORD (DEPTH / ROW_WORDS)
+#if B_TYPE == F32
+  #define A_WORD  uint
+  #define READ_2D dpas_read_2d
+#elif A_TYPE == F32 || (B_TYPE == I8 && SUBGROUP_SIZE == 8)
+  #define A_WORD  uint
+  #define READ_2D sg_read_2d_32
+  #define READ_A  sg_read_words
+#else
+  #define A_WORD  ushort
+  #define READ_2D sg_read_2d_16
+  #define READ_A  sg_read_shorts
 #endif
 
 /* The position of a subgroup's tile, and its operands. */
 typedef struct {
   long top, left;
   long row[HELD_M];      /* offset of each of the lane's rows of A */
-  global const uchar *a; /* for 2D reads: A aligned down to 64 bytes; a_shift: elements skipped */
-  int a_shift, a_width, a_height, a_pitch;
+  global const uchar *a; /* for 2D reads: A aligned down to 64 bytes; a_shift: words skipped */
+  int a_shift, a_top, a_width, a_height, a_pitch;
   global const uint *b[WIDE]; /* panels; past the last panel, the last one */
   int b_lines;
 } Place;
@@ -124,39 +145,69 @@ gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * HELD_M])
     a[i] = PASTE (vload, DPAS_HELD) (i, rows);
 }
 
-#if B_TYPE == I8
-  #if SUBGROUP_SIZE == 16
-    #define ROW       ushort
-    #define READ_ROWS sg_read_shorts
+#ifdef A_AS_STORED
+  #if B_TYPE == I8
+    #define pack_row(x, p) (DpasRow) (x)[0]
   #else
-    #define ROW       uint
-    #define READ_ROWS sg_read_words
+    #define pack_row(x, p) DPAS_ROW (x)
+  #endif
+#elif defined(A_IN_2D) || defined(A_IN_BLOCKS)
+  /* An element of A as float, from its bits. */
+  #if A_TYPE == BF16
+    #define A_FLOAT(x) as_float ((uint)(x) << 16)
+  #elif A_TYPE == F16
+    #define A_FLOAT(x) float_of_half (x)
+  #else
+    #define A_FLOAT(x) as_float (x)
   #endif
 
-/* Needs no conversion, and no edges since K is padded. */
+/* A DpasRow of the lane's stored elements of a row. */
+static inline DpasRow
+pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
+{
+  float values[DPAS_PARTS];
+  SG_UNROLL
+  for (int d = 0; d < DPAS_PARTS; d++)
+    values[d] = SCALE_A (A_FLOAT (x[d]), p.a_scale, p.a_shift);
+  return dpas_pack (values);
+}
+#endif
+
+#ifdef A_IN_2D
 static inline void
 read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
         int k)
 {
-  DpasRow rows[PARTS * TILE_M];
-  #ifdef SG_2D
+  A_WORD x[ROW_WORDS * OWN_M];
+  DpasRow rows[ROW_WORDS * OWN_M];
   SG_UNROLL
-  for (int part = 0; part < PARTS; part++)
-    sg_read_2d_16 ((private ushort *)rows + part * TILE_M, at->a, at->a_width, at->a_height,
-                   at->a_pitch, (int2)((k + part * DPAS_K) / 2, 0), TILE_M);
-  #else
+  for (int d = 0; d < ROW_WORDS; d++)
+    READ_2D (x + d * OWN_M, at->a, at->a_width, at->a_height, at->a_pitch,
+             (int2)(at->a_shift + k / PER_WORD + d * SUBGROUP_SIZE, at->a_top), OWN_M);
   SG_UNROLL
-  for (int r = 0; r < TILE_M; r++) {
-    ROW x[PARTS];
-    READ_ROWS (x, (global const ROW *)(A + at->row[r] + k), PARTS);
-    SG_UNROLL
-    for (int part = 0; part < PARTS; part++)
-      rows[part * TILE_M + r] = x[part];
-  }
-  #endif
+  for (int i = 0; i < ROW_WORDS * OWN_M; i++)
+    rows[i] = pack_row (x + i, p);
   gather_rows (a, rows);
 }
+#elif defined(A_IN_BLOCKS)
+static inline void
+read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
+        int k)
+{
+  DpasRow rows[PARTS * OWN_M];
+  SG_UNROLL
+  for (int r = 0; r < OWN_M; r++) {
+    A_WORD x[ROW_WORDS];
+    READ_A (x, (global const A_WORD *)(A + at->row[r] + k), ROW_WORDS);
+    SG_UNROLL
+    for (int part = 0; part < PARTS; part++)
+      rows[part * OWN_M + r] = pack_row (x + part * (ROW_WORDS / PARTS), p);
+  }
+  gather_rows (a, rows);
+}
+#endif
 
+#if B_TYPE == I8
 /* Each row of a panel has PANEL words, one per column. */
 static inline void
 read_b (int8 b[B_PARTS * TILE_N], const Place *at, int step)
@@ -199,6 +250,7 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
                long last)
 {
   at->a = (global const uchar *)A + min (at->top, (long)p.M - 1) * p.a.row;
+  at->a_shift = at->a_top = 0;
   at->a_width = BYTES_K (p.K);
   at->a_height = clamp (p.M - at->top, 1L, (long)TILE_M);
   at->a_pitch = p.a.row;
@@ -206,38 +258,6 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   at->b_lines = BYTES_K (p.K) / 4;
 }
 #else
-  /* An element of A as float, from its bits. */
-  #if A_TYPE == BF16
-    #define A_FLOAT(x) as_float ((uint)(x) << 16)
-  #elif A_TYPE == F16
-    #define A_FLOAT(x) float_of_half (x)
-  #else
-    #define A_FLOAT(x) as_float (x)
-  #endif
-
-  #if A_TYPE == F32
-    #define A_WORD uint
-  #else
-    #define A_WORD ushort
-  #endif
-
-  #if defined(A_IN_2D) || defined(A_IN_BLOCKS)
-/* A DpasRow of the lane's stored elements of a row, converted if necessary. */
-static inline DpasRow
-pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
-{
-    #ifdef A_AS_STORED
-  return DPAS_ROW (x);
-    #else
-  float values[DPAS_PARTS];
-  SG_UNROLL
-  for (int d = 0; d < DPAS_PARTS; d++)
-    values[d] = SCALE_A (A_FLOAT (x[d]), p.a_scale, p.a_shift);
-  return dpas_pack (values);
-    #endif
-}
-  #endif
-
 /* Reads A lane by lane; zeros past K. */
 static inline void
 load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
@@ -259,54 +279,6 @@ load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
   }
   gather_rows (a, rows);
 }
-
-  #ifdef A_IN_2D
-    #if B_TYPE == F32
-      #define READ_2D dpas_read_2d
-    #elif A_TYPE == F32
-      #define READ_2D sg_read_2d_32
-    #else
-      #define READ_2D sg_read_2d_16
-    #endif
-
-static inline void
-read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        int k)
-{
-  A_WORD x[DEPTH * OWN_M];
-  DpasRow rows[DEPTH * OWN_M];
-  SG_UNROLL
-  for (int d = 0; d < DEPTH; d++)
-    READ_2D (x + d * OWN_M, at->a, at->a_width, at->a_height, at->a_pitch,
-             (int2)(at->a_shift + k + d * SUBGROUP_SIZE, at->top), OWN_M);
-  SG_UNROLL
-  for (int i = 0; i < DEPTH * OWN_M; i++)
-    rows[i] = pack_row (x + i, p);
-  gather_rows (a, rows);
-}
-  #elif defined(A_IN_BLOCKS)
-    #if A_TYPE == F32
-      #define READ_A sg_read_words
-    #else
-      #define READ_A sg_read_shorts
-    #endif
-
-static inline void
-read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        int k)
-{
-  DpasRow rows[PARTS * OWN_M];
-  SG_UNROLL
-  for (int r = 0; r < OWN_M; r++) {
-    A_WORD x[DEPTH];
-    READ_A (x, (global const A_WORD *)A + at->row[r] + k, DEPTH);
-    SG_UNROLL
-    for (int part = 0; part < PARTS; part++)
-      rows[part * OWN_M + r] = pack_row (x + part * DPAS_PARTS, p);
-  }
-  gather_rows (a, rows);
-}
-  #endif
 
 /* Reads the rows of B for the DPAS_K columns of A of a step. */
 static inline void
@@ -346,6 +318,7 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   const uint before = (uint)(ulong)A & 63;
   at->a = (global const uchar *)A - before;
   at->a_shift = before / sizeof (A_WORD);
+  at->a_top = at->top;
   at->a_width = p.K * (int)sizeof (A_WORD) + before;
   at->a_height = p.M;
   at->a_pitch = p.a.row * (int)sizeof (A_WORD);
@@ -397,11 +370,11 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 }
 
 /* Whole rows, shared by the lanes of a subgroup and by subgroups side by side. */
-#define ROW_X(r)           (x + (r)*TILE_N)
-#define ROW_I(r)           (at.top + (r))
-#define ROW_COLUMNS(part)  ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
-#define ROW_STORES         (at.left == 0)
-#define ROW_ACROSS         ACROSS
+#define ROW_X(r)          (x + (r)*TILE_N)
+#define ROW_I(r)          (at.top + (r))
+#define ROW_COLUMNS(part) ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
+#define ROW_STORES        (at.left == 0)
+#define ROW_ACROSS        ACROSS
 #include "whole_rows.clh"
 
 #ifdef WHOLE_ROWS
@@ -471,30 +444,24 @@ static inline void
 prefetch_steps (const GemmclProblem p, const Place *at, int k)
 {
   const int across = sg_id () % ACROSS, down = sg_id () / ACROSS;
-  const int rows = 2 / OWN_STEPS * OWN_M / ACROSS, lines = 2 * PARTS * B_LINES / GROUP_M;
+  const int rows = 2 / OWN_STEPS * OWN_M / ACROSS;
   const int a_step = k + across % 2 * STEP, b_step = k + down % 2 * STEP;
-  const int per_word = 4 / (int)sizeof (A_WORD);
+  const int words = 4 / (int)sizeof (A_WORD), elements = words * PER_WORD;
   SG_UNROLL
-  for (int column = 0; column < OWN_STEPS * STEP; column += 16 * per_word)
-    sg_prefetch_2d (at->a, at->a_width, at->a_height, at->a_pitch,
-                    (int2)((at->a_shift + a_step + column) / per_word, at->top + across / 2 * rows),
-                    rows);
+  for (int column = 0; column < OWN_STEPS * STEP; column += 16 * elements)
+    sg_prefetch_2d (
+        at->a, at->a_width, at->a_height, at->a_pitch,
+        (int2)((at->a_shift + (a_step + column) / PER_WORD) / words, at->a_top + across / 2 * rows),
+        rows);
+  #if B_TYPE == I8
+  /* One block of columns of one step for each subgroup, so GROUP_M must be 2 * TILE_N. */
+  sg_prefetch_2d (at->b[0], 4 * PANEL, at->b_lines, 4 * PANEL,
+                  (int2)(down / 2 * SUBGROUP_SIZE, b_step / 4), 8 * PARTS);
+  #else
+  const int lines = 2 * PARTS * B_LINES / GROUP_M;
   sg_prefetch_2d (at->b[0] + (down / 2 % WIDE ? at->b[WIDE - 1] - at->b[0] : 0), 64, at->b_lines,
                   64, (int2)(0, b_step / DPAS_K * B_LINES + down / 2 / WIDE * lines), lines);
-}
-#elif defined(SG_ROWS) && B_TYPE == I8 && AHEAD > 0
-/* A panel has rows of PANEL words. Each subgroup prefetches one block of columns of one step, so
- * GROUP_M must be 2 * TILE_N. */
-static inline void
-prefetch_steps (const GemmclProblem p, const Place *at, int k)
-{
-  const int across = sg_id () % ACROSS, down = sg_id () / ACROSS;
-  const int rows = 2 * OWN_M / ACROSS, lines = 8 * PARTS;
-  const int a_step = k + across % 2 * STEP, b_step = k + down % 2 * STEP;
-  sg_prefetch_2d (at->a, at->a_width, at->a_height, at->a_pitch,
-                  (int2)(a_step / 4, across / 2 * rows), rows);
-  sg_prefetch_2d (at->b[0], 4 * PANEL, at->b_lines, 4 * PANEL,
-                  (int2)(down / 2 * SUBGROUP_SIZE, b_step / 4), lines);
+  #endif
 }
 #else
   #define prefetch_steps(p, at, k)
