@@ -35,39 +35,24 @@ enum {
 #include "pixels.clh"
 #include "rows.clh"
 
-/* Stored types of A, C and D, as numbers of types.clh; for a frame, the type of its samples.
- * Offsets and batch strides of frames count bytes. */
-#define SAMPLE_1 U8
-#define SAMPLE_2 U16
+/* Units of offsets and batch strides: bytes for frames, else elements. */
 #ifdef A_IMAGE
-  #define A_STORED PASTE (SAMPLE_, A_SAMPLE_BYTES)
   #define A_COUNTS uchar
 #else
-  #define A_STORED A_TYPE
   #define A_COUNTS A_MEM
 #endif
 #ifdef D_IMAGE
-  #define D_STORED PASTE (SAMPLE_, D_SAMPLE_BYTES)
-  #define D_COUNTS uchar
-#else
-  #define D_STORED D_TYPE
-  #define D_COUNTS D_MEM
-#endif
-#if defined(D_IMAGE) && defined(C_IS_D)
-  #define C_STORED D_STORED
-  #define C_COUNTS uchar
-#else
-  #define C_STORED C_TYPE
-  #define C_COUNTS C_MEM
-#endif
-#ifdef D_IMAGE
+  #define D_COUNTS  uchar
   #define D_COLUMNS D_SAMPLES
 #else
+  #define D_COUNTS  D_MEM
   #define D_COLUMNS COLUMNS
 #endif
-typedef PASTE (MEM_, A_STORED) a_element;
-typedef PASTE (MEM_, C_STORED) c_element;
-typedef PASTE (MEM_, D_STORED) d_element;
+#if defined(D_IMAGE) && defined(C_IS_D)
+  #define C_COUNTS uchar
+#else
+  #define C_COUNTS C_MEM
+#endif
 
 DEFINE_ACTIVATE (rows)
 
@@ -86,9 +71,9 @@ DEFINE_ACTIVATE (rows)
 #define ROW_STORES true
 #include "whole_rows.clh"
 
-DEFINE_ROWS (a, A_STORED)
-DEFINE_ROWS (c, C_STORED)
-DEFINE_ROWS (d, D_STORED)
+DEFINE_ROWS (a, A_TYPE)
+DEFINE_ROWS (c, C_TYPE)
+DEFINE_ROWS (d, D_TYPE)
 #if defined(A_IMAGE) || defined(D_IMAGE)
 DEFINE_PIXELS (rows)
 #endif
@@ -119,7 +104,7 @@ load_chroma (global const uchar *frame, const int x, const int y, rows *channel)
 
 /* Loads rows i to i + HEIGHT - 1 of A. */
 INLINE void
-load_a_rows (global const a_element *A, const GemmclStrides s, const int M, const int i, rows *a)
+load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const int i, rows *a)
 {
 #ifdef A_CHROMA
   #ifdef CHROMA_ROWS
@@ -151,7 +136,7 @@ load_a_rows (global const a_element *A, const GemmclStrides s, const int M, cons
 
 /* Loads columns from j on of rows from i on of C; with C_IS_D, C may be pixels. */
 INLINE void
-load_c_rows (global const c_element *C, const GemmclStrides s, const int M, const int i,
+load_c_rows (global const C_MEM *C, const GemmclStrides s, const int M, const int i,
              const int j, rows *c)
 {
 #if defined(D_IMAGE) && defined(C_IS_D)
@@ -165,7 +150,7 @@ load_c_rows (global const c_element *C, const GemmclStrides s, const int M, cons
 }
 
 INLINE void
-store_d_rows (global d_element *D, const GemmclStrides s, const int M, const int i, const int j,
+store_d_rows (global D_MEM *D, const GemmclStrides s, const int M, const int i, const int j,
               const rows *d)
 {
 #ifdef D_IMAGE
@@ -180,15 +165,15 @@ store_d_rows (global d_element *D, const GemmclStrides s, const int M, const int
 
 /* Pointers that all strips share, at their batch entry. */
 typedef struct {
-  global const a_element *A;
+  global const A_MEM *A;
   global const float *B;
-  global const c_element *C;
+  global const C_MEM *C;
   global const float *bias;
-  global d_element *D;
+  global D_MEM *D;
   global float *row_outputs;
 } Operands;
 
-#define D_IS_BYTES IS_PIXELS (D_STORED, D_COLUMNS)
+#define D_IS_BYTES IS_PIXELS (D_TYPE, D_COLUMNS)
 #define MOST       32000.0f /* rows_to_bytes () takes +-2^15 */
 
 /* TRUE if A has bytes and no result exceeds MOST. No activation exceeds its argument and 1. */
@@ -196,7 +181,7 @@ static inline bool
 has_small_results (const Operands of, const GemmclProblem p)
 {
   const float largest = 255.0f * fabs (p.a_scale) + fabs (p.a_shift);
-  bool small = A_STORED == U8;
+  bool small = A_TYPE == U8;
 
   for (int j = 0; j < COLUMNS; j++) {
     float sum = fabs (of.bias[j]);
@@ -254,11 +239,11 @@ gemm (GEMM_ARGUMENTS)
   const int last = min (first + TILE_M, p.M);
   const long batch = get_group_id (2);
   const Operands of = {
-      (global const a_element *)((global const A_COUNTS *)A + p.a.offset + batch * p.a.batch),
+      (global const A_MEM *)((global const A_COUNTS *)A + p.a.offset + batch * p.a.batch),
       B + p.b.offset + batch * p.b.batch,
-      (global const c_element *)((global const C_COUNTS *)C + p.c.offset + batch * p.c.batch),
+      (global const C_MEM *)((global const C_COUNTS *)C + p.c.offset + batch * p.c.batch),
       bias,
-      (global d_element *)((global D_COUNTS *)D + p.d.offset + batch * p.d.batch),
+      (global D_MEM *)((global D_COUNTS *)D + p.d.offset + batch * p.d.batch),
 #ifdef ROW_COUNT
       R + batch * r_batch,
 #else

@@ -117,15 +117,16 @@ gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
     return GEMMCL_TYPE_U8;
   if (gemm->a_image == NULL)
     return gemm->a_type;
-  return gemmcl_kernel_takes_pixels (kernel, gemm) ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
+  return gemmcl_kernel_takes_pixels (kernel, gemm) ? gemmcl_image_get_sample_type (gemm->a_image)
+                                                   : GEMMCL_TYPE_F32;
 }
 
-/* A D that is a frame is bytes, whatever d_type is. Logits for a later step are f32. */
+/* A D that is a frame has samples, whatever d_type is. Logits for a later step are f32. */
 static GemmclType
 get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
   if (gemm->d_image)
-    return GEMMCL_TYPE_U8;
+    return gemmcl_image_get_sample_type (gemm->d_image);
   return gemmcl_kernel_needs_logits (kernel, gemm, split) ? GEMMCL_TYPE_F32 : gemm->d_type;
 }
 
@@ -210,8 +211,7 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
                           activations[gemm->activation]);
   append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, type);
   if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
-    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",
-                            gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
+    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d", gemm->d_image ? type : gemm->d_type);
 }
 
 /* Appends what a kernel computes from entire rows, if anything, and whether subgroups share a
