@@ -7,40 +7,25 @@
 
 #include "device/device.h"
 
-#define TARGET  ".target sm_90,"
+#define TARGET  "\n.target sm_90,"
 #define HIDDEN  "//@"
-#define VERSION ".version "
-
-/* The number of times that @what stands in @text. */
-static guint
-count (const gchar *text, const gchar *what)
-{
-  guint n = 0;
-
-  for (const gchar *at = text; (at = strstr (at, what)) != NULL; at += strlen (what))
-    n++;
-  return n;
-}
+#define VERSION "\n.version "
 
 gchar *
 gemmcl_ptx_retarget (const gchar *ptx, GError **error)
 {
-  const gchar *target = strstr (ptx, "\n" TARGET);
-  g_autoptr (GString) made = NULL;
+  g_autoptr (GString) made = g_string_new (ptx);
 
-  if (count (ptx, "\n" VERSION) != 1 || count (ptx, ".target") != 1 || target == NULL ||
-      count (ptx, HIDDEN) == 0) {
-    gemmcl_fail (error, GEMMCL_ERROR_BUILD,
-                 "The compiler's binary should be PTX with one line \"" TARGET
-                 "\" and hidden instructions, and is not; kernels without wgmma are used.");
-    return NULL;
-  }
-  made = g_string_new_len (ptx, target - ptx);
-  g_string_append (made, "\n.target sm_90a,");
-  g_string_append (made, target + strlen ("\n" TARGET));
-  for (gchar *at = made->str; (at = strstr (at, HIDDEN)) != NULL;)
-    memset (at, ' ', strlen (HIDDEN));
-  return g_string_free (g_steal_pointer (&made), FALSE);
+  /* A replacement returns the number of places. */
+  if (g_string_replace (made, VERSION, VERSION, 0) == 1 &&
+      g_string_replace (made, ".target", ".target", 0) == 1 &&
+      g_string_replace (made, TARGET, "\n.target sm_90a,", 0) == 1 &&
+      g_string_replace (made, HIDDEN, "   ", 0) > 0)
+    return g_string_free (g_steal_pointer (&made), FALSE);
+  gemmcl_fail (error, GEMMCL_ERROR_BUILD,
+               "The compiler's binary should be PTX with one line \".target sm_90,\" and hidden "
+               "instructions, and is not; kernels without wgmma are used.");
+  return NULL;
 }
 
 cl_program
