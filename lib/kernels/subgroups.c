@@ -73,21 +73,21 @@ has_khr (const GemmclDeviceInfo *device)
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
-/* int8 dot products, in ints, per instruction of PoCL's CPU device, which is the host's CPU, in
- * versions that accept inline assembly; 0: no such instruction. Version 3 does; version 6.0 aborts
- * in an assertion when it makes a binary of it. */
-static guint
-get_vnni_width (G_GNUC_UNUSED const GemmclDeviceInfo *device)
+/* TRUE if PoCL's CPU device, which is the host's CPU, has int8 dot products of 16 ints, and PoCL is
+ * of a version that accepts inline assembly. Version 3 does; version 6.0 aborts in an assertion
+ * when it makes a binary of it. */
+static gboolean
+has_vnni (G_GNUC_UNUSED const GemmclDeviceInfo *device)
 {
 #if defined(__x86_64__)
   __builtin_cpu_init ();
-  if (device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
-      strcmp (device->platform, "Portable Computing Language") == 0 &&
-      g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL &&
-      __builtin_cpu_supports ("avx512vnni"))
-    return 16;
+  return device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
+         strcmp (device->platform, "Portable Computing Language") == 0 &&
+         g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL &&
+         __builtin_cpu_supports ("avx512vnni");
+#else
+  return FALSE;
 #endif
-  return 0;
 }
 
 /* A NULL platform is the device of offline compilation, which is assumed to have all. */
@@ -114,7 +114,7 @@ has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
   if (kernel->capability > 0)
     return has_ptx (device, kernel->capability) &&
            (!kernel->wgmma || device->nvidia_capability == kernel->capability);
-  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || get_vnni_width (device) > 0;
+  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || has_vnni (device);
 }
 
 void
@@ -125,7 +125,7 @@ gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device)
   else if (has_ptx (device, FIRST_DP4A))
     g_string_append (options, " -DDOT_PTX");
   else
-    g_string_append_printf (options, " -DDOT_VNNI=%u", get_vnni_width (device));
+    g_string_append (options, " -DDOT_VNNI");
 }
 
 /* TRUE if @kernel needs nothing that a device may lack, and is native everywhere. */
