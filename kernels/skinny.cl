@@ -35,23 +35,10 @@ enum {
 #include "pixels.clh"
 #include "rows.clh"
 
-/* Units of offsets and batch strides: bytes for frames, else elements. */
-#ifdef A_IMAGE
-  #define A_COUNTS uchar
-#else
-  #define A_COUNTS A_MEM
-#endif
 #ifdef D_IMAGE
-  #define D_COUNTS  uchar
   #define D_COLUMNS D_SAMPLES
 #else
-  #define D_COUNTS  D_MEM
   #define D_COLUMNS COLUMNS
-#endif
-#if defined(D_IMAGE) && defined(C_IS_D)
-  #define C_COUNTS uchar
-#else
-  #define C_COUNTS C_MEM
 #endif
 
 DEFINE_ACTIVATE (rows)
@@ -136,8 +123,8 @@ load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const in
 
 /* Loads columns from j on of rows from i on of C; with C_IS_D, C may be pixels. */
 INLINE void
-load_c_rows (global const C_MEM *C, const GemmclStrides s, const int M, const int i,
-             const int j, rows *c)
+load_c_rows (global const C_MEM *C, const GemmclStrides s, const int M, const int i, const int j,
+             rows *c)
 {
 #if defined(D_IMAGE) && defined(C_IS_D)
   const GemmclStrides pixels = {0, 0, D_SAMPLES, 1};
@@ -239,11 +226,11 @@ gemm (GEMM_ARGUMENTS)
   const int last = min (first + TILE_M, p.M);
   const long batch = get_group_id (2);
   const Operands of = {
-      (global const A_MEM *)((global const A_COUNTS *)A + p.a.offset + batch * p.a.batch),
+      A + p.a.offset + batch * p.a.batch,
       B + p.b.offset + batch * p.b.batch,
-      (global const C_MEM *)((global const C_COUNTS *)C + p.c.offset + batch * p.c.batch),
+      C + p.c.offset + batch * p.c.batch,
       bias,
-      (global D_MEM *)((global D_COUNTS *)D + p.d.offset + batch * p.d.batch),
+      D + p.d.offset + batch * p.d.batch,
 #ifdef ROW_COUNT
       R + batch * r_batch,
 #else

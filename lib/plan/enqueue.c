@@ -171,8 +171,10 @@ get_strides (GemmclBody *self, GemmclOperand which, gboolean tight)
 
   if (which == GEMMCL_OPERAND_A && self->features)
     return tight_strides (self->gemm.m, self->gemm.k);
-  return image ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes)}
-               : gemmcl_gemm_get_strides (&self->gemm, which, tight);
+  return image
+             ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes) /
+                                        gemmcl_type_get_size (gemmcl_image_get_sample_type (image))}
+             : gemmcl_gemm_get_strides (&self->gemm, which, tight);
 }
 
 /* An operand as the kernels find it. */
