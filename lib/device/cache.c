@@ -41,18 +41,13 @@ check_trusted (gint fd, const gchar *path, mode_t type, gsize *size, GError **er
   if (fstat (fd, &status) != 0)
     return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be examined: %s.",
                              g_strerror (errno));
-  if ((status.st_mode & S_IFMT) != type)
-    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It is not a %s.",
-                             type == S_IFDIR ? "directory" : "regular file");
-  if (status.st_uid != geteuid ())
+  if ((status.st_mode & S_IFMT) != type || status.st_uid != geteuid () ||
+      status.st_mode & WRITABLE_BY_OTHERS)
     return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
-                             "It belongs to user %u; expected user %u.", (guint)status.st_uid,
-                             (guint)geteuid ());
-  if (status.st_mode & WRITABLE_BY_OTHERS)
-    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
-                             "It has the mode %04o, with which others than its owner may write to "
-                             "it; expected at most 0755.",
-                             (guint)(status.st_mode & 07777));
+                             "Expected a %s of user %u with a mode of at most 0755, found one of "
+                             "user %u with the mode %07o.",
+                             type == S_IFDIR ? "directory" : "regular file", (guint)geteuid (),
+                             (guint)status.st_uid, (guint)status.st_mode);
   *size = status.st_size;
   return TRUE;
 }
