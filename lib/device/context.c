@@ -215,50 +215,49 @@ gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
 static GMutex shared_lock;
 static GPtrArray *shared; /* of GWeakRef, to contexts that may be gone */
 
-/* The shared context of @device around @wrapped; if @wrapped is NULL, a context that the library
- * made with all of @properties. If there is none, sets @place to the reference for a new one. Needs
- * the lock. */
+/* The shared context of the device @id around @wrapped; if @wrapped is NULL, a context that the
+ * library made with all of @properties. Makes one if there is none. @device: (nullable): the
+ * description of @id for a context that the library makes; taken */
 static GemmclContext *
-find_shared (cl_device_id device, cl_context wrapped, const cl_context_properties *properties,
-             GWeakRef **place)
+share (cl_device_id id, cl_context wrapped, GemmclDevice *device,
+       const cl_context_properties *properties, GError **error)
 {
-  *place = NULL;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&shared_lock);
+  g_autoptr (GemmclDevice) own = device;
+  GemmclContext *made;
+  GWeakRef *place = NULL;
+
   if (shared == NULL)
     shared = g_ptr_array_new ();
   for (guint i = 0; i < shared->len; i++) {
     g_autoptr (GemmclContext) context = g_weak_ref_get (shared->pdata[i]);
 
     if (context == NULL)
-      *place = shared->pdata[i];
-    else if (context->device->id == device &&
+      place = shared->pdata[i];
+    else if (context->device->id == id &&
              (wrapped != NULL
                   ? context->context == wrapped
                   : !context->wrapped && gemmcl_context_has_properties (context, properties)))
       return g_steal_pointer (&context);
   }
-  if (*place == NULL) {
-    *place = g_new0 (GWeakRef, 1);
-    g_weak_ref_init (*place, NULL);
-    g_ptr_array_add (shared, *place);
+  if (place == NULL) {
+    place = g_new0 (GWeakRef, 1);
+    g_weak_ref_init (place, NULL);
+    g_ptr_array_add (shared, place);
   }
-  return NULL;
+  made = wrapped != NULL ? gemmcl_context_new_wrapped (wrapped, id, error)
+                         : context_on (g_steal_pointer (&own), properties, error);
+  g_weak_ref_set (place, made);
+  return made;
 }
 
-/* Takes @device. */
+/* Of the first device in @devices, which it takes from there. */
 static GemmclContext *
-share (GemmclDevice *device, const cl_context_properties *properties, GError **error)
+share_first (GPtrArray *devices, const cl_context_properties *properties, GError **error)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&shared_lock);
-  g_autoptr (GemmclDevice) own = device;
-  GemmclContext *context;
-  GWeakRef *place;
+  GemmclDevice *device = g_ptr_array_steal_index (devices, 0);
 
-  context = find_shared (device->id, NULL, properties, &place);
-  if (context != NULL)
-    return context;
-  context = context_on (g_steal_pointer (&own), properties, error);
-  g_weak_ref_set (place, context);
-  return context;
+  return share (device->id, NULL, device, properties, error);
 }
 
 GemmclContext *
@@ -267,7 +266,7 @@ gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
 
-  return devices != NULL ? share (g_ptr_array_steal_index (devices, 0), properties, error) : NULL;
+  return devices != NULL ? share_first (devices, properties, error) : NULL;
 }
 
 GPtrArray *
@@ -277,7 +276,7 @@ gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error)
   g_autoptr (GPtrArray) contexts = g_ptr_array_new_with_free_func (g_object_unref);
 
   while (devices != NULL && devices->len > 0) {
-    GemmclContext *context = share (g_ptr_array_steal_index (devices, 0), NULL, error);
+    GemmclContext *context = share_first (devices, NULL, error);
 
     if (context == NULL)
       return NULL;
@@ -295,21 +294,9 @@ gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error)
 GemmclContext *
 gemmcl_context_get_wrapped (cl_context wrapped, cl_device_id device, GError **error)
 {
-  g_autoptr (GMutexLocker) locker = NULL;
-  GemmclContext *context;
-  GWeakRef *place;
-
   g_return_val_if_fail (wrapped != NULL, NULL);
 
-  if (!find_device (wrapped, &device, error))
-    return NULL;
-  locker = g_mutex_locker_new (&shared_lock);
-  context = find_shared (device, wrapped, NULL, &place);
-  if (context != NULL)
-    return context;
-  context = gemmcl_context_new_wrapped (wrapped, device, error);
-  g_weak_ref_set (place, context);
-  return context;
+  return find_device (wrapped, &device, error) ? share (device, wrapped, NULL, NULL, error) : NULL;
 }
 
 /* TRUE if @device is @other or a sub-device of it. */
