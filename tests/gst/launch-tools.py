@@ -48,6 +48,17 @@ def inspect_without_opencl():
     return [] if "gemmcl" in said else [said]
 
 
+def launch_without_opencl():
+    """The error names OpenCL and the device."""
+    line = "fakesrc num-buffers=1 ! gemmcl weight=[1] ! fakesink"
+    try:
+        run(["gst-launch-1.0", *line.split()], OCL_ICD_VENDORS="/nonexistent")
+    except subprocess.CalledProcessError as error:
+        return [f"it does not say {word}: {error.stderr}" for word in ("OpenCL", "device")
+                if word not in error.stderr]
+    return ["it succeeded"]
+
+
 def trace():
     """Each buffer has a latency in the element and goes from it to the sink. No object is left:
     each would have a line; one line says what such lines look like."""
@@ -75,7 +86,7 @@ def main():
     if not shutil.which("gst-launch-1.0") or not shutil.which("gst-inspect-1.0"):
         print("1..0 # SKIP gst-launch-1.0 is not installed (gstreamer1.0-tools)")
         return 0
-    tests = [inspect, inspect_without_opencl, trace]
+    tests = [inspect, inspect_without_opencl, launch_without_opencl, trace]
     failed = False
     print(f"1..{len(tests)}")
     for number, test in enumerate(tests, 1):

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every bad setting, and every bad buffer, ends in one error that says what was expected and what
+was found."""
+
+import gemmcl
+from stream import ERROR, FAILURE, OK, PAUSED, READY, Gst, TestCase, audio, np, tensors, video
+from tap_unittest import main
+
+FRAME = video("RGB", 6, 4)
+MONO, STEREO = audio("S16LE", 1), audio("S16LE", 2)
+SMALL = "[[1,2,3],[4,5,6],[7,8,9]]"
+INPUTS = Gst.ElementFactory.make("gemmcl").find_property("input").enum_class.__enum_values__
+ANALYTICS = not any("lacks" in value.value_name for value in INPUTS.values())
+
+
+def flexible(count):
+    return f"other/tensors,format=flexible,num_tensors={count},framerate=10/1"
+
+
+# Caps that are refused: the settings, the caps, the domain of the error, its words, and the caps
+# that downstream takes, if they matter.
+CAPS = [
+    ("weight=[[1],[2]]", FRAME, "stream",
+     "K = 2|6x4|pixel: K = 3|row: K = 18|frame: K = 72|patch: needs patch-width"),
+    ("weight=[[1],[2]] patch-width=4 patch-height=2", FRAME, "stream", "K = 2|6x4|patch: K = 24"),
+    ("weight=[1]", video("GRAY8", 1, 1), "stream", "several|(pixel, row, frame)|feature-mode"),
+    ("weight=[[1],[2],[3]] feature-mode=patch", FRAME, "stream", "patch-width and patch-height"),
+    ("weight=[[1],[2]] patch-width=7 patch-height=1", FRAME, "stream",
+     "K = 2|the patch is larger than the frame"),
+    ("weight=[1] feature-mode=patch patch-width=3 patch-height=2 patch-dilation=4",
+     video("GRAY8", 8, 5), "stream", "3x2|patch-dilation=4|8x5|patch-padding=0"),
+    ("weight=[1] feature-mode=frame", tensors("4:65535:65535"), "resource",
+     "1 x 17179344900|another feature mode"),
+    ("weight=[[1],[2],[3]] feature-mode=row", FRAME, "stream",
+     "feature-mode=row|K = 18|has K = 3"),
+    (f"weight={SMALL}", video("RGBA", 6, 4), "stream",
+     "4 channels|row for alpha|4 x 4|[[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]]"),
+    (f"weight={SMALL} feature-mode=pixel", video("BGRA", 6, 4), "stream", "K = 4|row for alpha"),
+    ("weight=[[1],[2],[3]]", STEREO, "stream", "2 channels|K = 2|has K = 3"),
+    ("weight=[[1],[2],[3]] tensor-index=4", tensors("3"), "stream",
+     "tensor-index is 4|1 tensor.|0 to 0"),
+    ("weight=[[1],[2],[3]] feature-mode=patch patch-width=1 patch-height=1", tensors("3:4:4:2"),
+     "stream", "feature-mode=patch|3:4:4:2|channels:width:height|feature-mode=pixel"),
+    ("weight=[1] feature-mode=patch patch-width=3 patch-height=1", tensors("1:2:2"), "stream",
+     "3x1|the 2x2 tensor|a larger tensor"),
+    ("weight=[1] feature-mode=patch patch-width=2 patch-height=1", tensors("5:2:2:1"), "stream",
+     "2x2 tensor with 5 channels|K = 10|has K = 1|frame: K = 20"),
+    ("weight=[1] feature-mode=frame", tensors("1:65536"), "library",
+     "width must be 1 to 65535, not 65536"),
+    ("weight=[[1],[2],[3]]", tensors("3:zero"), "resource", "3:zero|zero|expected a number"),
+    ("weight=[[1],[2],[3]]", tensors("3:0:2"), "resource", "3:0:2|0 behind the last"),
+    ("weight=[[1],[2],[3]]",
+     "other/tensors,format=static,num_tensors=1,dimensions=3,types=(string)float32,framerate=0/1",
+     "resource", "dimensions=3 of type gint|(string)"),
+    ("weight=[[1],[2],[3]]", tensors("3:2"), "resource", "of type GstFlagSet|(string)",
+     "other/tensors,dimensions=1:2"),
+    ("weight=[[1,2],[3,4],[5,6]]", FRAME, "stream",
+     "N = 2|dimensions=(string){ 2:24|downstream expects video/x-raw|N = 1|3 (RGB", "video/x-raw"),
+    ("weight=[1]", MONO, "stream", "downstream expects other/tensors|never as tensors",
+     "other/tensors"),
+    ("weight=[[1],[2],[3]] bias=[1,2]", FRAME, "stream", "bias is 1 x 2|1 element"),
+    ("weight=[[1],[2],[3]] addend=[[1,2],[3,4]]", FRAME, "stream",
+     "addend is 2 x 2|D is 24 x 1|1 x 1"),
+    ("weight=[1] row-outputs=sum", MONO, "stream", "row-outputs|Audio leaves as audio"),
+    ("weight=[[1],[1],[1]] input-scale=<1,x>", FRAME, "resource",
+     "input-scale=<1,x>|such as 0.5|<0.5,0.25,1>"),
+    ("weight=[[1],[1],[1]] input-offset=<1,2>", FRAME, "stream",
+     "input-offset has 2 numbers|3 for the channels|K"),
+    ("weight=[[1],[1],[1]] feature-mode=patch patch-width=1 patch-height=1 patch-padding=1 "
+     "input-scale=<1,2,3> input-offset=1", FRAME, "library",
+     "patch-padding is 1|patch-padding=0|input-offset=0"),
+    ("weight=[[1],[1],[1]] normalize=input row-outputs=sum input-scale=<1,2,3>", FRAME, "library",
+     "normalize=input|input-scale|a number for each"),
+    ("weight=[[1,2]] row-outputs=top-k top-k=3", tensors("1"), "stream",
+     "top-k is 3|N = 2|at most 2"),
+    ("weight=[[1],[2],[3]] output-type=f16 output-scale=2", tensors("3"), "library",
+     "output-scale=2|float16|output-type=i8 or u8"),
+    ("weight=[1] output-offset=2", MONO, "library", "output-offset=2|no tensor"),
+    ("weight=[1] output-type=f16", MONO, "library", "output-type is set|no tensor"),
+    ("weight=[[1],[2],[3]] output-type=f16", tensors("3:1"), "stream",
+     "types=(string)float16|types=(string)int8", "other/tensors,types=(string)int8"),
+    ("weight=[1] row-outputs=sum", tensors(",".join(["1"] * 16), ",".join(["int8"] * 16)),
+     "stream", "16 tensors|row-outputs=0"),
+    ("weight=[[1,0],[0,1],[0,0]] output=media", FRAME, "stream", "output=media|N = 2"),
+    ("weight=[[1],[1],[1]] row-outputs=max output=media", FRAME, "stream",
+     "output=media|row-outputs"),
+    ("weight=[1] output=tensors", MONO, "resource", "output=tensors|audio"),
+    ("weight=[[1],[2],[3]] output=flexible", tensors("3,3", "int8,int8"), "resource",
+     "output=flexible"),
+    ("weight=[1] output=flexible", MONO, "resource", "output=flexible"),
+    ("weight=[[1],[2],[3]]", flexible(1), "resource", "dimensions|in their buffers",
+     "other/tensors,dimensions=(string)2:1"),
+    ("weight=[[1],[2],[3]] tensor-index=2", flexible(2), "stream", "tensor-index is 2|2 tensors"),
+    ("weight=[[1],[2],[3]] row-outputs=sum", flexible(16), "stream", "16 tensors already"),
+]
+
+# Buffers that are refused: the weight, the caps, the bytes, and the error's words.
+BUFFERS = [
+    ("[[1],[1],[1]]", video("RGB", 5, 3), 4, "4 bytes|5x3 RGB|48 bytes"),
+    ("[[1],[1]]", STEREO, 7, "7 bytes|a multiple of 4"),
+    ("[2]", tensors("1:1"), 8, "8 bytes|expected 4"),
+    ("[2]", tensors("1,1", "int8,int8"), 1, "2 tensors|1 bytes|expected 2"),
+]
+
+# Settings with which the element does not reach a state.
+STATES = [
+    ("", PAUSED, "resource", "No weight|expected|.npy|found nothing"),
+    ("weight=[1] kernel=gem_naive", READY, "library", "gem_naive|gemm_naive"),
+    ("weight=[1] device=nothing", READY, "resource", "nothing"),
+] + ([
+    ('weight=[1] output=meta tensor-id="a b"', READY, None, "tensor-id|a b"),
+] if ANALYTICS else [
+    (f"weight=[1] {setting}", READY, None, f"{setting.replace('-tensor-id=a', '=meta')}|"
+     "gstreamer-analytics-1.0") for setting in ("output=meta", "input=meta", "input-tensor-id=a")
+])
+
+
+class Errors(TestCase):
+    def test_caps(self):
+        for settings, caps, domain, words, *output in CAPS:
+            with self.subTest(settings=settings, caps=caps):
+                stream = self.make(f"gemmcl {settings}", *output)
+                self.assertFalse(stream.play(caps))
+                self.says(stream, words, domain)
+
+    def test_buffers(self):
+        for weight, caps, size, words in BUFFERS:
+            with self.subTest(weight=weight, caps=caps):
+                stream = self.start(caps, f"gemmcl weight={weight}")
+                self.assertEqual(stream.push(bytes(size)), ERROR)
+                self.says(stream, words, "resource")
+
+    def test_states(self):
+        for settings, state, domain, words in STATES:
+            with self.subTest(settings=settings):
+                stream = self.make(f"gemmcl {settings}")
+                self.assertEqual(stream.element.set_state(state), FAILURE)
+                self.says(stream, words, domain)
+
+    def test_other_device(self):
+        """After a device that is not there another one can be set."""
+        stream = self.make("gemmcl weight=[1] device=nothing")
+        self.assertEqual(stream.element.set_state(READY), FAILURE)
+        stream.element.props.device = "0"
+        self.assertNotEqual(stream.element.set_state(READY), FAILURE)
+
+    def test_files(self):
+        """The library says what is wrong with a file; the element names the property."""
+        bad = self.write("bad.npy", b"no array")
+        for path, word in ("/none.npy", "No such file"), (bad, "does not start with"):
+            stream = self.make(f"gemmcl weight={path}")
+            self.assertEqual(stream.element.set_state(READY), FAILURE)
+            self.says(stream, f"weight=|{path}|{word}", "resource")
+
+    def test_after_too_much(self):
+        """After a buffer that needs more than the device has room for, smaller ones are run."""
+        most = gemmcl.get_info().max_alloc_bytes
+        if most > 1 << 32:
+            self.skipTest("the device has more room than the host has for what fills it")
+        # Softmax of 2048 samples, but not of 1024, is of more floats than a buffer holds.
+        weight = np.zeros((1, most // (2048 * 4) + 1), "f4")
+        np.save(f"{self.folder}/w.npy", weight)
+        stream = self.start(MONO, f"gemmcl queue-depth=1 activation=softmax "
+                            f"weight={self.folder}/w.npy")
+        self.assertEqual(stream.push(bytes(1025 * 2)), ERROR)
+        self.says(stream, "D before softmax or norms|allows", "resource")
+        self.assertEqual(stream.push(bytes(2)), OK)
+        self.is_quiet(stream)
+
+
+main()

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Flexible tensors: those that change from buffer to buffer, those among others, and those that are
+refused. numpy_media.py writes down their headers; launch-numpy.py multiplies tensors of all types.
+"""
+
+from numpy_media import HEADER, TENSOR, make_header
+from stream import ERROR, OK, Gst, TestCase, np, tensors, video
+from tap_unittest import main
+
+FLEXIBLE = "other/tensors,format=flexible,framerate=10/1"
+WEIGHT = np.array([[1, 2], [3, 4], [5, 6]])
+TEXT = "gemmcl weight=[[1,2],[3,4],[5,6]]"
+# Places of words in headers.
+MAGIC, VERSION, TYPE, DIMS, FORMAT, MEDIA = 0, 1, 2, 3, 19, 20
+
+
+def make(m, kind="float32", seed=0):
+    """A matrix of m rows of 3 small integers, and the flexible tensor of it."""
+    a = (np.arange(3 * m).reshape(m, 3) * 7 + seed) % 11
+    return a, write(a, kind)
+
+
+def write(values, kind="float32"):
+    return make_header(kind, values.shape) + values.astype(TENSOR[kind]).tobytes()
+
+
+def several(parts):
+    """A buffer with a memory for each part."""
+    buffer = Gst.Buffer.new()
+    for part in parts:
+        buffer.append_memory(Gst.Buffer.new_wrapped(part).get_memory(0))
+    return buffer
+
+
+class Flexible(TestCase):
+    def refuses(self, stream, buffer, words):
+        self.assertEqual(stream.push(buffer), ERROR)
+        self.says(stream, words)
+
+    def test_wrong_words(self):
+        """Each wrong word of a header ends the stream with a sentence about it."""
+        for word, value, words in [
+                (MAGIC, 0, "0x00000000|0xfeedcced"),
+                (MAGIC, 0xedccedfe, "0xedccedfe|0xfeedcced"),
+                (VERSION, 0xde002000, "0xde002000|version 1"),
+                (VERSION, 0, "0xfeedcced 0x00000000"),
+                (TYPE, 11, "type|is 11|0 to 10"),
+                (TYPE, 2**32 - 1, "type|4294967295"),
+                (DIMS, 0, "Dimension 0|is 0|1 to"),
+                (DIMS, 2**31, "Dimension 0|2147483648"),
+                (DIMS, 4, "tensor 0|24 bytes behind its header|expected 32"),
+                (DIMS, 2, "tensor 1|8 bytes|header of 128 bytes"),
+                (DIMS + 1, 2**31 - 1, "bytes behind its header|expected 25769803764"),
+                (DIMS + 1, 2**32 - 1, "Dimension 1"),
+                (DIMS + 3, 1, "Dimension 2|is 0|behind the last"),
+                (DIMS + 15, 5, "Dimension 2|is 0"),
+                (FORMAT, 2, "format|is 2|sparse"),
+                (FORMAT, 77, "format|is 77"),
+                (MEDIA, 5, "media type|is 5|0 to 4")]:
+            with self.subTest(word=word, value=value):
+                data = np.frombuffer(make(2)[1], "<u4").copy()
+                data[word] = value
+                self.refuses(self.start(FLEXIBLE, TEXT), data, words)
+
+    def test_changes(self):
+        """M and the type differ from buffer to buffer."""
+        for more in ("", "batch-size=2 batch-timeout=0",
+                     "! capsfilter caps=other/tensors(memory:OpenCL) ! "
+                     "gemmcl weight=[[1,0],[0,1]]"):
+            with self.subTest(more=more):
+                stream = self.start(FLEXIBLE, f"{TEXT} {more}")
+                inputs = [make(m, kind, seed) for seed, (kind, m) in enumerate([
+                    ("float32", 3), ("float32", 3), ("float32", 1), ("float32", 40), ("uint8", 12),
+                    ("int32", 3), ("int32", 3), ("int32", 64), ("float32", 64), ("float32", 2)])]
+                for _, data in inputs:
+                    self.assertEqual(stream.push(data), OK)
+                stream.src.push_event(Gst.Event.new_eos())
+                self.assertEqual([stream.pull() for _ in inputs],
+                                 [write(a @ WEIGHT) for a, _ in inputs])
+                self.gives(stream, FLEXIBLE)
+                self.is_quiet(stream)
+
+    def test_other_n(self):
+        """Another N changes no caps."""
+        stream = self.start(FLEXIBLE, "gemmcl weight=[[0],[0],[0]]")
+        for weight in [[1], [2], [3]], [[1, 2, 3, 4], [5, 6, 7, 8], [9, 8, 7, 6]], WEIGHT.tolist():
+            stream.element.props.weight = str(weight)
+            for seed in 1, 2:
+                a, data = make(6, seed=seed)
+                self.assertEqual(self.run_one(stream, data), write(a @ weight))
+        self.is_quiet(stream)
+
+    def test_several(self):
+        """One of several tensors is multiplied, with a memory for each or one for all."""
+        a, data = make(4)
+        other = write(np.frombuffer(b"any bytes", "u1"), "uint8")
+        caps = f"{FLEXIBLE},num_tensors="
+        for index in range(3):
+            parts = [data if i == index else other for i in range(3)]
+            for buffer in several(parts), b"".join(parts):
+                stream = self.start(f"{caps}3", f"{TEXT} row-outputs=sum tensor-index={index}")
+                self.assertEqual(stream.push(buffer), OK)
+                d = a @ WEIGHT
+                parts[index] = write(d)
+                expected = [*parts, write(d.sum(1, keepdims=True))]
+                output = stream.out[0]
+                self.assertEqual([output.peek_memory(i).get_sizes()[0]
+                                  for i in range(output.n_memory())], list(map(len, expected)))
+                self.assertEqual(stream.pull(), b"".join(expected))
+                self.gives(stream, f"{caps}4")
+
+    def test_refused(self):
+        """Buffers that do not fit: the number in the caps, the settings, how many tensors there
+        are, in how many memories, and how many bytes of them."""
+        data = make(2)[1]
+        for number, settings, n, memories, size, words in [
+                (0, "", 1, 1, 40, "tensor 0|40 bytes|header of 128 bytes"),
+                (0, "", 1, 1, HEADER, "0 bytes behind its header|expected 24"),
+                (0, "", 1, 1, HEADER + 23, "23 bytes behind its header|expected 24"),
+                (0, "", 2, 1, 2 * HEADER, "104 bytes|header of 128 bytes"),
+                (0, "", 3, 2, None, "tensor 0|176 bytes behind its header|expected 24"),
+                (0, "tensor-index=2", 2, 1, None, "tensor-index is 2|2 flexible tensors|0 to 1"),
+                (0, "tensor-index=1", 1, 1, None, "tensor-index is 1|1 flexible tensor.|0 to 0"),
+                (3, "", 2, 2, None, "2 flexible tensors|expected 3"),
+                (1, "", 2, 1, None, "2 flexible tensors|expected 1"),
+                (0, "", 17, 1, None, "more than 16 flexible tensors"),
+                (0, "row-outputs=sum", 16, 16, None, "16 tensors already"),
+                (0, "weight=[[1],[2]]", 1, 1, None, "rows of 3|K = 3|has K = 2"),
+                (0, "addend=[[1,2],[3,4]]", 1, 1, None, "addend is 2 x 2|1 x 2")]:
+            with self.subTest(words=words):
+                caps = FLEXIBLE + (f",num_tensors={number}" if number else "")
+                # The first memory has the tensors that the others do not have.
+                first = (data * (n - memories + 1))[:size]
+                self.refuses(self.start(caps, f"{TEXT} {settings}"),
+                             several([first, *[data] * (memories - 1)]), words)
+
+    def test_output(self):
+        """output=flexible: a frame, and a static tensor, leave with a header."""
+        a = np.array([[1, 2, 3]])
+        for caps, data in [(video("RGB", 1, 1), bytes([1, 2, 3, 0])),
+                           (tensors("3:1"), a.astype("f4").tobytes())]:
+            stream = self.start(caps, f"{TEXT} feature-mode=row output=flexible")
+            self.assertEqual(self.run_one(stream, data), write(a @ WEIGHT))
+            self.gives(stream, f"{FLEXIBLE},num_tensors=1")
+
+
+main()

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The precision that the property or the file of the weight asks for, and that in the stats."""
+
+import ctypes
+
+import gemmcl
+from gemmcl import ask, get_context, get_name
+from stream import OK, Gst, TestCase, audio, np, tensors, video
+from tap_unittest import main
+
+M, K, N = 16, 64, 64
+CAPS = tensors("64:16")
+# As far as a row's 255 steps of 2 / 255 and a column's of 1 / 127 go at the worst; what is rounded
+# to bf16 keeps its digits here.
+BYTES_TOLERANCE = K * (1 / 255 + 1 / 254 + 1e-4)
+FLOATS_TOLERANCE = 1e-4
+
+
+def describe(kind):
+    """Returns caps of 32 samples, pixels or numbers of a type, and their bytes."""
+    if "LE" in kind and "GRAY" not in kind:
+        return audio(kind, 1), int(kind[1:3]) * 4
+    if "GRAY" in kind:
+        return video(kind, 8, 4), 64 if "16" in kind else 32
+    return tensors("1:32", kind), np.dtype(kind).itemsize * 32
+
+
+def get_level(kernel):
+    """How the kernel is made on the device that the element chooses."""
+    level = ctypes.c_int()
+    ask("kernel_get_level", get_context(), kernel, ctypes.byref(level))
+    return get_name("kernel_level_get_name", level.value)
+
+
+class Precision(TestCase):
+    def setUp(self):
+        super().setUp()
+        rng = np.random.default_rng(1)
+        self.a, b = (rng.integers(-8, 9, shape).astype("f4") / 8 for shape in ((M, K), (K, N)))
+        self.d = self.a.astype(float) @ b
+        self.floats, path = f"{self.folder}/w.npy", f"{self.folder}/w.safetensors"
+        np.save(self.floats, b)
+        self.bytes = self.quantize(b, path)
+
+    def quantize(self, values, path):
+        """Writes bytes with scales of columns. Returns what names them for weight."""
+        matrix = gemmcl.get_matrix("matrix_quantize", gemmcl.make(values), 0, None)
+        ask("matrix_save_safetensors", matrix, path, "w")
+        return path + "#w"
+
+    def check(self, stream, tolerance, data=None):
+        found = self.run_one(stream, self.a if data is None else data)
+        np.testing.assert_allclose(np.frombuffer(found, "f4").reshape(M, N), self.d, tolerance,
+                                   tolerance)
+        self.is_quiet(stream)
+
+    def test_named(self):
+        for precision, kernel, computes_in in [
+                ("i8", "vector_i8_4x64_1x1", "i8"), ("bf16", "vector_bf16_4x64_1x1", "bf16"),
+                ("bf16", "xmx_bf16_8x1_1x16", "bf16"), ("i8", "gemm_naive", "f32"),
+                ("f32", "gemm_naive", "f32")]:
+            with self.subTest(precision=precision, kernel=kernel):
+                stream = self.start(CAPS, f"gemmcl weight={self.floats} kernel={kernel} "
+                                    f"precision={precision}")
+                self.check(stream, BYTES_TOLERANCE if computes_in == "i8" else FLOATS_TOLERANCE)
+                for name, expected in [("precision", computes_in), ("kernel", kernel),
+                                       ("kernel-source", "named"),
+                                       ("kernel-level", get_level(kernel))]:
+                    self.assertEqual(stream.get_stat(name), expected)
+
+    def test_addresses(self):
+        """Engines that read from multiples of 64 multiply tensors at any address."""
+        stream = self.start(CAPS, f"gemmcl weight={self.floats} kernel=xmx_bf16_8x1_1x16 "
+                            "precision=bf16")
+        for before in range(0, 64, 16):
+            buffer = Gst.Buffer.new_wrapped(bytes(before) + self.a.tobytes())
+            buffer.resize(before, self.a.nbytes)
+            self.check(stream, FLOATS_TOLERANCE, buffer)
+
+    def is_run(self, stream, caps, size):
+        """Kernels are built with the caps, or with the first buffer."""
+        return stream.play(caps) and stream.push(bytes(size)) == OK
+
+    def test_stated(self):
+        """A file of bytes asks for them, one of floats does not, and f32 is f32 of either."""
+        kernel = "gemmcl kernel=vector_i8_4x64_1x1"
+        stream = self.start(CAPS, f"{kernel} weight={self.bytes}")
+        self.check(stream, BYTES_TOLERANCE)
+        self.assertEqual(stream.get_stat("precision"), "i8")
+        for text in f"weight={self.floats}", f"weight={self.bytes} precision=f32":
+            stream = self.make(f"{kernel} {text}")
+            self.assertFalse(self.is_run(stream, CAPS, self.a.nbytes))
+            self.says(stream, "computes in i8|asks for f32", "library")
+
+    def test_change(self):
+        """Weights that state another precision than those before them make another plan."""
+        stream = self.start(CAPS, f"gemmcl weight={self.floats}")
+        native = get_level("vector_i8_4x64_1x1") == "native"
+        for weight, precision in [(self.floats, "f32"), (self.bytes, "i8" if native else "f32"),
+                                  (self.floats, "f32")]:
+            stream.element.props.weight = weight
+            self.check(stream, BYTES_TOLERANCE)
+            self.assertEqual(stream.get_stat("precision"), precision)
+
+    def test_range(self):
+        """auto asks for what a file of halves states, unless integers come in that are infinite
+        there. The kernel is refused where f32 is asked for."""
+        # Two columns are not of frames, which few kernels write.
+        np.save(self.floats, np.ones((1, 2), "f2"))
+        for number, (kind, scale, offset, is_half) in enumerate([
+                ("S16LE", 1, 0, True), ("S16LE", -1.999, 0, True), ("S16LE", -2, 0, False),
+                ("S32LE", 1, 0, False), ("S32LE", 2**-31, 0, True), ("F32LE", 1, 0, True),
+                ("F64LE", 65505, 0, False), ("GRAY8", 256, 0, True), ("GRAY8", 256, 225, False), ("GRAY16_LE", 1, 0, False),
+                ("GRAY16_LE", 1, -31, True), ("GRAY16_LE", 1, -65505, False),
+                ("uint8", 1, 0, True), ("uint16", 1, 0, False), ("int16", 1.5, 16000, True),
+                ("int32", 1, 0, False), ("uint64", 2**-49, 0, True), ("int64", 2**-47, 0, False),
+                ("float16", 1, 0, True), ("float32", 1, 0, True)]):
+            mode = "patch patch-width=1 patch-height=1" if number % 2 else "pixel"
+            with self.subTest(kind=kind, scale=scale, offset=offset):
+                stream = self.make(f"gemmcl weight={self.floats} kernel=xmx_f16_8x1_1x16 "
+                                   f"input-scale={scale} input-offset={offset} feature-mode={mode}")
+                self.assertEqual(self.is_run(stream, *describe(kind)), is_half)
+                if is_half:
+                    self.assertEqual(stream.get_stat("precision"), "f16")
+                    self.is_quiet(stream)
+                else:
+                    self.says(stream, "computes in f16|asks for f32", "library")
+
+    def test_lists(self):
+        """int8 with scales of columns takes offsets up, but no scales of rows."""
+        weight = self.quantize([[0.5], [1]], f"{self.folder}/lists.safetensors")
+        for scale, offset, precision, fits in [
+                ("<1,2>", "0", "auto", False), ("<1,2>", "0", "i8", False),
+                ("<1,2>", "0", "f32", True), ("<2,2>", "<1,2>", "auto", True)]:
+            with self.subTest(scale=scale, offset=offset, precision=precision):
+                stream = self.make(f"gemmcl weight={weight} input-scale={scale} "
+                                   f"input-offset={offset} precision={precision}")
+                self.assertEqual(stream.play(audio("F32LE", 2)), fits)
+                if not fits:
+                    self.says(stream, "precision=f32")
+
+    def test_infinite(self):
+        """precision=f16 is obeyed, with a warning if a kernel computes in it."""
+        for kind, kernel, warns in [("S32LE", "xmx_f16_8x1_1x16", True),
+                                    ("S32LE", "gemm_naive", False),
+                                    ("S16LE", "xmx_f16_8x1_1x16", False)]:
+            stream = self.start(audio(kind, 1), f"gemmcl weight=[0.5] kernel={kernel} "
+                                "precision=f16")
+            if warns:
+                self.says(stream, "2147483648|precision=f16 ends at 65504",
+                          kind=Gst.MessageType.WARNING)
+            self.is_quiet(stream)
+
+
+main()

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The element's properties: their flags, and that each can be set without the others."""
+
+import unittest
+
+from stream import Gst
+from tap_unittest import main
+
+READY, PLAYING = Gst.PARAM_MUTABLE_READY, Gst.PARAM_MUTABLE_PLAYING
+MUTABLE = READY | Gst.PARAM_MUTABLE_PAUSED | PLAYING
+
+
+def convert(value):
+    """A value that can be compared."""
+    if isinstance(value, Gst.ValueArray):
+        return [convert(item) for item in value] or None
+    return int(value) if hasattr(value, "value_nick") or hasattr(value, "value_nicks") else value
+
+
+def choose_other(spec):
+    """Another value than the default, of the property's range."""
+    kind = spec.value_type.fundamental.name
+    if spec.value_type.name == "GstValueArray":
+        return Gst.ValueArray([Gst.ValueArray([1.0, 2.0])] if "matrix" in spec.name else [1.0, 2.0])
+    if kind == "GEnum":
+        return max(spec.enum_class.__enum_values__)
+    return {"gchararray": lambda: "something else", "gboolean": lambda: not spec.default_value,
+            "gdouble": lambda: spec.default_value + 0.5,
+            "GFlags": lambda: max(spec.flags_class.__flags_values__)}.get(
+                kind, lambda: spec.maximum)()
+
+
+class Properties(unittest.TestCase):
+    def setUp(self):
+        self.element = Gst.ElementFactory.make("gemmcl")
+        specs = [spec for spec in self.element.list_properties()
+                 if spec.owner_type == self.element.__gtype__]
+        self.assertTrue(specs)
+        self.specs = {spec.name: spec for spec in specs}
+
+    def read(self):
+        return {name: convert(self.element.get_property(name)) for name in self.specs
+                if name != "stats"}
+
+    def test_set(self):
+        """Any other value reads back as it was set, and changes no other property, but that of the
+        same matrix as an array and boxed, and beta, whose default depends on the addend. Matrices
+        that are boxed are of test-flow.c."""
+        defaults = {name: convert(spec.default_value) for name, spec in self.specs.items()
+                    if name != "stats"}
+        self.assertEqual(self.read(), defaults)
+        for name in defaults:
+            if name.endswith("-boxed"):
+                continue
+            with self.subTest(name=name):
+                value = choose_other(self.specs[name])
+                self.element.set_property(name, value)
+                expected = {**defaults, name: convert(value)}
+                if name == "addend":
+                    expected["beta"] = 1.0
+                found = self.read()
+                if name in ("weight-matrix", "bias-vector"):
+                    boxed = name.split("-", maxsplit=1)[0] + "-boxed"
+                    expected[boxed] = found[boxed]
+                    self.assertIsNotNone(found[boxed])
+                self.assertEqual(found, expected)
+                self.setUp()
+
+    def test_empty(self):
+        """An empty name of a kernel or device is no name."""
+        for name in "kernel", "platform", "device":
+            self.element.set_property(name, "")
+            self.assertEqual(self.element.get_property(name), "auto")
+
+    def test_flags(self):
+        """The flags say what the text does: some may be set while playing, as may what is
+        controlled."""
+        for name, spec in self.specs.items():
+            with self.subTest(name=name):
+                self.assertTrue(spec.flags & 1)
+                playing = (spec.flags & Gst.PARAM_CONTROLLABLE or
+                           "set while playing" in spec.blurb)
+                self.assertEqual(spec.flags & MUTABLE, 0 if not spec.flags & 2 else
+                                 PLAYING if playing else READY)
+
+
+main()

@@ -1,0 +1,148 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Elements between two pads of a test in Python, with NumPy's arrays as buffers.
+
+GEMMCL_TEST_PLUGINS is the folder of GStreamer's own plugins, of which only those of the core are
+loaded. gemmcl.py says what the library needs.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+try:
+    import gi
+    gi.require_version("Gst", "1.0")
+    from gi.repository import Gst
+    import gi.overrides.Gst  # values as Python's
+except (ImportError, ValueError) as missing:
+    print(f"1..0 # SKIP {missing} (python3-gst-1.0)")
+    sys.exit(0)
+
+import gemmcl
+from gemmcl import np
+
+Gst.init(None)
+Gst.Plugin.load_file(str(Path(os.environ["GEMMCL_TEST_PLUGINS"], "libgstcoreelements.so")))
+
+OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
+FAILURE = Gst.StateChangeReturn.FAILURE
+READY, PAUSED, PLAYING = Gst.State.READY, Gst.State.PAUSED, Gst.State.PLAYING
+
+
+def tensors(dimensions, types="float32", rate="10/1"):
+    """Caps of static tensors. Each has a part of dimensions and types, which have commas between
+    them."""
+    return (f"other/tensors,format=static,num_tensors={types.count(',') + 1},"
+            f'dimensions=(string)"{dimensions}",types=(string)"{types}",framerate={rate}')
+
+
+def audio(sample, channels):
+    return f"audio/x-raw,format={sample},rate=8000,channels={channels},layout=interleaved"
+
+
+def video(pixels, width, height):
+    return f"video/x-raw,format={pixels},width={width},height={height},framerate=10/1"
+
+
+class Stream:
+    """Elements as gst-launch-1.0 makes them: one, or a bin. out has the buffers that came."""
+
+    def __init__(self, text, output=None):
+        """output: the caps that downstream takes; None for any."""
+        self.element = (Gst.parse_bin_from_description(text, True) if "!" in text else
+                        Gst.parse_launch(text))
+        self.bus = Gst.Bus()
+        self.element.set_bus(self.bus)
+        self.out = []
+        caps = Gst.Caps.from_string(output) if output else Gst.Caps.new_any()
+        template = Gst.PadTemplate.new("sink", Gst.PadDirection.SINK, Gst.PadPresence.ALWAYS, caps)
+        self.src = Gst.Pad.new("src", Gst.PadDirection.SRC)
+        self.sink = Gst.Pad.new_from_template(template, "sink")
+        self.sink.set_chain_function_full(self.chain)
+        for pad, name in (self.src, "sink"), (self.sink, "src"):
+            pad.set_active(True)
+            ends = [pad, self.element.get_static_pad(name)]
+            Gst.Pad.link(*(ends if pad is self.src else ends[::-1]))
+
+    def chain(self, _pad, _parent, buffer):
+        self.out.append(buffer)
+        return OK
+
+    def play(self, caps):
+        """Returns whether the caps were accepted."""
+        caps, segment = Gst.Caps.from_string(caps), Gst.Segment()
+        segment.init(Gst.Format.TIME)
+        self.element.set_state(PLAYING)
+        for event in (Gst.Event.new_stream_start("stream"), Gst.Event.new_caps(caps),
+                      Gst.Event.new_segment(segment)):
+            self.src.push_event(event)
+        accepted = self.src.get_peer().get_current_caps()
+        return accepted is not None and accepted.is_equal(caps)
+
+    def push(self, data):
+        """data: a buffer, bytes or an array."""
+        if not isinstance(data, Gst.Buffer):
+            data = Gst.Buffer.new_wrapped(bytes(data))
+        return self.src.push(data)
+
+    def pull(self):
+        """The bytes of the first buffer that came."""
+        buffer = self.out.pop(0)
+        return buffer.extract_dup(0, buffer.get_size())
+
+    def get_stat(self, name):
+        return self.element.props.stats.get_value(name)
+
+    def pop_message(self, kind):
+        """The error, or warning, that was posted next, or None."""
+        message = self.bus.pop_filtered(kind)
+        if message is None:
+            return None
+        parse = message.parse_error if kind == Gst.MessageType.ERROR else message.parse_warning
+        return parse()[0]
+
+    def stop(self):
+        self.element.set_state(Gst.State.NULL)
+        self.element.set_bus(None)
+
+
+class TestCase(gemmcl.TestCase):
+    def setUp(self):
+        super().setUp()
+        gemmcl.get_device()
+
+    def make(self, text, output=None):
+        stream = Stream(text, output)
+        self.addCleanup(stream.stop)
+        return stream
+
+    def start(self, caps, text, output=None):
+        """A stream that plays, and whose caps are accepted."""
+        stream = self.make(text, output)
+        self.assertTrue(stream.play(caps))
+        return stream
+
+    def run_one(self, stream, data):
+        """Returns the bytes that come out for what goes in."""
+        self.assertEqual(stream.push(data), OK)
+        return stream.pull()
+
+    def gives(self, stream, caps):
+        """The caps that come out are a subset of these."""
+        found, expected = stream.sink.get_current_caps(), Gst.Caps.from_string(caps)
+        self.assertTrue(found.is_subset(expected), f"{found.to_string()} is not of {caps}")
+
+    def says(self, stream, words, domain=None, kind=Gst.MessageType.ERROR):
+        """One error, or warning, was posted, with these words between '|', and nothing else."""
+        error = stream.pop_message(kind)
+        self.assertIsNotNone(error, "nothing was posted")
+        for word in words.split("|"):
+            self.assertIn(word, error.message)
+        if domain:
+            self.assertEqual(error.domain, f"gst-{domain}-error-quark")
+        self.is_quiet(stream)
+
+    def is_quiet(self, stream):
+        for kind in Gst.MessageType.ERROR, Gst.MessageType.WARNING:
+            self.assertIsNone(stream.pop_message(kind))
