@@ -112,7 +112,8 @@ class Precision(TestCase):
         for number, (kind, scale, offset, is_half) in enumerate([
                 ("S16LE", 1, 0, True), ("S16LE", -1.999, 0, True), ("S16LE", -2, 0, False),
                 ("S32LE", 1, 0, False), ("S32LE", 2**-31, 0, True), ("F32LE", 1, 0, True),
-                ("F64LE", 65505, 0, False), ("GRAY8", 256, 0, True), ("GRAY8", 256, 225, False), ("GRAY16_LE", 1, 0, False),
+                ("F64LE", 65505, 0, False), ("GRAY8", 256, 0, True),
+                ("GRAY8", 256, 225, False), ("GRAY16_LE", 1, 0, False),
                 ("GRAY16_LE", 1, -31, True), ("GRAY16_LE", 1, -65505, False),
                 ("uint8", 1, 0, True), ("uint16", 1, 0, False), ("int16", 1.5, 16000, True),
                 ("int32", 1, 0, False), ("uint64", 2**-49, 0, True), ("int64", 2**-47, 0, False),

@@ -45,25 +45,30 @@ def video(pixels, width, height):
     return f"video/x-raw,format={pixels},width={width},height={height},framerate=10/1"
 
 
+def make_pad(direction, caps):
+    """A pad that takes or has these caps; None for any."""
+    caps = Gst.Caps.from_string(caps) if caps else Gst.Caps.new_any()
+    template = Gst.PadTemplate.new("end", direction, Gst.PadPresence.ALWAYS, caps)
+    return Gst.Pad.new_from_template(template, "end")
+
+
 class Stream:
     """Elements as gst-launch-1.0 makes them: one, or a bin. out has the buffers that came."""
 
-    def __init__(self, text, output=None):
-        """output: the caps that downstream takes; None for any."""
+    def __init__(self, text, output=None, upstream=None):
+        """output, upstream: the caps that downstream takes and that upstream has; None for any."""
         self.element = (Gst.parse_bin_from_description(text, True) if "!" in text else
                         Gst.parse_launch(text))
         self.bus = Gst.Bus()
         self.element.set_bus(self.bus)
         self.out = []
-        caps = Gst.Caps.from_string(output) if output else Gst.Caps.new_any()
-        template = Gst.PadTemplate.new("sink", Gst.PadDirection.SINK, Gst.PadPresence.ALWAYS, caps)
-        self.src = Gst.Pad.new("src", Gst.PadDirection.SRC)
-        self.sink = Gst.Pad.new_from_template(template, "sink")
+        self.src = make_pad(Gst.PadDirection.SRC, upstream)
+        self.sink = make_pad(Gst.PadDirection.SINK, output)
         self.sink.set_chain_function_full(self.chain)
-        for pad, name in (self.src, "sink"), (self.sink, "src"):
-            pad.set_active(True)
-            ends = [pad, self.element.get_static_pad(name)]
-            Gst.Pad.link(*(ends if pad is self.src else ends[::-1]))
+        self.src.set_active(True)
+        self.sink.set_active(True)
+        self.src.link(self.element.get_static_pad("sink"))
+        self.element.get_static_pad("src").link(self.sink)
 
     def chain(self, _pad, _parent, buffer):
         self.out.append(buffer)
@@ -112,8 +117,8 @@ class TestCase(gemmcl.TestCase):
         super().setUp()
         gemmcl.get_device()
 
-    def make(self, text, output=None):
-        stream = Stream(text, output)
+    def make(self, text, *caps):
+        stream = Stream(text, *caps)
         self.addCleanup(stream.stop)
         return stream
 

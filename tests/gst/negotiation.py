@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The caps that one pad of the element has with those of the other and the weight's shape, and the
+ones that it chooses."""
+
+from stream import READY, Gst, TestCase, np, tensors
+from tap_unittest import main
+
+STATIC, FLEXIBLE = "other/tensors,format=static", "other/tensors,format=flexible"
+STEREO = "audio/x-raw,format=S16LE,rate=8000,channels=2,channel-mask=(bitmask)3,layout=interleaved"
+SURROUND = STEREO.replace("2,", "6,").replace(")3", ")0x3f")
+WIDE = "patch-width=3 patch-height=2"
+PATCHES = f"{WIDE} feature-mode=patch patch-stride=1 patch-padding=1"
+TO_FLEXIBLE = "output=flexible"
+
+
+def video(pixels, more=""):
+    return f"video/x-raw,format={pixels},width=4,height=2,framerate=30/1{more}"
+
+
+def dims(*texts, more=""):
+    return ";".join(f'other/tensors,dimensions=(string)"{text}"{more}' for text in texts)
+
+
+# The caps of upstream, the weight's K and N, caps that downstream can have, caps that it cannot
+# have, and settings.
+DOWN = [
+    # Without a weight all is possible.
+    (video("RGB"), 0, 0, "video/x-raw,format=GRAY8; video/x-raw,format=RGBA; other/tensors", ""),
+    # Pixels stay video if a format has as many channels.
+    (video("NV12"), 3, 3, f"{video('BGRx')};{dims('3:8', more=',types=float32,framerate=30/1')}",
+     f"{video('RGBA')}; video/x-raw,width=5"),
+    (video("NV12"), 3, 2, dims("2:8"), "video/x-raw"),
+    # Rows and frames do not. Ones at the end of dimensions may be left out.
+    (video("RGB"), 12, 5, dims("5:2"), "video/x-raw"),
+    (video("RGB"), 24, 3, dims("3:1", "3", "3:1:1:1", "3:1:0:0"), f"video/x-raw;{dims('1:3')}"),
+    # The result of patches has the dimensions that the next convolution needs, and upon request
+    # those of a matrix.
+    (video("RGB"), 18, 5, dims("5:4:3", "5:4:3:1", "5:12"), dims("5:3:4"), PATCHES),
+    (tensors("3:4:2", "uint8"), 18, 5, dims("5:4:3", "5:12"), dims("5:3:4"), PATCHES),
+    # K tells the mode, also beside a patch that would fit, and as many patches as have room.
+    (video("RGB"), 12, 5, dims("5:2"), "video/x-raw", WIDE),
+    (video("RGB"), 18, 5, dims("5:1:1"), "video/x-raw", WIDE),
+    # output=media and output=tensors leave one of the two.
+    (video("RGB"), 3, 3, video("RGB"), "other/tensors", "output=media"),
+    (video("RGB"), 3, 3, dims("3:8"), "video/x-raw", "output=tensors"),
+    (STEREO, 2, 6, "audio/x-raw,format=S16LE,channels=6,rate=8000",
+     "audio/x-raw,format=F32LE; other/tensors"),
+    # Tensors, however they are written.
+    (tensors("7,3:4:5", "uint8,int16"), 3, 2,
+     dims("7,2:20", more=',num_tensors=2,types=(string)"uint8,float32"'), "", "tensor-index=1"),
+    (tensors("7:1,3:4:5", "uint8,int16"), 3, 2, dims("7:1:1:1.2:20:1:1", "7:1:0:0,2:20:0:0"), "",
+     "tensor-index=1"),
+    (tensors("3:224:2.10, 4:1:1:1", "uint8,float32 . float16").replace("=2,", "=3,"), 3, 2,
+     dims("2:448,10,4:1:1:1", more=',types=(string)"float32,float32,float16"'), ""),
+    (tensors("5:2:0", "int8"), 5, 1, dims("1:2"), ""),
+    (tensors("5:2:0:0:0:0:0:0:0:0:0:0:0:0:0: 0", "int8"), 5, 1, dims("1:2"), ""),
+    # Static and flexible tensors are alternatives. output=flexible makes both, and frames,
+    # flexible.
+    (tensors("3:2", "int16"), 3, 2, STATIC, f"{FLEXIBLE}; video/x-raw"),
+    (f"{FLEXIBLE},framerate=10/1", 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
+    ("other/tensors", 3, 2, f"{STATIC};{FLEXIBLE}", "video/x-raw"),
+    (tensors("3:2", "int16"), 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw", TO_FLEXIBLE),
+    ("other/tensors", 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw", TO_FLEXIBLE),
+    (video("RGB"), 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw", TO_FLEXIBLE),
+]
+# The same of downstream for upstream.
+UP = [
+    ("other/tensors", 0, 0, "video/x-raw,format=I420; other/tensors", ""),
+    # K narrows the formats that upstream is asked for. If none fits, all are let in, so that the
+    # element can say why.
+    ("video/x-raw", 4, 3, "video/x-raw,format=RGBA", "video/x-raw,format=RGB"),
+    ("video/x-raw", 4, 2, "video/x-raw,format=RGBA", ""),
+    ("other/tensors", 18, 5, "video/x-raw,format=RGB",
+     "video/x-raw,format=RGBA; video/x-raw,format=GRAY8", PATCHES),
+    (STEREO, 6, 2, "audio/x-raw,format=S16LE,channels=6,rate=8000", "audio/x-raw,channels=2"),
+    (STATIC, 3, 2, f"{STATIC}; video/x-raw", FLEXIBLE),
+    (FLEXIBLE, 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
+    ("other/tensors", 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", ""),
+    (FLEXIBLE, 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", "", TO_FLEXIBLE),
+    (f"{FLEXIBLE},num_tensors=2", 3, 2, FLEXIBLE, f"{STATIC},num_tensors=1; video/x-raw",
+     TO_FLEXIBLE),
+]
+
+# The caps that come in, those of downstream, K, N, a part of those that go out, and settings.
+CHOICES = [
+    (video("BGR"), "video/x-raw", 3, 3, "video/x-raw,format=BGR"),
+    (video("BGRA"), "video/x-raw", 4, 3, "video/x-raw,format=BGR"),
+    (video("RGB"), "video/x-raw", 3, 4, "video/x-raw,format=RGBA"),
+    (video("BGRx"), "video/x-raw", 3, 4, "video/x-raw,format=BGRA"),
+    (video("RGB"), "video/x-raw,format={xBGR,GRAY8}", 3, 3, "video/x-raw,format=xBGR"),
+    (video("RGB"), "video/x-raw", 3, 1, "video/x-raw,format=GRAY8"),
+    (video("GRAY16_LE"), "video/x-raw", 1, 1, "video/x-raw,format=GRAY16_LE"),
+    (video("GRAY8"), "video/x-raw,format=GRAY16_LE", 1, 1, "video/x-raw,format=GRAY16_LE"),
+    # The medium, even where downstream likes tensors better.
+    (video("RGB"), "other/tensors;video/x-raw", 3, 3, "video/x-raw"),
+    (video("RGB"), "other/tensors", 3, 3, dims("3:8")),
+    (video("RGB"), "other/tensors", 18, 5, dims("5:4:3"), PATCHES),
+    (tensors("3:4:2", "uint8"), "other/tensors", 18, 5, dims("5:4:3"), PATCHES),
+    (video("RGB", ",colorimetry=sRGB"), "video/x-raw", 3, 3, "video/x-raw,colorimetry=sRGB"),
+    (STEREO, "audio/x-raw", 2, 6, "audio/x-raw,channel-mask=(bitmask)0x3f"),
+    (SURROUND, "audio/x-raw", 6, 2, "audio/x-raw,channel-mask=(bitmask)0x3"),
+    (STEREO, "audio/x-raw,channel-mask=(bitmask)0", 2, 4, "audio/x-raw,channel-mask=(bitmask)0"),
+    (STEREO, "audio/x-raw", 2, 9, "audio/x-raw,channel-mask=(bitmask)0"),
+    (STEREO, "audio/x-raw", 2, 1, "audio/x-raw,channels=1"),
+    # Downstream chooses the type, or the first one is taken; the plain spelling is the first.
+    (tensors("3:2", "int16"), "other/tensors", 3, 2, dims("2:2", more=",types=(string)float32")),
+    (tensors("3:1", "int16"), "other/tensors", 3, 2, dims("2:1")),
+] + [
+    (tensors("3:2", "int16"), f"other/tensors,types=(string){types}", 3, 2,
+     f"other/tensors,types=(string){chosen}") for types, chosen in [
+         ("uint8", "uint8"), ("{int32,int8,float16}", "{float16,int8}"),
+         ("{int8,float32}", "{int8,float32}")]]
+
+# Caps of tensors that say nothing of use, or too much, and words of the error.
+REFUSED = [
+    ("other/tensors", "format=(nothing)|num_tensors=0"),
+    (f"{FLEXIBLE},num_tensors=17", "num_tensors=17"),
+    (f"{STATIC},num_tensors=1,types=float32", "no dimensions"),
+    (f"{STATIC},num_tensors=1,dimensions=(string)3", "no types"),
+    (tensors(""), "0 tensors; expected 1 to 16"),
+    *((tensors(text), f'contain "{part}"; expected a number from 1') for text, part in [
+        ("0", "0"), ("3:-1", "-1"), ("3::2", ""), ("2147483648:2", "2147483648")]),
+    (tensors("1:" * 16 + "1"), "are 17; expected 1 to 16"),
+    (tensors("2147483647:2147483647:2147483647"), "larger than memory"),
+    (tensors("3", "bfloat16"), 'contain "bfloat16"'),
+    (tensors("3", ""), "(1)|(0)|the same number"),
+    (tensors("3").replace("=1,", "=2,"), "(1)|(2)|the same number"),
+    (tensors("3,4").replace("=1,", "=2,"), "(2)|(1)|the same number"),
+]
+
+
+def describe(k, n, settings):
+    weight = f"weight={np.zeros((k, n)).tolist()}".replace(" ", "") if k else ""
+    return f"gemmcl {weight} {settings}"
+
+
+class Negotiation(TestCase):
+    def check(self, stream, pad, has, lacks, asked=None):
+        """The pad can have each of the caps, or none of them."""
+        stream.element.set_state(READY)
+        found = stream.element.get_static_pad(pad).query_caps(asked)
+        for texts, there in (has, True), (lacks, False):
+            for text in filter(None, texts.split(";")):
+                self.assertEqual(found.can_intersect(Gst.Caps.from_string(text)), there,
+                                 f"{text} and {found.to_string()}")
+
+    def test_down(self):
+        for caps, k, n, has, lacks, *settings in DOWN:
+            with self.subTest(caps=caps, k=k, n=n, settings=settings):
+                self.check(self.make(describe(k, n, "".join(settings)), None, caps), "src", has,
+                           lacks)
+
+    def test_up(self):
+        for caps, k, n, has, lacks, *settings in UP:
+            with self.subTest(caps=caps, k=k, n=n, settings=settings):
+                self.check(self.make(describe(k, n, "".join(settings)), caps), "sink", has, lacks)
+        self.check(self.make(describe(4, 3, ""), "video/x-raw"), "sink", "video/x-raw,format=RGB",
+                   "", Gst.Caps.from_string("video/x-raw,format=RGB"))
+
+    def test_templates(self):
+        """launch-numpy.py has the formats."""
+        stream = self.make("gemmcl input=media")
+        self.check(stream, "sink", FLEXIBLE,
+                   "other/tensors,format=sparse; audio/x-raw,layout=non-interleaved")
+        self.check(stream, "src", "", "video/x-raw,format=NV12; video/x-raw,format=I420")
+
+    def test_choices(self):
+        for caps, downstream, k, n, part, *settings in CHOICES:
+            with self.subTest(caps=caps, downstream=downstream, k=k, n=n):
+                stream = self.start(caps, describe(k, n, "".join(settings)), downstream)
+                found = stream.sink.get_current_caps()
+                self.assertTrue(found.can_intersect(Gst.Caps.from_string(part)), found.to_string())
+                if "audio" in caps:  # mono has no mask
+                    self.assertEqual(found[0].has_field("channel-mask"), n > 1)
+
+    def test_refused(self):
+        for caps, words in REFUSED:
+            with self.subTest(caps=caps):
+                stream = self.make(describe(3, 1, ""))
+                self.assertFalse(stream.play(caps))
+                self.says(stream, words, "resource")
+
+
+main()
