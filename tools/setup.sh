@@ -31,7 +31,7 @@ demo=(
 )
 # clang-format lays out C (ninja clang-format). g++ compiles the headers as C++, sklearn recomputes
 # the references of the digits demo, matplotlib draws charts, benchmarks compare with OpenBLAS,
-# python3-gst-1.0 and valac run the examples in their languages.
+# python3-gst-1.0 plays the element in tests; it and valac run the examples in their languages.
 # debootstrap and pip fetch other distributions and Intel's runtime for CPUs.
 test=(
   g++ git clang 'clang-format-14|clang-format' 'libclang-rt-dev|libclang-rt-14-dev' clinfo

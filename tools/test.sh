@@ -12,7 +12,7 @@
 # are tested only with the first row of each method. Options add tests:
 #
 #   --ci             Two builds with sanitizers: build-sanitize/ (clang with AddressSanitizer and
-#                    UBSan) for the tests that are C programs and the scripts of tests/lib, and
+#                    UBSan) for the tests that are C programs and scripts that load the code, and
 #                    build-thread/ (clang with ThreadSanitizer) for the C programs of the library
 #                    and the element. Some tests run on Intel's OpenCL runtime for CPUs, and those
 #                    of the library, the kernels and the element in the chroots of
@@ -164,9 +164,9 @@ on_intel_driver () {
 sanitizers=(-Dtools=enabled -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_lundef=false)
 
 # sanitized LOG ARGUMENT...: tests with AddressSanitizer and UBSan. GStreamer's tools and compilers
-# are not sanitized, so tests that run them are left out, and scripts but for those of tests/lib,
-# which preload a sanitizer. Also left out are all rows of
-# kernels but the first, since PoCL compiles them without sanitizers, and the tool's slow tests.
+# are not sanitized, so tests that run them are left out, and scripts but for those that load the
+# code into Python, which preload a sanitizer. Also left out are all rows of kernels but the first,
+# since PoCL compiles them without sanitizers, and the tool's slow tests.
 # GStreamer must scan the plugin in the test's process: its scanner cannot load it. The sanitizers'
 # exit status must differ from that of a skipped test.
 sanitized () {

@@ -154,6 +154,13 @@ class Errors(TestCase):
             self.assertEqual(stream.element.set_state(READY), FAILURE)
             self.says(stream, f"weight=|{path}|{word}", "resource")
 
+    def test_downstream(self):
+        """A flow of downstream's is returned."""
+        stream = self.start(tensors("1:1"), "gemmcl weight=[2] queue-depth=2")
+        stream.sink.set_active(False)
+        flows = {stream.push(bytes(4)) for _ in range(10)}
+        self.assertEqual(flows - {OK}, {Gst.FlowReturn.FLUSHING})
+
     def test_after_too_much(self):
         """After a buffer that needs more than the device has room for, smaller ones are run."""
         most = gemmcl.get_info().max_alloc_bytes

@@ -3,9 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The element's properties: their flags, and that each can be set without the others."""
 
-import unittest
-
-from stream import Gst
+from stream import Gst, TestCase, np, tensors
 from tap_unittest import main
 
 READY, PLAYING = Gst.PARAM_MUTABLE_READY, Gst.PARAM_MUTABLE_PLAYING
@@ -32,8 +30,9 @@ def choose_other(spec):
                 kind, lambda: spec.maximum)()
 
 
-class Properties(unittest.TestCase):
+class Properties(TestCase):
     def setUp(self):
+        super().setUp()
         self.element = Gst.ElementFactory.make("gemmcl")
         specs = [spec for spec in self.element.list_properties()
                  if spec.owner_type == self.element.__gtype__]
@@ -46,8 +45,8 @@ class Properties(unittest.TestCase):
 
     def test_set(self):
         """Any other value reads back as it was set, and changes no other property, but that of the
-        same matrix as an array and boxed, and beta, whose default depends on the addend. Matrices
-        that are boxed are of test-flow.c."""
+        same matrix as an array and boxed, and beta, whose default depends on the addend. test_boxed
+        has matrices that are boxed."""
         defaults = {name: convert(spec.default_value) for name, spec in self.specs.items()
                     if name != "stats"}
         self.assertEqual(self.read(), defaults)
@@ -84,6 +83,36 @@ class Properties(unittest.TestCase):
                            "set while playing" in spec.blurb)
                 self.assertEqual(spec.flags & MUTABLE, 0 if not spec.flags & 2 else
                                  PLAYING if playing else READY)
+
+    def test_beta(self):
+        """Without an addend beta is 0, and 1 with one; one that is not added is warned of."""
+        for addend, beta in [("[10]", 1), ("", 0)]:
+            self.element.set_property("addend", addend)
+            self.assertEqual(self.element.get_property("beta"), beta)
+        idle = self.start(tensors("1:1"), "gemmcl beta=0 weight=[2] addend=[10]")
+        self.says(idle, "beta is 0|addend is not added|beta=1", kind=Gst.MessageType.WARNING)
+        self.assertEqual(idle.element.get_property("beta"), 0)
+
+    def test_boxed(self):
+        """Matrices from code are shared; what does not fit is refused, and the old one stays."""
+        Gst.util_set_object_arg(self.element, "weight-matrix", "<<3>,<4>>")
+        Gst.util_set_object_arg(self.element, "bias-vector", "<3>")
+        stream = self.make("gemmcl")
+        for name in "weight-boxed", "bias-boxed":
+            stream.element.set_property(name, self.element.get_property(name))
+        self.assertTrue(stream.play(tensors("2:1")))
+        for name, value, words in [
+                ("weight-boxed", self.element.get_property("bias-boxed"), "K = 2|has K = 1"),
+                ("weight-matrix", "<<1>,<2,3>>", "weight-matrix|old one stays|Row 1")]:
+            if name.endswith("boxed"):
+                stream.element.set_property(name, value)
+            else:
+                Gst.util_set_object_arg(stream.element, name, value)
+            found = self.run_one(stream, np.ones(2, "f4"))
+            self.assertEqual(np.frombuffer(found, "f4").tolist(), [10])
+            self.says(stream, words, kind=Gst.MessageType.WARNING)
+        self.assertIsNone(stream.element.get_property("weight"))
+        self.assertEqual(convert(stream.element.get_property("weight-matrix")), [[3], [4]])
 
 
 main()
