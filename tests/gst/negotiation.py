@@ -173,7 +173,7 @@ class Negotiation(TestCase):
                 found = stream.sink.get_current_caps()
                 self.assertTrue(found.can_intersect(Gst.Caps.from_string(part)), found.to_string())
                 if "audio" in caps:  # mono has no mask
-                    self.assertEqual(found[0].has_field("channel-mask"), n > 1)
+                    self.assertEqual("channel-mask" in found.to_string(), n > 1)
 
     def test_refused(self):
         for caps, words in REFUSED:
