@@ -292,7 +292,6 @@ class Tensors(Medium):
     type: str
     dims: str
     count: int = 2
-    strange: bool = False  # a NaN and an infinity in rows of their own
     timeless: bool = False  # a buffer whose segment is of bytes, and only one
 
     def __post_init__(self):
@@ -309,12 +308,7 @@ class Tensors(Medium):
                 f"dimensions=(string){self.dims},types=(string){self.type}"]
 
     def draw(self, rng):
-        data = draw_numbers(rng, self.dtype, self.elements * self.count)
-        if not self.strange:
-            return data
-        numbers = np.frombuffer(data, self.dtype).copy()
-        numbers[1], numbers[3 * self.shape[-1]] = np.nan, np.inf
-        return numbers.tobytes()
+        return draw_numbers(rng, self.dtype, self.elements * self.count)
 
     def matrices(self, data):
         for at in range(0, len(data), self.blocksize):
