@@ -7,6 +7,7 @@ loaded. gemmcl.py says what the library needs.
 """
 
 import os
+import queue
 import sys
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from gemmcl import np
 Gst.init(None)
 Gst.Plugin.load_file(str(Path(os.environ["GEMMCL_TEST_PLUGINS"], "libgstcoreelements.so")))
 
+SECONDS = 120  # longer than anything takes
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
 FAILURE = Gst.StateChangeReturn.FAILURE
 READY, PAUSED, PLAYING = Gst.State.READY, Gst.State.PAUSED, Gst.State.PLAYING
@@ -53,7 +55,7 @@ def make_pad(direction, caps):
 
 
 class Stream:
-    """Elements as gst-launch-1.0 makes them: one, or a bin. out has the buffers that came."""
+    """Elements as gst-launch-1.0 makes them: one, or a bin."""
 
     def __init__(self, text, output=None, upstream=None):
         """output, upstream: the caps that downstream takes and that upstream has; None for any."""
@@ -61,7 +63,7 @@ class Stream:
                         Gst.parse_launch(text))
         self.bus = Gst.Bus()
         self.element.set_bus(self.bus)
-        self.out = []
+        self.out = queue.SimpleQueue()
         self.src = make_pad(Gst.PadDirection.SRC, upstream)
         self.sink = make_pad(Gst.PadDirection.SINK, output)
         self.sink.set_chain_function_full(self.chain)
@@ -71,7 +73,7 @@ class Stream:
         self.element.get_static_pad("src").link(self.sink)
 
     def chain(self, _pad, _parent, buffer):
-        self.out.append(buffer)
+        self.out.put(buffer)
         return OK
 
     def play(self, caps):
@@ -91,9 +93,13 @@ class Stream:
             data = Gst.Buffer.new_wrapped(bytes(data))
         return self.src.push(data)
 
+    def pull_buffer(self):
+        """The next buffer, which may come from another thread."""
+        return self.out.get(timeout=SECONDS)
+
     def pull(self):
-        """The bytes of the first buffer that came."""
-        buffer = self.out.pop(0)
+        """Its bytes."""
+        buffer = self.pull_buffer()
         return buffer.extract_dup(0, buffer.get_size())
 
     def get_stat(self, name):

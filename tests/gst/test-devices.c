@@ -6,9 +6,9 @@
 #include "load.h"
 #include "script.h"
 
-/* Several devices in one element: order, shares, settings, flows, and devices that fail, of which
- * test-faults.c has more. An OpenCL layer makes two devices of one
- * (tests/doubles/cl-split-layer.c). */
+/* Several devices in one element: order, flows, and devices that fail, of which test-faults.c has
+ * more; shares.py has the lists that select them, and their shares. An OpenCL layer makes two
+ * devices of one (tests/doubles/cl-split-layer.c). */
 
 #define ONE    TENSOR ("1:1")
 #define PAIR   TENSOR ("2:1")
@@ -76,103 +76,6 @@ get_count (const GstStructure *stats, const gchar *field)
 
   g_assert_true (gst_structure_get_uint64 (stats, field, &count));
   return count;
-}
-
-/* Devices that are idle get buffers by turns. */
-static void
-test_turns (void)
-{
-  const gfloat numbers[2] = {1, 2};
-  g_autoptr (Stream) stream = stream_start (PAIR, GEMMCL "weight=[[1],[2]] name=a");
-  g_autoptr (GstStructure) stats = NULL;
-
-  for (guint i = 0; i < 10; i++)
-    gst_buffer_unref (stream_run (stream, gst_buffer_new_memdup (numbers, sizeof numbers)));
-  stats = stream_get_stats (stream, "a");
-  g_assert_cmpuint (get_count (stats, "buffers"), ==, 10);
-  g_assert_cmpuint (get_count (stats, "kernel-time"), ==,
-                    get_count (get_device (stats, 0), "kernel-time") +
-                        get_count (get_device (stats, 1), "kernel-time"));
-  g_assert_cmpuint (get_count (stats, "compile-time"), ==,
-                    get_count (get_device (stats, 0), "compile-time") +
-                        get_count (get_device (stats, 1), "compile-time"));
-  for (guint i = 0; i < 2; i++) {
-    const GstStructure *device = get_device (stats, i);
-    gboolean failed = TRUE;
-
-    g_assert_cmpuint (get_count (device, "buffers"), ==, 5);
-    g_assert_cmpuint (get_count (device, "kernel-time"), >, 0);
-    g_assert_cmpuint (get_count (device, "compile-time"), >, 0);
-    g_assert_cmpstr (gst_structure_get_string (device, "kernel"), !=, "");
-    g_assert_cmpstr (gst_structure_get_string (device, "device"), ==,
-                     gst_structure_get_string (stats, "device"));
-    g_assert_true (gst_structure_get_boolean (device, "failed", &failed));
-    g_assert_false (failed);
-  }
-  stream_assert_quiet (stream);
-}
-
-/* The lists that select devices: each once, one of them as if it were alone. */
-static void
-test_lists (void)
-{
-  static const struct {
-    const gchar *devices;
-    guint n; /* in the stats, which list several */
-  } cases[] = {{"all", 2}, {"0,1", 2}, {"1, 0", 2}, {"ALL,0", 2}, {"1", 0}, {"1,1", 0}, {"", 0}};
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autoptr (Stream) stream =
-        stream_start (ONE, "gemmcl name=a weight=[2] devices=\"%s\"", cases[i].devices);
-    g_autoptr (GstStructure) stats = stream_get_stats (stream, "a");
-    const GValue *devices = gst_structure_get_value (stats, "devices");
-
-    g_assert_cmpuint (devices ? gst_value_array_get_size (devices) : 0, ==, cases[i].n);
-  }
-}
-
-static void
-refuse (const gchar *settings, const gchar *words)
-{
-  g_autoptr (Stream) stream = stream_new ("gemmcl weight=[2] %s", settings);
-
-  g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_READY), ==,
-                   GST_STATE_CHANGE_FAILURE);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, words);
-}
-
-static void
-test_wrong_lists (void)
-{
-  refuse ("devices=0,7", "device 7|There is");
-  refuse ("devices=0,", "empty entry");
-  refuse ("devices=nobody", "device nobody");
-  refuse ("devices=all kernel=none", "none");
-}
-
-/* OpenCL memory is of one device. */
-static void
-test_opencl_memory (void)
-{
-  g_autoptr (Stream) stream = stream_new (GEMMCL "weight=[2]");
-
-  g_assert_false (stream_play (stream, ONE, "other/tensors" OPENCL));
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "several|system memory");
-}
-
-/* Downstream may leave the choice of memory to the element. */
-static void
-test_any_memory (void)
-{
-  const gfloat number = 4;
-  const gdouble expected = 8;
-  g_autoptr (Stream) stream = stream_new (GEMMCL "name=a weight=[2]");
-  g_autoptr (GstBuffer) output = NULL;
-
-  g_assert_true (stream_play (stream, ONE, "other/tensors" OPENCL ";other/tensors"));
-  output = stream_run (stream, gst_buffer_new_memdup (&number, sizeof number));
-  assert_floats (output, &expected, 1, 0);
-  assert_caps (stream_get_caps (stream, "a", "src"), "other/tensors");
 }
 
 /* Pushes @n buffers of 1, each with another alpha, and asserts that they come out in order. */
@@ -262,11 +165,6 @@ main (int argc, char **argv)
     return 0;
   }
   script_add_tests (scripts, G_N_ELEMENTS (scripts));
-  stream_add_test ("/devices/turns", test_turns);
-  stream_add_test ("/devices/lists", test_lists);
-  stream_add_test ("/devices/wrong-lists", test_wrong_lists);
-  stream_add_test ("/devices/opencl-memory", test_opencl_memory);
-  stream_add_test ("/devices/any-memory", test_any_memory);
   stream_add_test ("/devices/failure", test_failure);
   for (guint i = 0; i < LOAD_N_FLOWS; i++) {
     g_autofree gchar *path = g_strconcat ("/devices/load/", load_flows[i].name, NULL);
