@@ -30,8 +30,8 @@ SHARDS = 16
 SHARDED = re.compile(r"(.*)-\d+")
 
 # GStreamer plugins that the tests load or name in pipelines.
-GST_PLUGINS = ["app", "audiobuffersplit", "audiotestsrc", "coreelements", "coretracers",
-               "debug", "multifile", "rawparse", "rtp", "va", "videotestsrc"]
+GST_PLUGINS = ["app", "audiotestsrc", "coreelements", "coretracers", "multifile", "rawparse",
+               "rtp", "va", "videotestsrc"]
 GST_PROGRAMS = ["gst-inspect-1.0", "gst-launch-1.0"]
 
 # Variables that name files written by tests, which are not packed.

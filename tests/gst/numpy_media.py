@@ -1,15 +1,13 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Video, audio and tensors as bytes of a file, as words for gst-launch-1.0, and as matrices.
+"""Video, audio and tensors as bytes of buffers, as words for gst-launch-1.0, and as matrices.
 
 A medium has
-    source()            the elements that make buffers of it of the bytes in in.bin
-    draw(rng)           the file's bytes
+    draw(rng)           the bytes of each buffer
+    source()            the elements that make buffers of the files in0.bin, in1.bin ...
     properties()        what gemmcl is told about it
-    matrices(data)      (A, bound of A's error) of each buffer, before scale and offset
-    shape_of_a(data)    M and K of the first buffer, where data is what draw() returned
+    get_matrix(buffer)  A and the bound of its error, before scale and offset
     inside()            1 for the elements of A that are of the buffer, 0 for those of padding
-    files(data)         the names of files, and their bytes
 and sinks (Pixels, Samples, Floats, Flexibles) have read(data, shapes): D of each buffer, by shapes
 (M, N).
 """
@@ -106,19 +104,11 @@ def places(length, size, stride, padding, dilation):
     return np.arange(count)[:, None] * stride + np.arange(size)[None, :] * dilation
 
 
-READ = ["filesrc", "location=in.bin", "!"]
-
-
-def read_blocks(size):
-    """Words for buffers of so many bytes, which are of whatever caps come next."""
-    return [*READ, "rawaudioparse", "format=pcm", "pcm-format=u8", "sample-rate=1000",
-            "num-channels=1", "!", "audiobuffersplit", f"output-buffer-size={size}", "!",
-            "capssetter", "join=false", "replace=true"]
-
-
 class Medium:
-    def shape_of_a(self, data):
-        return next(self.matrices(data))[0].shape
+    """caps() has those of the buffers."""
+
+    def source(self):
+        return ["multifilesrc", "location=in%d.bin", f"caps={self.caps()}"]
 
     def inside(self):
         return np.float64(1)
@@ -126,13 +116,10 @@ class Medium:
     def properties(self):
         return []
 
-    def files(self, data):
-        return {"in.bin": data}
-
 
 class Patched(Medium):
     """Rows x columns x channels, which are cut into rows of A: mode is as feature-mode, patch is
-    (width, height), and stride, padding and dilation are the patch's. frames_of() yields the
+    (width, height), and stride, padding and dilation are the patch's. get_frame() returns the
     channels and the bound of their error."""
 
     def properties(self):
@@ -154,9 +141,8 @@ class Patched(Medium):
         rows = np.pad(values, edges)[ys[:, None, :, None], xs[None, :, None, :]]
         return rows.reshape(len(ys) * len(xs), -1)
 
-    def matrices(self, data):
-        for a, off in self.frames_of(data):
-            yield self.features(a), self.features(off)
+    def get_matrix(self, buffer):
+        return tuple(map(self.features, self.get_frame(buffer)))
 
     def convolve(self, values, weight):
         """Returns the convolution of rows x columns x channels with [out, in, height, width], by
@@ -204,7 +190,7 @@ class Video(Patched):
         self.layout = Layout(self.pixels, *self.size, self.wider)
 
     def source(self):
-        words = [*READ, "rawvideoparse", f"format={self.pixels.lower().replace('_', '-')}",
+        words = ["multifilesrc", "location=in%d.bin", "!", "rawvideoparse", f"format={self.pixels.lower().replace('_', '-')}",
                  f"width={self.size[0]}", f"height={self.size[1]}", "framerate=25/1"]
         if self.colorimetry:
             words += [f"colorimetry={self.colorimetry}"]
@@ -216,7 +202,7 @@ class Video(Patched):
         return words
 
     def draw(self, rng):
-        return rng.bytes(self.layout.size * self.frames)
+        return [rng.bytes(self.layout.size) for _ in range(self.frames)]
 
     def inside(self):
         return self.features(np.ones((*self.size[::-1], len(self.channels()))))
@@ -224,15 +210,11 @@ class Video(Patched):
     def channels(self):
         return [c for c in PACKED.get(self.pixels, "RGB") if c != "x"]
 
-    def frames_of(self, data):
-        """Yields the channels of each frame, and the bound of their error."""
-        for at in range(0, len(data), self.layout.size):
-            frame = data[at:at + self.layout.size]
-            if self.pixels in PACKED:
-                a = self.layout.channels(frame)[0].astype(float)
-                yield a, np.zeros_like(a)
-            else:
-                yield colours(self.layout, frame, self.colorimetry)
+    def get_frame(self, buffer):
+        if self.pixels not in PACKED:
+            return colours(self.layout, buffer, self.colorimetry)
+        a = self.layout.channels(buffer)[0].astype(float)
+        return a, np.zeros_like(a)
 
 
 AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
@@ -246,39 +228,29 @@ def draw_numbers(rng, dtype, count):
     return rng.bytes(count * dtype.itemsize)
 
 
+def read_exactly(buffer, dtype, columns):
+    """Returns the matrix of a buffer, and a bound of 0."""
+    a = f32(np.frombuffer(buffer, dtype)).reshape(-1, columns)
+    return a, np.zeros_like(a)
+
+
 @dataclass
 class Audio(Medium):
-    """samples are of a buffer where there is one for each block, so that their lengths are known;
-    the last is shorter by `missing`. Otherwise rawaudioparse cuts them as it likes."""
+    """samples are those of each buffer."""
 
     sample: str
     channels: int
-    samples: int = 500
-    blocks: int = 0
-    missing: int = 0
+    samples: tuple = (500,)
 
-    def __post_init__(self):
-        self.dtype = np.dtype(AUDIO[self.sample])
-        self.frame = self.dtype.itemsize * self.channels
-        self.blocksize = self.samples * self.frame if self.blocks else None
-
-    def source(self):
-        if not self.blocks:
-            return [*READ, "rawaudioparse", "format=pcm", f"pcm-format={self.sample.lower()}",
-                    "sample-rate=8000", f"num-channels={self.channels}"]
-        return [*read_blocks(self.blocksize),
-                f"caps=audio/x-raw,format={self.sample},rate=8000,channels={self.channels},"
-                "layout=interleaved,channel-mask=(bitmask)0x0"]
+    def caps(self):
+        return (f"audio/x-raw,format={self.sample},rate=8000,channels={self.channels},"
+                "layout=interleaved,channel-mask=(bitmask)0x0")
 
     def draw(self, rng):
-        moments = self.samples * max(self.blocks, 1) - self.missing
-        return draw_numbers(rng, self.dtype, moments * self.channels)
+        return [draw_numbers(rng, AUDIO[self.sample], n * self.channels) for n in self.samples]
 
-    def matrices(self, data):
-        size = self.blocksize or len(data)
-        for at in range(0, len(data), size):
-            a = f32(np.frombuffer(data[at:at + size], self.dtype)).reshape(-1, self.channels)
-            yield a, np.zeros_like(a)
+    def get_matrix(self, buffer):
+        return read_exactly(buffer, AUDIO[self.sample], self.channels)
 
 
 TENSOR = {name: np.dtype(name).newbyteorder("<") for name in
@@ -292,29 +264,20 @@ class Tensors(Medium):
     type: str
     dims: str
     count: int = 2
-    timeless: bool = False  # a buffer whose segment is of bytes, and only one
 
     def __post_init__(self):
         self.dtype = TENSOR[self.type]
         self.shape = [int(dim) for dim in reversed(self.dims.split(":"))]
-        self.elements = int(np.prod(self.shape))
-        self.blocksize = self.elements * self.dtype.itemsize
 
-    def source(self):
-        blocks = read_blocks(self.blocksize)
-        if self.timeless:
-            blocks = ["multifilesrc", "location=in.bin", f"num-buffers={self.count}"]
-        return [*blocks, "caps=other/tensors,format=static,num_tensors=1,framerate=1/1,"
-                f"dimensions=(string){self.dims},types=(string){self.type}"]
+    def caps(self):
+        return ("other/tensors,format=static,num_tensors=1,framerate=1/1,"
+                f"dimensions=(string){self.dims},types=(string){self.type}")
 
     def draw(self, rng):
-        return draw_numbers(rng, self.dtype, self.elements * self.count)
+        return [draw_numbers(rng, self.dtype, int(np.prod(self.shape))) for _ in range(self.count)]
 
-    def matrices(self, data):
-        for at in range(0, len(data), self.blocksize):
-            a = f32(np.frombuffer(data[at:at + self.blocksize], self.dtype))
-            a = a.reshape(-1, self.shape[-1])
-            yield a, np.zeros_like(a)
+    def get_matrix(self, buffer):
+        return read_exactly(buffer, self.dtype, self.shape[-1])
 
 
 # The numbers of types in headers of flexible tensors.
@@ -337,30 +300,17 @@ class Flexible(Medium):
     k: int
     parts: tuple
 
-    def source(self):
-        return ["multifilesrc", "location=in%d.bin",
-                "caps=other/tensors,format=flexible,framerate=(fraction)1/1"]
-
-    def pieces(self, data):
-        """Yields the type and the bytes of each tensor."""
-        at = 0
-        for kind, shape in self.parts:
-            end = at + HEADER + int(np.prod(shape)) * self.k * TENSOR[kind].itemsize
-            yield kind, data[at:end]
-            at = end
+    def caps(self):
+        return "other/tensors,format=flexible,framerate=(fraction)1/1"
 
     def draw(self, rng):
-        return b"".join(make_header(kind, (*shape, self.k)) +
-                        draw_numbers(rng, TENSOR[kind], int(np.prod(shape)) * self.k)
-                        for kind, shape in self.parts)
+        return [make_header(kind, (*shape, self.k)) +
+                draw_numbers(rng, TENSOR[kind], int(np.prod(shape)) * self.k)
+                for kind, shape in self.parts]
 
-    def files(self, data):
-        return {f"in{i}.bin": piece for i, (_, piece) in enumerate(self.pieces(data))}
-
-    def matrices(self, data):
-        for kind, piece in self.pieces(data):
-            a = f32(np.frombuffer(piece[HEADER:], TENSOR[kind])).reshape(-1, self.k)
-            yield a, np.zeros_like(a)
+    def get_matrix(self, buffer):
+        kind = NUMBERS[np.frombuffer(buffer[:HEADER], "<u4")[2]]
+        return read_exactly(buffer[HEADER:], TENSOR[kind], self.k)
 
 
 @dataclass
@@ -379,9 +329,8 @@ class Maps(Patched, Tensors):
     def inside(self):
         return self.features(np.ones(self.sides()))
 
-    def frames_of(self, data):
-        for a, off in Tensors.matrices(self, data):
-            yield a.reshape(self.sides()), off.reshape(self.sides())
+    def get_frame(self, buffer):
+        return tuple(x.reshape(self.sides()) for x in Tensors.get_matrix(self, buffer))
 
 
 @dataclass
@@ -392,32 +341,24 @@ class Pairs(Tensors):
     index: int = 1
     HEADER = 12
 
-    def source(self):
-        return [*read_blocks(self.HEADER + self.blocksize),
-                "caps=other/tensors,format=static,num_tensors=2,framerate=0/1,"
-                f"dimensions=(string){self.HEADER}.{self.dims},types=(string)uint8.{self.type}"]
+    def caps(self):
+        return ("other/tensors,format=static,num_tensors=2,framerate=1/1,"
+                f"dimensions=(string){self.HEADER}.{self.dims},types=(string)uint8.{self.type}")
 
     def properties(self):
         return [f"tensor-index={self.index}"]
 
     def draw(self, rng):
-        data = super().draw(rng)
-        return b"".join(rng.bytes(self.HEADER) + data[at:at + self.blocksize]
-                        for at in range(0, len(data), self.blocksize))
+        return [rng.bytes(self.HEADER) + tensor for tensor in super().draw(rng)]
 
-    def split(self, data):
-        """Returns the two tensors of each buffer."""
-        step = self.HEADER + self.blocksize
-        return [(data[at:at + self.HEADER], data[at + self.HEADER:at + step])
-                for at in range(0, len(data), step)]
+    def split(self, buffer):
+        """Returns A's tensor, and the other one."""
+        tensors = buffer[:self.HEADER], buffer[self.HEADER:]
+        return tensors[self.index], tensors[1 - self.index]
 
-    def matrices(self, data):
-        for header, payload in self.split(data):
-            if self.index:
-                yield from super().matrices(payload)
-            else:
-                a = np.frombuffer(header, "u1").astype(float)[None, :]
-                yield a, np.zeros_like(a)
+    def get_matrix(self, buffer):
+        a = self.split(buffer)[0]
+        return super().get_matrix(a) if self.index else read_exactly(a, "u1", self.HEADER)
 
 
 def split_all(data, sizes):

@@ -86,7 +86,9 @@ class Stats(TestCase):
         begin = "other candidates: "
         others = [line[len(begin):] for line in lines if line.startswith(begin)]
         self.assertEqual(len(others), 1)
-        return others[0].split(", ")
+        names = others[0].split(", ")
+        self.assertNotIn(kernel, names)
+        return names
 
     def test_choice(self):
         """A named kernel comes first, then one that was tuned on this machine, then the library's
