@@ -27,9 +27,7 @@ except ImportError:
     sys.exit(0)
 
 from numpy_gemm import UNIT_ROUNDOFF, compare, f32, solve
-from numpy_media import (
-    Audio, Flexible, Flexibles, Floats, Maps, Pairs, Pixels, Samples, Tensors, Video
-)
+from numpy_media import Audio, Flexible, Flexibles, Floats, Maps, Pixels, Samples, Tensors, Video
 
 SEED = 20240301
 SECONDS = 300
@@ -82,7 +80,7 @@ def audio(sample, channels, n, **rest):
 
 
 def tensors(kind, dims, n, **rest):
-    medium = Pairs if "index" in rest else Maps if {"mode", "patch"} & set(rest) else Tensors
+    medium = Maps if {"mode", "patch"} & set(rest) else Tensors
     own = {name: rest.pop(name) for name in list(rest) if name in medium.__dataclass_fields__}
     return Case(medium(kind, dims, **own), n, rest.pop("out", Floats()), **rest)
 
@@ -160,7 +158,7 @@ CASES = [
     audio("S16LE", 2, 4, scale=0.5, offset=1000, samples=(96,) * 5, batch=2),
     audio("S32LE", 2, 2),
     audio("S32LE", 2, 3, alpha=3, bias=-4e8),
-    # Tensors: types, ranks, several of them, batches.
+    # Tensors: types, ranks, batches.
     tensors("float32", "7:5", 3, weight="literal"),
     tensors("float32", "64:3:2:2", 10, transpose=True, activation="gelu-tanh", spread=(-1, 1)),
     tensors("float32", "5", 1),
@@ -178,9 +176,6 @@ CASES = [
     tensors("uint32", "3:11", 2, bias=1e9),
     tensors("int64", "5:5", 5),
     tensors("uint64", "4:6", 3),
-    tensors("float32", "6:4", 5, index=1, count=4, bias=1),
-    tensors("uint8", "9:3", 2, index=0, count=3, weight="literal"),
-    tensors("int16", "8:4", 6, index=1, count=4, batch=3),
     # Tensors of channels:width:height: convolutions, and the other parts that are a row of A.
     tensors("float32", "6:9:7", 8, patch=(3, 2), stride=2, padding=1, dilation=2, weight="torch",
             bias=1, activation="relu", spread=(-1, 1)),
@@ -428,8 +423,6 @@ def run(number, case):
                                    "!", sink.caps(), "!", "filesink", "location=out.bin"])
         if wrong:
             return wrong
-        if isinstance(medium, Pairs):
-            sink = Floats([medium.split(buffer)[1] for buffer in data], medium.index)
         found = (directory / "out.bin").read_bytes()
         return check(case, values, inputs, sink, found)
 

@@ -190,8 +190,9 @@ class Video(Patched):
         self.layout = Layout(self.pixels, *self.size, self.wider)
 
     def source(self):
-        words = ["multifilesrc", "location=in%d.bin", "!", "rawvideoparse", f"format={self.pixels.lower().replace('_', '-')}",
-                 f"width={self.size[0]}", f"height={self.size[1]}", "framerate=25/1"]
+        words = ["multifilesrc", "location=in%d.bin", "!", "rawvideoparse",
+                 f"format={self.pixels.lower().replace('_', '-')}", f"width={self.size[0]}",
+                 f"height={self.size[1]}", "framerate=25/1"]
         if self.colorimetry:
             words += [f"colorimetry={self.colorimetry}"]
         if self.wider:
@@ -333,34 +334,6 @@ class Maps(Patched, Tensors):
         return tuple(x.reshape(self.sides()) for x in Tensors.get_matrix(self, buffer))
 
 
-@dataclass
-class Pairs(Tensors):
-    """Two tensors behind one another in one memory: 12 bytes, and the tensor that Tensors
-    describes. index is that of A."""
-
-    index: int = 1
-    HEADER = 12
-
-    def caps(self):
-        return ("other/tensors,format=static,num_tensors=2,framerate=1/1,"
-                f"dimensions=(string){self.HEADER}.{self.dims},types=(string)uint8.{self.type}")
-
-    def properties(self):
-        return [f"tensor-index={self.index}"]
-
-    def draw(self, rng):
-        return [rng.bytes(self.HEADER) + tensor for tensor in super().draw(rng)]
-
-    def split(self, buffer):
-        """Returns A's tensor, and the other one."""
-        tensors = buffer[:self.HEADER], buffer[self.HEADER:]
-        return tensors[self.index], tensors[1 - self.index]
-
-    def get_matrix(self, buffer):
-        a = self.split(buffer)[0]
-        return super().get_matrix(a) if self.index else read_exactly(a, "u1", self.HEADER)
-
-
 def split_all(data, sizes):
     """Returns the parts of data, which is of their sizes or a ValueError."""
     if len(data) != sum(sizes):
@@ -410,24 +383,15 @@ class Samples:
 
 @dataclass
 class Floats:
-    """Tensors come out: D, and where pairs went in, what passed beside it: before D where D's index
-    is 1, and equal to beside[] of each buffer."""
+    """Static tensors come out, of the type that downstream asks for."""
 
-    beside: list = None
-    index: int = 0
-    type: str = ""  # that downstream asks for
+    type: str = ""
 
     def caps(self):
         return "other/tensors,format=static" + (f",types=(string){self.type}" if self.type else "")
 
     def read(self, data, shapes):
-        if not self.beside:
-            return read_arrays(data, shapes, TENSOR[self.type or "float32"])
-        sizes = [len(self.beside[0]), 4 * shapes[0][0] * shapes[0][1]]
-        parts = split_all(data, (sizes if self.index else sizes[::-1]) * len(shapes))
-        if parts[1 - self.index::2] != self.beside:
-            raise ValueError("the other tensor did not pass unchanged")
-        return read_arrays(b"".join(parts[self.index::2]), shapes, TENSOR["float32"])
+        return read_arrays(data, shapes, TENSOR[self.type or "float32"])
 
 
 @dataclass

@@ -112,6 +112,9 @@ static const Script scripts[] = {
     {"/rows/second-tensor", "gemmcl weight=[[1,1],[1,0]] tensor-index=1 row-outputs=max",
      TENSORS ("2", "2:1,2:1", "float32,float32", "0/1"), NULL,
      "7 8 1 2; > 7 8 3 1 3; 0 9 -4 5; > 0 9 1 -4 1"},
+    {"/rows/second-tensors-in-batch", "gemmcl weight=[[1,1],[1,0]] tensor-index=1 batch-size=2",
+     TENSORS ("2", "2:1,2:1", "float32,float32", "10/1"), NULL,
+     "7 8 1 2; 0 9 -4 5; > 7 8 3 1; > 0 9 1 -4"},
     {"/rows/first-tensor", "gemmcl weight=[[1,1],[1,0]] row-outputs=sum+top-k top-k=2",
      TENSORS ("2", "2:1,2:1", "float32,float32", "0/1"), NULL, "1 2 7 8; > 3 1 7 8 4 3 1 0 1"},
     /* Frames of one channel would leave as such; with row outputs they are tensors. */
