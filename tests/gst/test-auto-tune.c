@@ -7,7 +7,7 @@
 #include "../lib/clock.h"
 #include "../lib/files.h"
 #include "../next.h"
-#include "load.h"
+#include "stream.h"
 
 /* auto-tune: a faster kernel is found while buffers flow, and takes over between two of them. How,
  * and that it is right, tests/lib/test-auto-tune.c tests; here each buffer must come out of its own
@@ -17,6 +17,9 @@
 #define K 128
 #define N 64
 #define M 96
+
+#define CAPS TENSOR ("128:96")
+#define LONG TENSOR ("128:192")
 
 #define MORE   40  /* buffers behind a swap */
 #define PERIOD 30  /* buffers of a weight */
@@ -43,24 +46,17 @@ clGetDeviceInfo (cl_device_id id, cl_device_info name, size_t size, void *value,
 
 /**
  * Flow: buffers of equal numbers, which a weight multiplies
+ * @n: how many buffers were pushed
  * @period: buffers after which another weight is set; 0: never
  * @adds: whether beta is 1
  * @sum: the previous output
  */
 typedef struct {
-  Load load;
-  LoadLine line;
-  LoadSource source;
-  guint period;
+  Stream *stream;
+  guint n, period;
   gboolean adds;
   gdouble sum;
 } Flow;
-
-static guint
-get_factor (const Flow *self, guint n)
-{
-  return 2 + (self->period > 0 ? n / self->period % 5 : 0);
-}
 
 static gchar *
 make_weight (guint factor)
@@ -72,70 +68,62 @@ make_weight (guint factor)
   return literal (values, K, N);
 }
 
-static GstBuffer *
-make (gpointer data G_GNUC_UNUSED, guint n, gboolean is_long)
-{
-  const gsize count = K * (is_long ? 2 * M : M);
-  gfloat *values = g_new (gfloat, count);
-
-  for (gsize i = 0; i < count; i++)
-    values[i] = 1 + n % 8;
-  return gst_buffer_new_wrapped (values, count * sizeof *values);
-}
-
-static void
-check (const Load *load, GstPad *pad G_GNUC_UNUSED, GstBuffer *buffer, guint n)
-{
-  Flow *self = load->source->data;
-  GstMapInfo map;
-
-  self->sum = get_factor (self, n) * (1 + n % 8) + (self->adds ? self->sum : 0);
-  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  g_assert_cmpuint (map.size % (M * N * sizeof (gfloat)), ==, 0);
-  for (gsize i = 0; i < map.size / sizeof (gfloat); i++)
-    g_assert_cmpfloat (((gfloat *)map.data)[i], ==, self->sum);
-  gst_buffer_unmap (buffer, &map);
-}
-
 /* @settings: of the element */
 static void
 flow_init (Flow *self, const gchar *settings)
 {
   g_autofree gchar *weight = make_weight (2);
 
-  *self = (Flow){
-      .source = {{TENSOR ("128:96"), TENSOR ("128:192")}, {NULL}, make, check, self},
-      .line = {.text = g_strdup_printf ("gemmcl queue-depth=3 weight=%s %s", weight, settings)},
-      .adds = strstr (settings, "beta=1") != NULL};
-  load_init (&self->load, &self->line, &self->source, 0);
+  *self =
+      (Flow){.stream = stream_start (CAPS, "gemmcl queue-depth=3 weight=%s %s", weight, settings),
+             .adds = strstr (settings, "beta=1") != NULL};
 }
 
 static void
 flow_clear (Flow *self)
 {
-  stream_push_event (self->load.stream, gst_event_new_eos ());
-  g_assert_cmpuint (self->load.seen, ==, self->load.taken);
-  self->load.ended = TRUE;
-  load_clear (&self->load);
-  g_free ((gchar *)self->line.text);
+  stream_end (self->stream);
+  stream_free (self->stream);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Flow, flow_clear)
+
+/* Pushes a buffer of @m rows; what comes out must be of its own weight. */
+static void
+push_rows (Flow *self, gsize m)
+{
+  const guint factor = 2 + (self->period > 0 ? self->n / self->period % 5 : 0);
+  const gfloat number = 1 + self->n % 8;
+  gfloat *values = g_new (gfloat, m * K);
+  g_autoptr (GstBuffer) output = NULL;
+  GstMapInfo map;
+
+  if (self->period > 0 && self->n % self->period == 0) {
+    g_autofree gchar *weight = make_weight (factor);
+
+    g_object_set (self->stream->element, "weight", weight, NULL);
+  }
+  for (gsize i = 0; i < m * K; i++)
+    values[i] = number;
+  output = stream_run (self->stream, gst_buffer_new_wrapped (values, m * K * sizeof *values));
+  self->sum = factor * number + (self->adds ? self->sum : 0);
+  self->n++;
+  g_assert_true (gst_buffer_map (output, &map, GST_MAP_READ));
+  g_assert_cmpuint (map.size, ==, m * N * sizeof (gfloat));
+  for (gsize i = 0; i < m * N; i++)
+    g_assert_cmpfloat (((gfloat *)map.data)[i], ==, self->sum);
+  gst_buffer_unmap (output, &map);
+}
 
 static void
 push (Flow *self)
 {
-  if (self->period > 0 && self->load.next % self->period == 0) {
-    g_autofree gchar *weight = make_weight (get_factor (self, self->load.next));
-
-    g_object_set (self->load.stream->element, "weight", weight, NULL);
-  }
-  g_assert_cmpint (load_push (&self->load), ==, GST_FLOW_OK);
+  push_rows (self, M);
 }
 
 static gboolean
 has (Flow *self, const gchar *name, const gchar *value)
 {
-  g_autoptr (GstStructure) stats = stream_get_stats (self->load.stream, "a");
+  g_autoptr (GstStructure) stats = stream_get_stats (self->stream, NULL);
 
   return g_strcmp0 (gst_structure_get_string (stats, name), value) == 0;
 }
@@ -143,7 +131,7 @@ has (Flow *self, const gchar *name, const gchar *value)
 static void
 assert_field (Flow *self, const gchar *name, const gchar *value)
 {
-  g_autoptr (GstStructure) stats = stream_get_stats (self->load.stream, "a");
+  g_autoptr (GstStructure) stats = stream_get_stats (self->stream, NULL);
 
   g_assert_cmpstr (gst_structure_get_string (stats, name), ==, value);
 }
@@ -161,7 +149,7 @@ push_until (Flow *self, const gchar *state)
   }
   for (guint i = 0; i < MORE; i++)
     push (self);
-  g_test_message ("%u buffers", self->load.next);
+  g_test_message ("%u buffers", self->n);
 }
 
 /* Forgets what was found, and makes a kernel that the rules do not choose the fastest; its name. */
@@ -225,13 +213,12 @@ test_caps (void)
   g_auto (Flow) flow = {.period = 0};
 
   flow_init (&flow, "auto-tune=on");
-  flow.load.caps_period = 1;
   for (guint i = 0; i < 7; i++) {
-    push (&flow);
+    g_assert_true (stream_push_caps (flow.stream, i % 2 ? LONG : CAPS));
+    push_rows (&flow, i % 2 ? 2 * M : M);
     if (i == 3)
       g_usleep (G_USEC_PER_SEC / 2);
   }
-  flow.load.caps_period = 0;
   push_until (&flow, "swapped");
   assert_field (&flow, "kernel", kernel);
 }
