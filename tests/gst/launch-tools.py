@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+
+import tap
 
 WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_LE", "NV12",
          "F64LE", "other/tensors", "controllable", "changeable only in NULL or READY state",
@@ -24,10 +25,6 @@ LINES = [
     f"audiotestsrc num-buffers={BUFFERS} ! audio/x-raw,channels=2 ! "
     "gemmcl name=a weight=[[0.5],[0.5]] batch-size=2 ! fakesink",
 ]
-
-
-class Skipped(Exception):
-    """A test cannot run here, for this reason."""
 
 
 def run(words, seconds=120, **environment):
@@ -65,7 +62,7 @@ def trace():
     try:
         run(["gst-launch-1.0", "-q", *OTHER_LINE.split()], 30, **TRACERS)
     except subprocess.TimeoutExpired:
-        raise Skipped("this GStreamer's tracers hang without gemmcl, too") from None
+        raise tap.Skipped("this GStreamer's tracers hang without gemmcl, too") from None
     wrong = []
     for line in LINES:
         _, messages = run(["gst-launch-1.0", "-q", *line.split()], **TRACERS)
@@ -82,25 +79,7 @@ def trace():
     return wrong
 
 
-def main():
-    if not shutil.which("gst-launch-1.0") or not shutil.which("gst-inspect-1.0"):
-        print("1..0 # SKIP gst-launch-1.0 is not installed (gstreamer1.0-tools)")
-        return 0
-    tests = [inspect, inspect_without_opencl, launch_without_opencl, trace]
-    failed = False
-    print(f"1..{len(tests)}")
-    for number, test in enumerate(tests, 1):
-        wrong, skip = [], ""
-        try:
-            wrong = test()
-        except Skipped as reason:
-            skip = f" # SKIP {reason}"
-        failed = failed or bool(wrong)
-        print(f"{'not ok' if wrong else 'ok'} {number} {test.__name__}{skip}")
-        for line in wrong:
-            print(f"# {line}")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+if not shutil.which("gst-launch-1.0") or not shutil.which("gst-inspect-1.0"):
+    tap.skip_all("gst-launch-1.0 is not installed (gstreamer1.0-tools)")
+tap.play({test.__name__: test
+          for test in (inspect, inspect_without_opencl, launch_without_opencl, trace)})
