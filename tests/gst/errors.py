@@ -5,8 +5,7 @@
 was found."""
 
 import gemmcl
-from stream import ERROR, FAILURE, OK, PAUSED, READY, Gst, TestCase, audio, np, tensors, video
-from tap_unittest import main
+from stream import ERROR, FAILURE, OK, PAUSED, READY, Gst, TestCase, audio, main, np, tensors, video
 
 FRAME = video("RGB", 6, 4)
 MONO, STEREO = audio("S16LE", 1), audio("S16LE", 2)

@@ -6,8 +6,7 @@ refused. numpy_media.py writes down their headers; launch-numpy.py multiplies te
 """
 
 from numpy_media import HEADER, TENSOR, make_header
-from stream import ERROR, OK, Gst, TestCase, np, tensors, video
-from tap_unittest import main
+from stream import ERROR, OK, Gst, TestCase, main, np, tensors, video
 
 FLEXIBLE = "other/tensors,format=flexible,framerate=10/1"
 WEIGHT = np.array([[1, 2], [3, 4], [5, 6]])

@@ -4,8 +4,7 @@
 """The caps that one pad of the element has with those of the other and the weight's shape, and the
 ones that it chooses."""
 
-from stream import READY, Gst, TestCase, np, tensors
-from tap_unittest import main
+from stream import READY, Gst, TestCase, main, np, tensors
 
 STATIC, FLEXIBLE = "other/tensors,format=static", "other/tensors,format=flexible"
 STEREO = "audio/x-raw,format=S16LE,rate=8000,channels=2,channel-mask=(bitmask)3,layout=interleaved"

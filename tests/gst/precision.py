@@ -7,8 +7,7 @@ import ctypes
 
 import gemmcl
 from gemmcl import ask, get_context, get_name
-from stream import OK, Gst, TestCase, audio, np, tensors, video
-from tap_unittest import main
+from stream import OK, Gst, TestCase, audio, main, np, tensors, video
 
 M, K, N = 16, 64, 64
 CAPS = tensors("64:16")

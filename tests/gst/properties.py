@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The element's properties: their flags, and that each can be set without the others."""
 
-from stream import Gst, TestCase, np, tensors
-from tap_unittest import main
+from stream import Gst, TestCase, main, np, tensors
 
 READY, PLAYING = Gst.PARAM_MUTABLE_READY, Gst.PARAM_MUTABLE_PLAYING
 MUTABLE = READY | Gst.PARAM_MUTABLE_PAUSED | PLAYING

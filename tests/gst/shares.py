@@ -6,8 +6,7 @@ the flow of buffers and failures. An OpenCL layer makes two devices of one
 (tests/doubles/cl-split-layer.c)."""
 
 from gemmcl import get_array
-from stream import FAILURE, READY, TestCase, np, tensors
-from tap_unittest import main
+from stream import FAILURE, READY, TestCase, main, np, tensors
 
 ONE = tensors("1:1")
 GEMMCL = "gemmcl auto-tune=off devices=all weight=[2]"

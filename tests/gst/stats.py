@@ -6,8 +6,7 @@
 from ctypes import byref
 
 from gemmcl import Plan, ask, call, describe, get_context, get_name
-from stream import OK, PLAYING, READY, Gst, TestCase, np, tensors
-from tap_unittest import main
+from stream import OK, PLAYING, READY, Gst, TestCase, main, np, tensors
 
 ONE = tensors("1:1")
 NAIVE = "gemmcl weight=[2] kernel=gemm_naive"

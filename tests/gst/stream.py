@@ -6,25 +6,29 @@ GEMMCL_TEST_PLUGINS is the folder of GStreamer's own plugins, of which only thos
 loaded. gemmcl.py says what the library needs.
 """
 
+import gc
 import os
 import queue
+import re
 import sys
 from pathlib import Path
 
 try:
     import gi
     gi.require_version("Gst", "1.0")
-    from gi.repository import Gst
+    from gi.repository import GObject, Gst
     import gi.overrides.Gst  # values as Python's
 except (ImportError, ValueError) as missing:
     print(f"1..0 # SKIP {missing} (python3-gst-1.0)")
     sys.exit(0)
 
 import gemmcl
+import tap_unittest
 from gemmcl import np
 
 Gst.init(None)
-Gst.Plugin.load_file(str(Path(os.environ["GEMMCL_TEST_PLUGINS"], "libgstcoreelements.so")))
+for core in "elements", "tracers":
+    Gst.Plugin.load_file(str(Path(os.environ["GEMMCL_TEST_PLUGINS"], f"libgstcore{core}.so")))
 
 SECONDS = 120  # longer than anything takes
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
@@ -61,20 +65,17 @@ class Stream:
         """output, upstream: the caps that downstream takes and that upstream has; None for any."""
         self.element = (Gst.parse_bin_from_description(text, True) if "!" in text else
                         Gst.parse_launch(text))
-        self.bus = Gst.Bus()
+        self.bus = Gst.Bus.new()
         self.element.set_bus(self.bus)
-        self.out = queue.SimpleQueue()
+        self.out = out = queue.SimpleQueue()
         self.src = make_pad(Gst.PadDirection.SRC, upstream)
         self.sink = make_pad(Gst.PadDirection.SINK, output)
-        self.sink.set_chain_function_full(self.chain)
+        # A method of the stream would keep it alive.
+        self.sink.set_chain_function_full(lambda _pad, _parent, buffer: out.put(buffer) or OK)
         self.src.set_active(True)
         self.sink.set_active(True)
         self.src.link(self.element.get_static_pad("sink"))
         self.element.get_static_pad("src").link(self.sink)
-
-    def chain(self, _pad, _parent, buffer):
-        self.out.put(buffer)
-        return OK
 
     def play(self, caps):
         """Returns whether the caps were accepted."""
@@ -157,3 +158,16 @@ class TestCase(gemmcl.TestCase):
     def is_quiet(self, stream):
         for kind in Gst.MessageType.ERROR, Gst.MessageType.WARNING:
             self.assertIsNone(stream.pop_message(kind))
+
+
+def main():
+    """Runs the tests of the main module; none of GStreamer's objects may be left behind them."""
+    leaks = Gst.Registry.get().find_feature("leaks", Gst.TracerFactory)
+    tracer = GObject.new(leaks.get_tracer_type())
+    try:
+        tap_unittest.main()
+    finally:
+        gc.collect()
+        left = tracer.emit("get-live-objects").to_string().replace("\\", "")
+        if names := re.findall(r"object=\((\w+)\)", left):
+            sys.exit(f"objects are left: {', '.join(names)}")
