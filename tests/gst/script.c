@@ -265,7 +265,7 @@ fail (Run *self, const gchar *text)
 
   g_assert_cmpint (gst_harness_push (self->stream->harness, make_buffer (self, numbers)), ==,
                    GST_FLOW_ERROR);
-  stream_assert_message (self->stream, GST_MESSAGE_ERROR, NULL, words);
+  stream_assert_message (self->stream, GST_MESSAGE_ERROR, words);
 }
 
 static void
@@ -307,7 +307,7 @@ refuse (Run *self, const gchar *text)
 
   g_object_get (stream_get (self->stream, "a"), name, &before, NULL);
   set (self, setting);
-  stream_assert_message (self->stream, GST_MESSAGE_WARNING, NULL, all);
+  stream_assert_message (self->stream, GST_MESSAGE_WARNING, all);
   assert_string (self, name, before);
 }
 

@@ -104,9 +104,8 @@ void stream_assert_memory (Stream *self, const gchar *name, const gchar *memory,
 GError *stream_pop_message (Stream *self, GstMessageType type);
 
 /** Asserts that an error, or a warning, was posted in which all words stand; @words has a '|'
- * between them. @domain: (nullable) */
-void stream_assert_message (Stream *self, GstMessageType type, const gchar *domain,
-                            const gchar *words);
+ * between them. */
+void stream_assert_message (Stream *self, GstMessageType type, const gchar *words);
 
 /** Asserts that neither an error nor a warning was posted. */
 void stream_assert_quiet (Stream *self);

@@ -113,7 +113,7 @@ test_failure (void)
   run_alphas (stream, 4, 2);
   faults_set (FAULTS_LATE, 1);
   run_alphas (stream, 8, 2);
-  stream_assert_message (stream, GST_MESSAGE_WARNING, NULL, "is not used any more|OpenCL error");
+  stream_assert_message (stream, GST_MESSAGE_WARNING, "is not used any more|OpenCL error");
   g_object_set (stream_get (stream, "a"), "weight", "[5]", NULL);
   run_alphas (stream, 6, 5);
   stream_assert_quiet (stream);
@@ -129,7 +129,7 @@ test_failure (void)
   for (guint i = 0; i < 20 && flow == GST_FLOW_OK; i++)
     flow = gst_harness_push (stream->harness, gst_buffer_new_memdup (&number, sizeof number));
   g_assert_cmpstr (gst_flow_get_name (flow), ==, "error");
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "failed with OpenCL error");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, "failed with OpenCL error");
   faults_set (FAULTS_NONE, 0);
   stream_set_state (stream, GST_STATE_READY);
   stream_set_state (stream, GST_STATE_PLAYING);

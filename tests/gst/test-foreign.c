@@ -175,7 +175,7 @@ static void
 assert_refused (Stream *stream, GstBuffer *buffer)
 {
   g_assert_cmpint (gst_harness_push (stream->harness, buffer), ==, GST_FLOW_ERROR);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL,
+  stream_assert_message (stream, GST_MESSAGE_ERROR,
                          "The host cannot map|\" of ForeignAllocator|Expected");
 }
 

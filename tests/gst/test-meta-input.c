@@ -152,7 +152,7 @@ check_refused (const Refusal *self, GstBuffer *bad, gboolean first)
   if (!first)
     gst_buffer_unref (stream_run (stream, carrier_new (&plain, 1)));
   g_assert_cmpint (gst_harness_push (stream->harness, bad), <, GST_FLOW_OK);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, self->words);
+  stream_assert_message (stream, GST_MESSAGE_ERROR, self->words);
 }
 
 static void

@@ -130,7 +130,7 @@ test_addend (void)
   carrier_check (output, 2, 1);
   g_assert_cmpint (gst_harness_push (stream->harness, carrier_new (&shorter, 1)), ==,
                    GST_FLOW_NOT_NEGOTIATED);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "addend is 2 x 2|D is 1 x 2");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, "addend is 2 x 2|D is 1 x 2");
 }
 
 /* Rows of a tensor of height x width x channels, whose height changes. */
@@ -191,7 +191,7 @@ test_announced (void)
   output = stream_run (stream, carrier_new (&plain, 1));
   carrier_check (output, 2, 1);
   g_assert_cmpint (gst_harness_push (stream->harness, carrier_new (&other, 1)), ==, GST_FLOW_ERROR);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "float32 of 1 x 3|float32 of 2 x 3");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, "float32 of 1 x 3|float32 of 2 x 3");
 }
 
 /* A weight of another K is refused with the caps. */
@@ -201,7 +201,7 @@ test_announced_k (void)
   g_autoptr (Stream) stream = stream_new ("gemmcl input=meta tensor-id=a weight=[[1],[1]]");
 
   g_assert_false (stream_play (stream, ANNOUNCED, NULL));
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "float32 of 2 x 3|K = 3|K = 2");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, "float32 of 2 x 3|K = 3|K = 2");
 }
 
 /* Both tensors are announced; M only if upstream announces it. */
