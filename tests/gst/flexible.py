@@ -2,15 +2,17 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Flexible tensors: those that change from buffer to buffer, those among others, and those that are
-refused. numpy_media.py writes down their headers; launch-numpy.py multiplies tensors of all types.
-"""
+refused. Their headers are written down here apart from the code: 32 words of 32 bits."""
 
-from numpy_media import HEADER, TENSOR, make_header
 from stream import ERROR, OK, Gst, TestCase, main, np, tensors, video
 
 FLEXIBLE = "other/tensors,format=flexible,framerate=10/1"
 WEIGHT = np.array([[1, 2], [3, 4], [5, 6]])
 TEXT = "gemmcl weight=[[1,2],[3,4],[5,6]]"
+HEADER = 128
+# The numbers of types in headers.
+TYPES = ["int32", "uint32", "int16", "uint16", "int8", "uint8", "float64", "float32", "int64",
+         "uint64", "float16"]
 # Places of words in headers.
 MAGIC, VERSION, TYPE, DIMS, FORMAT, MEDIA = 0, 1, 2, 3, 19, 20
 
@@ -22,7 +24,10 @@ def make(m, kind="float32", seed=0):
 
 
 def write(values, kind="float32"):
-    return make_header(kind, values.shape) + values.astype(TENSOR[kind]).tobytes()
+    """The flexible tensor of an array."""
+    dims = [*reversed(values.shape), *[0] * (16 - values.ndim)]
+    words = [0xFEEDCCED, 0xDE001000, TYPES.index(kind), *dims, 1, 4, *[0] * 11]
+    return np.array(words, "<u4").tobytes() + values.astype(kind).tobytes()
 
 
 def several(parts):
@@ -72,7 +77,10 @@ class Flexible(TestCase):
                 stream = self.start(FLEXIBLE, f"{TEXT} {more}")
                 inputs = [make(m, kind, seed) for seed, (kind, m) in enumerate([
                     ("float32", 3), ("float32", 3), ("float32", 1), ("float32", 40), ("uint8", 12),
-                    ("int32", 3), ("int32", 3), ("int32", 64), ("float32", 64), ("float32", 2)])]
+                    ("int32", 3), ("int32", 3), ("int32", 64), ("float32", 64), ("float32", 2),
+                    *((kind, 2) for kind in TYPES)])]
+                cube = make(4)[0].reshape(2, 2, 3)
+                inputs.append((cube, write(cube)))
                 for _, data in inputs:
                     self.assertEqual(stream.push(data), OK)
                 stream.src.push_event(Gst.Event.new_eos())
@@ -80,6 +88,17 @@ class Flexible(TestCase):
                                  [write(a @ WEIGHT) for a, _ in inputs])
                 self.gives(stream, FLEXIBLE)
                 self.is_quiet(stream)
+
+    def test_previous(self):
+        """The previous result is that of as many rows, whatever their type."""
+        stream = self.start(FLEXIBLE, f"{TEXT} beta=1")
+        previous = np.zeros((0, 2))
+        for seed, (kind, m) in enumerate([("float64", 4), ("float64", 4), ("float64", 6),
+                                          ("float16", 6), ("float16", 1)]):
+            a, data = make(m, kind, seed)
+            d = a @ WEIGHT + (previous if len(previous) == m else 0)
+            self.assertEqual(self.run_one(stream, data), write(d))
+            previous = d
 
     def test_other_n(self):
         """Another N changes no caps."""
@@ -136,13 +155,15 @@ class Flexible(TestCase):
                              several([first, *[data] * (memories - 1)]), words)
 
     def test_output(self):
-        """output=flexible: a frame, and a static tensor, leave with a header."""
+        """output=flexible: a frame, and a static tensor, leave with a header, in any type."""
         a = np.array([[1, 2, 3]])
         for caps, data in [(video("RGB", 1, 1), bytes([1, 2, 3, 0])),
                            (tensors("3:1"), a.astype("f4").tobytes())]:
-            stream = self.start(caps, f"{TEXT} feature-mode=row output=flexible")
-            self.assertEqual(self.run_one(stream, data), write(a @ WEIGHT))
-            self.gives(stream, f"{FLEXIBLE},num_tensors=1")
+            for kind, name in [("float32", "f32"), ("float16", "f16"), ("int8", "i8")]:
+                stream = self.start(caps, f"{TEXT} feature-mode=row output=flexible "
+                                    f"output-type={name}")
+                self.assertEqual(self.run_one(stream, data), write(a @ WEIGHT, kind))
+                self.gives(stream, f"{FLEXIBLE},num_tensors=1")
 
 
 main()

@@ -27,7 +27,7 @@ except ImportError:
     sys.exit(0)
 
 from numpy_gemm import UNIT_ROUNDOFF, compare, f32, solve
-from numpy_media import Audio, Flexible, Flexibles, Floats, Maps, Pixels, Samples, Tensors, Video
+from numpy_media import Audio, Floats, Maps, Pixels, Samples, Tensors, Video
 
 SEED = 20240301
 SECONDS = 300
@@ -83,10 +83,6 @@ def tensors(kind, dims, n, **rest):
     medium = Maps if {"mode", "patch"} & set(rest) else Tensors
     own = {name: rest.pop(name) for name in list(rest) if name in medium.__dataclass_fields__}
     return Case(medium(kind, dims, **own), n, rest.pop("out", Floats()), **rest)
-
-
-def flexible(k, parts, n, out=None, **rest):
-    return Case(Flexible(k, parts), n, out or Flexibles(), **rest)
 
 
 IMAGENET = (0.017125, 0.017507, 0.017429)  # as models of photographs scale R, G and B
@@ -194,16 +190,6 @@ CASES = [
     tensors("float32", "40:6", 64, normalize="input", precision="i8", spread=(-1, 1)),
     video("RGB", (9, 5), 3, Floats(), normalize="output", activation="softmax", **LEVELS),
     audio("F32LE", 6, 2, normalize="output", samples=(100,) * 3, beta=0.5),
-    # Flexible tensors: M and the type differ between buffers, or stay.
-    flexible(7, (("float32", (5,)), ("float32", (2, 3)), ("uint8", (1,)), ("int16", (4, 5, 1))), 3),
-    flexible(64, (("float32", (3,)),) * 3 + (("float32", (30,)),) * 2, 10, batch=2, transpose=True,
-             activation="softmax", spread=(-1, 1)),
-    flexible(5, (("float64", (4,)), ("float64", (4,)), ("float64", (6,)), ("float16", (6,))), 4,
-             beta=0.5, bias=1),
-    flexible(4, tuple((kind, (3,)) for kind in ("int8", "uint16", "int32", "uint32", "int64",
-                                                "uint64")), 2),
-    tensors("float32", "9:4", 6, out=Flexibles(), normalize="input"),
-    video("RGB", (9, 5), 3, Flexibles("float16"), out_type="f16", mode="pixel"),
     # Types of tensors, asked for by downstream or by the property, and their scale.
     tensors("float32", "33:5", 7, out=Floats(type="float16"), bias=1),
     tensors("float32", "12:5", 9, out=Floats(type="int8"), spread=(-20, 20)),
@@ -215,8 +201,6 @@ CASES = [
             beta=0.5, scale=1 / 16, spread=(-1, 1)),
     video("RGB", (9, 5), 8, Floats(type="int8"), out_scale=2, out_offset=40, mode="pixel",
           spread=(-0.2, 0.3)),
-    flexible(6, (("float32", (5,)), ("float32", (9,))), 4, Flexibles("int8"), out_type="i8",
-             out_scale=1 / 64, activation="tanh"),
     # Precisions that are asked for, and that a file states. Many columns: bytes of few do not pay.
     tensors("float32", "31:5", 66, precision="tf32"),
     tensors("float32", "50:7", 130, precision="i8", activation="gelu", bias=1, count=4, batch=3),
@@ -333,8 +317,6 @@ def get_properties(case):
         value = getattr(case, f"out_{name}")
         if value != getattr(Case, f"out_{name}"):
             words.append(f"output-{name}={value}")
-    if isinstance(case.out, Flexibles):
-        words.append("output=flexible")
     if case.normalize:
         words.append(f"normalize={case.normalize}")
     if case.transpose:

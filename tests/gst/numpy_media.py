@@ -8,7 +8,7 @@ A medium has
     properties()        what gemmcl is told about it
     get_matrix(buffer)  A and the bound of its error, before scale and offset
     inside()            1 for the elements of A that are of the buffer, 0 for those of padding
-and sinks (Pixels, Samples, Floats, Flexibles) have read(data, shapes): D of each buffer, by shapes
+and sinks (Pixels, Samples, Floats) have read(data, shapes): D of each buffer, by shapes
 (M, N).
 """
 
@@ -281,39 +281,6 @@ class Tensors(Medium):
         return read_exactly(buffer, self.dtype, self.shape[-1])
 
 
-# The numbers of types in headers of flexible tensors.
-NUMBERS = ["int32", "uint32", "int16", "uint16", "int8", "uint8", "float64", "float32", "int64",
-           "uint64", "float16"]
-HEADER = np.dtype("<u4").itemsize * 32
-
-
-def make_header(kind, shape):
-    """Returns the header of a flexible tensor of one type and shape."""
-    dims = [*reversed(shape), *[0] * (16 - len(shape))]
-    words = [0xFEEDCCED, 0xDE001000, NUMBERS.index(kind), *dims, 1, 4, *[0] * 11]
-    return np.array(words, "<u4").tobytes()
-
-
-@dataclass
-class Flexible(Medium):
-    """A flexible tensor a buffer, of rows of k numbers; parts are (type, shape without k) each."""
-
-    k: int
-    parts: tuple
-
-    def caps(self):
-        return "other/tensors,format=flexible,framerate=(fraction)1/1"
-
-    def draw(self, rng):
-        return [make_header(kind, (*shape, self.k)) +
-                draw_numbers(rng, TENSOR[kind], int(np.prod(shape)) * self.k)
-                for kind, shape in self.parts]
-
-    def get_matrix(self, buffer):
-        kind = NUMBERS[np.frombuffer(buffer[:HEADER], "<u4")[2]]
-        return read_exactly(buffer[HEADER:], TENSOR[kind], self.k)
-
-
 @dataclass
 class Maps(Patched, Tensors):
     """Tensors of dims channels:columns:rows."""
@@ -392,22 +359,3 @@ class Floats:
 
     def read(self, data, shapes):
         return read_arrays(data, shapes, TENSOR[self.type or "float32"])
-
-
-@dataclass
-class Flexibles:
-    """Flexible tensors come out."""
-
-    type: str = "float32"
-
-    def caps(self):
-        return "other/tensors,format=flexible"
-
-    def read(self, data, shapes):
-        dtype = TENSOR[self.type]
-        sizes = [HEADER + dtype.itemsize * m * n for m, n in shapes]
-        for part, shape in zip(split_all(data, sizes), shapes):
-            if part[:HEADER] != make_header(self.type, shape):
-                words = np.frombuffer(part[:HEADER], "<u4")
-                raise ValueError(f"a wrong header of {shape}: {words}")
-            yield np.frombuffer(part[HEADER:], dtype).reshape(shape)
