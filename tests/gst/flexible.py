@@ -54,8 +54,8 @@ class Flexible(TestCase):
                 (TYPE, 2**32 - 1, "type|4294967295"),
                 (DIMS, 0, "Dimension 0|is 0|1 to"),
                 (DIMS, 2**31, "Dimension 0|2147483648"),
-                (DIMS, 4, "tensor 0|24 bytes behind its header|expected 32"),
-                (DIMS, 2, "tensor 1|8 bytes|header of 128 bytes"),
+                (DIMS, 4, "Tensor 0|24 bytes behind its header|expected 32"),
+                (DIMS, 2, "8 bytes|header of 128 bytes"),
                 (DIMS + 1, 2**31 - 1, "bytes behind its header|expected 25769803764"),
                 (DIMS + 1, 2**32 - 1, "Dimension 1"),
                 (DIMS + 3, 1, "Dimension 2|is 0|behind the last"),
@@ -134,18 +134,18 @@ class Flexible(TestCase):
         are, in how many memories, and how many bytes of them."""
         data = make(2)[1]
         for number, settings, n, memories, size, words in [
-                (0, "", 1, 1, 40, "tensor 0|40 bytes|header of 128 bytes"),
+                (0, "", 1, 1, 40, "40 bytes|header of 128 bytes"),
                 (0, "", 1, 1, HEADER, "0 bytes behind its header|expected 24"),
                 (0, "", 1, 1, HEADER + 23, "23 bytes behind its header|expected 24"),
                 (0, "", 2, 1, 2 * HEADER, "104 bytes|header of 128 bytes"),
-                (0, "", 3, 2, None, "tensor 0|176 bytes behind its header|expected 24"),
+                (0, "", 3, 2, None, "Tensor 0|176 bytes behind its header|expected 24"),
                 (0, "tensor-index=2", 2, 1, None, "tensor-index is 2|2 flexible tensors|0 to 1"),
                 (0, "tensor-index=1", 1, 1, None, "tensor-index is 1|1 flexible tensor.|0 to 0"),
                 (3, "", 2, 2, None, "2 flexible tensors|expected 3"),
                 (1, "", 2, 1, None, "2 flexible tensors|expected 1"),
                 (0, "", 17, 1, None, "more than 16 flexible tensors"),
                 (0, "row-outputs=sum", 16, 16, None, "16 tensors already"),
-                (0, "weight=[[1],[2]]", 1, 1, None, "rows of 3|K = 3|has K = 2"),
+                (0, "weight=[[1],[2]]", 1, 1, None, "float32 of 2 x 3|K = 3|has K = 2"),
                 (0, "addend=[[1,2],[3,4]]", 1, 1, None, "addend is 2 x 2|1 x 2")]:
             with self.subTest(words=words):
                 caps = FLEXIBLE + (f",num_tensors={number}" if number else "")

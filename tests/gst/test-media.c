@@ -110,7 +110,7 @@ static void
 refuse_stereo (Stream *stream)
 {
   g_assert_false (stream_push_caps (stream, STEREO));
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "K = 2|has K = 1");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, "K = 2|has K = 1");
 }
 
 /* After caps that are refused those before them hold, also if they come again, and a weight that
@@ -148,7 +148,7 @@ test_changed_samples (void)
   stream_push (stream, gst_buffer_ref (first));
   gst_buffer_get_audio_meta (first)->samples = 2;
   g_assert_cmpstr (gst_flow_get_name (gst_harness_push (stream->harness, second)), ==, "error");
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "has 2 samples|had 1|no element writes");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, "has 2 samples|had 1|no element writes");
 }
 
 /* A meta about the frame goes along with a frame, one about the stream with tensors, too. */
