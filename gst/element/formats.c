@@ -71,11 +71,16 @@ parse_tensor (GstGemmclTensor *tensor, const gchar *type, const gchar *text, GEr
   g_auto (GStrv) parts = g_strsplit (text, ":", -1);
   gsize dims[GST_GEMMCL_MAX_RANK], rank = g_strv_length (parts);
 
-  for (gsize i = 0; i < MIN (rank, GST_GEMMCL_MAX_RANK); i++)
-    if (!g_ascii_string_to_unsigned (g_strstrip (parts[i]), 10, 0, G_MAXSIZE, &dims[i], NULL))
-      return gst_gemmcl_fail (
-          error, GEMMCL_ERROR_FORMAT,
-          "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number.", text, parts[i]);
+  for (gsize i = 0; i < MIN (rank, GST_GEMMCL_MAX_RANK); i++) {
+    guint64 value;
+
+    if (!g_ascii_string_to_unsigned (g_strstrip (parts[i]), 10, 0, G_MAXSIZE, &value, NULL))
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                              "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number "
+                              "from 1 to %d, as in 3:224:224.",
+                              text, parts[i], G_MAXINT32);
+    dims[i] = value;
+  }
   while (rank > 1 && rank <= GST_GEMMCL_MAX_RANK && dims[rank - 1] == 0)
     rank--;
   if (gst_gemmcl_tensor_init (tensor, type, rank, dims, error))

@@ -85,7 +85,7 @@ class Flexible(TestCase):
                     self.assertEqual(stream.push(data), OK)
                 stream.src.push_event(Gst.Event.new_eos())
                 self.assertEqual([stream.pull() for _ in inputs],
-                                 [write(a @ WEIGHT) for a, _ in inputs])
+                                 [write((a @ WEIGHT).reshape(-1, 2)) for a, _ in inputs])
                 self.gives(stream, FLEXIBLE)
                 self.is_quiet(stream)
 
