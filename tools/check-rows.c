@@ -8,6 +8,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -173,14 +174,10 @@ describe_wrong (const Numbers *self)
                    : NULL;
 }
 
-static void
-set_result (json_t *answer, const gchar *result, const GemmclGemm *gemm, const Product *product,
-            const gchar *why)
+static gchar *
+describe (const Product *product, const GemmclGemm *gemm, const gchar *why)
 {
-  g_autofree gchar *text =
-      g_strdup_printf ("%s, %zu x %zu x %zu: %s", product->name, gemm->m, gemm->n, gemm->k, why);
-
-  check_set_result (answer, result, text);
+  return g_strdup_printf ("%s, %zu x %zu x %zu: %s", product->name, gemm->m, gemm->n, gemm->k, why);
 }
 
 /* Returns: FALSE if the row failed, so that no other problem is needed. */
@@ -192,176 +189,99 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
   g_auto (Numbers) numbers = {.is_int8 = FALSE};
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
-  g_autofree gchar *wrong = NULL;
+  g_autofree gchar *wrong = NULL, *why = NULL;
+  const gchar *result = "wrong";
 
   if (!gemmcl_kernel_fits (context, info->name, &gemm, NULL) ||
       (product->last && g_strcmp0 (tool_json_get_string (answer, "result"), "unfit") != 0))
     return TRUE;
-  json_object_set_new (answer, "result", json_string ("ok"));
   plan = gemmcl_plan_new (context, &gemm, info->name, &error);
-  if (plan != NULL && !check_add_build (plan, answer)) {
-    set_result (answer, "failed", &gemm, product, "It does not build natively.");
-    return FALSE;
-  }
-  /* Only the build tells the largest work-group. */
-  if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL)) {
-    set_result (answer, "unfit", &gemm, product, error->message);
-    return FALSE;
-  }
   numbers_init (&numbers, &gemm);
-  if (plan == NULL || !multiply (&numbers, plan, &error)) {
-    set_result (answer, "failed", &gemm, product, error->message);
-    json_object_set_new (answer, "lost",
-                         json_boolean (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL)));
+  if (plan != NULL && !check_add_build (plan, answer)) {
+    result = "failed";
+    wrong = g_strdup ("It does not build natively.");
+  } else if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL)) {
+    /* Only the build tells the largest work-group. */
+    result = "unfit";
+    wrong = g_strdup (error->message);
+  } else if (plan == NULL || !multiply (&numbers, plan, &error)) {
+    why = describe (product, &gemm, error->message);
+    check_fail (answer, error, why);
     return FALSE;
+  } else {
+    wrong = describe_wrong (&numbers);
   }
-  wrong = describe_wrong (&numbers);
-  if (wrong != NULL)
-    set_result (answer, "wrong", &gemm, product, wrong);
+  why = wrong != NULL ? describe (product, &gemm, wrong) : NULL;
+  check_set_result (answer, wrong != NULL ? result : "ok", why);
   return wrong == NULL;
 }
 
-json_t *
-check_serve_build (GemmclContext *context, const json_t *request)
+void
+check_build_row (GemmclContext *context, const json_t *row)
 {
-  const json_t *names = json_object_get (request, "kernels"), *name;
-  gsize row;
+  const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (row, "kernel"));
 
-  json_array_foreach (names, row, name)
-  {
-    const GemmclKernelInfo *info = tool_get_kernel_info (json_string_value (name));
+  for (guint i = 0; i < G_N_ELEMENTS (products); i++) {
+    const GemmclGemm gemm = make_gemm (info, &products[i]);
+    GemmclPlan *plan = gemmcl_kernel_fits (context, info->name, &gemm, NULL)
+                           ? gemmcl_plan_new (context, &gemm, info->name, NULL)
+                           : NULL;
 
-    for (guint i = 0; i < G_N_ELEMENTS (products); i++) {
-      const GemmclGemm gemm = make_gemm (info, &products[i]);
-      GemmclPlan *plan = gemmcl_kernel_fits (context, info->name, &gemm, NULL)
-                             ? gemmcl_plan_new (context, &gemm, info->name, NULL)
-                             : NULL;
-
-      g_clear_object (&plan);
-    }
+    g_clear_object (&plan);
   }
-  return json_object ();
 }
 
-json_t *
-check_serve_row (GemmclContext *context, const json_t *request)
+static json_t *
+run_row (const Check *self, const json_t *row)
 {
-  const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (request, "kernel"));
+  const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (row, "kernel"));
+  const gint64 start = g_get_monotonic_time ();
   json_t *answer = json_pack ("{s:s}", "result", "unfit");
 
   for (guint i = 0; i < G_N_ELEMENTS (products); i++)
-    if (!check_product (context, info, &products[i], answer))
+    if (!check_product (self->context, info, &products[i], answer))
       break;
+  json_object_set_new (answer, "seconds",
+                       json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
   return answer;
 }
 
-/* Rows that fewer devices can run are checked earlier, since the time may not suffice for all. */
-#define N_RANKS 3
-
-/* Processes that compile. Each uses a core; compiling takes most of the time. */
+/* Processes that compile ahead of this one. Each uses a core; compiling takes most of the time. */
 #define MOST_BUILDERS 6
 
 static guint
-get_rank (const json_t *row)
-{
-  const gchar *needs = tool_json_get_string (row, "needs");
-
-  return strstr (needs, "matrix engines") != NULL ? 0 : strstr (needs, "subgroups") != NULL ? 1 : 2;
-}
-
-static gboolean
-is_native (const json_t *row)
-{
-  return g_strcmp0 (tool_json_get_string (row, "level"), "native") == 0;
-}
-
-static gboolean
-check_row (Check *self, json_t *row, gint64 deadline, GError **error)
-{
-  const gdouble left = check_get_left (deadline);
-  const gint64 start = g_get_monotonic_time ();
-  g_autoptr (json_t) answer = NULL;
-  GError *why = NULL;
-
-  if (left <= 0.0) {
-    check_set_result (row, "not reached", NULL);
-    return TRUE;
-  }
-  answer = tool_child_ask (
-      self->worker,
-      json_pack ("{s:s, s:O}", "do", "row", "kernel", json_object_get (row, "kernel")),
-      MIN (left, self->patience), &why);
-  json_object_set_new (row, "seconds",
-                       json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
-  if (answer == NULL)
-    return check_explain (row, left < self->patience, why, error);
-  /* An earlier turn that did not reach the row may have set it. */
-  json_object_set_new (row, "why", json_null ());
-  json_object_update (row, answer);
-  return TRUE;
-}
-
-static gboolean
-is_due (const json_t *row)
-{
-  const gchar *result = tool_json_get_string (row, "result");
-
-  return is_native (row) && (result == NULL || g_str_equal (result, "not reached"));
-}
-
-/* Returns: references to the rows that are due, in the order in which they are checked. */
-static json_t *
-order_rows (const json_t *rows)
-{
-  json_t *ordered = json_array ();
-
-  for (guint rank = 0; rank < N_RANKS; rank++)
-    for (gsize i = 0; i < json_array_size (rows); i++) {
-      json_t *row = json_array_get (rows, i);
-
-      if (is_due (row) && get_rank (row) == rank)
-        json_array_append (ordered, row);
-    }
-  return ordered;
-}
-
-/* Starts a process that compiles every @n-th row from @first on, ahead of the one that runs them.
- * Its result does not matter. */
-static ToolChild *
-start_builder (const Check *self, const json_t *rows, guint first, guint n)
-{
-  ToolChild *builder = tool_child_new (self->progress);
-  json_t *names = json_array ();
-
-  for (gsize i = first; i < json_array_size (rows); i += n)
-    json_array_append (names, json_object_get (json_array_get (rows, i), "kernel"));
-  tool_child_send (builder, json_pack ("{s:s, s:o}", "do", "build", "kernels", names), NULL);
-  return builder;
-}
-
-static GPtrArray *
-start_builders (const Check *self, const json_t *rows, gdouble seconds)
+start_builders (GPid builders[MOST_BUILDERS])
 {
   const guint n = CLAMP (g_get_num_processors () - 1, 1, MOST_BUILDERS);
-  GPtrArray *builders = g_ptr_array_new_with_free_func ((GDestroyNotify)tool_child_free);
 
-  /* The first row is checked at once, so that compiling it ahead gains nothing. */
-  for (guint i = 0; i < n && i + 1 < json_array_size (rows) && seconds > 0.0; i++)
-    g_ptr_array_add (builders, start_builder (self, rows, i + 1, n));
-  return builders;
+  for (guint i = 0; i < n; i++) {
+    g_autofree gchar *option = g_strdup_printf ("--builder=%u/%u", i, n);
+
+    builders[i] = tool_worker_start_helper (option);
+  }
+  return n;
 }
 
-gboolean
-check_rows (Check *self, gdouble seconds, GError **error)
+void
+check_rows (const Check *self, gint64 deadline)
 {
-  const gint64 deadline =
-      MIN (self->deadline, g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC));
-  g_autoptr (json_t) rows = order_rows (json_object_get (self->report, "rows"));
-  g_autoptr (GPtrArray) builders G_GNUC_UNUSED = start_builders (self, rows, seconds);
+  const json_t *rows = json_object_get (self->report, "rows");
+  GPid builders[MOST_BUILDERS];
+  guint n_builders = 0;
 
-  check_begin (self, "kernels on exact problems", seconds);
-  for (gsize i = 0; i < json_array_size (rows); i++)
-    if (!check_row (self, json_array_get (rows, i), deadline, error))
-      return FALSE;
-  return TRUE;
+  tool_worker_step ("kernels on exact problems");
+  for (gsize i = 0; i < json_array_size (rows) && check_get_left (deadline) > 0; i++) {
+    const json_t *row = json_array_get (rows, i);
+
+    if (!check_is_open (row) || !check_is_native (row))
+      continue;
+    if (n_builders == 0)
+      n_builders = start_builders (builders);
+    tool_worker_begin (json_pack ("[s, s, I]", "report", "rows", (json_int_t)i), self->patience,
+                       json_pack ("{s:s}", "result", "lost"));
+    tool_worker_set (json_pack ("[s, s, I]", "report", "rows", (json_int_t)i), run_row (self, row));
+  }
+  for (guint i = 0; i < n_builders; i++)
+    if (builders[i] > 0)
+      kill (builders[i], SIGKILL);
 }

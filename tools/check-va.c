@@ -17,10 +17,10 @@ run_program (const gchar *const *arguments, gchar **said)
   g_autoptr (GError) error = NULL;
   gint status;
 
-  if (!g_spawn_sync (NULL, (gchar **)arguments, NULL, G_SPAWN_SEARCH_PATH, tool_child_set_up, NULL,
+  if (!g_spawn_sync (NULL, (gchar **)arguments, NULL, G_SPAWN_SEARCH_PATH, tool_worker_set_up, NULL,
                      said, NULL, &status, &error))
     return g_strdup (error->message);
-  return status != 0 ? tool_child_describe_end (status) : NULL;
+  return status != 0 ? tool_worker_describe_end (status) : NULL;
 }
 
 static json_t *
@@ -74,14 +74,16 @@ run_pipeline (const GemmclDeviceInfo *info)
   return make_result ("failed", why, said != NULL ? g_strstrip (said) : NULL);
 }
 
-json_t *
-check_serve_va (GemmclContext *context, G_GNUC_UNUSED const json_t *request)
+static json_t *
+run_surfaces (const Check *self)
 {
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
   g_autofree gchar *launch = g_find_program_in_path (LAUNCH);
   g_autofree gchar *inspect = g_find_program_in_path (INSPECT);
   json_t *absence;
 
+  if (!json_is_true (json_object_get (self->report, "shares_surfaces")))
+    return make_result ("absent", "The device has no cl_intel_va_api_media_sharing.", NULL);
   if (launch == NULL || inspect == NULL)
     return make_result ("absent", LAUNCH " or " INSPECT " is not installed.", NULL);
   /* GStreamer has vapostproc exactly if there is a VA driver. */
@@ -91,34 +93,13 @@ check_serve_va (GemmclContext *context, G_GNUC_UNUSED const json_t *request)
   return run_pipeline (info);
 }
 
-gboolean
-check_va (Check *self, gdouble seconds, GError **error)
+void
+check_va (const Check *self, gdouble seconds)
 {
-  g_autoptr (json_t) answer = NULL;
-  g_autoptr (GError) why = NULL;
-
-  seconds = MIN (seconds, check_get_left (self->deadline));
-  check_begin (self, "VA surfaces", seconds);
-  if (seconds <= 0.0)
-    answer = make_result ("not reached", NULL, NULL);
-  else if (!json_is_true (json_object_get (self->report, "shares_surfaces")))
-    answer = make_result ("absent", "The device has no cl_intel_va_api_media_sharing.", NULL);
-  else
-    answer = tool_child_ask (self->worker, json_pack ("{s:s}", "do", "va"), seconds, &why);
-  if (answer == NULL && why->domain != TOOL_CHILD_ERROR) {
-    g_propagate_error (error, g_steal_pointer (&why));
-    return FALSE;
-  }
-  if (json_is_true (json_object_get (answer, "error"))) {
-    json_t *failed =
-        make_result ("failed", json_string_value (json_object_get (answer, "why")), NULL);
-
-    json_decref (answer);
-    answer = failed;
-  }
-  if (answer == NULL)
-    answer = make_result (why->code == TOOL_CHILD_ERROR_GIVEN_UP ? "not reached" : "failed",
-                          why->message, NULL);
-  json_object_set (self->report, "va", answer);
-  return TRUE;
+  if (!check_is_open (json_object_get (self->report, "va")) || seconds <= 0.0)
+    return;
+  tool_worker_step ("VA surfaces");
+  tool_worker_begin (json_pack ("[s, s]", "report", "va"), seconds,
+                     json_pack ("{s:s}", "result", "failed"));
+  tool_worker_set (json_pack ("[s, s]", "report", "va"), run_surfaces (self));
 }

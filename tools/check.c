@@ -15,24 +15,15 @@
 /* Version of the report; raised when a key changes its meaning. */
 #define FORMAT 1
 
-/* Seconds for opening the device, independent of the budget: no report is possible without it. */
-#define FACTS_SECONDS 60.0
-
-/* Limit for building and running a kernel: these seconds, or this share of all if that is more. */
-#define HANG_SECONDS 30.0
-#define HANG_SHARE   0.1
-
-/* Shares of the time that is left when a step begins. */
-#define ROWS_SHARE 0.6
-#define VA_SHARE   0.3
-
-#define MOST_VA_SECONDS 20.0
+/* Seconds after the end of the time in which a candidate may still end. */
+#define LAST_SECONDS 3
 
 static struct {
   gchar *seconds;
   const gchar *kernels;
   const gchar *output;
   gboolean worker;
+  gchar *builder;
 } options = {.kernels = "all", .output = DEFAULT_OUTPUT};
 
 static const GOptionEntry entries[] = {
@@ -46,60 +37,10 @@ static const GOptionEntry entries[] = {
      "goes to the standard error (default: " DEFAULT_OUTPUT ")",
      "FILE"},
     {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
-     "Answer requests of another process of this command", NULL},
+     "Work for another process of this command", NULL},
+    {"builder", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &options.builder,
+     "Compile every N-th kernel from number I on", "I/N"},
     {NULL}};
-
-gdouble
-check_get_left (gint64 deadline)
-{
-  return MAX (deadline - g_get_monotonic_time (), 0) / (gdouble)G_USEC_PER_SEC;
-}
-
-/* Steps for the progress besides entries of "speed": the rows, the surfaces, and the rows that were
- * not reached. */
-#define N_STEPS 3
-
-void
-check_begin (Check *self, const gchar *step, gdouble seconds)
-{
-  const json_t *speed = json_object_get (self->report, "speed");
-
-  tool_progress_begin (self->progress, N_STEPS + json_array_size (speed), step,
-                       MAX (seconds, 1e-3));
-}
-
-void
-check_set_result (json_t *object, const gchar *result, const gchar *why)
-{
-  json_object_set_new (object, "result", json_string (result));
-  json_object_set_new (object, "why", tool_json_string (why));
-}
-
-gboolean
-check_explain (json_t *object, gboolean cut, GError *why, GError **error)
-{
-  const gboolean asked = why->domain == TOOL_CHILD_ERROR;
-
-  if (asked && (why->code == TOOL_CHILD_ERROR_LOST || (why->code == TOOL_CHILD_ERROR_LATE && !cut)))
-    check_set_result (object, "lost", why->message);
-  else
-    check_set_result (object, "not reached", why->message);
-  if (!asked) {
-    g_propagate_error (error, why);
-    return FALSE;
-  }
-  g_error_free (why);
-  return TRUE;
-}
-
-static void
-check_clear (Check *self)
-{
-  g_clear_pointer (&self->worker, tool_child_free);
-  g_clear_pointer (&self->progress, tool_progress_free);
-  g_clear_pointer (&self->report, json_decref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
 
 /* Describes the system without the name of the machine, since the report is sent to others. */
 static json_t *
@@ -113,53 +54,43 @@ describe_system (void)
                     name.machine);
 }
 
-/* Begins the report with the facts of the device. */
-static gboolean
-find_facts (Check *self, GError **error)
+/* Marks the things of @list without a result. */
+static void
+mark_unreached (const json_t *list)
 {
-  g_autoptr (json_t) facts =
-      tool_child_ask (self->worker, json_pack ("{s:s}", "do", "facts"), FACTS_SECONDS, error);
+  json_t *object;
+  gsize i;
 
-  if (facts == NULL)
-    return FALSE;
-  if (json_is_true (json_object_get (facts, "error"))) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED, tool_json_get_string (facts, "why"));
-    return FALSE;
+  json_array_foreach (list, i, object)
+  {
+    const json_t *candidates = json_object_get (object, "candidates");
+
+    if (candidates != NULL)
+      mark_unreached (candidates);
+    else if (check_is_open (object) &&
+             (json_object_get (object, "level") == NULL || check_is_native (object)))
+      check_set_result (object, "not reached", NULL);
   }
-  self->report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl", GEMMCL_VERSION, "system",
-                            describe_system ());
-  json_object_update (self->report, facts);
-  return TRUE;
-}
-
-/* Runs the steps after the facts. */
-static gboolean
-check_all (Check *self, GError **error)
-{
-  return check_rows (self, ROWS_SHARE * check_get_left (self->deadline), error) &&
-         check_va (self, MIN (VA_SHARE * check_get_left (self->deadline), MOST_VA_SECONDS),
-                   error) &&
-         check_speed (self, error) && check_rows (self, check_get_left (self->deadline), error);
 }
 
 static gboolean
-write_report (const Check *self, gint64 start, GError **error)
+write_report (json_t *report, gint64 start, GError **error)
 {
   const gdouble seconds = (g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC;
 
-  json_object_set_new (self->report, "seconds", json_real (seconds));
-  return tool_json_write (self->report, options.output, error);
+  json_object_set_new (report, "seconds", json_real (seconds));
+  return tool_json_write (report, options.output, error);
 }
 
 /* Prints the summary, and how to send the report. */
 static void
-conclude (const Check *self)
+conclude (const json_t *report)
 {
   const gboolean piped = g_str_equal (options.output, "-");
   FILE *out = piped ? stderr : stdout;
   g_autofree gchar *name = g_filename_display_name (options.output);
 
-  check_report_print (out, self->report);
+  check_report_print (out, report);
   if (!piped)
     fprintf (out,
              "\nThe report is in %s. It names the device, its driver and the system's version, not "
@@ -168,50 +99,63 @@ conclude (const Check *self)
              name);
 }
 
+/* Writes the report when it has the device, so that an output that cannot be written fails early. */
 static gboolean
-check (Check *self, gdouble seconds, GError **error)
+on_change (gpointer start, json_t *object, const json_t *change, GError **error)
+{
+  return json_object_get (change, "device") == NULL || g_str_equal (options.output, "-") ||
+         write_report (object, *(const gint64 *)start, error);
+}
+
+static gboolean
+check (gdouble seconds, GError **error)
 {
   const gint64 start = g_get_monotonic_time ();
+  const gint64 end = start + (gint64)(seconds * G_USEC_PER_SEC);
+  json_t *report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl", GEMMCL_VERSION,
+                              "system", describe_system ());
+  g_autoptr (json_t) state = json_pack ("{s:I, s:I, s:o}", "start", (json_int_t)start, "end",
+                                        (json_int_t)end, "report", report);
   guint n_faults;
   gboolean ok;
 
-  self->deadline = start + (gint64)(seconds * G_USEC_PER_SEC);
-  self->patience = MAX (HANG_SECONDS, HANG_SHARE * seconds);
-  self->progress = tool_progress_new (seconds);
-  self->worker = tool_child_new (self->progress);
   tool_catch_interrupt ();
-  /* Written now, too, so that an output that cannot be written fails early. */
-  if (!find_facts (self, error) ||
-      (!g_str_equal (options.output, "-") && !write_report (self, start, error)))
+  ok = tool_worker_run (state, end + LAST_SECONDS * G_USEC_PER_SEC, on_change, (gpointer)&start,
+                        error);
+  if (json_object_get (report, "device") == NULL)
     return FALSE;
-  ok = check_all (self, error);
-  tool_progress_clear (self->progress);
+  mark_unreached (json_object_get (report, "rows"));
+  mark_unreached (json_object_get (report, "speed"));
+  if (check_is_open (json_object_get (report, "va")))
+    check_set_result (json_object_get (report, "va"), "not reached", NULL);
   /* Results are written even if a later step failed. The first error is reported. */
-  if (!write_report (self, start, ok ? error : NULL) || !ok)
+  if (!write_report (report, start, ok ? error : NULL))
     return FALSE;
-  conclude (self);
-  n_faults = check_report_count_faults (self->report);
-  if (n_faults > 0)
+  conclude (report);
+  n_faults = check_report_count_faults (report);
+  if (ok && n_faults > 0)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u faults were found.", n_faults);
-  return n_faults == 0;
+  return ok && n_faults == 0;
 }
 
 static gboolean
 run (gchar **operands, GError **error)
 {
-  g_auto (Check) self = {.deadline = 0};
   g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, error);
   g_autoptr (GArray) shapes = tool_problems_new ((const gchar *const *)operands, &tool_gemm,
                                                  kernels != NULL ? error : NULL);
   const CheckAsked asked = {kernels, shapes};
   gdouble seconds = DEFAULT_SECONDS;
+  guint builder, n_builders;
 
   if (kernels == NULL || shapes == NULL ||
       !tool_parse_positive ("--seconds", options.seconds, &seconds, error))
     return FALSE;
+  if (options.builder != NULL && sscanf (options.builder, "%u/%u", &builder, &n_builders) == 2)
+    return check_build (&asked, builder, n_builders, error);
   if (options.worker)
     return check_serve (&asked, error);
-  return check (&self, seconds, error);
+  return check (seconds, error);
 }
 
 const ToolCommand tool_check = {

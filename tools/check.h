@@ -5,38 +5,21 @@
 #include <stdio.h>
 
 #include "bench.h"
-#include "child.h"
-#include "progress.h"
+#include "worker.h"
 
 /**
- * gemmcl check: the parent, which has no device, writes the report; its child runs the kernels.
+ * gemmcl check:
  *
- *   check.c          the subcommand, and the order of its steps
+ *   check.c          the subcommand, which has no device, and writes the report
+ *   check-report.c   the summary
+ *   check-worker.c   the worker: the device's facts, and the order of the steps
  *   check-rows.c     each kernel on exact problems
  *   check-va.c       the element with VA surfaces
  *   check-speed.c    the candidates of each shape side by side
- *   check-report.c   the summary
- *   check-serve.c    the child's answers, and the device's facts
- */
-
-/**
- * Check:
- * @deadline: the end of the whole check, in microseconds of the monotonic clock
- * @patience: seconds for building and running a kernel, after which it is taken to hang
- * @progress, @worker: owned
- * @report: the report, whose keys are in docs/tuning.md; owned
  *
- * A run of `gemmcl check`. The steps below add to the report. A step that finds a fault adds it to
- * the report and goes on. It returns %FALSE only with %TOOL_ERROR_INTERRUPTED, or if no process can
- * be started.
+ * The state of the worker has "start" and "end" of the check, in microseconds of the monotonic
+ * clock, and "report", whose keys are in docs/tuning.md.
  */
-typedef struct {
-  gint64 deadline;
-  gdouble patience;
-  ToolProgress *progress;
-  ToolChild *worker;
-  json_t *report;
-} Check;
 
 /** CheckAsked: @kernels (element-type utf8) and @shapes (element-type GemmclGemm) of the command
  * line; no shapes: those of a whole check. */
@@ -45,37 +28,6 @@ typedef struct {
   GArray *shapes;
 } CheckAsked;
 
-/** check_get_left: Returns: the seconds until @deadline; 0 after it. */
-gdouble check_get_left (gint64 deadline);
-
-/** check_begin: Shows @step in the progress. */
-void check_begin (Check *self, const gchar *step, gdouble seconds);
-
-/** check_set_result: Sets "result" and "why" (nullable) of a row, an entry or a candidate. */
-void check_set_result (json_t *object, const gchar *result, const gchar *why);
-
-/**
- * check_explain:
- * @cut: the request had less time than it might have needed
- * @why: (transfer full): the reason why there is no answer
- *
- * Sets the result of @object to "lost" or "not reached". Returns: %FALSE with @why if @why is not
- * the loss of the worker, so that the check cannot go on.
- */
-gboolean check_explain (json_t *object, gboolean cut, GError *why, GError **error);
-
-/** check_rows: Runs each native row of "rows" that has no result, or was not reached, on exact
- * problems; for at most @seconds. */
-gboolean check_rows (Check *self, gdouble seconds, GError **error);
-
-/** check_va: Runs VA surfaces through the element if there are a VA display, GStreamer and a device
- * that shares surfaces; for at most @seconds. Fills "va". */
-gboolean check_va (Check *self, gdouble seconds, GError **error);
-
-/** check_speed: Times the rules' choice and other candidates of each entry of "speed", until the
- * deadline. */
-gboolean check_speed (Check *self, GError **error);
-
 /** check_report_print: Prints the summary of @report. */
 void check_report_print (FILE *out, const json_t *report);
 
@@ -83,30 +35,57 @@ void check_report_print (FILE *out, const json_t *report);
  * failed or lost. */
 guint check_report_count_faults (const json_t *report);
 
-/**
- * The child, see child.h. Its requests, and the functions that answer them:
- *
- *   {"do": "facts"}                               "device", "shares_surfaces", "rows" and "speed"
- *                                                 of the report, without results
- *   {"do": "va"}                                  "va" of the report
- *   {"do": "row", "kernel": NAME}                 "result" and the others of "rows" of the report
- *   {"do": "build", "kernels": [NAME ...]}        compiles them, so that another process need not
- *   {"do": "prepare", "m": M, "n": N, "k": K, "precision": P, "kernel": NAME}
- *                                                 "ms" and "result" of a candidate
- *   {"do": "time", "seconds": S}                  "times": "kernel", "ms", "min_ms" and "runs" of
- *                                                 the prepared ones that had turns
- */
-json_t *check_serve_va (GemmclContext *context, const json_t *request);
-json_t *check_serve_row (GemmclContext *context, const json_t *request);
-json_t *check_serve_build (GemmclContext *context, const json_t *request);
-json_t *check_serve_prepare (GemmclContext *context, const json_t *request);
-json_t *check_serve_time (GemmclContext *context, const json_t *request);
-
-/** check_serve: Answers requests until the end of the input. Returns: %FALSE with an error if the
- * device cannot be opened. */
+/** check_serve: The worker: does what the report lacks. */
 gboolean check_serve (const CheckAsked *asked, GError **error);
+
+/** check_build: Compiles every @n-th of the kernels of the command line, from @first on, so that
+ * the worker finds them in the cache. */
+gboolean check_build (const CheckAsked *asked, guint first, guint n, GError **error);
+
+/**
+ * Check:
+ * @deadline: the end of the whole check, in microseconds of the monotonic clock
+ * @patience: seconds for building and running a kernel, after which it is taken to hang
+ *
+ * A check in the worker. Each step adds the results that the report lacks.
+ */
+typedef struct {
+  GemmclContext *context;
+  const json_t *report;
+  gint64 deadline;
+  gdouble patience;
+} Check;
+
+/** check_get_left: Returns: the seconds until @deadline; 0 after it. */
+gdouble check_get_left (gint64 deadline);
+
+/** check_rows: Runs the native rows of "rows" on exact problems until @deadline. */
+void check_rows (const Check *self, gint64 deadline);
+
+/** check_build_row: Compiles the programs that check_rows() needs for @row. */
+void check_build_row (GemmclContext *context, const json_t *row);
+
+/** check_va: Runs VA surfaces through the element if there are a VA display, GStreamer and a device
+ * that shares surfaces; for at most @seconds. Fills "va". */
+void check_va (const Check *self, gdouble seconds);
+
+/** check_speed: Times the rules' choice and other candidates of each entry of "speed", until the
+ * deadline. */
+void check_speed (const Check *self);
+
+/** check_is_open: TRUE if a row, an entry, a candidate or "va" has no result yet. */
+gboolean check_is_open (const json_t *object);
+
+/** check_is_native: TRUE if the device can run the row natively. */
+gboolean check_is_native (const json_t *row);
+
+/** check_set_result: Sets "result" and "why" (nullable) of a row, an entry or a candidate. */
+void check_set_result (json_t *object, const gchar *result, const gchar *why);
 
 /** check_add_build: Adds the driver's figures of the plan's kernel to @object: "subgroup_size", and
  * "private_bytes" and "spill_bytes" unless @object has larger ones. Returns: %TRUE if the kernel
  * was built natively. */
 gboolean check_add_build (GemmclPlan *plan, json_t *object);
+
+/** check_fail: Sets the result "failed" of @object; ends this process if its device may be lost. */
+void check_fail (json_t *object, const GError *error, const gchar *why);

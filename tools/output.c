@@ -109,12 +109,21 @@ tool_json_get_number (const json_t *object, const gchar *key)
   return json_is_number (number) ? json_number_value (number) : NAN;
 }
 
+void
+tool_json_get_sizes (const json_t *object, GemmclGemm *gemm)
+{
+  gemm->m = json_integer_value (json_object_get (object, "m"));
+  gemm->n = json_integer_value (json_object_get (object, "n"));
+  gemm->k = json_integer_value (json_object_get (object, "k"));
+}
+
 gchar *
 tool_json_get_problem (const json_t *object)
 {
-  return tool_problem_get_name (json_integer_value (json_object_get (object, "m")),
-                                json_integer_value (json_object_get (object, "n")),
-                                json_integer_value (json_object_get (object, "k")));
+  GemmclGemm gemm;
+
+  tool_json_get_sizes (object, &gemm);
+  return tool_problem_get_name (gemm.m, gemm.n, gemm.k);
 }
 
 json_t *

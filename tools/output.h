@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "gemmcl-context.h"
+#include "gemmcl-gemm.h"
 
 /**
  * ToolColumn:
@@ -56,6 +57,9 @@ gdouble tool_json_get_number (const json_t *object, const gchar *key);
 /** tool_json_device: Returns: (transfer full): the object of `gemmcl devices --json` for @info,
  * device number @index. */
 json_t *tool_json_device (guint index, const GemmclDeviceInfo *info);
+
+/** tool_json_get_sizes: Sets M, N and K of @gemm to "m", "n" and "k" of @object. */
+void tool_json_get_sizes (const json_t *object, GemmclGemm *gemm);
 
 /** tool_json_get_problem: Returns: (transfer full): "64 x 1024 x 1024" of "m", "n" and "k". */
 gchar *tool_json_get_problem (const json_t *object);

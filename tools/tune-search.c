@@ -5,11 +5,7 @@
 
 #include "bench.h"
 #include "options.h"
-#include "tool.h"
 #include "tune.h"
-
-/* Limit for opening a device and filling matrices. */
-#define START_SECONDS 60.0
 
 /* Limit of a build and a first run: a share of the time, but within these bounds, since some
  * compilers are slow. */
@@ -32,309 +28,223 @@
 /* Most runs of a turn, enough to compare short runs in spite of noise. */
 #define MOST_RUNS 50
 
-/* A search that is running. @best: the fastest speed so far. @under_way: (nullable): the candidate
- * that was announced last. */
+/* The search for an entry of the state. */
 typedef struct {
-  json_t *entry;
-  ToolChild *child;
-  ToolProgress *progress;
-  json_t *banned;
-  gint64 start;
-  gdouble seconds;
-  gdouble best;
-  json_t *under_way;
-  gboolean is_try;
-  gdouble limit; /* seconds until the next answer */
-} Race;
-
-static gdouble
-get_elapsed (const Race *self)
-{
-  return (gdouble)(g_get_monotonic_time () - self->start) / G_USEC_PER_SEC;
-}
-
-/* Returns: (transfer full): the row of the table. Kernels that differ only in the split of K are
- * built from the same row. */
-static gchar *
-get_row (const json_t *candidate)
-{
-  const gchar *name = tool_json_get_string (candidate, "kernel");
-
-  return g_strndup (name, strcspn (name, "/"));
-}
-
-static gboolean
-has_left (const json_t *candidate)
-{
-  return tool_json_get_string (candidate, "why") != NULL;
-}
-
-static void
-leave (json_t *candidate, const gchar *why)
-{
-  json_object_set_new (candidate, "why", tool_json_string (why));
-  json_object_set_new (candidate, "faulty", json_true ());
-}
-
-/* Leaves out banned candidates. Returns: the request for the problem, with the names of the others.
- * With @all it has no names: the library chooses candidates. */
-static json_t *
-make_request (const Race *self, gboolean all)
-{
-  const gdouble seconds = MAX (self->seconds - get_elapsed (self), LEAST_SECONDS);
-  json_t *request = json_pack ("{s:O, s:O, s:O, s:f}", "m", json_object_get (self->entry, "m"), "n",
-                               json_object_get (self->entry, "n"), "k",
-                               json_object_get (self->entry, "k"), "seconds", seconds);
-  json_t *names = json_array (), *candidate;
-  gsize i;
-
-  json_array_foreach (json_object_get (self->entry, "candidates"), i, candidate)
-  {
-    g_autofree gchar *row = get_row (candidate);
-    const gchar *why = tool_json_get_string (self->banned, row);
-
-    if (!has_left (candidate) && why != NULL)
-      leave (candidate, why);
-    if (!has_left (candidate))
-      json_array_append (names, json_object_get (candidate, "kernel"));
-  }
-  if (all)
-    json_decref (names);
-  else
-    json_object_set_new (request, "kernels", names);
-  return request;
-}
-
-/* Handles an announcement or the result of a try. */
-static void
-note_step (Race *self, const gchar *step, const json_t *answer)
-{
-  const gchar *kernel = tool_json_get_string (answer, "kernel");
-  const gdouble gflops = tool_json_get_number (answer, "gflops");
-
-  self->under_way =
-      g_str_equal (step, "tried") ? NULL : tool_json_find_candidate (self->entry, kernel);
-  self->is_try = g_str_equal (step, "try");
-  if (self->under_way == NULL)
-    self->limit = START_SECONDS;
-  else if (self->is_try)
-    self->limit = CLAMP (TRY_SHARE * self->seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS);
-  else
-    self->limit = HANG_SECONDS + HANG_FACTOR * tool_json_get_number (answer, "ms") / 1e3 +
-                  HANG_SHARE * self->seconds;
-  if (gflops > self->best && !self->is_try && !has_left (answer)) {
-    self->best = gflops;
-    tool_progress_set_best (self->progress, kernel, gflops);
-  }
-}
-
-static void
-note_result (json_t *entry, const json_t *answer)
-{
-  static const gchar *const keys[] = {"rules", "tuned", "gain"};
-  const json_t *found;
-  gsize i;
-
-  json_array_foreach (json_object_get (answer, "candidates"), i, found)
-  {
-    json_t *candidate = tool_json_find_candidate (entry, tool_json_get_string (found, "kernel"));
-
-    if (candidate != NULL)
-      json_object_update (candidate, (json_t *)found);
-  }
-  for (i = 0; i < G_N_ELEMENTS (keys); i++)
-    json_object_set (entry, keys[i], json_object_get (answer, keys[i]));
-}
-
-/* Reads the answers of a search to its end. Returns: FALSE with an error, also one of the child. */
-static gboolean
-follow (Race *self, GError **error)
-{
-  while (TRUE) {
-    g_autoptr (json_t) answer = tool_child_read (self->child, self->limit, error);
-    const gchar *step = tool_json_get_string (answer, "step");
-
-    if (answer == NULL)
-      return FALSE;
-    if (json_is_true (json_object_get (answer, "error"))) {
-      g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                           tool_json_get_string (answer, "why"));
-      return FALSE;
-    }
-    if (step == NULL) {
-      note_result (self->entry, answer);
-      return TRUE;
-    }
-    note_step (self, step, answer);
-  }
-}
-
-/* Leaves out the kernel that was under way at a loss, if any. */
-static void
-blame (Race *self, const GError *why)
-{
-  if (self->under_way == NULL)
-    return;
-  if (self->is_try) {
-    g_autofree gchar *row = get_row (self->under_way);
-
-    json_object_set_new (self->banned, row, tool_json_string (why->message));
-  } else {
-    leave (self->under_way, why->message);
-  }
-}
-
-/* Searches again after each loss, until a child completes the search. */
-static gboolean
-search (Race *self, gboolean all, GError **error)
-{
-  while (TRUE) {
-    GError *why = NULL;
-
-    self->under_way = NULL;
-    self->limit = START_SECONDS;
-    if (!tool_child_send (self->child, make_request (self, all), error))
-      return FALSE;
-    if (follow (self, &why))
-      return TRUE;
-    if (why->domain != TOOL_CHILD_ERROR) {
-      g_propagate_error (error, why);
-      return FALSE;
-    }
-    blame (self, why);
-    g_error_free (why);
-  }
-}
-
-/* TRUE if a candidate left without a fault, as one that spills, so that it could be used. */
-static gboolean
-has_usable (const json_t *entry)
-{
-  const json_t *candidate;
-  gsize i;
-
-  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
-  {
-    if (!json_is_true (json_object_get (candidate, "faulty")))
-      return TRUE;
-  }
-  return FALSE;
-}
-
-gboolean
-tune_search (json_t *entry, ToolChild *child, gdouble seconds, json_t *banned,
-             ToolProgress *progress, GError **error)
-{
-  Race race = {
-      .entry = entry,
-      .child = child,
-      .progress = progress,
-      .banned = banned,
-      .start = g_get_monotonic_time (),
-      .seconds = seconds,
-  };
-  gboolean ok = search (&race, FALSE, error);
-
-  /* A kernel that spills is used only if no other works. Then the library may choose it. */
-  if (ok && json_is_null (json_object_get (entry, "rules")) && has_usable (entry))
-    ok = search (&race, TRUE, error);
-  json_object_set_new (entry, "seconds", tool_json_number (get_elapsed (&race)));
-  return ok;
-}
-
-static json_t *
-make_choice (const GemmclGemm *gemm, const GemmclTuningCandidate *candidate)
-{
-  const gdouble gflops = candidate != NULL && candidate->seconds > 0
-                             ? bench_gflops (gemm, candidate->seconds * 1e3)
-                             : NAN;
-
-  return candidate != NULL ? json_pack ("{s:s, s:o}", "kernel", candidate->kernel, "gflops",
-                                        tool_json_number (gflops))
-                           : json_null ();
-}
-
-/* The search of the child. @begun: a candidate was announced. */
-typedef struct {
+  GemmclContext *context;
+  json_t *state, *entry;
+  gsize index;
   GemmclGemm gemm;
-  gboolean begun;
-} Served;
+  gdouble seconds;
+  gboolean begun; /* a candidate was announced */
+} Search;
+
+static json_t *
+get_candidate (const Search *self, gsize index)
+{
+  return json_array_get (json_object_get (self->entry, "candidates"), index);
+}
+
+static gsize
+count_candidates (const Search *self)
+{
+  return json_array_size (json_object_get (self->entry, "candidates"));
+}
+
+/* Returns: the path of the candidate with that kernel; that of the first for "rules". */
+static json_t *
+find_path (const Search *self, const gchar *kernel)
+{
+  gsize i = count_candidates (self);
+
+  while (--i > 0 &&
+         g_strcmp0 (tool_json_get_string (get_candidate (self, i), "kernel"), kernel) != 0)
+    ;
+  return json_pack ("[s, I, s, I]", "entries", (json_int_t)self->index, "candidates",
+                    (json_int_t)i);
+}
+
+static json_t *
+get_gflops (const Search *self, const GemmclTuningCandidate *candidate)
+{
+  return tool_json_number (
+      candidate->seconds > 0 ? bench_gflops (&self->gemm, candidate->seconds * 1e3) : NAN);
+}
 
 static void
 on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer data)
 {
-  static const gchar *const steps[] = {"try", "tried", "turn"};
-  Served *self = data;
-  json_t *answer = make_choice (&self->gemm, candidate);
+  Search *self = data;
+  const gdouble limit =
+      step == GEMMCL_TUNING_STEP_TRY
+          ? CLAMP (TRY_SHARE * self->seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS)
+          : HANG_SECONDS + HANG_FACTOR * candidate->seconds + HANG_SHARE * self->seconds;
 
   self->begun = TRUE;
-  json_object_set_new (answer, "step", json_string (steps[step]));
-  json_object_set_new (answer, "ms", json_real (candidate->seconds * 1e3));
-  json_object_set_new (answer, "why", tool_json_string (candidate->why));
-  json_object_set_new (answer, "lost", json_boolean (candidate->lost));
-  if (step == GEMMCL_TUNING_STEP_TRIED && candidate->why == NULL)
-    json_object_set_new (answer, "result", json_string ("ok"));
-  tool_child_answer (answer);
+  if (step != GEMMCL_TUNING_STEP_TRIED)
+    tool_worker_begin (find_path (self, candidate->kernel), limit,
+                       json_pack ("{s:b}", "faulty", TRUE));
+  else if (candidate->lost)
+    tool_worker_lose (candidate->why);
+  else
+    tool_worker_set (find_path (self, candidate->kernel),
+                     json_pack ("{s:o, s:o}", "gflops", get_gflops (self, candidate), "why",
+                                tool_json_string (candidate->why)));
 }
 
-static json_t *
-describe (const GemmclGemm *gemm, const GemmclTuningResult *result)
+/* Returns: (nullable): the reason why a kernel of the row of @candidate ended a worker. Kernels that
+ * differ only in the split of K are built from the same row. */
+static const gchar *
+find_loss (const Search *self, const json_t *candidate)
 {
-  json_t *candidates = json_array ();
+  const json_t *losses = json_object_get (self->state, "lost"), *lost;
+  const gchar *name = tool_json_get_string (candidate, "kernel");
+  const gsize length = strcspn (name, "/");
+  gsize i;
+
+  json_array_foreach (losses, i, lost)
+  {
+    const gchar *other = tool_json_get_string (lost, "kernel");
+
+    if (strcspn (other, "/") == length && strncmp (name, other, length) == 0)
+      return tool_json_get_string (lost, "why");
+  }
+  return NULL;
+}
+
+/* Returns: the names of the candidates whose rows ended no worker; the others are faulty. */
+static GPtrArray *
+list_names (const Search *self)
+{
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (gsize i = 0; i < count_candidates (self); i++) {
+    const json_t *candidate = get_candidate (self, i);
+    const gchar *kernel = tool_json_get_string (candidate, "kernel");
+    const gchar *why = find_loss (self, candidate);
+
+    if (why == NULL)
+      g_ptr_array_add (names, (gpointer)kernel);
+    else
+      tool_worker_set (find_path (self, kernel),
+                       json_pack ("{s:b, s:o}", "faulty", TRUE, "why", tool_json_string (why)));
+  }
+  g_ptr_array_add (names, NULL);
+  return names;
+}
+
+/* Sets what the search found of its candidates. Returns: TRUE if one has no fault. */
+static gboolean
+set_candidates (const Search *self, const GemmclTuningResult *result)
+{
+  gboolean usable = FALSE;
 
   for (guint i = 0; i < result->candidates->len; i++) {
     const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
-    json_t *object = make_choice (gemm, candidate);
 
-    json_object_set_new (object, "why", tool_json_string (candidate->why));
-    json_object_set_new (object, "faulty", json_boolean (candidate->faulty));
-    json_array_append_new (candidates, object);
+    usable |= !candidate->faulty;
+    tool_worker_set (find_path (self, candidate->kernel),
+                     json_pack ("{s:o, s:o, s:b}", "gflops", get_gflops (self, candidate), "why",
+                                tool_json_string (candidate->why), "faulty", candidate->faulty));
   }
-  return json_pack ("{s:o, s:o, s:o, s:o}", "rules", make_choice (gemm, result->first), "tuned",
-                    make_choice (gemm, result->best), "gain",
-                    tool_json_number (result->best != NULL ? result->gain : NAN), "candidates",
-                    candidates);
+  return usable;
 }
 
 static json_t *
-serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *request)
+make_choice (const Search *self, const GemmclTuningCandidate *candidate)
 {
-  const gdouble seconds = json_number_value (json_object_get (request, "seconds"));
-  const json_t *kernels = json_object_get (request, "kernels"), *kernel;
-  Served self = {.gemm = tool_child_read_problem (request)};
+  return candidate != NULL ? json_pack ("{s:s, s:o}", "kernel", candidate->kernel, "gflops",
+                                        get_gflops (self, candidate))
+                           : json_null ();
+}
+
+/* @names: (nullable): the kernels; NULL: the choice of the rules and the next one
+ * @change: gets the result. Returns: TRUE if the library may choose one that works but was left. */
+static gboolean
+search (Search *self, const GPtrArray *names, json_t *change)
+{
   GemmclTuningOptions options = GEMMCL_TUNING_OPTIONS_INIT;
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GemmclTuningResult) result = NULL;
   g_autoptr (GError) error = NULL;
-  json_t *answer;
-  gsize i;
+  gboolean usable;
 
-  json_array_foreach (kernels, i, kernel)
-  {
-    g_ptr_array_add (names, (gpointer)json_string_value (kernel));
+  if (names != NULL) {
+    options.candidates = MAX (names->len, 2);
+    options.names = (const gchar *const *)names->pdata;
+  } else {
+    options.candidates = 2;
   }
-  options.candidates = MAX (names->len, 2);
-  g_ptr_array_add (names, NULL);
-  options.names = kernels != NULL ? (const gchar *const *)names->pdata : NULL;
-  options.seconds = RUNNING_SHARE * seconds;
-  options.try_seconds = TRYING_SHARE * seconds;
+  options.seconds = RUNNING_SHARE * self->seconds;
+  options.try_seconds = TRYING_SHARE * self->seconds;
   options.share = 1;
   options.dry_run = TRUE;
   options.runs = MOST_RUNS;
   options.notify = on_step;
-  options.data = &self;
-  result = gemmcl_tuning_search (context, &self.gemm, &options, NULL, &error);
-  if (result != NULL)
-    return describe (&self.gemm, result);
-  answer = tool_child_make_error (error);
+  options.data = self;
+  result = gemmcl_tuning_search (self->context, &self->gemm, &options, NULL, &error);
   /* Running out of memory for the matrices does not lose the device. */
-  if (!self.begun)
-    json_object_del (answer, "lost");
-  return answer;
+  if (self->begun && g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
+    tool_worker_lose (error->message);
+  if (result == NULL) {
+    json_object_set_new (change, "error", tool_json_string (error->message));
+    return FALSE;
+  }
+  usable = set_candidates (self, result);
+  json_object_set_new (change, "rules", make_choice (self, result->first));
+  json_object_set_new (change, "tuned", make_choice (self, result->best));
+  json_object_set_new (change, "gain",
+                       tool_json_number (result->best != NULL ? result->gain : NAN));
+  return usable && result->first == NULL;
+}
+
+static gdouble
+get_seconds_until (gint64 end)
+{
+  return (gdouble)(end - g_get_monotonic_time ()) / G_USEC_PER_SEC;
+}
+
+static void
+search_entry (Search *self)
+{
+  const gint64 start = g_get_monotonic_time ();
+  g_autoptr (GPtrArray) names = list_names (self);
+  json_t *change = json_object ();
+
+  /* A kernel that spills is used only if no other works. Then the library may choose it. */
+  if (search (self, names, change))
+    search (self, NULL, change);
+  json_object_set_new (change, "seconds", json_real (-get_seconds_until (start)));
+  tool_worker_set (json_pack ("[s, I]", "entries", (json_int_t)self->index), change);
+}
+
+static void
+work (GemmclContext *context, json_t *state, G_GNUC_UNUSED gpointer data)
+{
+  const gint64 end = json_integer_value (json_object_get (state, "end"));
+  json_t *entries = json_object_get (state, "entries");
+  const gsize n = json_array_size (entries);
+  Search self = {.context = context, .state = state, .gemm = tool_gemm};
+
+  for (; self.index < n; self.index++) {
+    g_autofree gchar *name = NULL, *step = NULL;
+
+    self.begun = FALSE;
+    self.entry = json_array_get (entries, self.index);
+    if (!json_is_null (json_object_get (self.entry, "seconds")))
+      continue;
+    tool_json_get_sizes (self.entry, &self.gemm);
+    name = tool_json_get_problem (self.entry);
+    step = g_strdup_printf ("%zu/%zu %s", self.index + 1, n, name);
+    tool_worker_step (step);
+    /* Up to twice its equal share of the remaining time, since most kernels are built for the first
+     * problem. */
+    self.seconds =
+        MAX (get_seconds_until (end) * 2.0 / (gdouble)(n - self.index + 1), LEAST_SECONDS);
+    search_entry (&self);
+  }
 }
 
 gboolean
 tune_serve (GError **error)
 {
-  return tool_child_serve (serve, NULL, error);
+  return tool_worker_serve (work, NULL, error);
 }

@@ -1,6 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench.h"
 #include "tool.h"
 #include "options.h"
 #include "tune.h"
@@ -35,7 +34,7 @@ static const GOptionEntry search_entries[] = {
      "table then goes to the standard error",
      "FILE"},
     {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
-     "Answer requests of another process of this command", NULL},
+     "Work for another process of this command", NULL},
     {NULL}};
 
 static const GOptionEntry memory_entries[] = {
@@ -49,23 +48,15 @@ static const GOptionEntry memory_entries[] = {
 typedef struct {
   GemmclContext *context;
   GArray *problems;
-  gint64 start;
-  gdouble seconds;
-  ToolProgress *progress;
-  ToolChild *child;
   ToolColumn columns[TUNE_N_COLUMNS];
   json_t *report;
-  json_t *banned;
   guint n_failed;
 } Tuning;
 
 static void
 tuning_clear (Tuning *self)
 {
-  g_clear_pointer (&self->child, tool_child_free);
   g_clear_pointer (&self->report, json_decref);
-  g_clear_pointer (&self->progress, tool_progress_free);
-  g_clear_pointer (&self->banned, json_decref);
   g_clear_pointer (&self->problems, g_array_unref);
   g_clear_object (&self->context);
 }
@@ -95,9 +86,10 @@ check_options (gchar **operands, GError **error)
 
 /* Prints notes on @entry that do not fit in its row of the table. */
 static void
-print_notes (const json_t *entry, const GError *why)
+print_notes (const json_t *entry)
 {
   g_autofree gchar *name = tool_json_get_problem (entry);
+  const gchar *error = tool_json_get_string (entry, "error");
   const json_t *candidate;
   gsize i;
 
@@ -108,31 +100,37 @@ print_notes (const json_t *entry, const GError *why)
                   tool_json_get_string (candidate, "kernel"),
                   tool_json_get_string (candidate, "why"));
   }
-  if (g_error_matches (why, TOOL_ERROR, TOOL_ERROR_FAILED))
-    g_printerr ("gemmcl tune: %s: %s\n", name, why->message);
-  else if (why == NULL && json_is_null (json_object_get (entry, "rules")))
+  if (error != NULL)
+    g_printerr ("gemmcl tune: %s: %s\n", name, error);
+  else if (json_is_null (json_object_get (entry, "rules")))
     g_printerr ("gemmcl tune: %s: No kernel works.\n", name);
-  else if (why == NULL && json_is_null (json_object_get (entry, "tuned")))
+  else if (json_is_null (json_object_get (entry, "tuned")))
     g_printerr ("gemmcl tune: %s: There was no time to compare others with the rules' choice. "
                 "Give more with --time.\n",
                 name);
 }
 
-/* Stores and reports the result of a search. @why: (nullable): the error that ended it early. */
+/* Stores and reports the result of a search, at its end. */
 static gboolean
-conclude (Tuning *self, const GemmclGemm *gemm, json_t *entry, const GError *why, GError **error)
+on_change (gpointer data, json_t *entry, const json_t *change, GError **error)
 {
+  Tuning *self = data;
   const json_t *best = json_object_get (entry, "tuned");
   const gboolean found = !json_is_null (best);
   const gboolean store = found && !options.dry_run;
-  const gboolean ok =
-      !store || gemmcl_tuning_store (self->context, gemm, tool_json_get_string (best, "kernel"),
-                                     tool_json_get_number (best, "gflops"), error);
+  GemmclGemm gemm = tool_gemm;
+  gboolean ok = TRUE;
 
+  if (json_object_get (change, "seconds") == NULL)
+    return TRUE;
+  tool_json_get_sizes (entry, &gemm);
+  if (store)
+    ok = gemmcl_tuning_store (self->context, &gemm, tool_json_get_string (best, "kernel"),
+                              tool_json_get_number (best, "gflops"), error);
   json_object_set_new (entry, "stored", json_boolean (store && ok));
-  tool_progress_clear (self->progress);
-  print_notes (entry, why);
-  if (found || why == NULL) {
+  tool_worker_clear_progress ();
+  print_notes (entry);
+  if (json_object_get (entry, "error") == NULL) {
     tune_report_add (get_table_output (), self->columns, entry);
     json_array_append (self->report, entry);
   }
@@ -158,44 +156,22 @@ make_entry (const Tuning *self, const GemmclGemm *gemm)
                     "gain", "stored", FALSE, "candidates", candidates);
 }
 
-/* Returns: the seconds for @problem: up to twice its equal share of the remaining time, since most
- * kernels are built for the first problem. */
-static gdouble
-get_share (const Tuning *self, guint problem)
-{
-  const gdouble elapsed = (gdouble)(g_get_monotonic_time () - self->start) / G_USEC_PER_SEC;
-  const guint n_left = self->problems->len - problem;
-
-  return MAX (self->seconds - elapsed, 0.0) * 2.0 / (n_left + 1);
-}
-
 static gboolean
-tune_problem (Tuning *self, guint index, GError **error)
+tune_problems (Tuning *self, gdouble seconds, GError **error)
 {
-  const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, index);
-  g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
-  g_autoptr (json_t) entry = make_entry (self, gemm);
-  const gdouble seconds = get_share (self, index);
-  g_autoptr (GError) why = NULL;
+  json_t *entries = json_array ();
+  g_autoptr (json_t) state =
+      json_pack ("{s:I, s:o}", "end",
+                 (json_int_t)(g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC)),
+                 "entries", entries);
 
-  tool_progress_begin (self->progress, self->problems->len, name, seconds);
-  tune_search (entry, self->child, seconds, self->banned, self->progress, &why);
-  if (!conclude (self, gemm, entry, why, error))
-    return FALSE;
-  if (why == NULL || g_error_matches (why, TOOL_ERROR, TOOL_ERROR_FAILED))
-    return TRUE;
-  g_propagate_error (error, g_steal_pointer (&why));
-  return FALSE;
-}
-
-static gboolean
-tune_problems (Tuning *self, GError **error)
-{
+  for (guint i = 0; i < self->problems->len; i++)
+    json_array_append_new (entries,
+                           make_entry (self, &g_array_index (self->problems, GemmclGemm, i)));
   tune_report_start (get_table_output (), self->columns,
                      gemmcl_context_get_device_info (self->context), self->problems);
-  for (guint i = 0; i < self->problems->len; i++)
-    if (!tune_problem (self, i, error))
-      return FALSE;
+  if (!tool_worker_run (state, G_MAXINT64, on_change, self, error))
+    return FALSE;
   if (self->n_failed > 0)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u of %u problems could not be tuned.",
                  self->n_failed, self->problems->len);
@@ -205,10 +181,11 @@ tune_problems (Tuning *self, GError **error)
 static gboolean
 tune (gchar **operands, GError **error)
 {
-  g_auto (Tuning) self = {.start = g_get_monotonic_time (), .seconds = DEFAULT_SECONDS};
+  g_auto (Tuning) self = {.context = NULL};
+  gdouble seconds = DEFAULT_SECONDS;
   gboolean ok;
 
-  if (!tool_parse_positive ("--time", options.time, &self.seconds, error))
+  if (!tool_parse_positive ("--time", options.time, &seconds, error))
     return FALSE;
   self.problems = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error);
   if (self.problems == NULL || (self.context = tool_open_context (error)) == NULL)
@@ -216,12 +193,9 @@ tune (gchar **operands, GError **error)
   if (self.problems->len == 0)
     tool_problems_add_usual (self.problems, &tool_gemm,
                              gemmcl_context_get_device_info (self.context));
-  self.progress = tool_progress_new (self.seconds);
-  self.child = tool_child_new (self.progress);
   self.report = json_array ();
-  self.banned = json_object ();
   tool_catch_interrupt ();
-  ok = tune_problems (&self, error);
+  ok = tune_problems (&self, seconds, error);
   /* Results are written even if a later step failed. The first error is reported. */
   if (options.json != NULL && !tool_json_write (self.report, options.json, ok ? error : NULL))
     return FALSE;

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check.h"
 
+#include <string.h>
+
 #include "gemmcl-tuning.h"
 #include "options.h"
 #include "tool.h"
@@ -15,6 +17,52 @@
 /* f32 peak from which the largest shape has sizes of 4096. At half of this peak 2 * 4096^3
  * operations take a tenth of a second. */
 #define LARGE_GFLOPS 2750.0
+
+/* Seconds for building and running a kernel, or this share of all if that is more. */
+#define HANG_SECONDS 30.0
+#define HANG_SHARE   0.1
+
+/* The time for rows at first, as a share of all, and that for surfaces, of the rest. */
+#define ROWS_SHARE 0.6
+#define VA_SHARE   0.3
+
+#define MOST_VA_SECONDS 20.0
+
+/* Rows that fewer devices can run come first, since the time may not suffice for all. */
+static const gchar *const ranks[] = {"matrix engines", "subgroups", ""};
+
+gdouble
+check_get_left (gint64 deadline)
+{
+  return MAX (deadline - g_get_monotonic_time (), 0) / (gdouble)G_USEC_PER_SEC;
+}
+
+gboolean
+check_is_open (const json_t *object)
+{
+  return json_object_get (object, "result") == NULL;
+}
+
+gboolean
+check_is_native (const json_t *row)
+{
+  return g_strcmp0 (tool_json_get_string (row, "level"), "native") == 0;
+}
+
+void
+check_set_result (json_t *object, const gchar *result, const gchar *why)
+{
+  json_object_set_new (object, "result", json_string (result));
+  json_object_set_new (object, "why", tool_json_string (why));
+}
+
+void
+check_fail (json_t *object, const GError *error, const gchar *why)
+{
+  if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
+    tool_worker_lose (why);
+  check_set_result (object, "failed", why);
+}
 
 static void
 set_larger (json_t *object, const gchar *key, guint64 bytes)
@@ -36,24 +84,42 @@ check_add_build (GemmclPlan *plan, json_t *object)
   return info.level == GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
+static guint
+get_rank (const GemmclKernelInfo *info)
+{
+  guint rank = 0;
+
+  while (strstr (info->needs, ranks[rank]) == NULL)
+    rank++;
+  return rank;
+}
+
+static json_t *
+describe_row (GemmclContext *context, const GemmclKernelInfo *info)
+{
+  g_autoptr (GError) why = NULL;
+  GemmclKernelLevel level;
+  const gchar *name = NULL;
+
+  if (gemmcl_kernel_get_level (context, info->name, &level, &why))
+    name = gemmcl_kernel_level_get_name (level);
+  return json_pack ("{s:s, s:s, s:s, s:s?, s:o}", "kernel", info->name, "precision",
+                    gemmcl_precision_get_name (info->precision), "needs", info->needs, "level",
+                    name, "why", tool_json_string (why != NULL ? why->message : NULL));
+}
+
 static json_t *
 list_rows (GemmclContext *context, const GPtrArray *names)
 {
   json_t *rows = json_array ();
 
-  for (guint i = 0; i < names->len; i++) {
-    const GemmclKernelInfo *info = tool_get_kernel_info (g_ptr_array_index (names, i));
-    g_autoptr (GError) why = NULL;
-    GemmclKernelLevel level;
-    const gchar *name = NULL;
+  for (guint rank = 0; rank < G_N_ELEMENTS (ranks); rank++)
+    for (guint i = 0; i < names->len; i++) {
+      const GemmclKernelInfo *info = tool_get_kernel_info (g_ptr_array_index (names, i));
 
-    if (gemmcl_kernel_get_level (context, info->name, &level, &why))
-      name = gemmcl_kernel_level_get_name (level);
-    json_array_append_new (
-        rows, json_pack ("{s:s, s:s, s:s, s:s?, s:o}", "kernel", info->name, "precision",
-                         gemmcl_precision_get_name (info->precision), "needs", info->needs, "level",
-                         name, "why", tool_json_string (why != NULL ? why->message : NULL)));
-  }
+      if (get_rank (info) == rank)
+        json_array_append_new (rows, describe_row (context, info));
+    }
   return rows;
 }
 
@@ -117,7 +183,7 @@ list_entries (GemmclContext *context, const GArray *asked)
 }
 
 static json_t *
-serve_facts (GemmclContext *context, const CheckAsked *asked)
+find_facts (GemmclContext *context, const CheckAsked *asked)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   const gboolean shares = gemmcl_device_info_has_extension (info, "cl_intel_va_api_media_sharing");
@@ -127,32 +193,44 @@ serve_facts (GemmclContext *context, const CheckAsked *asked)
   json_object_del (device, "device");
   json_object_set_new (device, "cores", json_integer (info->cores));
   json_object_set_new (device, "ip_version", json_integer (info->ip_version));
-  return json_pack ("{s:o, s:b, s:o, s:o}", "device", device, "shares_surfaces", shares, "rows",
-                    list_rows (context, asked->kernels), "speed",
+  return json_pack ("{s:o, s:b, s:o, s:{}, s:o}", "device", device, "shares_surfaces", shares,
+                    "rows", list_rows (context, asked->kernels), "va", "speed",
                     list_entries (context, asked->shapes));
 }
 
-static const struct {
-  const gchar *word;
-  json_t *(*serve) (GemmclContext *context, const json_t *request);
-} requests[] = {
-    {"build", check_serve_build},     {"row", check_serve_row},   {"va", check_serve_va},
-    {"prepare", check_serve_prepare}, {"time", check_serve_time},
-};
-
-static json_t *
-serve (gpointer data, GemmclContext *context, const json_t *request)
+static void
+work (GemmclContext *context, json_t *state, gpointer data)
 {
-  if (g_strcmp0 (tool_json_get_string (request, "do"), "facts") == 0)
-    return serve_facts (context, data);
-  for (guint i = 0; i < G_N_ELEMENTS (requests); i++)
-    if (g_strcmp0 (tool_json_get_string (request, "do"), requests[i].word) == 0)
-      return requests[i].serve (context, request);
-  return NULL;
+  const gint64 start = json_integer_value (json_object_get (state, "start"));
+  const gint64 end = json_integer_value (json_object_get (state, "end"));
+  const Check self = {.context = context,
+                      .report = json_object_get (state, "report"),
+                      .deadline = end,
+                      .patience =
+                          MAX (HANG_SECONDS, HANG_SHARE * (gdouble)(end - start) / G_USEC_PER_SEC)};
+
+  if (json_object_get (self.report, "device") == NULL)
+    tool_worker_set (json_pack ("[s]", "report"), find_facts (context, data));
+  check_rows (&self, start + (gint64)(ROWS_SHARE * (gdouble)(end - start)));
+  check_va (&self, MIN (VA_SHARE * check_get_left (end), MOST_VA_SECONDS));
+  check_speed (&self);
+  check_rows (&self, end);
 }
 
 gboolean
 check_serve (const CheckAsked *asked, GError **error)
 {
-  return tool_child_serve (serve, (gpointer)asked, error);
+  return tool_worker_serve (work, (gpointer)asked, error);
+}
+
+gboolean
+check_build (const CheckAsked *asked, guint first, guint n, GError **error)
+{
+  g_autoptr (GemmclContext) context = tool_open_context (error);
+  g_autoptr (json_t) rows = context != NULL ? list_rows (context, asked->kernels) : NULL;
+
+  for (gsize i = first; i < json_array_size (rows); i += n)
+    if (check_is_native (json_array_get (rows, i)))
+      check_build_row (context, json_array_get (rows, i));
+  return context != NULL;
 }
