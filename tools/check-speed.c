@@ -131,7 +131,7 @@ prepare (Shape *self, gsize candidate, const gchar *name)
   return answer;
 }
 
-/* Prepares the candidates without a fault, the first one in any case, the others until the deadline.
+/* Prepares the candidates without a fault: the first one in any case, others until the deadline.
  * A worker before this one may have prepared some of them. */
 static void
 prepare_all (const Check *check, Shape *self, gint64 deadline)

@@ -99,7 +99,7 @@ conclude (const json_t *report)
              name);
 }
 
-/* Writes the report when it has the device, so that an output that cannot be written fails early. */
+/* Writes the report as soon as it has the device, so that a wrong path fails early. */
 static gboolean
 on_change (gpointer start, json_t *object, const json_t *change, GError **error)
 {

@@ -7,8 +7,8 @@
 #   tools/setup.sh full     the same, and those that only tools/test.sh --full installs
 #   tools/setup.sh peers    packages to build it and to run tools/peers.sh
 #
-# It says beforehand what it installs and how long that takes. tools/setup.sh --ask ... then asks
-# whether to go on, if there is a terminal.
+# On a terminal apt-get shows what it fetches and installs. With --ask as the first option it asks
+# before, too.
 #
 # For Debian 12 and later and Ubuntu 24.04 and later. A list "a|b" means the first package that the
 # distribution has.
@@ -49,9 +49,9 @@ peers=(
   gstreamer1.0-plugins-base python3-gst-1.0
 )
 
-ask=no
+yes=(--yes)
 if [ "${1-}" = --ask ]; then
-  ask=yes
+  yes=()
   shift
 fi
 what=${1:-test}
@@ -129,68 +129,34 @@ if [ "$(id -u)" -ne 0 ]; then
   fi
   root=(sudo)
 fi
-apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+apt=("${root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300)
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# show_progress: reads apt-get's output. Shows its status lines, KIND:WHAT:PERCENT:TEXT, as one line
-# of a terminal or as a few lines elsewhere; the rest goes into the log.
-show_progress () {
-  local line kind percent shown=
-  while IFS= read -r line; do
-    IFS=: read -r kind _ percent _ <<<"$line"
-    case $kind in
-      dlstatus) kind=Fetching ;;
-      pmstatus) kind=Installing ;;
-      *)
-        echo "$line" >>"$log"
-        continue
-        ;;
-    esac
-    percent=${percent%%.*}
-    if [ -t 1 ]; then
-      printf '\r%s: %3d %%\033[K' "$kind" "$percent"
-    elif [ "$shown" != "$kind $((percent / 25))" ]; then
-      shown="$kind $((percent / 25))"
-      echo "$kind: $percent %"
-    fi
-  done
-  [ ! -t 1 ] || printf '\r\033[K'
+# quietly COMMAND...: shows the output of a command only if it fails.
+quietly () {
+  "$@" >"$log" 2>&1 </dev/null || {
+    cat "$log" >&2
+    return 1
+  }
 }
 
 echo 'Reading the lists of packages'
 # An unreachable third-party list is no reason to stop; the installation fails if it matters.
-"${apt[@]}" update >"$log" 2>&1 </dev/null || cat "$log" >&2
+quietly "${apt[@]}" -qq update || true
 chosen=()
 for package in "${missing[@]}"; do
   chosen+=("$(choose "$package")")
 done
 install=(install --no-install-recommends "${chosen[@]}")
 
-# A line of apt-get for each package to fetch: 'URI' FILE BYTES CHECKSUM. The time is for 50 Mbit/s
-# and half a second to unpack a package.
-read -r count megabytes minutes <<<"$(
-  { "${apt[@]}" --print-uris "${install[@]}" 2>/dev/null || true; } |
-    awk "/^'/ { n++; bytes += \$3 }
-         END { printf \"%d %.0f %.0f\", n, bytes / 1e6, (bytes / 6.25e6 + n / 2) / 60 + 0.5 }"
-)"
 echo "To install: ${chosen[*]}"
-echo "With what they need, $count packages are fetched, $megabytes MB:" \
-  "about $minutes min at 50 Mbit/s."
-if [ "$ask" = yes ] && [ -t 0 ] && [ -t 2 ]; then
-  read -r -p 'Install them? [Y/n] ' answer
-  case $answer in
-    '' | [Yy]*) ;;
-    *)
-      echo 'Nothing was installed.' >&2
-      exit 1
-      ;;
-  esac
-fi
-: >"$log"
-if ! "${apt[@]}" -o APT::Status-Fd=1 --yes "${install[@]}" 2>&1 </dev/null | show_progress; then
-  cat "$log" >&2
+if [ -t 0 ] && [ -t 1 ]; then
+  "${apt[@]}" "${yes[@]}" "${install[@]}"
+else
+  quietly "${apt[@]}" -qq --yes "${install[@]}"
+fi || {
   echo "Failed: apt-get ${install[*]}" >&2
   exit 1
-fi
+}

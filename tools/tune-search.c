@@ -91,8 +91,8 @@ on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer
                                 tool_json_string (candidate->why)));
 }
 
-/* Returns: (nullable): the reason why a kernel of the row of @candidate ended a worker. Kernels that
- * differ only in the split of K are built from the same row. */
+/* Returns: (nullable): the reason why a kernel of the candidate's row of the table ended a worker.
+ * Kernels that differ only in the split of K are built from the same row. */
 static const gchar *
 find_loss (const Search *self, const json_t *candidate)
 {
