@@ -61,11 +61,8 @@ model_free (OnnxModel *model)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (OnnxModel, model_free)
 
 /* Returns: FALSE, for callers to return. @node: (nullable): the node that cannot be imported */
-static gboolean fail (const Import *self, const OnnxNode *node, GError **error, const gchar *format,
-                      ...) G_GNUC_PRINTF (4, 5);
-
-static gboolean
-fail (const Import *self, const OnnxNode *node, GError **error, const gchar *format, ...)
+static gboolean G_GNUC_PRINTF (4, 5)
+    fail (const Import *self, const OnnxNode *node, GError **error, const gchar *format, ...)
 {
   g_autofree gchar *why = NULL, *where = NULL;
   va_list args;
@@ -93,39 +90,44 @@ find_attribute (const OnnxNode *node, const gchar *name)
   return NULL;
 }
 
+/* Returns: the float or the integer @name of @node. */
 static gdouble
-get_float (const OnnxNode *node, const gchar *name, gdouble otherwise)
+get_number (const OnnxNode *node, const gchar *name, gdouble otherwise)
 {
   const OnnxAttribute *attribute = find_attribute (node, name);
 
-  return attribute != NULL && attribute->has_f ? (gdouble)attribute->f : otherwise;
+  if (attribute == NULL || (!attribute->has_f && !attribute->has_i))
+    return otherwise;
+  return attribute->has_f ? (gdouble)attribute->f : (gdouble)attribute->i;
 }
 
-static gint64
-get_integer (const OnnxNode *node, const gchar *name, gint64 otherwise)
+static gboolean
+is_constant (const OnnxNode *node)
 {
-  const OnnxAttribute *attribute = find_attribute (node, name);
-
-  return attribute != NULL && attribute->has_i ? attribute->i : otherwise;
+  return g_strcmp0 (node->op_type, "Constant") == 0 && node->n_output == 1 &&
+         node->n_attribute == 1;
 }
 
-/* Returns: (nullable): the initializer or constant that is input @index of @node. */
+/* Returns: (nullable): the initializer or constant of that name. */
 static const OnnxTensor *
-get_tensor (const Import *self, const OnnxNode *node, gsize index)
+get_tensor (const Import *self, const gchar *name)
 {
-  const gchar *name = index < node->n_input ? node->input[index] : "";
-
   for (gsize i = 0; i < self->graph->n_initializer; i++)
     if (g_strcmp0 (self->graph->initializer[i]->name, name) == 0)
       return self->graph->initializer[i];
   for (gsize i = 0; i < self->graph->n_node; i++) {
-    const OnnxNode *other = self->graph->node[i];
+    const OnnxNode *node = self->graph->node[i];
 
-    if (g_strcmp0 (other->op_type, "Constant") == 0 && other->n_output == 1 &&
-        g_str_equal (other->output[0], name) && other->n_attribute == 1)
-      return other->attribute[0]->t;
+    if (is_constant (node) && g_str_equal (node->output[0], name))
+      return node->attribute[0]->t;
   }
   return NULL;
+}
+
+static const OnnxTensor *
+get_operand (const Import *self, const OnnxNode *node, gsize index)
+{
+  return index < node->n_input ? get_tensor (self, node->input[index]) : NULL;
 }
 
 /* TRUE if @tensor has @n elements in one row. */
@@ -145,12 +147,12 @@ get_last (const Import *self)
 static gboolean
 add_product (Import *self, const OnnxNode *node, GError **error)
 {
-  const OnnxTensor *weight = get_tensor (self, node, 1);
+  const OnnxTensor *weight = get_operand (self, node, 1);
   const Layer *last = get_last (self);
-  Layer layer = {.alpha = get_float (node, "alpha", 1),
-                 .transposed = get_integer (node, "transB", 0) != 0};
+  Layer layer = {.alpha = get_number (node, "alpha", 1),
+                 .transposed = get_number (node, "transB", 0) != 0};
 
-  if (weight == NULL || weight->n_dims != 2 || get_integer (node, "transA", 0) != 0)
+  if (weight == NULL || weight->n_dims != 2 || get_number (node, "transA", 0) != 0)
     return fail (self, node, error,
                  "expected a product with an initializer of two dimensions as the second operand, "
                  "and a first operand that is not transposed.");
@@ -170,7 +172,7 @@ add_product (Import *self, const OnnxNode *node, GError **error)
 static gboolean
 add_term (Import *self, const OnnxNode *node, gsize index, gdouble scale, GError **error)
 {
-  const OnnxTensor *term = get_tensor (self, node, index);
+  const OnnxTensor *term = get_operand (self, node, index);
   Layer *last = get_last (self);
 
   if (term == NULL || last == NULL || last->activation != GEMMCL_ACTIVATION_NONE ||
@@ -191,7 +193,7 @@ static gboolean
 add_gemm (Import *self, const OnnxNode *node, GError **error)
 {
   const gboolean has_c = node->n_input > 2 && *node->input[2] != '\0';
-  const gdouble beta = get_float (node, "beta", 1);
+  const gdouble beta = get_number (node, "beta", 1);
 
   return add_product (self, node, error) &&
          (!has_c || beta == 0 || add_term (self, node, 2, beta, error));
@@ -202,7 +204,7 @@ static gboolean
 add_activation (Import *self, const OnnxNode *node, GemmclActivation activation, GError **error)
 {
   const OnnxAttribute *approximate = find_attribute (node, "approximate");
-  const gint64 axis = get_integer (node, "axis", -1);
+  const gdouble axis = get_number (node, "axis", -1), slope = get_number (node, "alpha", 0.01);
   Layer *last = get_last (self);
 
   if (approximate != NULL && approximate->has_s && approximate->s.len == strlen ("tanh") &&
@@ -211,11 +213,9 @@ add_activation (Import *self, const OnnxNode *node, GemmclActivation activation,
   if (last == NULL || last->activation != GEMMCL_ACTIVATION_NONE)
     return fail (self, node, error, "expected a product before it, without another activation.");
   if (activation == GEMMCL_ACTIVATION_SOFTMAX && axis != -1 && axis != 1)
-    return fail (self, node, error, "expected the last axis, found %" G_GINT64_FORMAT ".", axis);
-  if (activation == GEMMCL_ACTIVATION_LEAKY_RELU &&
-      (gfloat)get_float (node, "alpha", 0.01) != 0.01f)
-    return fail (self, node, error, "expected a slope of 0.01, found %g.",
-                 get_float (node, "alpha", 0.01));
+    return fail (self, node, error, "expected the last axis, found %g.", axis);
+  if (activation == GEMMCL_ACTIVATION_LEAKY_RELU && (gfloat)slope != 0.01f)
+    return fail (self, node, error, "expected a slope of 0.01, found %g.", slope);
   last->activation = activation;
   return TRUE;
 }
@@ -229,7 +229,7 @@ add_node (Import *self, const OnnxNode *node, const gchar *value, GError **error
   if (node->domain != NULL && *node->domain != '\0' && !g_str_equal (node->domain, "ai.onnx"))
     return fail (self, node, error, "expected an operator of ONNX, found one of “%s”.",
                  node->domain);
-  if (g_strv_contains (idle_ops, op) && is_first && get_integer (node, "axis", 1) == 1)
+  if (g_strv_contains (idle_ops, op) && is_first && get_number (node, "axis", 1) == 1)
     return TRUE;
   if (g_str_equal (op, "Gemm") && is_first)
     return add_gemm (self, node, error);
@@ -245,27 +245,6 @@ add_node (Import *self, const OnnxNode *node, const gchar *value, GError **error
                "Softmax, Flatten, Dropout or Identity of the value before.");
 }
 
-/* Returns: (nullable): the only node that takes @value. */
-static const OnnxNode *
-find_next (const Import *self, const gchar *value, GError **error)
-{
-  const OnnxNode *found = NULL;
-
-  for (gsize i = 0; i < self->graph->n_node; i++)
-    for (gsize j = 0; j < self->graph->node[i]->n_input; j++)
-      if (g_str_equal (self->graph->node[i]->input[j], value)) {
-        if (found != NULL) {
-          fail (self, self->graph->node[i], error,
-                "expected a chain of layers, found more than one node that takes “%s”.", value);
-          return NULL;
-        }
-        found = self->graph->node[i];
-      }
-  if (found == NULL || found->n_output == 0)
-    fail (self, found, error, "expected a node between “%s” and the model's output.", value);
-  return found != NULL && found->n_output > 0 ? found : NULL;
-}
-
 /* Returns: (nullable): the model's input; older models list their initializers there, too. */
 static const gchar *
 find_input (const Import *self, GError **error)
@@ -274,16 +253,14 @@ find_input (const Import *self, GError **error)
   guint n = 0;
 
   for (gsize i = 0; i < self->graph->n_input; i++) {
-    OnnxNode node = ONNX__NODE_PROTO__INIT;
+    const gchar *name = self->graph->input[i]->name;
 
-    node.n_input = 1;
-    node.input = &self->graph->input[i]->name;
-    if (node.input[0] != NULL && get_tensor (self, &node, 0) == NULL) {
-      input = node.input[0];
+    if (name != NULL && get_tensor (self, name) == NULL) {
+      input = name;
       n++;
     }
   }
-  if (n == 1 && self->graph->n_output == 1 && self->graph->output[0]->name != NULL)
+  if (n == 1 && self->graph->n_output == 1)
     return input;
   fail (self, NULL, error, "expected one input and one output, found %u and %zu.", n,
         self->graph->n_output);
@@ -291,22 +268,41 @@ find_input (const Import *self, GError **error)
 }
 
 static gboolean
+takes (const OnnxNode *node, const gchar *value)
+{
+  gboolean found = FALSE;
+
+  for (gsize i = 0; i < node->n_input; i++)
+    found |= g_str_equal (node->input[i], value);
+  return found && node->n_output > 0;
+}
+
+/* Nodes are in an order in which each follows those whose values it takes. */
+static gboolean
 walk (Import *self, GError **error)
 {
   const gchar *value = find_input (self, error);
 
-  for (gsize i = 0; value != NULL && !g_str_equal (value, self->graph->output[0]->name); i++) {
-    const OnnxNode *node = find_next (self, value, error);
+  if (value == NULL)
+    return FALSE;
+  for (gsize i = 0; i < self->graph->n_node; i++) {
+    const OnnxNode *node = self->graph->node[i];
 
-    if (node == NULL || !add_node (self, node, value, error))
+    if (is_constant (node))
+      continue;
+    if (!takes (node, value))
+      return fail (self, node, error,
+                   "expected a chain of layers, found a node that does not take “%s”.", value);
+    if (!add_node (self, node, value, error))
       return FALSE;
-    if (i == self->graph->n_node)
-      return fail (self, node, error, "expected a chain of layers, found a circle.");
     value = node->output[0];
   }
-  if (value != NULL && self->layers->len == 0)
+  if (g_strcmp0 (value, self->graph->output[0]->name) != 0)
+    return fail (self, NULL, error, "expected a chain of layers that ends in “%s”, not in “%s”.",
+                 self->graph->output[0]->name, value);
+  if (self->layers->len == 0)
     return fail (self, NULL, error, "expected a Gemm or MatMul, found none.");
-  return value != NULL;
+  return TRUE;
 }
 
 static void

@@ -252,7 +252,7 @@ class Import(Models):
             ([product, node("LeakyRelu", ["product"], "y", alpha=0.2)], "a slope of 0.01"),
             ([product, node("MatMul", ["product", "w"], "y")], "a weight of K = 8"),
             ([node("MatMul", ["w", "x"], "y")], "node “y” (MatMul): expected Gemm"),
-            ([node("MatMul", ["x", "x"], "y")], "more than one node that takes “x”"),
+            ([node("MatMul", ["x", "x"], "y")], "expected a product with an initializer"),
             ([node("Gemm", ["x", "w"], "y", transA=1)], "that is not transposed"),
             ([node("Relu", ["x"], "y")], "(Relu): expected a product before it"),
             ([product, node("Add", ["product", "w"], "y")], "(Add): expected a product before"),
@@ -262,8 +262,8 @@ class Import(Models):
              "without another activation"),
             ([product, helper.make_node("Relu", ["product"], ["y"], domain="com.example")],
              "found one of “com.example”"),
-            ([node("MatMul", ["x", "s"], "y"), node("Identity", ["q"], "z")],
-             "expected a node between “y” and the model's output"),
+            ([node("MatMul", ["x", "s"], "y"), node("Relu", ["x"], "z")],
+             "node “z” (Relu): expected a chain of layers, found a node that does not take “y”"),
             ([], "expected a Gemm or MatMul, found none"),
         ]
         tensors = {"w": weight, "b": self.numbers(SIZES[1]), "s": square}
