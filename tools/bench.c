@@ -1,12 +1,16 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bench.h"
-#include "tool.h"
 #include "options.h"
+#include "tool.h"
 
 #define DEFAULT_ITERATIONS 10
+
+enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, N_COLUMNS = 10 };
 
 static struct {
   gint m, n, k;
@@ -73,6 +77,34 @@ static const GOptionEntry output_entries[] = {
      "GB/S|measure"},
     {NULL}};
 
+/**
+ * Bench:
+ * @problems: (element-type GemmclGemm): one for each size
+ * @shape: describes their sizes
+ * @names: (element-type utf8): the kernels, as the user named them
+ * @peak: 10^9 operations a second, in f32 for kernels of all precisions; NaN: unknown
+ * @bandwidth: 10^9 bytes a second of the device's memory; NaN: unknown
+ * @wrong: those of @names with a result that exceeded its error bound
+ * @each_run: the table has a row for each run, not only for the median
+ * @json: a list with an object for each result
+ */
+typedef struct {
+  GemmclContext *context;
+  const GemmclDeviceInfo *info;
+  GArray *problems;
+  gchar *shape;
+  GPtrArray *names;
+  gdouble peak;
+  const gchar *peak_source;
+  gdouble bandwidth;
+  gchar *bandwidth_source;
+  GHashTable *wrong;
+  FILE *out;
+  ToolColumn columns[N_COLUMNS];
+  gboolean each_run;
+  json_t *json;
+} Bench;
+
 static gboolean
 describe_problems (Bench *self, GError **error)
 {
@@ -129,18 +161,15 @@ check_output (GError **error)
 static gboolean
 find_peak (Bench *self, GError **error)
 {
-  self->peak = self->info->peak_gflops;
-  self->peak_source = self->info->peak_source;
-  if (options.peak == NULL)
-    return TRUE;
-  self->peak_source = "set with --peak";
-  self->peak_stated = TRUE;
+  self->peak = self->info->peak_gflops > 0 ? self->info->peak_gflops : NAN;
+  self->peak_source = options.peak != NULL ? "set with --peak" : self->info->peak_source;
   return tool_parse_positive ("--peak", options.peak, &self->peak, error);
 }
 
 static gboolean
 find_bandwidth (Bench *self, GError **error)
 {
+  self->bandwidth = NAN;
   if (g_strcmp0 (options.bandwidth, "measure") == 0)
     return bench_measure_bandwidth (self->context, &self->bandwidth, &self->bandwidth_source,
                                     error);
@@ -156,10 +185,197 @@ bench_clear (Bench *self)
   g_clear_pointer (&self->bandwidth_source, g_free);
   g_clear_pointer (&self->problems, g_array_unref);
   g_clear_pointer (&self->shape, g_free);
+  g_clear_pointer (&self->wrong, g_hash_table_unref);
   g_clear_object (&self->context);
-  g_clear_pointer (&self->wrong, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+
+static void
+print_head (Bench *self)
+{
+  const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, 0);
+
+  fprintf (self->out, "Device   %s (%s, %s)\n", self->info->name,
+           tool_device_type_get_name (self->info->type), self->info->platform);
+  if (!isnan (self->peak))
+    fprintf (self->out, "%-8s %.1f GFLOPS: %s\n", options.peak != NULL ? "Peak" : "f32 peak",
+             self->peak, self->peak_source);
+  else
+    fprintf (self->out, "f32 peak %s; --peak sets it\n", self->peak_source);
+  if (!isnan (self->bandwidth))
+    fprintf (self->out, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
+  fprintf (self->out, "Problem  %s (M x N x K)", self->shape);
+  if (self->problems->len > 1)
+    fprintf (self->out, ", s = %s", options.sweep);
+  fprintf (self->out,
+           ", %s-major%s%s, alpha %g, beta %g\n"
+           "Runs     %d of each kernel, after one that does not count\n\n",
+           gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "column",
+           gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "",
+           gemm->alpha, gemm->beta, options.iterations);
+}
+
+/* TRUE if auto or rules is among the names. */
+static gboolean
+lets_choose (const Bench *self)
+{
+  for (guint i = 0; i < self->names->len; i++)
+    if (!gemmcl_kernel_exists (g_ptr_array_index (self->names, i), NULL))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+fit_columns (Bench *self)
+{
+  for (guint i = 0; i < self->problems->len; i++) {
+    const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, i);
+    g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
+
+    tool_table_fit (&self->columns[COLUMN_SIZES], sizes);
+  }
+  for (guint i = 0; i < self->names->len; i++)
+    tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (self->names, i));
+  /* If a kernel will be chosen, the column must fit all of them. */
+  for (guint i = 0; i < gemmcl_get_n_kernels () && !self->columns[COLUMN_CHOICE].hidden; i++)
+    tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
+  tool_table_titles (self->out, self->columns, N_COLUMNS);
+}
+
+static void
+start_report (Bench *self)
+{
+  const gboolean one_size = self->problems->len == 1;
+  const ToolColumn columns[N_COLUMNS] = {
+      [COLUMN_SIZES] = {"M x N x K", .hidden = one_size},
+      [COLUMN_KERNEL] = {"kernel", .key = "kernel"},
+      [COLUMN_CHOICE] = {"choice", 8, .hidden = !lets_choose (self), .key = "choice"},
+      {"min ms", 10, TRUE, .key = "time_ms.min", .format = "%.4f"},
+      {"median ms", 10, TRUE, .key = "time_ms.median", .format = "%.4f"},
+      {"GFLOPS", 9, TRUE, .key = "gflops", .format = "%.2f"},
+      {"efficiency", 0, TRUE, .key = "efficiency", .format = "%.1f", .unit = " %"},
+      {"max error", 0, TRUE, !options.validation, "max_error", "%.3g"},
+      {"bound", 9, TRUE, !options.validation, "error_bound", "%.3g"},
+      {"check", 8, FALSE, !options.validation, "verified"},
+  };
+
+  memcpy (self->columns, columns, sizeof columns);
+  /* With one kernel and one size each run is a line; otherwise only the median is. */
+  self->each_run = self->names->len == 1 && one_size;
+  print_head (self);
+  fit_columns (self);
+}
+
+/* Prints a row for each of @times. */
+static void
+print_runs (const Bench *self, const GemmclGemm *gemm, const GArray *times)
+{
+  for (guint i = 0; i < times->len; i++) {
+    const gdouble ms = g_array_index (times, gdouble, i), gflops = bench_gflops (gemm, ms);
+    g_autofree gchar *name = g_strdup_printf ("  run %u", i + 1);
+    g_autoptr (json_t) row = json_pack (
+        "{s:s, s:{s:o}, s:o, s:o}", "kernel", name, "time_ms", "min", tool_json_number (ms),
+        "gflops", tool_json_number (gflops), "efficiency", tool_json_number (gflops / self->peak));
+
+    tool_table_print (self->out, self->columns, N_COLUMNS, row);
+  }
+}
+
+/* Prints that @kernel was not measured, and @why, in the place of the first number. */
+static void
+print_skipped (const Bench *self, const GemmclGemm *gemm, const gchar *kernel, const gchar *why)
+{
+  g_autoptr (json_t) row = json_pack ("{s:I, s:I, s:I, s:s, s:{s:o}}", "m", (json_int_t)gemm->m,
+                                      "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "kernel",
+                                      kernel, "time_ms", "min", tool_json_string (why));
+
+  tool_table_print (self->out, self->columns, N_COLUMNS, row);
+}
+
+/* @name: the kernel, as the user named it; @times: milliseconds of each run */
+static json_t *
+make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPlan *plan,
+          const GArray *times)
+{
+  const gchar *kernel = gemmcl_plan_get_kernel (plan);
+  const gdouble median = tool_quantile (times, 0.5), gflops = bench_gflops (gemm, median);
+
+  return json_pack (
+      "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o},"
+      " s:o, s:o, s:s, s:o, s:o, s:s?, s:n, s:n, s:n}",
+      "device", tool_json_string (self->info->name), "requested", name, "kernel", kernel, "choice",
+      gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (plan)), "precision",
+      gemmcl_precision_get_name (tool_get_precision (kernel)), "layout",
+      tool_layout_get_name (gemm->layout), "trans_a", gemm->trans_a, "trans_b", gemm->trans_b,
+      "alpha", (gdouble)gemm->alpha, "beta", (gdouble)gemm->beta, "m", (json_int_t)gemm->m, "n",
+      (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations", options.iterations, "time_ms",
+      "min", tool_json_number (tool_quantile (times, 0.0)), "median", tool_json_number (median),
+      "max", tool_json_number (tool_quantile (times, 1.0)), "gflops", tool_json_number (gflops),
+      "peak_gflops", tool_json_number (self->peak), "peak_source", self->peak_source, "efficiency",
+      tool_json_number (gflops / self->peak), "bandwidth_gbs", tool_json_number (self->bandwidth),
+      "bandwidth_source", self->bandwidth_source, "verified", "max_error", "error_bound");
+}
+
+/* Checks the output of the last run. */
+static gboolean
+verify (Bench *self, BenchProblem *problem, const gchar *name, json_t *row, GError **error)
+{
+  gdouble worst = NAN, bound = NAN;
+  gboolean right;
+
+  if (!bench_read_output (problem, error))
+    return FALSE;
+  right = gemmcl_gemm_verify (&problem->gemm, problem->a, problem->b, problem->c, NULL, problem->d,
+                              &worst, &bound);
+  if (!right)
+    g_hash_table_add (self->wrong, (gpointer)name);
+  json_object_set_new (row, "verified", json_boolean (right));
+  json_object_set_new (row, "max_error", tool_json_number (worst));
+  json_object_set_new (row, "error_bound", tool_json_number (bound));
+  return TRUE;
+}
+
+/* Runs the plan once. Fails after a Ctrl-C. */
+static gboolean
+run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **error)
+{
+  return tool_check_interrupt (error) && bench_run_once (problem, plan, ms, error);
+}
+
+/* Makes the plan of a kernel, runs it once, which is checked but not timed, then the iterations. */
+static gboolean
+measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **error)
+{
+  g_autoptr (GArray) times = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (json_t) checked = json_object (), row = NULL;
+  gdouble ms;
+
+  if (!tool_check_interrupt (error))
+    return FALSE;
+  plan = gemmcl_plan_new (self->context, &problem->gemm, name, error);
+  if (plan == NULL || !gemmcl_plan_set_b (plan, problem->weights, error))
+    return FALSE;
+  if (options.iterations > 0 &&
+      ((options.validation && !bench_spoil_output (problem, error)) ||
+       !run_once (problem, plan, &ms, error) ||
+       (options.validation && !verify (self, problem, name, checked, error))))
+    return FALSE;
+  for (gint i = 0; i < options.iterations; i++) {
+    if (!run_once (problem, plan, &ms, error))
+      return FALSE;
+    g_array_append_val (times, ms);
+  }
+  row = make_row (self, &problem->gemm, name, plan, times);
+  json_object_update (row, checked);
+  if (self->each_run)
+    print_runs (self, &problem->gemm, times);
+  tool_table_print (self->out, self->columns, N_COLUMNS, row);
+  if (times->len > 0 && isnan (tool_quantile (times, 0.5)))
+    fprintf (self->out, "  The device measured no time.\n");
+  json_array_append (self->json, row);
+  return TRUE;
+}
 
 /* Measures each kernel. Kernels that do not fit are skipped with -k all, otherwise an error. */
 static gboolean
@@ -172,18 +388,13 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
   for (guint i = 0; i < self->names->len; i++) {
     const gchar *name = g_ptr_array_index (self->names, i);
     g_autoptr (GError) why = NULL;
-    g_autoptr (BenchResult) result = NULL;
+
     tool_adopt_precision (&problem->gemm, name);
     if (g_str_equal (options.kernel, "all") &&
-        !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why)) {
-      bench_report_skip (self, gemm, name, why->message);
-      continue;
-    }
-    result = bench_measure (problem, name, options.iterations, options.validation, error);
-    if (result == NULL)
+        !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why))
+      print_skipped (self, gemm, name, why->message);
+    else if (!measure_kernel (self, problem, name, error))
       return FALSE;
-    bench_report_add (self, gemm, name, result);
-    self->wrong[i] |= result->verified && !result->right;
   }
   return TRUE;
 }
@@ -191,25 +402,23 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 static gboolean
 measure (Bench *self, GError **error)
 {
-  const guint n = self->names->len;
-  guint wrong = 0;
+  guint n_wrong;
 
   for (guint i = 0; i < self->problems->len; i++)
     if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
-  for (guint i = 0; i < n; i++)
-    wrong += self->wrong[i] ? 1 : 0;
-  if (wrong > 0)
+  n_wrong = g_hash_table_size (self->wrong);
+  if (n_wrong > 0)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                 "%u of %u kernels gave a result outside its error bound.", wrong, n);
-  return wrong == 0;
+                 "%u of %u kernels gave a result outside its error bound.", n_wrong,
+                 self->names->len);
+  return n_wrong == 0;
 }
 
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
-  g_auto (Bench) self = {
-      .sweep = options.sweep, .iterations = options.iterations, .verify = options.validation};
+  g_auto (Bench) self = {.json = json_array (), .wrong = g_hash_table_new (NULL, NULL)};
   gboolean ok;
 
   if (!describe_problems (&self, error))
@@ -222,9 +431,9 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   if (self.names == NULL || !check_memory (&self, error) || !find_peak (&self, error) ||
       !find_bandwidth (&self, error) || !check_output (error))
     return FALSE;
-  self.wrong = g_new0 (gboolean, self.names->len);
+  self.out = is_stdout (options.json) ? stderr : stdout;
   tool_catch_interrupt ();
-  bench_report_start (&self, is_stdout (options.json) ? stderr : stdout);
+  start_report (&self);
   ok = measure (&self, error);
   /* Results are written even if a later kernel failed. The first error is reported. */
   if (options.json != NULL && !tool_json_write (self.json, options.json, ok ? error : NULL))

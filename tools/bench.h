@@ -62,49 +62,12 @@ gboolean bench_spoil_output (const BenchProblem *problem, GError **error);
 /** bench_read_output: Copies D from the device to the host's copy of @problem. */
 gboolean bench_read_output (BenchProblem *problem, GError **error);
 
-/**
- * BenchResult:
- * @kernel: the kernel that ran; static
- * @choice: the origin of its choice
- * @times: (element-type gdouble): milliseconds of each run, in the order of the runs; NaN if the
- *   device measured no time
- * @min, @median, @max: of @times; NaN without runs, or if a run has no time
- * @gflops: from @median; NaN like that
- * @verified: the result was checked
- * @right: the checked result is within its error bound
- * @max_error, @error_bound: from gemmcl_gemm_verify(); NaN if the result was not checked
- */
-typedef struct {
-  const gchar *kernel;
-  GemmclChoiceSource choice;
-  GArray *times;
-  gdouble min, median, max;
-  gdouble gflops;
-  gboolean verified;
-  gboolean right;
-  gdouble max_error, error_bound;
-} BenchResult;
-
-void bench_result_free (BenchResult *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchResult, bench_result_free)
-
 /** bench_gflops: Returns: 10^9 operations a second for a run of @gemm in @ms. */
 gdouble bench_gflops (const GemmclGemm *gemm, gdouble ms);
 
-/**
- * bench_measure:
- * @kernel: a kernel's name, "auto" or "rules"
- * @iterations: the number of timed runs, after one that is not timed; 0: only make the plan
- * @verify: check the result of the untimed run
- *
- * Returns: (transfer full): the times of bench_run_once(); %NULL with %TOOL_ERROR_INTERRUPTED after
- *   a Ctrl-C, or with an error of the library.
- */
-BenchResult *bench_measure (BenchProblem *problem, const gchar *kernel, guint iterations,
-                            gboolean verify, GError **error);
-
 /** tool_quantile: Returns: the least of @numbers (element-type gdouble) for a @share of 0, the
- * median for 0.5, the largest for 1, interpolated linearly; NaN without numbers. */
+ * median for 0.5, the largest for 1, interpolated linearly; NaN without numbers, or
+ * if one is NaN. */
 gdouble tool_quantile (const GArray *numbers, gdouble share);
 
 /** bench_measure_bandwidth: @gbs: (out): 10^9 bytes a second, read and written, by the fastest of a
@@ -132,59 +95,3 @@ gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **
  */
 GArray *bench_list_problems (const gint stated[BENCH_N_SIZES], const gchar *sweep,
                              const GemmclGemm *gemm, gchar **shape, GError **error);
-
-#define BENCH_N_COLUMNS 10
-
-/**
- * Bench:
- * @info: the device
- * @problems: (element-type GemmclGemm): one for each size
- * @shape: describes their sizes; @sweep: (nullable): those that the user gave
- * @names: (element-type utf8): the kernels, as the user named them
- * @iterations: timed runs of each kernel
- * @verify: results are checked
- * @peak: 10^9 operations a second, in f32 for kernels of all precisions; 0: unknown
- * @peak_source: the origin of @peak, or the reason why it is unknown
- * @peak_stated: the user stated @peak, in any precision
- * @bandwidth: 10^9 bytes a second of the device's memory; 0: unknown
- * @bandwidth_source: (nullable): the origin of @bandwidth
- * @wrong: for each of @names: a result exceeded its error bound
- * @out: the stream for the text
- * @columns: of the table
- * @each_run: the table has a row for each run, not only for the median
- * @json: a list with an object for each result
- *
- * A call of bench, and its output, which is written as results arrive: a head, a row for each
- * kernel and size, and the same as JSON.
- */
-typedef struct {
-  GemmclContext *context;
-  const GemmclDeviceInfo *info;
-  GArray *problems;
-  gchar *shape;
-  const gchar *sweep;
-  GPtrArray *names;
-  guint iterations;
-  gboolean verify;
-  gdouble peak;
-  const gchar *peak_source;
-  gboolean peak_stated;
-  gdouble bandwidth;
-  gchar *bandwidth_source;
-  gboolean *wrong;
-  FILE *out;
-  ToolColumn columns[BENCH_N_COLUMNS];
-  gboolean each_run;
-  json_t *json;
-} Bench;
-
-/** bench_report_start: Prepares the output of @self, whose other fields are set, and prints the
- * head. */
-void bench_report_start (Bench *self, FILE *out);
-
-/** bench_report_add: Prints a row and keeps it as JSON. @name: the kernel, as the user named it. */
-void bench_report_add (Bench *self, const GemmclGemm *gemm, const gchar *name,
-                       const BenchResult *result);
-
-/** bench_report_skip: Prints that @kernel was not measured, and @why. */
-void bench_report_skip (Bench *self, const GemmclGemm *gemm, const gchar *kernel, const gchar *why);
