@@ -1,7 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
-#include <string.h>
 
 #include "gemmcl.h"
 #include "options.h"
@@ -29,28 +28,6 @@ static const gchar *const extensions[] = {
     "cl_intel_bfloat16_conversions",
     "cl_intel_device_attribute_query",
 };
-
-static gchar *
-join_subgroup_sizes (const GemmclDeviceInfo *info)
-{
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; i < info->n_subgroup_sizes; i++)
-    g_string_append_printf (text, "%s%u", i > 0 ? ", " : "", info->subgroup_sizes[i]);
-  return g_string_free (text, FALSE);
-}
-
-static gchar *
-join_extensions (const GemmclDeviceInfo *info)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-
-  for (guint i = 0; i < G_N_ELEMENTS (extensions); i++)
-    if (gemmcl_device_info_has_extension (info, extensions[i]))
-      g_ptr_array_add (names, (gpointer)extensions[i]);
-  g_ptr_array_add (names, NULL);
-  return g_strjoinv (", ", (gchar **)names->pdata);
-}
 
 #define ENGINES "cl_intel_subgroup_matrix_multiply_accumulate"
 /* Rows of the result of an instruction; 1, 2 and 4 are supported, too. */
@@ -96,23 +73,6 @@ has_shape (const GemmclDeviceInfo *info, guint shape)
          gemmcl_device_info_has_extension (info, shapes[shape].extension);
 }
 
-/* Returns: "u8 x i8 + i32 8x16x32, bf16 x bf16 + f32 8x16x16 ...", with M x N x K: the shapes that
- * kernels use, or the others. */
-static gchar *
-join_matrix_shapes (const GemmclDeviceInfo *info, gboolean used, const gchar *note)
-{
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
-    if (shapes[i].used == used && has_shape (info, i))
-      g_string_append_printf (text, "%s%s x %s + %s %ux%ux%u", text->len > 0 ? ", " : "",
-                              shapes[i].type_a, shapes[i].type_b, shapes[i].type_sum, ROWS,
-                              info->subgroup_sizes[0], shapes[i].k);
-  if (text->len > 0)
-    g_string_append_printf (text, " (%s)", note);
-  return g_string_free (text, FALSE);
-}
-
 static gchar *
 describe_units (const GemmclDeviceInfo *info)
 {
@@ -143,41 +103,6 @@ describe_peak (const GemmclDeviceInfo *info)
   if (info->peak_gflops <= 0)
     return g_strdup (info->peak_source);
   return g_strdup_printf ("%.1f GFLOPS in f32: %s", info->peak_gflops, info->peak_source);
-}
-
-static void
-print_line (const gchar *what, const gchar *value)
-{
-  if (value[0] != '\0')
-    printf ("   %-15s %s\n", what, value);
-}
-
-static void
-print_device (guint index, const GemmclDeviceInfo *info)
-{
-  g_autofree gchar *units = describe_units (info);
-  g_autofree gchar *memory = describe_memory (info);
-  g_autofree gchar *peak = describe_peak (info);
-  g_autofree gchar *sizes = join_subgroup_sizes (info);
-  g_autofree gchar *names = join_extensions (info);
-  g_autofree gchar *used = join_matrix_shapes (info, TRUE, "M x N x K, used by kernels here");
-  g_autofree gchar *unused =
-      join_matrix_shapes (info, FALSE, "by the extension's text, used by no kernel here");
-  g_autofree gchar *driver = g_strdup_printf ("%s, driver %s", info->version, info->driver);
-  g_autofree gchar *group = g_strdup_printf ("%zu work-items at most", info->max_work_group);
-
-  printf ("%s%u  %s\n", index > 0 ? "\n" : "", index, info->name);
-  print_line ("platform", info->platform);
-  print_line ("type", tool_device_type_get_name (info->type));
-  print_line ("version", driver);
-  print_line ("compute units", units);
-  print_line ("work-group", group);
-  print_line ("subgroup sizes", sizes);
-  print_line ("matrix engines", used);
-  print_line ("", unused);
-  print_line ("extensions", names);
-  print_line ("memory", memory);
-  print_line ("peak", peak);
 }
 
 static json_t *
@@ -223,6 +148,69 @@ tool_json_device (guint index, const GemmclDeviceInfo *info)
       tool_json_string (info->peak_source));
 }
 
+/* Prints a line with the texts or the integers of @values and @note, if there are any. */
+static void
+print_list (const gchar *title, const json_t *values, const gchar *note)
+{
+  const json_t *value;
+  gsize i;
+
+  json_array_foreach (values, i, value)
+  {
+    if (i == 0)
+      printf ("   %-15s ", title);
+    if (json_is_string (value))
+      printf ("%s%s", i > 0 ? ", " : "", json_string_value (value));
+    else
+      printf ("%s%" JSON_INTEGER_FORMAT, i > 0 ? ", " : "", json_integer_value (value));
+  }
+  if (json_array_size (values) > 0)
+    printf ("%s\n", note);
+}
+
+/* Prints the shapes that kernels use, or the others: "u8 x i8 + i32 8x16x32", with M x N x K. */
+static void
+print_shapes (const gchar *title, const json_t *engines, gboolean used, const gchar *note)
+{
+  g_autoptr (json_t) texts = json_array ();
+  const json_t *shape;
+  gsize i;
+
+  json_array_foreach (engines, i, shape)
+  {
+    if (json_is_true (json_object_get (shape, "used")) == used)
+      json_array_append_new (
+          texts, json_sprintf ("%s x %s + %s %gx%gx%g", tool_json_get_string (shape, "type_a"),
+                               tool_json_get_string (shape, "type_b"),
+                               tool_json_get_string (shape, "accumulator"),
+                               tool_json_get_number (shape, "m"), tool_json_get_number (shape, "n"),
+                               tool_json_get_number (shape, "k")));
+  }
+  print_list (title, texts, note);
+}
+
+static void
+print_device (guint index, const GemmclDeviceInfo *info, const json_t *device)
+{
+  const json_t *engines = json_object_get (device, "matrix_shapes");
+  g_autofree gchar *units = describe_units (info);
+  g_autofree gchar *memory = describe_memory (info);
+  g_autofree gchar *peak = describe_peak (info);
+
+  printf ("%s%u  %s\n", index > 0 ? "\n" : "", index, info->name);
+  printf ("   platform        %s\n", info->platform);
+  printf ("   type            %s\n", tool_device_type_get_name (info->type));
+  printf ("   version         %s, driver %s\n", info->version, info->driver);
+  printf ("   compute units   %s\n", units);
+  printf ("   work-group      %zu work-items at most\n", info->max_work_group);
+  print_list ("subgroup sizes", json_object_get (device, "subgroup_sizes"), "");
+  print_shapes ("matrix engines", engines, TRUE, " (M x N x K, used by kernels here)");
+  print_shapes ("", engines, FALSE, " (by the extension's text, used by no kernel here)");
+  print_list ("extensions", json_object_get (device, "extensions"), "");
+  printf ("   memory          %s\n", memory);
+  printf ("   peak            %s\n", peak);
+}
+
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
@@ -233,10 +221,9 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
     return FALSE;
   for (guint i = 0; i < devices->len; i++) {
     const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
-    if (as_json)
-      json_array_append_new (json, tool_json_device (i, info));
-    else
-      print_device (i, info);
+    json_array_append_new (json, tool_json_device (i, info));
+    if (!as_json)
+      print_device (i, info, json_array_get (json, i));
   }
   return !as_json || tool_json_write (json, "-", error);
 }
