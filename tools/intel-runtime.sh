@@ -28,8 +28,7 @@ tcmlib==1.6.0 \
 '
 # The distribution's Python, even if PATH has another.
 python=/usr/bin/python3
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-runtime
-runtime=$cache/$version
+runtime=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-runtime/$version
 
 unable () {
   echo "Intel's OpenCL runtime for CPUs: $*" >&2
@@ -41,12 +40,7 @@ unable () {
   '(lib/(?!libOpenCL[.]so)|share/|licensing/).*' <<<"$requirements" ||
   unable 'it could not be fetched'
 
-# Written atomically on each run, since the cache may have moved.
-icd=$(mktemp "$cache/icd.XXXXXX")
-echo "$runtime/lib/libintelocl.so" >"$icd"
-mkdir -p "$runtime/vendors"
-mv "$icd" "$runtime/vendors/intel.icd"
-export OCL_ICD_VENDORS=$runtime/vendors
+export OCL_ICD_VENDORS=$runtime/lib/libintelocl.so
 
 command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: tools/setup.sh test'
 devices=$(clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"

@@ -293,11 +293,8 @@ def parse_options():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     add = parser.add_argument
-    add("-k", "--kernel", metavar="NAME,...", help="kernels of gemmcl (default: all); -M, -N, -K, "
+    add("-k", "--kernel", default="all", metavar="NAME,...", help="kernels (default: all); -M, -N, -K, "
         "--layout and --a-type are the options of gemmcl kernels --source")  # fmt: skip
-    add("--source", type=Path, metavar="FILE", help="compile this OpenCL C program instead")
-    add("--entry", default="gemm", metavar="NAME", help="its kernel function (default: gemm)")
-    add("--build-options", default="", metavar="OPTIONS", help="its compiler options")
     add("--target", default="all", metavar="NAME,...", help="GPUs (default: all that ocloc knows)")
     add("--ocloc", metavar="FILE:...", help="Intel's offline compilers; the newest that knows the "
         "target compiles (default: GEMMCL_OCLOC, else ocloc in PATH)")  # fmt: skip
@@ -308,8 +305,6 @@ def parse_options():
     add("--gemmcl", default=GEMMCL, metavar="FILE", help="the program that has the kernels "
         "(default: build/tools/gemmcl of the source tree)")  # fmt: skip
     options, options.problem = parser.parse_known_args()
-    if options.source and (options.kernel or options.problem):
-        parser.error("with --source, --entry names the kernel, and --build-options has its options")
     options.targets = [] if options.target == "all" else options.target.split(",")
     for name in options.targets:
         if name not in TARGETS:
@@ -318,11 +313,7 @@ def parse_options():
 
 
 def run(options):
-    if options.source:
-        text = options.source.read_text(encoding="utf-8")
-        programs = [Program(options.entry, text, options.build_options, options.entry)]
-    else:
-        programs = read_programs(options.kernel or "all", *options.problem, gemmcl=options.gemmcl)
+    programs = read_programs(options.kernel, *options.problem, gemmcl=options.gemmcl)
     compilers = find_compilers(options.ocloc)
     targets = options.targets or [one for one in TARGETS if find_compiler(compilers, one)]
     out = sys.stderr if options.json == "-" else sys.stdout

@@ -277,7 +277,7 @@ class Listings(TestCase):
     """Tests with a fake ocloc, which makes these listings."""
 
     FILES = {
-        "help": HELP, "ocloc": FAKE, "source.cl": "kernel void gemm () {}\n",
+        "help": HELP, "ocloc": FAKE,
         "skl/gemm_KernelHeap.asm": LEGACY, "skl/PTM.txt": TOKENS,
         "bmg/.text.gemm.asm": ZEBIN, "bmg/.ze_info": ZE_INFO,
     }  # fmt: skip
@@ -376,13 +376,13 @@ class Listings(TestCase):
 
     def test_script(self):
         said = run_script(
-            "--source", self.folder / "source.cl", "--ocloc", self.ocloc, "--json", "-"
+            "-k", "gemm_naive", "--ocloc", self.ocloc, "--json", "-"
         )  # fmt: skip
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertEqual([one["target"] for one in json.loads(said.stdout)], ["skl", "bmg"])
-        row = "gemm skl 8 128 96 2112 10 2.5 0 2 160 1 0 0.250"
+        row = "gemm_naive skl 8 128 96 2112 10 2.5 0 2 160 1 0 0.250"
         self.assertIn(row.split(), [line.split() for line in said.stderr.splitlines()])
-        self.assertRegex(said.stderr, r"gemm +bmg .* in an outer loop\n")
+        self.assertRegex(said.stderr, r"gemm_naive +bmg .* in an outer loop\n")
 
     def test_unknown_target(self):
         with self.assertRaisesRegex(isa.IsaError, "No ocloc here compiles for pvc"):
@@ -396,8 +396,7 @@ class Usage(TestCase):
             (2, 'not "gen7"', ("--target", "gen7"), {}),
             (2, "no_such", ("-k", "no_such"), {}),
             (2, "1 or more", ("-k", "gemm_naive", "-M", "0"), {}),
-            (2, "--entry", ("--source", "x.cl", *naive), {}),
-            (1, "x.cl", ("--source", "/nowhere/x.cl"), {}),
+            (2, "Unknown option --listing", ("--listing", *naive), {}),
             (1, "/nowhere/gemmcl", (*naive, "--gemmcl", "/nowhere/gemmcl"), {}),
             (1, "tools/ocloc.sh", naive, {"GEMMCL_OCLOC": "", "PATH": "/nowhere"}),
             (1, "no version", naive, {"GEMMCL_OCLOC": "/bin/true"}),
