@@ -10,8 +10,8 @@ all other libraries that they load, and run.py, which runs them. The other machi
 Python 3.8, an OpenCL driver, and a C library that is no older than this machine's; the last two are
 not in the folder. The default suites are lib, kernels and gst. See docs/internals/testing.md.
 
-Programs and libraries are stripped. Files of the build and of the sources keep their relative
-paths, in build/ and source/, since programs look for one another.
+The folder build/ has all programs, libraries and scripts of the build, stripped, and source/ the
+folder tests of the sources: programs look for one another there.
 """
 
 import argparse
@@ -34,8 +34,8 @@ GST_PLUGINS = ["app", "audiotestsrc", "coreelements", "coretracers", "multifile"
                "rtp", "va", "videotestsrc"]
 GST_PROGRAMS = ["gst-inspect-1.0", "gst-launch-1.0"]
 
-# Variables that name files written by tests, which are not packed.
-WRITTEN = {"GST_REGISTRY", "XDG_CACHE_HOME"}
+# Folders of the build with other packed tests, and with programs that load more libraries.
+NOT_PACKED = {"meson-private", "peers", "portable-tests", "portable-tests.new"}
 
 # Libraries of glibc: the other machine must use its own, which its driver needs.
 OF_LIBC = re.compile(r"(ld-linux-x86-64|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl))\.so\.\d+")
@@ -61,58 +61,27 @@ def is_elf(path):
 
 
 class Pack:
-    """The folder while it is filled. The name of a packed file is a path for run.py to expand, such
-    as "{here}/build/lib/libgemmcl.so.0"."""
+    """The folder while it is filled."""
 
-    def __init__(self, folder, build, source):
+    def __init__(self, folder):
         self.folder = folder
-        self.roots = {"build": build, "source": source}
         self.originals = {}  # path of each packed file -> its place in the folder
 
     def add(self, original, place):
-        """Copies a file, the target of a link, or the files of a folder."""
-        if original.is_dir():
-            for path in original.iterdir():
-                self.add(path, place / path.name)
-        elif place not in self.originals.values():
+        """Copies a file, or the target of a link."""
+        if place not in self.originals.values():
             self.originals[original] = place
             (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(original, self.folder / place)
 
-    def add_libraries_of(self, folder, place):
-        for path in folder.glob("*.so*"):
-            if path.is_file():
-                self.add(path, place / path.name)
-
-    def name(self, text, may_be_relative=False, is_written=False):
-        """Packs a path of the build or of the sources, unless tests write it. Returns its name, or
-        None if text is another path."""
-        base = self.roots["build"]
-        if may_be_relative and not (base / text).is_file():
-            return None
-        if not may_be_relative and not text.startswith("/"):
-            return None
-        path = Path(os.path.normpath(base / text))
-        for root, top in self.roots.items():
-            if path == top or top in path.parents:
-                place = root / path.relative_to(top)
-                if not is_written:
-                    self.add_named(path, place)
-                return f"{{here}}/{place}"
-        return None
-
-    def add_named(self, path, place):
-        """Adds a path: a script with those beside it, which it may import; a folder of the build
-        as its libraries only."""
-        if path.suffix == ".py":
-            for other in path.parent.glob("*.py"):
-                self.add(other, place.parent / other.name)
-        elif path.is_file():
-            self.add(path, place)
-        elif path.is_dir() and place.parts[0] == "build":
-            self.add_libraries_of(path, place)
-        elif path.is_dir():
-            self.add(path, place)
+    def add_build(self, build):
+        """Adds programs, libraries and scripts, but no objects and no peers of benchmarks."""
+        for path in build.rglob("*"):
+            place = path.relative_to(build)
+            if any(part.endswith(".p") or part in NOT_PACKED for part in place.parts):
+                continue
+            if path.is_file() and (path.suffix == ".sh" or is_elf(path)):
+                self.add(path, "build" / place)
 
     def add_shared_libraries(self):
         """Adds the libraries that packed files load, except those of glibc."""
@@ -137,32 +106,22 @@ class Pack:
         return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
 
-def is_python(program):
-    return re.fullmatch(r"python[0-9.]*", Path(program).name) is not None
+def pack_test(test, build, source):
+    """Returns the entry of one of Meson's tests for run.py, which expands {here} and {python}."""
 
+    def move(text):
+        if (build / text).exists():
+            text = os.path.normpath(build / text)
+        return text.replace(str(build), "{here}/build").replace(str(source), "{here}/source")
 
-def pack_argument(pack, text):
-    if is_python(text):
-        return "{python}"
-    return pack.name(text) or pack.name(text, may_be_relative=True) or text
-
-
-def pack_variable(pack, name, value):
-    parts = value.split(":")
-    return ":".join(pack.name(part, is_written=name in WRITTEN) or part for part in parts)
-
-
-def pack_test(pack, test):
-    """Packs one of Meson's tests. Returns its entry for run.py."""
-    program = test["cmd"][0]
+    program, *arguments = test["cmd"]
     known = {name: test[name] for name in ("name", "timeout", "protocol", "is_parallel")}
-    if not is_python(program) and not pack.name(program):
-        known["left_out"] = f"{Path(program).name} is not packed"
-        return known
-    known["cmd"] = [pack_argument(pack, text) for text in test["cmd"]]
-    known["env"] = {
-        name: pack_variable(pack, name, value) for name, value in test["env"].items()
-    }
+    if re.fullmatch(r"python[0-9.]*", Path(program).name):
+        program = "{python}"
+    elif move(program) == program:
+        return {**known, "left_out": f"{Path(program).name} is not packed"}
+    known["cmd"] = [move(text) for text in (program, *arguments)]
+    known["env"] = {name: move(value) for name, value in test["env"].items()}
     return known
 
 
@@ -205,16 +164,16 @@ def add_gstreamer(pack):
 def pack_all(folder, build, suites):
     with open(build / "meson-info" / "meson-info.json", encoding="utf-8") as file:
         tops = json.load(file)["directories"]
-    pack = Pack(folder, Path(tops["build"]), Path(tops["source"]))
-    tests = [pack_test(pack, test) for test in read_tests(build, suites)]
+    build, source = Path(tops["build"]), Path(tops["source"])
+    tests = [pack_test(test, build, source) for test in read_tests(build, suites)]
+    pack = Pack(folder)
+    pack.add_build(build)
     if "gst" in suites:
         add_gstreamer(pack)
-    # run.py prints the devices with it.
-    tool = build / "tools" / "gemmcl"
-    if tool.exists():
-        pack.add(tool, Path("build/tools/gemmcl"))
     pack.add_shared_libraries()
     pack.strip()
+    shutil.copytree(source / "tests", folder / "source/tests",
+                    ignore=shutil.ignore_patterns("__pycache__"))
     for name, copy in ("portable-run.py", "run.py"), ("test-results.py", "test-results.py"):
         shutil.copy(TOOLS / name, folder / copy)
     with open(folder / "tests.json", "w", encoding="utf-8") as file:
