@@ -294,7 +294,7 @@ def parse_options():
     )  # fmt: skip
     add = parser.add_argument
     add("-k", "--kernel", default="all", metavar="NAME,...", help="kernels of gemmcl (default: "
-        "all); -M, -N, -K, --layout and --a-type are options of gemmcl kernels --source")  # fmt: skip
+        "all); -M, -N, -K, --layout and --a-type are options of gemmcl kernels --source")
     add("--target", default="all", metavar="NAME,...", help="GPUs (default: all that ocloc knows)")
     add("--ocloc", metavar="FILE:...", help="Intel's offline compilers; the newest that knows the "
         "target compiles (default: GEMMCL_OCLOC, else ocloc in PATH)")  # fmt: skip

@@ -29,7 +29,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -106,63 +105,35 @@ def execute(test, full, seconds):
         return None, "", "It could not be ended."
 
 
-def judge(status, protocol):
-    """The result in Meson's terms."""
-    if status is None:
-        return "TIMEOUT"
-    if status == 77 and protocol == "exitcode":
-        return "SKIP"
-    return "OK" if status == 0 else "ERROR"
+def run(test, full, end):
+    """Runs a test until the monotonic time end at most. Returns its line of Meson's log."""
+    began = time.monotonic()
+    left = min(test.get("timeout") or LIMIT, end - began)
+    result, status, output, errors = "SKIP", 0, test.get("left_out", ""), ""
+    if not output:
+        try:
+            status, output, errors = (execute(test, full, left) if left > 0 else
+                                      (None, "", "There was no time left to begin it."))
+        except OSError as error:
+            status, errors = 1, str(error)
+        skipped = status == 77 and test["protocol"] == "exitcode"
+        result = {None: "TIMEOUT", 0: "OK"}.get(status, "SKIP" if skipped else "ERROR")
+    print(f"{result:8}{time.monotonic() - began:6.1f} s  {test['name']}", flush=True)
+    line = {"name": test["name"], "result": result, "returncode": status or 0, "stdout": output,
+            "stderr": errors}
+    if result not in ("OK", "SKIP"):
+        write_log(test, line)
+    return line
 
 
-class Runner:
-    def __init__(self, options):
-        self.options = options
-        self.end = time.monotonic() + options.limit - 2 * SECONDS_TO_END
-        self.lock = threading.Lock()
-        self.results = []
-
-    def run(self, test):
-        began = time.monotonic()
-        line = {"name": test["name"], "result": "SKIP", "returncode": 0, "stdout": "", "stderr": ""}
-        left = min(test.get("timeout") or LIMIT, self.end - began)
-        if "left_out" in test:
-            line["stdout"] = test["left_out"]
-        elif left <= 0:
-            line.update(result="TIMEOUT", stderr="There was no time left to begin it.")
-        else:
-            try:
-                status, line["stdout"], line["stderr"] = execute(test, self.options.full, left)
-                line.update(result=judge(status, test["protocol"]), returncode=status or 0)
-            except OSError as error:
-                line.update(result="ERROR", returncode=1, stderr=str(error))
-        with self.lock:
-            self.results.append(line)
-            took = time.monotonic() - began
-            print(f"{line['result']:8}{took:6.1f} s  {test['name']}", flush=True)
-            if line["result"] not in ("OK", "SKIP"):
-                self.write_log(test, line)
-
-    def write_log(self, test, line):
-        variables = {name: place(value) for name, value in test["env"].items()}
-        with open(LOGS / f"{test['name']}.txt", "w", encoding="utf-8") as file:
-            file.write(f"{line['result']}, exit status {line['returncode']}\n")
-            for name, value in variables.items():
-                file.write(f"{name}={shlex.quote(value)} ")
-            file.write(shlex.join(place(word) for word in test["cmd"]) + "\n")
-            for title in "stdout", "stderr":
-                file.write(f"\n--- {title}\n{line[title]}")
-
-    def run_all(self, tests):
-        """Runs the tests with the longest time limits first, and those that must run alone last."""
-        tests = sorted(tests, key=lambda test: -(test.get("timeout") or LIMIT))
-        together = [test for test in tests if test["is_parallel"]]
-        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            for done in [pool.submit(self.run, test) for test in together]:
-                done.result()
-        for test in tests:
-            if not test["is_parallel"]:
-                self.run(test)
+def write_log(test, line):
+    with open(LOGS / f"{test['name']}.txt", "w", encoding="utf-8") as file:
+        file.write(f"{line['result']}, exit status {line['returncode']}\n")
+        for name, value in test["env"].items():
+            file.write(f"{name}={shlex.quote(place(value))} ")
+        file.write(shlex.join(place(word) for word in test["cmd"]) + "\n")
+        for title in "stdout", "stderr":
+            file.write(f"\n--- {title}\n{line[title]}")
 
 
 def read_tests(names):
@@ -203,14 +174,19 @@ def main():
     LOGS.mkdir()
     make_executable()
     add_system_libraries()
-    runner = Runner(options)
-    for test in get_device_test():
-        runner.run(test)
-        print(runner.results[0]["stdout"], end="")
-    runner.run_all(tests)
+    end = time.monotonic() + options.limit - 2 * SECONDS_TO_END
+    results = [run(test, options.full, end) for test in get_device_test()]
+    print(*(line["stdout"] for line in results), end="")
+    # Those with the longest time limits first, and those that must run alone last.
+    tests.sort(key=lambda test: -(test.get("timeout") or LIMIT))
+    alone = [test for test in tests if not test["is_parallel"]]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results += pool.map(lambda test: run(test, options.full, end),
+                            [test for test in tests if test["is_parallel"]])
+    results += [run(test, options.full, end) for test in alone]
     log = HERE / "log.json"
     with open(log, "w", encoding="utf-8") as file:
-        for line in runner.results:
+        for line in results:
             file.write(json.dumps(line) + "\n")
     said = subprocess.run([sys.executable, str(HERE / "test-results.py"), f"portable={log}"],
                           check=False)
