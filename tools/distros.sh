@@ -17,10 +17,10 @@
 # are in memory. They end with the run, as do all mounts and processes, even if it is killed.
 # build-distros/NAME.log remains, and NAME.json, which tools/test-results.py counts.
 #
-# The last line is "N passed, N failed, N skipped", as in tools/test.sh; --no-count as the first
-# option omits it. A distribution counts as skipped, with the reason, if its chroot cannot be made,
-# or if it takes longer than GEMMCL_DISTRO_LIMIT (default 25m; a duration of timeout). Tests that
-# hang run into their own limits first.
+# The last line is "N passed, N failed, N skipped", as in tools/test.sh. A distribution counts as
+# skipped, with the reason, if its chroot cannot be made, or if it takes longer than
+# GEMMCL_DISTRO_LIMIT (default 25m; a duration of timeout). Tests that hang run into their own
+# limits first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
@@ -124,25 +124,20 @@ inside () {
 
 # outside NAME [COMMAND...]: runs inside within the limit, one run per distribution at a time.
 outside () {
-  local name=$1 child status=0
+  local name=$1 status=0
   [ "$(id -u)" -eq 0 ] || unable 'a chroot takes root'
   unshare --mount --pid --fork true 2>/dev/null ||
     unable 'namespaces of mounts and processes cannot be made here'
   mkdir -p "$cache"
   exec 9>"$cache/$name.lock"
   flock 9
-  # unshare forwards no signals, but its end kills all its processes.
-  unshare --mount --pid --fork --kill-child "tools/distros.sh" --inside "$@" 9>&- &
-  child=$!
-  # shellcheck disable=SC2064
-  trap "kill -KILL $child 2>/dev/null || true" EXIT
-  if ! timeout --foreground "$limit" tail --pid="$child" --follow /dev/null; then
-    kill -KILL "$child"
+  # unshare ignores other signals, and its end kills all its processes.
+  timeout --foreground --signal=KILL "$limit" \
+    unshare --mount --pid --fork --kill-child tools/distros.sh --inside "$@" 9>&- || status=$?
+  if [ "$status" -eq 137 ]; then
+    echo "stopped after $limit" >&2
     status=124
   fi
-  wait "$child" 2>/dev/null || status=$((status ? status : $?))
-  trap - EXIT
-  [ "$status" -ne 124 ] || echo "stopped after $limit" >&2
   return "$status"
 }
 
@@ -167,12 +162,7 @@ if [ "${1-}" = --inside ]; then
   inside "${@:2}"
   exit
 fi
-count=yes
 logs=()
-if [ "${1-}" = --no-count ]; then
-  count=no
-  shift
-fi
 names=(trixie testing)
 if [ "${1-}" = --packages ]; then
   export GEMMCL_TEST_DEBIAN=1
@@ -183,7 +173,7 @@ case ${1-} in
   bookworm | trixie | testing) names=("$1") ;;
   '') ;;
   *)
-    echo 'usage: tools/distros.sh [--no-count] [--packages] [NAME [COMMAND...]]' >&2
+    echo 'usage: tools/distros.sh [--packages] [NAME [COMMAND...]]' >&2
     exit 2
     ;;
 esac
@@ -202,11 +192,7 @@ if [ $# -gt 1 ]; then
 fi
 for name in "${names[@]}"; do
   suite "$name"
+  logs+=("$name=build-distros/$name.json")
 done
-if [ "$count" = yes ]; then
-  printf '\n== results ==\n'
-  for name in "${names[@]}"; do
-    logs+=("$name=build-distros/$name.json")
-  done
-  python3 tools/test-results.py "${logs[@]}"
-fi
+printf '\n== results ==\n'
+python3 tools/test-results.py "${logs[@]}"
