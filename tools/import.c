@@ -38,19 +38,14 @@ static const struct {
     {"Tanh", GEMMCL_ACTIVATION_TANH},
 };
 
-/* @n, @k: the weight's shape as B. Names are those of initializers, the model's; NULL: none. */
-typedef struct {
-  const gchar *weight, *bias, *addend;
-  gboolean transposed;
-  gint64 k, n;
-  gdouble alpha, beta;
-  GemmclActivation activation;
-} Layer;
-
+/* @text: the elements so far; @k: the columns of the input; @n: those of the last layer, 0: there is
+ * none; @has_term, @has_activation: the last layer has a sum or an activation. */
 typedef struct {
   const gchar *path;
   const OnnxGraph *graph;
-  GArray *layers; /* Layer */
+  GString *text;
+  gint64 k, n;
+  gboolean has_term, has_activation;
 } Import;
 
 static void
@@ -138,33 +133,52 @@ is_row (const OnnxTensor *tensor, gint64 n)
          (tensor->n_dims == 2 && tensor->dims[0] == 1 && tensor->dims[1] == n);
 }
 
-static Layer *
-get_last (const Import *self)
+static void
+add_tensor (Import *self, const gchar *property, const gchar *name)
 {
-  return self->layers->len > 0 ? &g_array_index (self->layers, Layer, self->layers->len - 1) : NULL;
+  g_autofree gchar *where = g_strdup_printf ("%s#%s", self->path, name);
+  g_autofree gchar *quoted = g_shell_quote (where);
+
+  g_string_append_printf (self->text, " %s=%s", property, quoted);
+}
+
+static void
+add_number (Import *self, const gchar *property, gdouble value)
+{
+  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_string_append_printf (self->text, " %s=%s", property,
+                          g_ascii_formatd (number, sizeof number, "%.9g", value));
 }
 
 static gboolean
 add_product (Import *self, const OnnxNode *node, GError **error)
 {
   const OnnxTensor *weight = get_operand (self, node, 1);
-  const Layer *last = get_last (self);
-  Layer layer = {.alpha = get_number (node, "alpha", 1),
-                 .transposed = get_number (node, "transB", 0) != 0};
+  const gdouble alpha = get_number (node, "alpha", 1);
+  const gboolean transposed = get_number (node, "transB", 0) != 0;
+  gint64 k;
 
   if (weight == NULL || weight->n_dims != 2 || get_number (node, "transA", 0) != 0)
     return fail (self, node, error,
                  "expected a product with an initializer of two dimensions as the second operand, "
                  "and a first operand that is not transposed.");
-  layer.weight = node->input[1];
-  layer.k = weight->dims[layer.transposed ? 1 : 0];
-  layer.n = weight->dims[layer.transposed ? 0 : 1];
-  if (last != NULL && last->n != layer.k)
+  k = weight->dims[transposed ? 1 : 0];
+  if (self->n == 0)
+    self->k = k;
+  else if (self->n != k)
     return fail (self, node, error,
                  "expected a weight of K = %" G_GINT64_FORMAT
                  ", the columns of the layer before, found %" G_GINT64_FORMAT ".",
-                 last->n, layer.k);
-  g_array_append_val (self->layers, layer);
+                 self->n, k);
+  self->n = weight->dims[transposed ? 0 : 1];
+  self->has_term = self->has_activation = FALSE;
+  g_string_append (self->text, " \\\n    ! gemmcl");
+  add_tensor (self, "weight", node->input[1]);
+  if (transposed)
+    g_string_append (self->text, " transpose-weight=true");
+  if (alpha != 1)
+    add_number (self, "alpha", alpha);
   return TRUE;
 }
 
@@ -173,19 +187,16 @@ static gboolean
 add_term (Import *self, const OnnxNode *node, gsize index, gdouble scale, GError **error)
 {
   const OnnxTensor *term = get_operand (self, node, index);
-  Layer *last = get_last (self);
 
-  if (term == NULL || last == NULL || last->activation != GEMMCL_ACTIVATION_NONE ||
-      last->bias != NULL || last->addend != NULL || !is_row (term, last->n))
+  if (term == NULL || self->n == 0 || self->has_activation || self->has_term ||
+      !is_row (term, self->n))
     return fail (self, node, error,
                  "expected a product before it, without another sum or an activation in between, "
                  "and an initializer with a number for each column of the product.");
-  if (scale == 1) {
-    last->bias = node->input[index];
-  } else {
-    last->addend = node->input[index];
-    last->beta = scale;
-  }
+  self->has_term = TRUE;
+  add_tensor (self, scale == 1 ? "bias" : "addend", node->input[index]);
+  if (scale != 1)
+    add_number (self, "beta", scale);
   return TRUE;
 }
 
@@ -205,18 +216,18 @@ add_activation (Import *self, const OnnxNode *node, GemmclActivation activation,
 {
   const OnnxAttribute *approximate = find_attribute (node, "approximate");
   const gdouble axis = get_number (node, "axis", -1), slope = get_number (node, "alpha", 0.01);
-  Layer *last = get_last (self);
 
   if (approximate != NULL && approximate->has_s && approximate->s.len == strlen ("tanh") &&
       memcmp (approximate->s.data, "tanh", approximate->s.len) == 0)
     activation = GEMMCL_ACTIVATION_GELU_TANH;
-  if (last == NULL || last->activation != GEMMCL_ACTIVATION_NONE)
+  if (self->n == 0 || self->has_activation)
     return fail (self, node, error, "expected a product before it, without another activation.");
   if (activation == GEMMCL_ACTIVATION_SOFTMAX && axis != -1 && axis != 1)
     return fail (self, node, error, "expected the last axis, found %g.", axis);
   if (activation == GEMMCL_ACTIVATION_LEAKY_RELU && (gfloat)slope != 0.01f)
     return fail (self, node, error, "expected a slope of 0.01, found %g.", slope);
-  last->activation = activation;
+  self->has_activation = TRUE;
+  g_string_append_printf (self->text, " activation=%s", gemmcl_activation_get_name (activation));
   return TRUE;
 }
 
@@ -300,54 +311,9 @@ walk (Import *self, GError **error)
   if (g_strcmp0 (value, self->graph->output[0]->name) != 0)
     return fail (self, NULL, error, "expected a chain of layers that ends in “%s”, not in “%s”.",
                  self->graph->output[0]->name, value);
-  if (self->layers->len == 0)
+  if (self->n == 0)
     return fail (self, NULL, error, "expected a Gemm or MatMul, found none.");
   return TRUE;
-}
-
-static void
-print_tensor (const Import *self, const gchar *property, const gchar *name)
-{
-  g_autofree gchar *where = g_strdup_printf ("%s#%s", self->path, name);
-  g_autofree gchar *quoted = g_shell_quote (where);
-
-  g_print (" %s=%s", property, quoted);
-}
-
-static void
-print_layer (const Import *self, const Layer *layer)
-{
-  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
-
-  g_print ("    ! gemmcl");
-  print_tensor (self, "weight", layer->weight);
-  if (layer->transposed)
-    g_print (" transpose-weight=true");
-  if (layer->alpha != 1)
-    g_print (" alpha=%s", g_ascii_formatd (number, sizeof number, "%.9g", layer->alpha));
-  if (layer->bias != NULL)
-    print_tensor (self, "bias", layer->bias);
-  if (layer->addend != NULL) {
-    print_tensor (self, "addend", layer->addend);
-    g_print (" beta=%s", g_ascii_formatd (number, sizeof number, "%.9g", layer->beta));
-  }
-  if (layer->activation != GEMMCL_ACTIVATION_NONE)
-    g_print (" activation=%s", gemmcl_activation_get_name (layer->activation));
-  g_print (" \\\n");
-}
-
-static void
-print_line (const Import *self)
-{
-  const gint64 k = g_array_index (self->layers, Layer, 0).k;
-
-  g_print ("gst-launch-1.0 filesrc location=input.f32 blocksize=%" G_GINT64_FORMAT " \\\n"
-           "    ! 'other/tensors,format=static,num_tensors=1,dimensions=(string)%" G_GINT64_FORMAT
-           ":1,types=(string)float32,framerate=0/1' \\\n",
-           k * 4, k);
-  for (guint i = 0; i < self->layers->len; i++)
-    print_layer (self, &g_array_index (self->layers, Layer, i));
-  g_print ("    ! filesink location=output.f32\n");
 }
 
 static OnnxModel *
@@ -372,15 +338,19 @@ static gboolean
 run (gchar **operands, GError **error)
 {
   g_autoptr (OnnxModel) model = read_model (operands[0], error);
-  g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
-  Import self = {.path = operands[0], .layers = layers};
+  g_autoptr (GString) text = g_string_new (NULL);
+  Import self = {.path = operands[0], .text = text};
 
   if (model == NULL)
     return FALSE;
   self.graph = model->graph;
   if (!walk (&self, error))
     return FALSE;
-  print_line (&self);
+  g_print ("gst-launch-1.0 filesrc location=input.f32 blocksize=%" G_GINT64_FORMAT " \\\n"
+           "    ! 'other/tensors,format=static,num_tensors=1,dimensions=(string)%" G_GINT64_FORMAT
+           ":1,types=(string)float32,framerate=0/1'%s \\\n"
+           "    ! filesink location=output.f32\n",
+           self.k * 4, self.k, text->str);
   return TRUE;
 }
 
