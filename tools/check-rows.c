@@ -133,15 +133,11 @@ numbers_init (Numbers *self, const GemmclGemm *gemm)
 static gboolean
 multiply (Numbers *self, GemmclPlan *plan, GError **error)
 {
-  const GemmclData a = {.kind = GEMMCL_DATA_HOST, .host = {self->stored}};
-  const GemmclData d = {.kind = GEMMCL_DATA_HOST, .host = {self->d}};
   g_autoptr (GemmclMatrix) b =
       gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, self->b, error);
-  GemmclRun run = GEMMCL_RUN_INIT;
 
-  run.a = &a;
-  run.d = &d;
-  return b != NULL && gemmcl_plan_set_b (plan, b, error) && gemmcl_plan_run (plan, &run, error);
+  return b != NULL && gemmcl_plan_set_b (plan, b, error) &&
+         gemmcl_plan_run_host (plan, 1, 0, self->stored, self->d, NULL, error);
 }
 
 static gfloat

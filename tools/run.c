@@ -104,15 +104,6 @@ check_row_outputs (GemmclGemm *gemm, GError **error)
   return TRUE;
 }
 
-/* Returns: (transfer full): "A is 3 x 4", with the shape after the transpose. */
-static gchar *
-describe_shape (const gchar *name, const GemmclMatrix *matrix, gboolean transposed)
-{
-  return g_strdup_printf ("%s is %zu x %zu%s", name, gemmcl_matrix_get_rows (matrix),
-                          gemmcl_matrix_get_cols (matrix),
-                          transposed ? " before it is transposed" : "");
-}
-
 static gboolean
 describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
 {
@@ -124,10 +115,11 @@ describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
   gemm->n = gemm->trans_b ? b_rows : b_cols;
   gemm->top_k = options.top_k != 0 ? (guint)options.top_k : MIN (DEFAULT_TOP_K, gemm->n);
   if (gemm->k != (gemm->trans_b ? b_cols : b_rows)) {
-    g_autofree gchar *a = describe_shape ("A", inputs->a, gemm->trans_a);
-    g_autofree gchar *b = describe_shape ("B", inputs->b, gemm->trans_b);
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "%s and %s: A must have as many columns as B has rows.", a, b);
+    g_set_error (
+        error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+        "A is %zu x %zu%s and B is %zu x %zu%s: A must have as many columns as B has rows.", a_rows,
+        a_cols, gemm->trans_a ? " before it is transposed" : "", b_rows, b_cols,
+        gemm->trans_b ? " before it is transposed" : "");
     return FALSE;
   }
   gemm->bias = inputs->bias != NULL;
@@ -161,7 +153,7 @@ make_plan (GemmclContext *context, const RunInputs *inputs, GemmclGemm *gemm, GE
 static gfloat *
 allocate (gsize rows, gsize cols, GError **error)
 {
-  gfloat *data = g_try_new (gfloat, rows * cols);
+  gfloat *data = g_try_new (gfloat, rows * MAX (cols, 1));
 
   if (data == NULL)
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
@@ -182,28 +174,13 @@ multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GEr
 {
   const guint n_outputs = gemmcl_gemm_count_row_outputs (gemm);
   g_autofree gfloat *data = allocate (gemm->m, gemm->n, error);
-  g_autofree gfloat *outputs = NULL;
-  const GemmclData a = {.host = {(gpointer)gemmcl_matrix_get_data (inputs->a)}};
-  const GemmclData d = {.host = {data}};
-  GemmclData rows = {0};
-  GemmclRun run = GEMMCL_RUN_INIT;
+  g_autofree gfloat *rows = data != NULL ? allocate (gemm->m, n_outputs, error) : NULL;
 
-  if (data == NULL)
-    return FALSE;
-  if (n_outputs > 0) {
-    outputs = allocate (gemm->m, n_outputs, error);
-    if (outputs == NULL)
-      return FALSE;
-    rows.host[0] = outputs;
-    run.rows = &rows;
-  }
-  run.alpha = gemm->alpha;
-  run.beta = gemm->beta;
-  run.a = &a;
-  run.d = &d;
-  return gemmcl_plan_run (plan, &run, error) &&
+  return rows != NULL &&
+         gemmcl_plan_run_host (plan, gemm->alpha, gemm->beta, gemmcl_matrix_get_data (inputs->a),
+                               data, n_outputs > 0 ? rows : NULL, error) &&
          save (options.output, gemm->m, gemm->n, data, error) &&
-         (n_outputs == 0 || save (options.rows, gemm->m, n_outputs, outputs, error));
+         (n_outputs == 0 || save (options.rows, gemm->m, n_outputs, rows, error));
 }
 
 static gboolean
