@@ -287,29 +287,17 @@ tool_list_kernels (const gchar *names, gboolean choosers, GError **error)
 
 #define N_SIZES 3
 
-/* M, N, K: a square, layers with ever fewer rows, patches of frames, and many short rows. */
-static const gsize everywhere[][N_SIZES] = {
-    {1024, 1024, 1024}, {64, 1024, 1024}, {16, 1024, 1024},
-    {1, 1024, 1024},    {3600, 96, 147},  {230400, 64, 64},
-};
-
-/* Problems for GPUs: large ones, which take a CPU minutes, and small ones, which do not fill a GPU.
- */
-static const gsize on_gpus[][N_SIZES] = {
-    {256, 256, 256},   {512, 512, 512},  {2048, 2048, 2048}, {4096, 4096, 4096},
-    {128, 1024, 8192}, {64, 4096, 4096}, {16, 4096, 4096},   {1, 4096, 4096},
-};
-
 static gboolean
-parse_sizes (const gchar *text, gsize *sizes, GError **error)
+parse_sizes (const gchar *text, GemmclGemm *gemm, GError **error)
 {
+  gsize *const sizes[N_SIZES] = {&gemm->m, &gemm->n, &gemm->k};
   g_auto (GStrv) words = g_strsplit_set (text, ",x", -1);
   gboolean ok = g_strv_length (words) == N_SIZES;
 
   for (guint i = 0; i < N_SIZES && ok; i++) {
     guint64 size = 0;
     ok = g_ascii_string_to_unsigned (words[i], 10, 1, G_MAXINT32, &size, NULL);
-    sizes[i] = size;
+    *sizes[i] = size;
   }
   if (!ok)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
@@ -319,38 +307,18 @@ parse_sizes (const gchar *text, gsize *sizes, GError **error)
   return ok;
 }
 
-static void
-add_problem (GArray *problems, const GemmclGemm *gemm, const gsize *sizes)
-{
-  GemmclGemm problem = *gemm;
-
-  problem.m = sizes[0];
-  problem.n = sizes[1];
-  problem.k = sizes[2];
-  g_array_append_val (problems, problem);
-}
-
 GArray *
 tool_problems_new (const gchar *const *operands, const GemmclGemm *gemm, GError **error)
 {
   g_autoptr (GArray) problems = g_array_new (FALSE, FALSE, sizeof (GemmclGemm));
-  gsize sizes[N_SIZES];
+  GemmclGemm problem = *gemm;
 
   for (guint i = 0; operands[i] != NULL; i++) {
-    if (!parse_sizes (operands[i], sizes, error))
+    if (!parse_sizes (operands[i], &problem, error))
       return NULL;
-    add_problem (problems, gemm, sizes);
+    g_array_append_val (problems, problem);
   }
   return g_steal_pointer (&problems);
-}
-
-void
-tool_problems_add_usual (GArray *problems, const GemmclGemm *gemm, const GemmclDeviceInfo *info)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (everywhere); i++)
-    add_problem (problems, gemm, everywhere[i]);
-  for (guint i = 0; i < G_N_ELEMENTS (on_gpus) && info->type != GEMMCL_DEVICE_TYPE_CPU; i++)
-    add_problem (problems, gemm, on_gpus[i]);
 }
 
 gchar *

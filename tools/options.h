@@ -92,10 +92,5 @@ const gchar *tool_device_type_get_name (GemmclDeviceType type);
  * %TOOL_ERROR_USAGE. */
 GArray *tool_problems_new (const gchar *const *operands, const GemmclGemm *gemm, GError **error);
 
-/** tool_problems_add_usual: Appends @gemm with the sizes of usual problems for a device like
- * @info. */
-void tool_problems_add_usual (GArray *problems, const GemmclGemm *gemm,
-                              const GemmclDeviceInfo *info);
-
 /** tool_problem_get_name: Returns: (transfer full): "64 x 1024 x 1024". */
 gchar *tool_problem_get_name (gsize m, gsize n, gsize k);

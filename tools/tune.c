@@ -178,6 +178,31 @@ tune_problems (Tuning *self, gdouble seconds, GError **error)
   return self->n_failed == 0;
 }
 
+/* Returns: a square, layers with ever fewer rows, patches of frames, and many short rows; on GPUs
+ * also large problems, which take a CPU minutes, and small ones, which do not fill a GPU. */
+static GArray *
+list_usual (const GemmclDeviceInfo *info)
+{
+  const gboolean is_cpu = info->type == GEMMCL_DEVICE_TYPE_CPU;
+  const gchar *const sizes[] = {"1024,1024,1024",
+                                "64,1024,1024",
+                                "16,1024,1024",
+                                "1,1024,1024",
+                                "3600,96,147",
+                                "230400,64,64",
+                                is_cpu ? NULL : "256,256,256",
+                                "512,512,512",
+                                "2048,2048,2048",
+                                "4096,4096,4096",
+                                "128,1024,8192",
+                                "64,4096,4096",
+                                "16,4096,4096",
+                                "1,4096,4096",
+                                NULL};
+
+  return tool_problems_new (sizes, &tool_gemm, NULL);
+}
+
 static gboolean
 tune (gchar **operands, GError **error)
 {
@@ -190,9 +215,10 @@ tune (gchar **operands, GError **error)
   self.problems = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error);
   if (self.problems == NULL || (self.context = tool_open_context (error)) == NULL)
     return FALSE;
-  if (self.problems->len == 0)
-    tool_problems_add_usual (self.problems, &tool_gemm,
-                             gemmcl_context_get_device_info (self.context));
+  if (self.problems->len == 0) {
+    g_array_unref (self.problems);
+    self.problems = list_usual (gemmcl_context_get_device_info (self.context));
+  }
   self.report = json_array ();
   tool_catch_interrupt ();
   ok = tune_problems (&self, seconds, error);
