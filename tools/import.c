@@ -38,8 +38,8 @@ static const struct {
     {"Tanh", GEMMCL_ACTIVATION_TANH},
 };
 
-/* @text: the elements so far; @k: the columns of the input; @n: those of the last layer, 0: there is
- * none; @has_term, @has_activation: the last layer has a sum or an activation. */
+/* @text: the elements so far; @k: the columns of the input; @n: those of the last layer, or 0;
+ * @has_term, @has_activation: the last layer has a sum or an activation. */
 typedef struct {
   const gchar *path;
   const OnnxGraph *graph;

@@ -84,12 +84,7 @@ packages=(intel-opencl-icd)
 [ "$release" = bookworm ] || packages+=(libze-intel-gpu1)
 "$(dirname "$0")/debian-unpack.sh" "$release" "$cache/$release" "${packages[@]}"
 
-# Written atomically on each run, since the cache may have moved.
-icd=$(mktemp "$cache/icd.XXXXXX")
-echo "$cache/$release/$library/intel-opencl/libigdrcl.so" >"$icd"
-mkdir -p "$cache/$release/vendors"
-mv "$icd" "$cache/$release/vendors/intel.icd"
-export OCL_ICD_VENDORS=$cache/$release/vendors
+export OCL_ICD_VENDORS=$cache/$release/$library/intel-opencl/libigdrcl.so
 # SetCommandStreamReceiver 1: commands go to a file, which can be large and is not needed.
 export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 AUBDumpCaptureFileName=/dev/null
 # No cache of binaries: gemmcl has its own.

@@ -6,6 +6,14 @@
 
 #define DEFAULT_SECONDS 100
 
+/* M,N,K: a square, layers with ever fewer rows, patches of frames, and many short rows. */
+#define USUAL "1024,1024,1024 64,1024,1024 16,1024,1024 1,1024,1024 3600,96,147 230400,64,64"
+
+/* Large problems, which take a CPU minutes, and small ones, which do not fill a GPU. */
+#define USUAL_ON_GPUS                                                                              \
+  "256,256,256 512,512,512 2048,2048,2048 4096,4096,4096 128,1024,8192 64,4096,4096 "              \
+  "16,4096,4096 1,4096,4096"
+
 static struct {
   gchar *time;
   gboolean dry_run;
@@ -178,29 +186,13 @@ tune_problems (Tuning *self, gdouble seconds, GError **error)
   return self->n_failed == 0;
 }
 
-/* Returns: a square, layers with ever fewer rows, patches of frames, and many short rows; on GPUs
- * also large problems, which take a CPU minutes, and small ones, which do not fill a GPU. */
 static GArray *
 list_usual (const GemmclDeviceInfo *info)
 {
-  const gboolean is_cpu = info->type == GEMMCL_DEVICE_TYPE_CPU;
-  const gchar *const sizes[] = {"1024,1024,1024",
-                                "64,1024,1024",
-                                "16,1024,1024",
-                                "1,1024,1024",
-                                "3600,96,147",
-                                "230400,64,64",
-                                is_cpu ? NULL : "256,256,256",
-                                "512,512,512",
-                                "2048,2048,2048",
-                                "4096,4096,4096",
-                                "128,1024,8192",
-                                "64,4096,4096",
-                                "16,4096,4096",
-                                "1,4096,4096",
-                                NULL};
+  g_auto (GStrv) sizes =
+      g_strsplit (info->type == GEMMCL_DEVICE_TYPE_CPU ? USUAL : USUAL " " USUAL_ON_GPUS, " ", -1);
 
-  return tool_problems_new (sizes, &tool_gemm, NULL);
+  return tool_problems_new ((const gchar *const *)sizes, &tool_gemm, NULL);
 }
 
 static gboolean

@@ -56,7 +56,8 @@ typedef struct {
   json_t *if_lost; /* its members then */
   gdouble seconds; /* the limit for the next report, and its end */
   gint64 limit;
-  guint losses; /* in a row */
+  gboolean has_begun; /* a worker has reported something */
+  guint losses;       /* in a row */
 } Worker;
 
 static struct {
@@ -198,6 +199,7 @@ start (Worker *self, GError **error)
   }
   g_clear_pointer (&input, fclose);
   g_string_truncate (self->text, 0);
+  g_string_truncate (self->said, 0);
   return ok;
 }
 
@@ -294,6 +296,7 @@ take_report (Worker *self, const json_t *report, gchar **why, GError **error)
   json_t *change = json_object_get (report, "change");
   const gchar *kind = tool_json_get_string (report, "report");
 
+  self->has_begun = TRUE;
   set_limit (self, START_SECONDS);
   if (g_strcmp0 (kind, "begin") == 0) {
     set_limit (self, json_number_value (json_object_get (report, "seconds")));
@@ -360,7 +363,7 @@ follow (Worker *self, gint64 deadline, gchar **why, GError **error)
     show_progress ();
     if (!tool_check_interrupt (error))
       return HAS_FAILED;
-    if (g_get_monotonic_time () >= deadline)
+    if (self->has_begun && g_get_monotonic_time () >= deadline)
       return IS_DONE;
     if (g_get_monotonic_time () >= self->limit) {
       *why = g_strdup_printf ("There was no answer in %.0f seconds.", self->seconds);
@@ -372,7 +375,8 @@ follow (Worker *self, gint64 deadline, gchar **why, GError **error)
   return IS_LOST;
 }
 
-/* Blames the object that was under way. Returns: FALSE with an error after too many losses. */
+/* Blames the object that was under way. Returns: FALSE with an error after too many losses, or if
+ * the device could not even be opened. */
 static gboolean
 note_loss (Worker *self, const gchar *why, GError **error)
 {
@@ -385,13 +389,14 @@ note_loss (Worker *self, const gchar *why, GError **error)
     json_array_append (json_object_get (self->state, "lost"), self->at);
     set_blame (self, NULL, NULL);
   }
-  if (++self->losses < MOST_LOSSES)
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-               "The process that runs the kernels was lost %u times in a row, so the device, or "
-               "its driver, may need a rest. The last time: %s",
-               self->losses, text);
-  return FALSE;
+  if (!self->has_begun)
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "The device cannot be opened. %s", text);
+  else if (++self->losses == MOST_LOSSES)
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
+                 "The process that runs the kernels was lost %u times in a row, so the device, or "
+                 "its driver, may need a rest. The last time: %s",
+                 self->losses, text);
+  return self->has_begun && self->losses < MOST_LOSSES;
 }
 
 gboolean

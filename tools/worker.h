@@ -23,7 +23,7 @@ typedef gboolean (*ToolWorkerNotify) (gpointer data, json_t *object, const json_
 /**
  * tool_worker_run:
  * @state: the state; its list "lost" gets each object that was under way when a worker was lost
- * @deadline: the monotonic time at which the work ends, done or not
+ * @deadline: the monotonic time at which the work ends, done or not, if the device was opened
  * @notify: (nullable): called after each change
  *
  * Starts workers until one has done the work, and shows the progress on the standard error.

@@ -14,11 +14,8 @@ import isa
 import table
 
 TABLE = TESTS.parent / "kernels/kernels.def"
-# The smallest subgroup of each target: the rules choose no other.
-SUBGROUPS = {
-    "bdw": 8, "skl": 8, "icllp": 8, "tgllp": 8, "dg1": 8, "dg2": 8, "mtl": 8, "arl-h": 8,
-    "pvc": 16, "lnl": 16, "bmg": 16, "ptl": 16,
-}  # fmt: skip
+# The smallest subgroup of each target, which fills a register: the rules choose no other.
+SUBGROUPS = {name: target.register_bytes // 4 for name, target in isa.TARGETS.items()}
 # Rows that lack a feature, by release of ocloc and target: int8 dot products, images, tf32.
 ABSENT = {
     ("22.43", "*"): ["dot_*"],
