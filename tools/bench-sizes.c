@@ -8,40 +8,28 @@
 /* Sizes of a sweep at most. */
 #define MOST_SIZES 256
 
+/* Appends the sizes of a part of a sweep. Returns: FALSE if it is not one. */
 static gboolean
-fail_sweep (const gchar *part, GError **error)
-{
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--sweep takes sizes from 1 to %d, separated by commas, or FROM:TO, where each size "
-               "is twice the one before, or FROM:TO:STEP; not \"%s\".",
-               G_MAXINT, part);
-  return FALSE;
-}
-
-static gboolean
-add_range (GArray *sizes, const gchar *part, GError **error)
+add_range (GArray *sizes, const gchar *part)
 {
   g_auto (GStrv) words = g_strsplit (part, ":", -1);
-  guint n = g_strv_length (words);
+  const guint n = g_strv_length (words);
   guint64 numbers[3] = {0};
 
-  for (guint i = 0; i < n && i < G_N_ELEMENTS (numbers); i++)
+  if (n == 0 || n > G_N_ELEMENTS (numbers))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
     if (!g_ascii_string_to_unsigned (words[i], 10, 1, G_MAXINT, &numbers[i], NULL))
-      return fail_sweep (part, error);
-  if (n == 0 || n > G_N_ELEMENTS (numbers) || (n > 1 && numbers[1] < numbers[0]))
-    return fail_sweep (part, error);
+      return FALSE;
   if (n == 1)
     numbers[1] = numbers[0];
-  for (guint64 i = numbers[0]; i <= numbers[1]; i += n == 3 ? numbers[2] : i) {
-    guint size = (guint)i;
-    if (sizes->len == MOST_SIZES) {
-      g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                   "--sweep takes %d sizes at most, and \"%s\" makes them more.", MOST_SIZES, part);
-      return FALSE;
-    }
+  for (guint64 i = numbers[0]; i <= numbers[1] && sizes->len <= MOST_SIZES;
+       i += n == 3 ? numbers[2] : i) {
+    const guint size = (guint)i;
+
     g_array_append_val (sizes, size);
   }
-  return TRUE;
+  return numbers[0] <= numbers[1];
 }
 
 static gint
@@ -58,14 +46,21 @@ parse_sweep (const gchar *sweep, GError **error)
 {
   g_autoptr (GArray) sizes = g_array_new (FALSE, FALSE, sizeof (guint));
   g_auto (GStrv) parts = g_strsplit (sweep, ",", -1);
+  const gchar *wrong = *sweep == '\0' ? sweep : NULL;
 
-  if (parts[0] == NULL) {
-    fail_sweep (sweep, error);
+  for (guint i = 0; parts[i] != NULL && wrong == NULL; i++)
+    if (!add_range (sizes, parts[i]))
+      wrong = parts[i];
+  if (wrong != NULL)
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "--sweep takes sizes from 1 to %d, separated by commas, or FROM:TO, where each "
+                 "size is twice the one before, or FROM:TO:STEP; not \"%s\".",
+                 G_MAXINT, wrong);
+  else if (sizes->len > MOST_SIZES)
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "--sweep takes %d sizes at most, and \"%s\" has more.", MOST_SIZES, sweep);
+  if (wrong != NULL || sizes->len > MOST_SIZES)
     return NULL;
-  }
-  for (guint i = 0; parts[i] != NULL; i++)
-    if (!add_range (sizes, parts[i], error))
-      return NULL;
   g_array_sort (sizes, compare_sizes);
   for (guint i = sizes->len - 1; i > 0; i--)
     if (g_array_index (sizes, guint, i) == g_array_index (sizes, guint, i - 1))
@@ -86,17 +81,12 @@ check_size (const gchar *option, gint size, GError **error)
 static gchar *
 describe (const gint stated[BENCH_N_SIZES])
 {
-  GString *text = g_string_new (NULL);
+  g_auto (GStrv) words = g_new0 (gchar *, BENCH_N_SIZES + 1);
 
-  for (guint i = 0; i < BENCH_N_SIZES; i++) {
-    if (i > 0)
-      g_string_append (text, " x ");
-    if (stated[i] == BENCH_SIZE_UNSTATED)
-      g_string_append_c (text, 's');
-    else
-      g_string_append_printf (text, "%d", stated[i]);
-  }
-  return g_string_free (text, FALSE);
+  for (guint i = 0; i < BENCH_N_SIZES; i++)
+    words[i] =
+        stated[i] == BENCH_SIZE_UNSTATED ? g_strdup ("s") : g_strdup_printf ("%d", stated[i]);
+  return g_strjoinv (" x ", words);
 }
 
 GArray *
