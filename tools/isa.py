@@ -6,8 +6,7 @@
 Intel's offline compiler, ocloc, compiles the kernels, and isa_listing.py reads its listings.
 docs/internals/intel.md explains the columns of the table, isa_listing.py the figures of --json.
 
-The figures are kept in the folder gemmcl/isa of the user's cache directory for a month after their
-last use.
+The figures are kept in the folder gemmcl/isa of the user's cache directory, which may be deleted.
 """
 
 import argparse
@@ -19,7 +18,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +27,6 @@ import isa_listing
 GEMMCL = Path(__file__).resolve().parent.parent / "build/tools/gemmcl"
 # Part of every key. Raise it if the figures of the same listing change.
 FIGURES_VERSION = "5"
-MAX_AGE_SECONDS = 30 * 24 * 60 * 60
 # Most compilations at the same time.
 MAX_THREADS = 2
 LIMIT_SECONDS = 120
@@ -159,10 +156,7 @@ def get_cache_file(compiler, program, target):
 def load(file):
     """The figures in a file of the cache; None without it, or if it is damaged."""
     try:
-        figures = json.loads(file.read_text(encoding="utf-8"))
-        # The age of a file counts from its last use.
-        os.utime(file)
-        return figures
+        return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 
@@ -173,13 +167,6 @@ def store(file, figures):
     with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as new:
         json.dump(figures, new)
     os.replace(new.name, file)
-
-
-def forget_old():
-    """Removes the figures that were not used for a month."""
-    for file in get_cache().glob("*"):
-        if time.time() - file.stat().st_mtime > MAX_AGE_SECONDS:
-            file.unlink()
 
 
 def find_error(output):
@@ -330,7 +317,6 @@ def run(options):
 
 def main():
     options = parse_options()
-    forget_old()
     try:
         run(options)
     except (IsaError, OSError) as error:

@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from functools import partialmethod
 from pathlib import Path
 from unittest import mock
@@ -360,15 +359,6 @@ class Listings(TestCase):
         for path in isa.get_cache().iterdir():
             path.write_text(path.read_text()[:-1])
         self.assertEqual(self.figures("bmg")["registers"], 256)
-
-    def test_forgotten(self):
-        self.figures("bmg")
-        (file,) = isa.get_cache().iterdir()
-        now = time.time()
-        for days, left in (29, True), (31, False):
-            os.utime(file, (now, now - days * 24 * 60 * 60))
-            isa.forget_old()
-            self.assertEqual(file.exists(), left)
 
     def test_does_not_build(self):
         figures = self.figures("skl", "wrong")
