@@ -121,6 +121,18 @@ print_va (FILE *out, const json_t *va)
     fprintf (out, "%s\n", said);
 }
 
+/* Returns: (nullable): the candidate of @entry with that kernel (nullable). */
+static json_t *
+find_candidate (const json_t *entry, const gchar *kernel)
+{
+  const json_t *candidates = json_object_get (entry, "candidates");
+
+  for (gsize i = 0; i < json_array_size (candidates); i++)
+    if (g_strcmp0 (tool_json_get_string (json_array_get (candidates, i), "kernel"), kernel) == 0)
+      return json_array_get (candidates, i);
+  return NULL;
+}
+
 /* Prints the row of @entry, with the candidates in place of their names. */
 static void
 print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry)
@@ -132,7 +144,7 @@ print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry)
                 *name = tool_json_get_string (entry, choice);
     json_t *shown = json_pack ("{s:s?, s:n, s:n}", "kernel", name, "gflops", "efficiency");
 
-    json_object_update (shown, tool_json_find_candidate (entry, name));
+    json_object_update (shown, find_candidate (entry, name));
     json_object_set_new (row, choice, shown);
   }
   if (json_object_get (row, "gain") == NULL)

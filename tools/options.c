@@ -240,8 +240,9 @@ tool_parse_positive (const gchar *option, const gchar *text, gdouble *number, GE
   return FALSE;
 }
 
-const gchar *
-tool_find_kernel (const gchar *name, GError **error)
+/* Returns: the library's name of a kernel, or NULL with an error that lists similar names. */
+static const gchar *
+find_kernel (const gchar *name, GError **error)
 {
   /* gemm_naive may be called naive, as in the article from which the names come. */
   g_autofree gchar *prefixed = g_strconcat ("gemm_", name, NULL);
@@ -260,7 +261,9 @@ tool_find_choice (const gchar *name, GError **error)
 {
   static const gchar *const choosers[] = {"auto", "rules", NULL};
 
-  return g_strv_contains (choosers, name) ? g_intern_string (name) : tool_find_kernel (name, error);
+  if (name == NULL)
+    return "auto";
+  return g_strv_contains (choosers, name) ? g_intern_string (name) : find_kernel (name, error);
 }
 
 GPtrArray *
@@ -276,7 +279,7 @@ tool_list_kernels (const gchar *names, gboolean choosers, GError **error)
   }
   for (guint i = 0; asked[i] != NULL; i++) {
     const gchar *name =
-        choosers ? tool_find_choice (asked[i], error) : tool_find_kernel (asked[i], error);
+        choosers ? tool_find_choice (asked[i], error) : find_kernel (asked[i], error);
 
     if (name == NULL)
       return NULL;

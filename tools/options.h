@@ -67,16 +67,13 @@ gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *n
                               GError **error);
 
 /**
- * tool_find_kernel:
- * @name: a kernel's name, with or without a leading "gemm_", and with or without a slash and the
- *   parts of a split K
+ * tool_find_choice:
+ * @name: (nullable): a kernel's name, with or without a leading "gemm_" and with or without a slash
+ *   and the parts of a split K; "auto", which %NULL stands for; or "rules"
  *
  * Returns: (transfer none): the library's name, or %NULL with %TOOL_ERROR_USAGE, whose message
  *   lists similar names.
  */
-const gchar *tool_find_kernel (const gchar *name, GError **error);
-
-/** tool_find_choice: The same, which also accepts "auto" and "rules". */
 const gchar *tool_find_choice (const gchar *name, GError **error);
 
 /** tool_list_kernels: @names: names with commas between, or "all". @choosers: also "auto" and

@@ -127,17 +127,6 @@ tool_json_get_problem (const json_t *object)
 }
 
 json_t *
-tool_json_find_candidate (const json_t *entry, const gchar *kernel)
-{
-  const json_t *candidates = json_object_get (entry, "candidates");
-
-  for (gsize i = 0; i < json_array_size (candidates); i++)
-    if (g_strcmp0 (tool_json_get_string (json_array_get (candidates, i), "kernel"), kernel) == 0)
-      return json_array_get (candidates, i);
-  return NULL;
-}
-
-json_t *
 tool_json_number (gdouble number)
 {
   return isfinite (number) ? json_real (number) : json_null ();

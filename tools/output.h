@@ -64,10 +64,6 @@ void tool_json_get_sizes (const json_t *object, GemmclGemm *gemm);
 /** tool_json_get_problem: Returns: (transfer full): "64 x 1024 x 1024" of "m", "n" and "k". */
 gchar *tool_json_get_problem (const json_t *object);
 
-/** tool_json_find_candidate: Returns: (nullable) (transfer none): the one of "candidates" of @entry
- * with that "kernel" (nullable). */
-json_t *tool_json_find_candidate (const json_t *entry, const gchar *kernel);
-
 /** tool_json_number: Returns: @number; null for NaN and infinities, which JSON lacks. */
 json_t *tool_json_number (gdouble number);
 

@@ -133,13 +133,10 @@ static GemmclPlan *
 make_plan (GemmclContext *context, const RunInputs *inputs, GemmclGemm *gemm, GError **error)
 {
   g_autoptr (GemmclPlan) plan = NULL;
-  const gchar *kernel = options.kernel;
+  const gchar *kernel = tool_find_choice (options.kernel, error);
 
-  if (kernel != NULL && g_strcmp0 (kernel, "auto") != 0) {
-    kernel = tool_find_kernel (kernel, error);
-    if (kernel == NULL)
-      return NULL;
-  }
+  if (kernel == NULL)
+    return NULL;
   tool_adopt_precision (gemm, kernel);
   plan = gemmcl_plan_new (context, gemm, kernel, error);
   if (plan == NULL || !gemmcl_plan_set_b (plan, inputs->b, error) ||

@@ -1,8 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "tool.h"
-#include "options.h"
 #include "tune.h"
+
+#include <math.h>
+
+#include "options.h"
+#include "tool.h"
 
 #define DEFAULT_SECONDS 100
 
@@ -52,11 +55,21 @@ static const GOptionEntry memory_entries[] = {
      "Remove the measured entries for the device, and measure nothing", NULL},
     {NULL}};
 
+enum { COLUMN_PROBLEM, COLUMN_RULES, COLUMN_TUNED = 3, N_COLUMNS = 6 };
+
+static ToolColumn columns[N_COLUMNS] = {
+    [COLUMN_PROBLEM] = {"M x N x K"},
+    [COLUMN_RULES] = {"rules", .key = "rules.kernel"},
+    {"GFLOPS", 8, TRUE, .key = "rules.gflops", .format = "%.2f"},
+    [COLUMN_TUNED] = {"tuned", .key = "tuned.kernel"},
+    {"GFLOPS", 8, TRUE, .key = "tuned.gflops", .format = "%.2f"},
+    {"gain", 8, TRUE, .key = "more", .format = "%+.1f", .unit = " %"},
+};
+
 /* The search for all problems. */
 typedef struct {
   GemmclContext *context;
   GArray *problems;
-  ToolColumn columns[TUNE_N_COLUMNS];
   json_t *report;
   guint n_failed;
 } Tuning;
@@ -74,6 +87,71 @@ static FILE *
 get_table_output (void)
 {
   return g_strcmp0 (options.json, "-") == 0 ? stderr : stdout;
+}
+
+/* Fits the columns and prints the head. */
+static void
+print_head (const Tuning *self)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
+  FILE *out = get_table_output ();
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
+
+  for (guint i = 0; i < self->problems->len; i++) {
+    const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, i);
+    g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
+    tool_table_fit (&columns[COLUMN_PROBLEM], name);
+  }
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    tool_table_fit (&columns[COLUMN_RULES], gemmcl_get_kernel (i)->name);
+    tool_table_fit (&columns[COLUMN_TUNED], gemmcl_get_kernel (i)->name);
+  }
+  fprintf (out, "Device    %s\nDriver    %s\nFile      %s\n\n", info->name, info->driver, path);
+  tool_table_titles (out, columns, N_COLUMNS);
+}
+
+static void
+print_row (json_t *entry)
+{
+  const gdouble gain = tool_json_get_number (entry, "gain");
+  g_autoptr (json_t) row = json_copy (entry);
+
+  json_object_set_new (row, "more", tool_json_number (gain > 1.0 ? gain - 1.0 : NAN));
+  tool_table_print (get_table_output (), columns, N_COLUMNS, row);
+}
+
+/* Prints the result of gemmcl_tuning_list(). Returns: the same as a list in JSON. */
+static json_t *
+print_entries (const GPtrArray *entries)
+{
+  FILE *out = get_table_output ();
+  ToolColumn list_columns[] = {{"M x N x K"},
+                               {"precision", .key = "precision"},
+                               {"layout", .key = "layout"},
+                               {"kernel", .key = "kernel"},
+                               {"GFLOPS", 8, TRUE, .key = "gflops", .format = "%.2f"},
+                               {"source", .key = "source"}};
+  json_t *list = json_array ();
+
+  for (guint i = 0; i < entries->len; i++) {
+    const GemmclTuningEntry *entry = g_ptr_array_index (entries, i);
+    g_autofree gchar *name = tool_problem_get_name (entry->m, entry->n, entry->k);
+
+    tool_table_fit (&list_columns[0], name);
+    tool_table_fit (&list_columns[3], entry->kernel);
+    json_array_append_new (
+        list, json_pack ("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:o}", "source",
+                         gemmcl_choice_source_get_name (entry->source), "precision",
+                         gemmcl_precision_get_name (entry->precision), "layout",
+                         tool_layout_get_name (entry->layout), "m", (json_int_t)entry->m, "n",
+                         (json_int_t)entry->n, "k", (json_int_t)entry->k, "kernel", entry->kernel,
+                         "gflops", tool_json_number (entry->gflops)));
+  }
+  if (entries->len > 0)
+    tool_table_titles (out, list_columns, G_N_ELEMENTS (list_columns));
+  for (guint i = 0; i < entries->len; i++)
+    tool_table_print (out, list_columns, G_N_ELEMENTS (list_columns), json_array_get (list, i));
+  return list;
 }
 
 static gboolean
@@ -139,7 +217,7 @@ on_change (gpointer data, json_t *entry, const json_t *change, GError **error)
   tool_worker_clear_progress ();
   print_notes (entry);
   if (json_object_get (entry, "error") == NULL) {
-    tune_report_add (get_table_output (), self->columns, entry);
+    print_row (entry);
     json_array_append (self->report, entry);
   }
   self->n_failed += !found;
@@ -176,8 +254,7 @@ tune_problems (Tuning *self, gdouble seconds, GError **error)
   for (guint i = 0; i < self->problems->len; i++)
     json_array_append_new (entries,
                            make_entry (self, &g_array_index (self->problems, GemmclGemm, i)));
-  tune_report_start (get_table_output (), self->columns,
-                     gemmcl_context_get_device_info (self->context), self->problems);
+  print_head (self);
   if (!tool_worker_run (state, G_MAXINT64, on_change, self, error))
     return FALSE;
   if (self->n_failed > 0)
@@ -224,7 +301,7 @@ static gboolean
 list (GemmclContext *context, GError **error)
 {
   g_autoptr (GPtrArray) entries = gemmcl_tuning_list (context);
-  g_autoptr (json_t) json = tune_report_list (get_table_output (), entries);
+  g_autoptr (json_t) json = print_entries (entries);
 
   if (entries->len == 0)
     fprintf (get_table_output (),

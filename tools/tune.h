@@ -5,14 +5,11 @@
 #include "gemmcl-tuning.h"
 #include "worker.h"
 
-#define TUNE_N_COLUMNS 6
-
 /**
  * gemmcl tune:
  *
  *   tune.c          the subcommand, which stores and reports what a worker finds
  *   tune-search.c   the worker
- *   tune-report.c   the table
  *
  * The state of the worker has "end", the monotonic time at which the search ends, and "entries". An
  * entry is the object of `gemmcl tune --json` for a problem: "device", "driver", "precision",
@@ -30,15 +27,3 @@
 
 /** tune_serve: The worker: searches the entries without "seconds". */
 gboolean tune_serve (GError **error);
-
-/** tune_report_start: Sets the columns and prints the head. @problems: (element-type GemmclGemm):
- * all problems. */
-void tune_report_start (FILE *out, ToolColumn columns[TUNE_N_COLUMNS], const GemmclDeviceInfo *info,
-                        const GArray *problems);
-
-/** tune_report_add: Prints the row of @entry. */
-void tune_report_add (FILE *out, const ToolColumn columns[TUNE_N_COLUMNS], const json_t *entry);
-
-/** tune_report_list: Prints the result of gemmcl_tuning_list(). Returns: (transfer full): the same
- * as a list in JSON. */
-json_t *tune_report_list (FILE *out, const GPtrArray *entries);

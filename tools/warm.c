@@ -49,7 +49,7 @@ describe_problem (GemmclGemm *gemm, const gchar **kernel, GError **error)
                  options.batch);
     return FALSE;
   }
-  *kernel = tool_find_choice (options.kernel != NULL ? options.kernel : "auto", error);
+  *kernel = tool_find_choice (options.kernel, error);
   if (*kernel == NULL || !parse_addend (&gemm->addend, error))
     return FALSE;
   tool_adopt_precision (gemm, *kernel);
