@@ -10,8 +10,7 @@
 /**
  * gemmcl check:
  *
- *   check.c          the subcommand, which has no device, and writes the report
- *   check-report.c   the summary
+ *   check.c          the subcommand, which has no device, writes the report and prints a summary
  *   check-worker.c   the worker: the device's facts, and the order of the steps
  *   check-rows.c     each kernel on exact problems
  *   check-va.c       the element with VA surfaces
@@ -27,13 +26,6 @@ typedef struct {
   GPtrArray *kernels;
   GArray *shapes;
 } CheckAsked;
-
-/** check_report_print: Prints the summary of @report. */
-void check_report_print (FILE *out, const json_t *report);
-
-/** check_report_count_faults: Returns: the number of rows, candidates and steps that are wrong,
- * failed or lost. */
-guint check_report_count_faults (const json_t *report);
 
 /** check_serve: The worker: does what the report lacks. */
 gboolean check_serve (const CheckAsked *asked, GError **error);
