@@ -176,6 +176,37 @@ describe (const Product *product, const GemmclGemm *gemm, const gchar *why)
   return g_strdup_printf ("%s, %zu x %zu x %zu: %s", product->name, gemm->m, gemm->n, gemm->k, why);
 }
 
+/* Sets the result "failed"; ends this process if its device may be lost. */
+static void
+fail (json_t *object, const GError *error, const gchar *why)
+{
+  if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
+    tool_worker_lose (why);
+  check_set_result (object, "failed", why);
+}
+
+static void
+set_larger (json_t *object, const gchar *key, guint64 bytes)
+{
+  const json_int_t known = json_integer_value (json_object_get (object, key));
+
+  json_object_set_new (object, key, json_integer (MAX (known, (json_int_t)bytes)));
+}
+
+/* Adds the driver's figures of the plan's kernel, the largest of all problems. Returns: TRUE if the
+ * kernel was built natively. */
+static gboolean
+add_build (GemmclPlan *plan, json_t *object)
+{
+  GemmclBuildInfo info;
+
+  gemmcl_plan_get_build_info (plan, &info);
+  json_object_set_new (object, "subgroup_size", json_integer (info.subgroup_size));
+  set_larger (object, "private_bytes", info.private_bytes);
+  set_larger (object, "spill_bytes", info.spill_bytes);
+  return info.level == GEMMCL_KERNEL_LEVEL_NATIVE;
+}
+
 /* Returns: FALSE if the row failed, so that no other problem is needed. */
 static gboolean
 check_product (GemmclContext *context, const GemmclKernelInfo *info, const Product *product,
@@ -193,7 +224,7 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
     return TRUE;
   plan = gemmcl_plan_new (context, &gemm, info->name, &error);
   numbers_init (&numbers, &gemm);
-  if (plan != NULL && !check_add_build (plan, answer)) {
+  if (plan != NULL && !add_build (plan, answer)) {
     result = "failed";
     wrong = g_strdup ("It does not build natively.");
   } else if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL)) {
@@ -202,7 +233,7 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
     wrong = g_strdup (error->message);
   } else if (plan == NULL || !multiply (&numbers, plan, &error)) {
     why = describe (product, &gemm, error->message);
-    check_fail (answer, error, why);
+    fail (answer, error, why);
     return FALSE;
   } else {
     wrong = describe_wrong (&numbers);
@@ -267,15 +298,14 @@ check_rows (const Check *self, gint64 deadline)
 
   tool_worker_step ("kernels on exact problems");
   for (gsize i = 0; i < json_array_size (rows) && check_get_left (deadline) > 0; i++) {
-    const json_t *row = json_array_get (rows, i);
+    json_t *row = json_array_get (rows, i);
 
     if (!check_is_open (row) || !check_is_native (row))
       continue;
     if (n_builders == 0)
       n_builders = start_builders (builders);
-    tool_worker_begin (json_pack ("[s, s, I]", "report", "rows", (json_int_t)i), self->patience,
-                       json_pack ("{s:s}", "result", "lost"));
-    tool_worker_set (json_pack ("[s, s, I]", "report", "rows", (json_int_t)i), run_row (self, row));
+    tool_worker_begin (row, self->patience, json_pack ("{s:s}", "result", "lost"));
+    tool_worker_set (row, run_row (self, row));
   }
   for (guint i = 0; i < n_builders; i++)
     if (builders[i] > 0)

@@ -96,10 +96,11 @@ run_surfaces (const Check *self)
 void
 check_va (const Check *self, gdouble seconds)
 {
-  if (!check_is_open (json_object_get (self->report, "va")) || seconds <= 0.0)
+  json_t *va = json_object_get (self->report, "va");
+
+  if (!check_is_open (va) || seconds <= 0.0)
     return;
   tool_worker_step ("VA surfaces");
-  tool_worker_begin (json_pack ("[s, s]", "report", "va"), seconds,
-                     json_pack ("{s:s}", "result", "failed"));
-  tool_worker_set (json_pack ("[s, s]", "report", "va"), run_surfaces (self));
+  tool_worker_begin (va, seconds, json_pack ("{s:s}", "result", "failed"));
+  tool_worker_set (va, run_surfaces (self));
 }

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "gemmcl-tuning.h"
 #include "options.h"
+#include "search.h"
 #include "tool.h"
 
 /* Candidates of a shape: the rules' choice and the next ones in the order of the rules. */
@@ -28,6 +28,9 @@
 
 #define MOST_VA_SECONDS 20.0
 
+/* The time for each entry of "speed" on average at most. */
+#define MOST_SPEED_SECONDS 10.0
+
 /* Rows that fewer devices can run come first, since the time may not suffice for all. */
 static const gchar *const ranks[] = {"matrix engines", "subgroups", ""};
 
@@ -44,6 +47,15 @@ check_is_open (const json_t *object)
 }
 
 gboolean
+check_is_faulty (const json_t *object)
+{
+  static const gchar *const faults[] = {"wrong", "failed", "lost", NULL};
+  const gchar *result = tool_json_get_string (object, "result");
+
+  return result != NULL && g_strv_contains (faults, result);
+}
+
+gboolean
 check_is_native (const json_t *row)
 {
   return g_strcmp0 (tool_json_get_string (row, "level"), "native") == 0;
@@ -54,34 +66,6 @@ check_set_result (json_t *object, const gchar *result, const gchar *why)
 {
   json_object_set_new (object, "result", json_string (result));
   json_object_set_new (object, "why", tool_json_string (why));
-}
-
-void
-check_fail (json_t *object, const GError *error, const gchar *why)
-{
-  if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
-    tool_worker_lose (why);
-  check_set_result (object, "failed", why);
-}
-
-static void
-set_larger (json_t *object, const gchar *key, guint64 bytes)
-{
-  const json_int_t known = json_integer_value (json_object_get (object, key));
-
-  json_object_set_new (object, key, json_integer (MAX (known, (json_int_t)bytes)));
-}
-
-gboolean
-check_add_build (GemmclPlan *plan, json_t *object)
-{
-  GemmclBuildInfo info;
-
-  gemmcl_plan_get_build_info (plan, &info);
-  json_object_set_new (object, "subgroup_size", json_integer (info.subgroup_size));
-  set_larger (object, "private_bytes", info.private_bytes);
-  set_larger (object, "spill_bytes", info.spill_bytes);
-  return info.level == GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
 static guint
@@ -123,23 +107,7 @@ list_rows (GemmclContext *context, const GPtrArray *names)
   return rows;
 }
 
-/* Returns: the first candidates; NULL if no kernel of @gemm's precision is native. */
-static json_t *
-list_candidates (GemmclContext *context, const GemmclGemm *gemm)
-{
-  g_auto (GStrv) names = gemmcl_tuning_list_candidates (context, gemm);
-  g_autoptr (json_t) list = json_array ();
-  gboolean native = FALSE;
-
-  for (guint i = 0; names[i] != NULL; i++) {
-    native |= tool_get_precision (names[i]) == gemm->precision;
-    if (i < MOST_CANDIDATES)
-      json_array_append_new (list, json_pack ("{s:s}", "kernel", names[i]));
-  }
-  return native ? g_steal_pointer (&list) : NULL;
-}
-
-/* Appends the entries of a shape: one for each precision with a native kernel. */
+/* Appends the entries of a shape: one for each precision with a candidate. */
 static void
 add_entries (GemmclContext *context, GemmclGemm gemm, json_t *entries)
 {
@@ -147,18 +115,19 @@ add_entries (GemmclContext *context, GemmclGemm gemm, json_t *entries)
                                                GEMMCL_PRECISION_F16, GEMMCL_PRECISION_I8};
 
   for (guint i = 0; i < G_N_ELEMENTS (precisions); i++) {
-    json_t *candidates;
+    g_autoptr (json_t) entry = NULL;
+    gboolean native = FALSE;
+    json_t *candidate;
+    gsize j;
 
     gemm.precision = precisions[i];
-    candidates = list_candidates (context, &gemm);
-    if (candidates != NULL)
-      json_array_append_new (entries,
-                             json_pack ("{s:s, s:s, s:s, s:I, s:I, s:I, s:O, s:o}", "precision",
-                                        gemmcl_precision_get_name (gemm.precision), "layout", "row",
-                                        "transposed", "", "m", (json_int_t)gemm.m, "n",
-                                        (json_int_t)gemm.n, "k", (json_int_t)gemm.k, "rules",
-                                        json_object_get (json_array_get (candidates, 0), "kernel"),
-                                        "candidates", candidates));
+    entry = tool_search_new_entry (context, &gemm, MOST_CANDIDATES);
+    json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
+    {
+      native |= tool_get_precision (tool_json_get_string (candidate, "kernel")) == gemm.precision;
+    }
+    if (native)
+      json_array_append (entries, entry);
   }
 }
 
@@ -198,6 +167,33 @@ find_facts (GemmclContext *context, const CheckAsked *asked)
                     list_entries (context, asked->shapes));
 }
 
+/* Returns: the kernels that should not be timed: those of lost processes, and faulty rows. */
+static json_t *
+list_bad (const json_t *state, const json_t *rows)
+{
+  json_t *bad = json_copy (json_object_get (state, "lost")), *row;
+  gsize i;
+
+  json_array_foreach (rows, i, row)
+  {
+    if (check_is_faulty (row))
+      json_array_append (bad, row);
+  }
+  return bad;
+}
+
+static void
+time_kernels (const Check *self, const json_t *state)
+{
+  json_t *entries = json_object_get (self->report, "speed");
+  g_autoptr (json_t) bad = list_bad (state, json_object_get (self->report, "rows"));
+  const gdouble most = MOST_SPEED_SECONDS * (gdouble)json_array_size (entries);
+
+  tool_search (self->context, entries, bad,
+               MIN (self->deadline, g_get_monotonic_time () + (gint64)(most * G_USEC_PER_SEC)),
+               self->patience);
+}
+
 static void
 work (GemmclContext *context, json_t *state, gpointer data)
 {
@@ -210,10 +206,10 @@ work (GemmclContext *context, json_t *state, gpointer data)
                           MAX (HANG_SECONDS, HANG_SHARE * (gdouble)(end - start) / G_USEC_PER_SEC)};
 
   if (json_object_get (self.report, "device") == NULL)
-    tool_worker_set (json_pack ("[s]", "report"), find_facts (context, data));
+    tool_worker_set (self.report, find_facts (context, data));
   check_rows (&self, start + (gint64)(ROWS_SHARE * (gdouble)(end - start)));
   check_va (&self, MIN (VA_SHARE * check_get_left (end), MOST_VA_SECONDS));
-  check_speed (&self);
+  time_kernels (&self, state);
   check_rows (&self, end);
 }
 

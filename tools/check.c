@@ -13,7 +13,7 @@
 #define DEFAULT_OUTPUT  "gemmcl-check.json"
 
 /* Version of the report; raised when a key changes its meaning. */
-#define FORMAT 1
+#define FORMAT 2
 
 /* Seconds after the end of the time in which a candidate may still end. */
 #define LAST_SECONDS 3
@@ -54,39 +54,26 @@ describe_system (void)
                     name.machine);
 }
 
-/* Results in the report that are faults. */
-static const gchar *const faults[] = {"wrong", "failed", "lost", NULL};
-
-static gboolean
-is_faulty (const json_t *object)
-{
-  const gchar *result = tool_json_get_string (object, "result");
-
-  return result != NULL && g_strv_contains (faults, result);
-}
-
-/* Returns: the number of faults in a list of objects. */
-static guint
-count_faults (const json_t *list)
-{
-  const json_t *object;
-  guint n = 0;
-  gsize i;
-
-  json_array_foreach (list, i, object)
-  {
-    n += is_faulty (object) + count_faults (json_object_get (object, "candidates"));
-  }
-  return n;
-}
-
 /* Returns: the number of rows, candidates and steps that are wrong, failed or lost. */
 static guint
-count_all_faults (const json_t *report)
+count_faults (const json_t *report)
 {
-  return count_faults (json_object_get (report, "rows")) +
-         count_faults (json_object_get (report, "speed")) +
-         is_faulty (json_object_get (report, "va"));
+  guint n = check_is_faulty (json_object_get (report, "va"));
+  const json_t *object, *candidate;
+  gsize i, j;
+
+  json_array_foreach (json_object_get (report, "rows"), i, object)
+  {
+    n += check_is_faulty (object);
+  }
+  json_array_foreach (json_object_get (report, "speed"), i, object)
+  {
+    json_array_foreach (json_object_get (object, "candidates"), j, candidate)
+    {
+      n += json_is_true (json_object_get (candidate, "faulty"));
+    }
+  }
+  return n;
 }
 
 static void
@@ -128,7 +115,7 @@ print_row (FILE *out, const json_t *row)
   const json_int_t spilled = json_integer_value (json_object_get (row, "spill_bytes"));
   const gchar *why = tool_json_get_string (row, "why");
 
-  if (is_faulty (row))
+  if (check_is_faulty (row))
     fprintf (out, "         %s %s: %s\n", tool_json_get_string (row, "kernel"),
              tool_json_get_string (row, "result"), why);
   else if (spilled > 0)
@@ -172,56 +159,35 @@ print_va (FILE *out, const json_t *va)
     fprintf (out, "%s\n", said);
 }
 
-/* Returns: (nullable): the candidate of @entry with that kernel (nullable). */
-static json_t *
-find_candidate (const json_t *entry, const gchar *kernel)
-{
-  const json_t *candidates = json_object_get (entry, "candidates");
-
-  for (gsize i = 0; i < json_array_size (candidates); i++)
-    if (g_strcmp0 (tool_json_get_string (json_array_get (candidates, i), "kernel"), kernel) == 0)
-      return json_array_get (candidates, i);
-  return NULL;
-}
-
-/* Prints the row of @entry, with the candidates in place of their names. */
+/* Prints the row of @entry, with the shares of @peak, NaN without one, and its faults below. */
 static void
-print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry)
+print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry, gdouble peak)
 {
-  g_autoptr (json_t) row = json_copy ((json_t *)entry);
-
-  for (guint i = 0; i < 2; i++) {
-    const gchar *choice = i == 0 ? "rules" : "fastest",
-                *name = tool_json_get_string (entry, choice);
-    json_t *shown = json_pack ("{s:s?, s:n, s:n}", "kernel", name, "gflops", "efficiency");
-
-    json_object_update (shown, find_candidate (entry, name));
-    json_object_set_new (row, choice, shown);
-  }
-  if (json_object_get (row, "gain") == NULL)
-    json_object_set_new (row, "gain", json_null ());
-  tool_table_print (out, columns, n, row);
-}
-
-static void
-print_candidate_faults (FILE *out, const json_t *entry)
-{
+  static const gchar *const choices[] = {"rules", "tuned"};
+  g_autoptr (json_t) row = json_deep_copy (entry);
+  const gchar *error = tool_json_get_string (entry, "error");
   const json_t *candidate;
   gsize i;
 
-  if (tool_json_get_string (entry, "why") != NULL)
-    fprintf (out, "  %s: %s\n", tool_json_get_string (entry, "result"),
-             tool_json_get_string (entry, "why"));
+  for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
+    json_t *choice = json_object_get (row, choices[c]);
+
+    json_object_set_new (choice, "efficiency",
+                         tool_json_number (tool_json_get_number (choice, "gflops") / peak));
+  }
+  tool_table_print (out, columns, n, row);
+  if (error != NULL)
+    fprintf (out, "  %s\n", error);
   json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
   {
-    if (is_faulty (candidate))
-      fprintf (out, "  %s %s: %s\n", tool_json_get_string (candidate, "kernel"),
-               tool_json_get_string (candidate, "result"), tool_json_get_string (candidate, "why"));
+    if (json_is_true (json_object_get (candidate, "faulty")))
+      fprintf (out, "  %s: %s\n", tool_json_get_string (candidate, "kernel"),
+               tool_json_get_string (candidate, "why"));
   }
 }
 
 static void
-print_speed (FILE *out, const json_t *speed)
+print_speed (FILE *out, const json_t *speed, gdouble peak)
 {
   ToolColumn columns[] = {
       {"M x N x K", 18},
@@ -229,25 +195,26 @@ print_speed (FILE *out, const json_t *speed)
       {"rules", .key = "rules.kernel"},
       {"GFLOPS", 8, TRUE, .key = "rules.gflops", .format = "%.1f"},
       {"of peak", 0, TRUE, .key = "rules.efficiency", .format = "%.1f", .unit = " %"},
-      {"fastest", .key = "fastest.kernel"},
-      {"GFLOPS", 8, TRUE, .key = "fastest.gflops", .format = "%.1f"},
-      {"of peak", 0, TRUE, .key = "fastest.efficiency", .format = "%.1f", .unit = " %"},
+      {"fastest", .key = "tuned.kernel"},
+      {"GFLOPS", 8, TRUE, .key = "tuned.gflops", .format = "%.1f"},
+      {"of peak", 0, TRUE, .key = "tuned.efficiency", .format = "%.1f", .unit = " %"},
       {"gain", 6, TRUE, .key = "gain", .format = "%.2f"}};
-  const json_t *entry;
-  gsize i;
+  const json_t *entry, *candidate;
+  gsize i, j;
 
   json_array_foreach (speed, i, entry)
   {
-    tool_table_fit (&columns[2], tool_json_get_string (entry, "rules"));
-    if (tool_json_get_string (entry, "fastest") != NULL)
-      tool_table_fit (&columns[5], tool_json_get_string (entry, "fastest"));
+    json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
+    {
+      tool_table_fit (&columns[2], tool_json_get_string (candidate, "kernel"));
+      tool_table_fit (&columns[5], tool_json_get_string (candidate, "kernel"));
+    }
   }
   fputc ('\n', out);
   tool_table_titles (out, columns, G_N_ELEMENTS (columns));
   json_array_foreach (speed, i, entry)
   {
-    print_entry (out, columns, G_N_ELEMENTS (columns), entry);
-    print_candidate_faults (out, entry);
+    print_entry (out, columns, G_N_ELEMENTS (columns), entry, peak);
   }
 }
 
@@ -255,31 +222,31 @@ print_speed (FILE *out, const json_t *speed)
 static void
 print_summary (FILE *out, const json_t *report)
 {
-  print_device (out, json_object_get (report, "device"));
+  const json_t *device = json_object_get (report, "device");
+
+  print_device (out, device);
   print_rows (out, report);
   if (json_object_get (report, "va") != NULL)
     print_va (out, json_object_get (report, "va"));
   if (json_array_size (json_object_get (report, "speed")) > 0)
-    print_speed (out, json_object_get (report, "speed"));
+    print_speed (out, json_object_get (report, "speed"),
+                 tool_json_get_number (device, "peak_gflops"));
 }
 
-/* Marks the things of @list without a result. */
+/* Marks what the check did not come to. */
 static void
-mark_unreached (const json_t *list)
+mark_unreached (json_t *report)
 {
-  json_t *object;
+  json_t *va = json_object_get (report, "va"), *row;
   gsize i;
 
-  json_array_foreach (list, i, object)
+  json_array_foreach (json_object_get (report, "rows"), i, row)
   {
-    const json_t *candidates = json_object_get (object, "candidates");
-
-    if (candidates != NULL)
-      mark_unreached (candidates);
-    else if (check_is_open (object) &&
-             (json_object_get (object, "level") == NULL || check_is_native (object)))
-      check_set_result (object, "not reached", NULL);
+    if (check_is_open (row) && check_is_native (row))
+      check_set_result (row, "not reached", NULL);
   }
+  if (check_is_open (va))
+    check_set_result (va, "not reached", NULL);
 }
 
 static gboolean
@@ -333,15 +300,12 @@ check (gdouble seconds, GError **error)
                         error);
   if (json_object_get (report, "device") == NULL)
     return FALSE;
-  mark_unreached (json_object_get (report, "rows"));
-  mark_unreached (json_object_get (report, "speed"));
-  if (check_is_open (json_object_get (report, "va")))
-    check_set_result (json_object_get (report, "va"), "not reached", NULL);
+  mark_unreached (report);
   /* Results are written even if a later step failed. The first error is reported. */
   if (!write_report (report, start, ok ? error : NULL))
     return FALSE;
   conclude (report);
-  n_faults = count_all_faults (report);
+  n_faults = count_faults (report);
   if (ok && n_faults > 0)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u faults were found.", n_faults);
   return ok && n_faults == 0;

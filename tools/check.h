@@ -14,7 +14,7 @@
  *   check-worker.c   the worker: the device's facts, and the order of the steps
  *   check-rows.c     each kernel on exact problems
  *   check-va.c       the element with VA surfaces
- *   check-speed.c    the candidates of each shape side by side
+ *   search.c         the candidates of each shape side by side
  *
  * The state of the worker has "start" and "end" of the check, in microseconds of the monotonic
  * clock, and "report", whose keys are in docs/tuning.md.
@@ -43,7 +43,7 @@ gboolean check_build (const CheckAsked *asked, guint first, guint n, GError **er
  */
 typedef struct {
   GemmclContext *context;
-  const json_t *report;
+  json_t *report;
   gint64 deadline;
   gdouble patience;
 } Check;
@@ -61,23 +61,14 @@ void check_build_row (GemmclContext *context, const json_t *row);
  * that shares surfaces; for at most @seconds. Fills "va". */
 void check_va (const Check *self, gdouble seconds);
 
-/** check_speed: Times the rules' choice and other candidates of each entry of "speed", until the
- * deadline. */
-void check_speed (const Check *self);
-
-/** check_is_open: TRUE if a row, an entry, a candidate or "va" has no result yet. */
+/** check_is_open: TRUE if a row or "va" has no result yet. */
 gboolean check_is_open (const json_t *object);
+
+/** check_is_faulty: TRUE if its result is a fault. */
+gboolean check_is_faulty (const json_t *object);
 
 /** check_is_native: TRUE if the device can run the row natively. */
 gboolean check_is_native (const json_t *row);
 
-/** check_set_result: Sets "result" and "why" (nullable) of a row, an entry or a candidate. */
+/** check_set_result: Sets "result" and "why" (nullable) of a row or "va". */
 void check_set_result (json_t *object, const gchar *result, const gchar *why);
-
-/** check_add_build: Adds the driver's figures of the plan's kernel to @object: "subgroup_size", and
- * "private_bytes" and "spill_bytes" unless @object has larger ones. Returns: %TRUE if the kernel
- * was built natively. */
-gboolean check_add_build (GemmclPlan *plan, json_t *object);
-
-/** check_fail: Sets the result "failed" of @object; ends this process if its device may be lost. */
-void check_fail (json_t *object, const GError *error, const gchar *why);

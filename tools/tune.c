@@ -1,9 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "tune.h"
+#include "search.h"
 
 #include <math.h>
 
+#include "gemmcl-tuning.h"
 #include "options.h"
 #include "tool.h"
 
@@ -224,22 +225,17 @@ on_change (gpointer data, json_t *entry, const json_t *change, GError **error)
   return ok;
 }
 
+/* Returns: the object of `gemmcl tune --json` for a problem, without a result. */
 static json_t *
 make_entry (const Tuning *self, const GemmclGemm *gemm)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
-  g_auto (GStrv) names = gemmcl_tuning_list_candidates (self->context, gemm);
-  json_t *candidates = json_array ();
+  json_t *entry = tool_search_new_entry (self->context, gemm, G_MAXUINT);
 
-  for (guint i = 0; names[i] != NULL; i++)
-    json_array_append_new (candidates, json_pack ("{s:s, s:n, s:n, s:b}", "kernel", names[i],
-                                                  "gflops", "why", "faulty", FALSE));
-  return json_pack ("{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:n, s:n, s:n, s:n, s:b, s:o}", "device",
-                    tool_json_string (info->name), "driver", tool_json_string (info->driver),
-                    "precision", gemmcl_precision_get_name (gemm->precision), "layout",
-                    tool_layout_get_name (gemm->layout), "m", (json_int_t)gemm->m, "n",
-                    (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "seconds", "rules", "tuned",
-                    "gain", "stored", FALSE, "candidates", candidates);
+  json_object_set_new (entry, "device", tool_json_string (info->name));
+  json_object_set_new (entry, "driver", tool_json_string (info->driver));
+  json_object_set_new (entry, "stored", json_false ());
+  return entry;
 }
 
 static gboolean
@@ -311,13 +307,21 @@ list (GemmclContext *context, GError **error)
   return options.json == NULL || tool_json_write (json, options.json, error);
 }
 
+/* The worker. Its state has "end", the monotonic time at which the search ends, and "entries". */
+static void
+work (GemmclContext *context, json_t *state, G_GNUC_UNUSED gpointer data)
+{
+  tool_search (context, json_object_get (state, "entries"), json_object_get (state, "lost"),
+               json_integer_value (json_object_get (state, "end")), 0);
+}
+
 static gboolean
 run (gchar **operands, GError **error)
 {
   g_autoptr (GemmclContext) context = NULL;
 
   if (options.worker)
-    return tune_serve (error);
+    return tool_worker_serve (work, NULL, error);
   if (!check_options (operands, error))
     return FALSE;
   if (!options.list && !options.forget)

@@ -451,18 +451,46 @@ tool_worker_step (const gchar *step)
   report_text ("step", step);
 }
 
-void
-tool_worker_begin (json_t *path, gdouble seconds, json_t *if_lost)
+/* Returns: (nullable): the keys and indices that lead from @from to @object. */
+static json_t *
+find_path (json_t *from, const json_t *object)
 {
-  report (json_pack ("{s:s, s:o, s:f, s:o}", "report", "begin", "at", path, "seconds", seconds,
-                     "change", if_lost));
+  json_t *path = NULL, *inner;
+  const gchar *key;
+  gsize i;
+
+  if (from == object)
+    return json_array ();
+  json_object_foreach (from, key, inner)
+  {
+    if ((path = find_path (inner, object)) != NULL) {
+      json_array_insert_new (path, 0, json_string (key));
+      return path;
+    }
+  }
+  json_array_foreach (from, i, inner)
+  {
+    if ((path = find_path (inner, object)) != NULL) {
+      json_array_insert_new (path, 0, json_integer ((json_int_t)i));
+      return path;
+    }
+  }
+  return NULL;
 }
 
 void
-tool_worker_set (json_t *path, json_t *change)
+tool_worker_begin (const json_t *object, gdouble seconds, json_t *if_lost)
 {
-  json_object_update (find (own_state, path), change);
-  report (json_pack ("{s:s, s:o, s:o}", "report", "set", "at", path, "change", change));
+  report (json_pack ("{s:s, s:o, s:f, s:o}", "report", "begin", "at", find_path (own_state, object),
+                     "seconds", seconds, "change", if_lost));
+}
+
+void
+tool_worker_set (json_t *object, json_t *change)
+{
+  json_object_update (object, change);
+  report (json_pack ("{s:s, s:o, s:o}", "report", "set", "at", find_path (own_state, object),
+                     "change", change));
 }
 
 void

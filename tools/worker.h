@@ -51,8 +51,7 @@ gchar *tool_worker_describe_end (gint status);
  * standard error goes to its standard output. */
 void tool_worker_set_up (gpointer unused);
 
-/** The side of the worker. A path is a list of keys and indices from the state to an object;
- * (transfer full). */
+/** The side of the worker. An @object is the state or in it. */
 
 /** ToolWork: Does what @state lacks. */
 typedef void (*ToolWork) (GemmclContext *context, json_t *state, gpointer data);
@@ -67,11 +66,11 @@ void tool_worker_step (const gchar *step);
 /** tool_worker_begin: Announces something that takes @seconds at most. If the worker is lost before
  * the next report, the object gets the members of @if_lost (transfer full) and the reason as
  * "why". */
-void tool_worker_begin (json_t *path, gdouble seconds, json_t *if_lost);
+void tool_worker_begin (const json_t *object, gdouble seconds, json_t *if_lost);
 
 /** tool_worker_set: Merges @change (transfer full) into an object. Without a text as "why" a kernel
  * ran. */
-void tool_worker_set (json_t *path, json_t *change);
+void tool_worker_set (json_t *object, json_t *change);
 
 /** tool_worker_lose: Ends this process, whose device may be lost. */
 void tool_worker_lose (const gchar *why) G_GNUC_NORETURN;

@@ -6,10 +6,9 @@
 usage: make-shipped.py [--shipped FILE] MEASURED.json ...
 
 MEASURED.json is the tuning.json of `gemmcl tune`, whose entries replace all entries of the same
-device, or a report of `gemmcl check`, whose entries replace those of the same device and problem. A
-report contributes only kernels that passed its checks, and replaces the rules' choice only by a
-kernel that is faster by more than the noise. The library uses an entry on all devices of that name,
-with any driver and any number of compute units.
+device, or a report of `gemmcl check`, whose entries replace those of the same device and problem.
+The library uses an entry on all devices of that name, with any driver and any number of compute
+units.
 """
 
 import argparse
@@ -18,10 +17,6 @@ import sys
 from pathlib import Path
 
 SHIPPED = Path(__file__).with_name("tuning-shipped.json")
-
-# The least ratio of rates that counts as faster, as in `gemmcl tune`.
-LEAST_GAIN = 1.02
-FAULTS = ("wrong", "failed", "lost")
 
 
 def device_of(entry):
@@ -44,20 +39,12 @@ def from_tuning(tuning):
 
 
 def from_check(report):
-    """The fastest kernel of each problem that was timed."""
-    faulty = {row["kernel"] for row in report["rows"] if row.get("result") in FAULTS}
     for entry in report["speed"]:
-        timed = {one["kernel"]: one["gflops"] for one in entry["candidates"]
-                 if one.get("result") == "ok" and "min_ms" in one
-                 and one["kernel"].partition("/")[0] not in faulty}
-        if not timed:
-            continue
-        kernel = max(timed, key=timed.get)
-        if timed[kernel] < LEAST_GAIN * timed.get(entry["rules"], 0):
-            kernel = entry["rules"]
-        problem = {key: entry[key] for key in ("precision", "layout", "transposed", *"mnk")}
-        yield {"device": report["device"]["name"], **problem, "kernel": kernel,
-               "gflops": round_rate(timed[kernel])}
+        if entry["tuned"]:
+            problem = {key: entry[key] for key in ("precision", "layout", *"mnk")}
+            yield {"device": report["device"]["name"], **problem, "transposed": "",
+                   "kernel": entry["tuned"]["kernel"],
+                   "gflops": round_rate(entry["tuned"]["gflops"])}
 
 
 def take_over(old, path):

@@ -175,15 +175,15 @@ class Progress(Tune):
         nothing, *lines, erased = self.draw(200)
         self.assertEqual((nothing, erased), ("", ""))
         for line in filter(None, lines):
-            self.assertRegex(line, r"\A(1/2 8 x 8 x 8|2/2 24 x 40 x 32), \d+ s\Z")
-        self.assertIn("2/2 24 x 40 x 32, 0 s", lines)
+            self.assertRegex(line, r"\A(1/2 8 x 8 x 8|2/2 24 x 40 x 32) f32, \d+ s\Z")
+        self.assertIn("2/2 24 x 40 x 32 f32, 0 s", lines)
 
     def test_on_a_narrow_terminal(self):
         self.assertLess(max(map(len, self.draw(10))), 10)
 
     def test_not_in_a_pipe(self):
         said = self.ends(0, "tune", "8,8,8", "24,40,32", "--time", "30")
-        self.assertEqual(said.stderr, "1/2 8 x 8 x 8\n2/2 24 x 40 x 32\n")
+        self.assertEqual(said.stderr, "1/2 8 x 8 x 8 f32\n2/2 24 x 40 x 32 f32\n")
 
 
 class Failures(Tune):

@@ -5,7 +5,7 @@
 
 #include "bench.h"
 #include "options.h"
-#include "tune.h"
+#include "search.h"
 
 /* Limit of a build and a first run: a share of the time, but within these bounds, since some
  * compilers are slow. */
@@ -28,39 +28,42 @@
 /* Most runs of a turn, enough to compare short runs in spite of noise. */
 #define MOST_RUNS 50
 
-/* The search for an entry of the state. */
+/* The search for an entry. */
 typedef struct {
   GemmclContext *context;
-  json_t *state, *entry;
-  gsize index;
+  const json_t *bad, *candidates;
   GemmclGemm gemm;
-  gdouble seconds;
+  gdouble seconds, patience;
   gboolean begun; /* a candidate was announced */
 } Search;
 
-static json_t *
-get_candidate (const Search *self, gsize index)
+json_t *
+tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, guint most)
 {
-  return json_array_get (json_object_get (self->entry, "candidates"), index);
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (context, gemm);
+  json_t *candidates = json_array ();
+
+  for (guint i = 0; names[i] != NULL && i < most; i++)
+    json_array_append_new (candidates, json_pack ("{s:s, s:n, s:n, s:b}", "kernel", names[i],
+                                                  "gflops", "why", "faulty", FALSE));
+  return json_pack ("{s:s, s:s, s:I, s:I, s:I, s:o, s:n, s:n, s:n, s:n}", "precision",
+                    gemmcl_precision_get_name (gemm->precision), "layout",
+                    tool_layout_get_name (gemm->layout), "m", (json_int_t)gemm->m, "n",
+                    (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "candidates", candidates,
+                    "rules", "tuned", "gain", "seconds");
 }
 
-static gsize
-count_candidates (const Search *self)
-{
-  return json_array_size (json_object_get (self->entry, "candidates"));
-}
-
-/* Returns: the path of the candidate with that kernel; that of the first for "rules". */
+/* Returns: the candidate with that kernel; the first one for "rules". */
 static json_t *
-find_path (const Search *self, const gchar *kernel)
+find_candidate (const Search *self, const gchar *kernel)
 {
-  gsize i = count_candidates (self);
+  gsize i = json_array_size (self->candidates);
+  json_t *candidate;
 
-  while (--i > 0 &&
-         g_strcmp0 (tool_json_get_string (get_candidate (self, i), "kernel"), kernel) != 0)
-    ;
-  return json_pack ("[s, I, s, I]", "entries", (json_int_t)self->index, "candidates",
-                    (json_int_t)i);
+  do
+    candidate = json_array_get (self->candidates, --i);
+  while (i > 0 && g_strcmp0 (tool_json_get_string (candidate, "kernel"), kernel) != 0);
+  return candidate;
 }
 
 static json_t *
@@ -74,59 +77,59 @@ static void
 on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer data)
 {
   Search *self = data;
-  const gdouble limit =
-      step == GEMMCL_TUNING_STEP_TRY
-          ? CLAMP (TRY_SHARE * self->seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS)
-          : HANG_SECONDS + HANG_FACTOR * candidate->seconds + HANG_SHARE * self->seconds;
+  json_t *object = find_candidate (self, candidate->kernel);
 
   self->begun = TRUE;
   if (step != GEMMCL_TUNING_STEP_TRIED)
-    tool_worker_begin (find_path (self, candidate->kernel), limit,
+    tool_worker_begin (object,
+                       step == GEMMCL_TUNING_STEP_TRY
+                           ? self->patience
+                           : HANG_SECONDS + HANG_FACTOR * candidate->seconds +
+                                 HANG_SHARE * self->seconds,
                        json_pack ("{s:b}", "faulty", TRUE));
   else if (candidate->lost)
     tool_worker_lose (candidate->why);
   else
-    tool_worker_set (find_path (self, candidate->kernel),
-                     json_pack ("{s:o, s:o}", "gflops", get_gflops (self, candidate), "why",
-                                tool_json_string (candidate->why)));
+    tool_worker_set (object, json_pack ("{s:o, s:o}", "gflops", get_gflops (self, candidate), "why",
+                                        tool_json_string (candidate->why)));
 }
 
-/* Returns: (nullable): the reason why a kernel of the candidate's row of the table ended a worker.
- * Kernels that differ only in the split of K are built from the same row. */
-static const gchar *
-find_loss (const Search *self, const json_t *candidate)
+/* Returns: (nullable): the reason why the candidate's row of the table is not tried. Kernels that
+ * differ only in the split of K are built from the same row. */
+static json_t *
+find_reason (const Search *self, const gchar *kernel)
 {
-  const json_t *losses = json_object_get (self->state, "lost"), *lost;
-  const gchar *name = tool_json_get_string (candidate, "kernel");
-  const gsize length = strcspn (name, "/");
+  const gsize length = strcspn (kernel, "/");
+  const json_t *bad;
   gsize i;
 
-  json_array_foreach (losses, i, lost)
+  json_array_foreach (self->bad, i, bad)
   {
-    const gchar *other = tool_json_get_string (lost, "kernel");
+    const gchar *other = tool_json_get_string (bad, "kernel");
 
-    if (strcspn (other, "/") == length && strncmp (name, other, length) == 0)
-      return tool_json_get_string (lost, "why");
+    if (other != NULL && strcspn (other, "/") == length && strncmp (kernel, other, length) == 0)
+      return json_object_get (bad, "why");
   }
   return NULL;
 }
 
-/* Returns: the names of the candidates whose rows ended no worker; the others are faulty. */
+/* Returns: the names of the candidates that are tried. */
 static GPtrArray *
 list_names (const Search *self)
 {
   GPtrArray *names = g_ptr_array_new ();
+  json_t *candidate;
+  gsize i;
 
-  for (gsize i = 0; i < count_candidates (self); i++) {
-    const json_t *candidate = get_candidate (self, i);
+  json_array_foreach (self->candidates, i, candidate)
+  {
     const gchar *kernel = tool_json_get_string (candidate, "kernel");
-    const gchar *why = find_loss (self, candidate);
+    json_t *why = find_reason (self, kernel);
 
     if (why == NULL)
       g_ptr_array_add (names, (gpointer)kernel);
     else
-      tool_worker_set (find_path (self, kernel),
-                       json_pack ("{s:b, s:o}", "faulty", TRUE, "why", tool_json_string (why)));
+      tool_worker_set (candidate, json_pack ("{s:O}", "why", why));
   }
   g_ptr_array_add (names, NULL);
   return names;
@@ -142,7 +145,7 @@ set_candidates (const Search *self, const GemmclTuningResult *result)
     const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
 
     usable |= !candidate->faulty;
-    tool_worker_set (find_path (self, candidate->kernel),
+    tool_worker_set (find_candidate (self, candidate->kernel),
                      json_pack ("{s:o, s:o, s:b}", "gflops", get_gflops (self, candidate), "why",
                                 tool_json_string (candidate->why), "faulty", candidate->faulty));
   }
@@ -203,48 +206,48 @@ get_seconds_until (gint64 end)
 }
 
 static void
-search_entry (Search *self)
+search_entry (Search *self, json_t *entry)
 {
   const gint64 start = g_get_monotonic_time ();
-  g_autoptr (GPtrArray) names = list_names (self);
+  g_autoptr (GPtrArray) names = NULL;
   json_t *change = json_object ();
 
+  tool_set_choice ("--precision", tool_json_get_string (entry, "precision"), NULL, NULL);
+  self->gemm = tool_gemm;
+  tool_json_get_sizes (entry, &self->gemm);
+  self->candidates = json_object_get (entry, "candidates");
+  names = list_names (self);
   /* A kernel that spills is used only if no other works. Then the library may choose it. */
   if (search (self, names, change))
     search (self, NULL, change);
   json_object_set_new (change, "seconds", json_real (-get_seconds_until (start)));
-  tool_worker_set (json_pack ("[s, I]", "entries", (json_int_t)self->index), change);
+  tool_worker_set (entry, change);
 }
 
-static void
-work (GemmclContext *context, json_t *state, G_GNUC_UNUSED gpointer data)
+void
+tool_search (GemmclContext *context, json_t *entries, const json_t *bad, gint64 end,
+             gdouble patience)
 {
-  const gint64 end = json_integer_value (json_object_get (state, "end"));
-  json_t *entries = json_object_get (state, "entries");
   const gsize n = json_array_size (entries);
-  Search self = {.context = context, .state = state, .gemm = tool_gemm};
+  json_t *entry;
+  gsize i;
 
-  for (; self.index < n; self.index++) {
-    g_autofree gchar *name = NULL, *step = NULL;
+  json_array_foreach (entries, i, entry)
+  {
+    g_autofree gchar *name = tool_json_get_problem (entry);
+    g_autofree gchar *step = g_strdup_printf ("%zu/%zu %s %s", i + 1, n, name,
+                                              tool_json_get_string (entry, "precision"));
+    Search self = {.context = context, .bad = bad};
 
-    self.begun = FALSE;
-    self.entry = json_array_get (entries, self.index);
-    if (!json_is_null (json_object_get (self.entry, "seconds")))
+    if (!json_is_null (json_object_get (entry, "seconds")))
       continue;
-    tool_json_get_sizes (self.entry, &self.gemm);
-    name = tool_json_get_problem (self.entry);
-    step = g_strdup_printf ("%zu/%zu %s", self.index + 1, n, name);
     tool_worker_step (step);
     /* Up to twice its equal share of the remaining time, since most kernels are built for the first
      * problem. */
-    self.seconds =
-        MAX (get_seconds_until (end) * 2.0 / (gdouble)(n - self.index + 1), LEAST_SECONDS);
-    search_entry (&self);
+    self.seconds = MAX (get_seconds_until (end) * 2.0 / (gdouble)(n - i + 1), LEAST_SECONDS);
+    self.patience = patience > 0
+                        ? patience
+                        : CLAMP (TRY_SHARE * self.seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS);
+    search_entry (&self, entry);
   }
-}
-
-gboolean
-tune_serve (GError **error)
-{
-  return tool_worker_serve (work, NULL, error);
 }

@@ -1,0 +1,35 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "worker.h"
+
+/**
+ * The search for the fastest kernel in the worker of `gemmcl tune` and `gemmcl check`. Each problem
+ * is an entry of the worker's state:
+ *
+ *   "precision", "layout", "m", "n", "k"
+ *   "candidates": in the order of the rules; each has its "kernel" and "gflops". "why" is the
+ *            reason why one left, null if it was timed to the end, and "faulty" if that was a
+ *            fault, not because it was slow
+ *   "rules": the rules' choice, or else the first candidate that works
+ *   "tuned": the fastest, which is "rules" unless another is faster by more than the noise; null
+ *            without time to compare
+ *   "gain":  how many times as fast as "rules" it is
+ *   "seconds": the time that the search took; null until its end
+ *   "error": why a problem could not be searched
+ */
+
+/** tool_search_new_entry: Returns: (transfer full): an entry for @gemm with the first candidates,
+ * @most of them at most, and without a result. */
+json_t *tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, guint most);
+
+/**
+ * tool_search:
+ * @entries: a list in the state; those without "seconds" are searched
+ * @bad: objects whose "kernel" is of a row that is not tried, for the reason "why"
+ * @end: the monotonic time at which the search should end
+ * @patience: seconds for building a kernel and its first run; 0: by the time of the problem
+ */
+void tool_search (GemmclContext *context, json_t *entries, const json_t *bad, gint64 end,
+                  gdouble patience);
