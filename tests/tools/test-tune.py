@@ -221,12 +221,6 @@ class Worker(Tune):
         self.assertEqual(said.stderr.count(" is out: "), 1, said.stderr)
         self.assertEqual(list(self.known()), [(48, 40, 32)])
 
-    def test_no_end_of_lost_devices(self):
-        said = self.ends(1, "tune", "48,40,32", "8,8,8", "--time", "30",
-                         **tool.faults(GEMMCL_LOST_ALWAYS=""))
-        self.assertRegex(said.stderr, r"lost \d times in a row.*: clWaitForEvents ")
-        self.assertEqual(self.known(), {})
-
     def test_ends_with_the_one_that_asks(self):
         """It also ends a child that hangs and does not read its input."""
         with tool.start("tune", "8,8,8", **tool.faults(GEMMCL_HANGING_KERNEL="*")) as process:
