@@ -10,47 +10,26 @@
 /* The seed of the inputs, arbitrary but constant. */
 #define SEED 20150807
 
-static gboolean
-fail_size (const gchar *what, const GemmclDeviceInfo *info, GError **error)
-{
-  g_autofree gchar *alloc = g_format_size_full (info->max_alloc_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree gchar *global = g_format_size_full (info->global_bytes, G_FORMAT_SIZE_IEC_UNITS);
-
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-               "%s too large for %s, which has %s, %s of it in one buffer. Choose smaller sizes.",
-               what, info->name, global, alloc);
-  return FALSE;
-}
-
 gboolean
 bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  const struct {
-    const gchar *what;
-    gsize rows, cols;
-    gboolean used;
-  } matrices[] = {
-      {"A is", gemm->m, gemm->k, TRUE},
-      {"B is", gemm->k, gemm->n, TRUE},
-      {"C is", gemm->m, gemm->n, gemm->addend == GEMMCL_ADDEND_MATRIX},
-      {"D is", gemm->m, gemm->n, TRUE},
-  };
-  guint64 sum = 0;
-
-  for (guint i = 0; i < G_N_ELEMENTS (matrices); i++) {
-    gsize bytes = 0;
-    if (!matrices[i].used)
-      continue;
-    if (!g_size_checked_mul (&bytes, matrices[i].rows, matrices[i].cols) ||
-        !g_size_checked_mul (&bytes, bytes, sizeof (gfloat)) || bytes > info->max_alloc_bytes)
-      return fail_size (matrices[i].what, info, error);
-    sum += bytes;
-  }
+  const gdouble a = 4.0 * gemm->m * gemm->k, b = 4.0 * gemm->k * gemm->n;
+  const gdouble d = 4.0 * gemm->m * gemm->n;
+  const gdouble all = a + b + d * (gemm->addend == GEMMCL_ADDEND_MATRIX ? 2 : 1);
   /* The host keeps a copy of each, and B in two orders. */
-  if (info->host_unified)
-    sum += sum + gemm->k * gemm->n * sizeof (gfloat);
-  return sum <= info->global_bytes || fail_size ("The matrices together are", info, error);
+  const gdouble total = info->host_unified ? 2 * all + b : all;
+  g_autofree gchar *alloc = NULL, *global = NULL;
+
+  if (MAX (MAX (a, b), d) <= info->max_alloc_bytes && total <= info->global_bytes)
+    return TRUE;
+  alloc = g_format_size_full (info->max_alloc_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  global = g_format_size_full (info->global_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+               "The matrices are too large for %s, which has %s, %s of it in one buffer. Choose "
+               "smaller sizes.",
+               info->name, global, alloc);
+  return FALSE;
 }
 
 static gfloat *
