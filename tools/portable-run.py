@@ -21,7 +21,6 @@ The environment variable OCL_ICD_VENDORS names the OpenCL driver if /etc/OpenCL/
 
 import argparse
 import concurrent.futures
-import ctypes
 import json
 import os
 import shlex
@@ -47,21 +46,6 @@ BASE = {
 }
 # Lists of folders, to which values are prepended.
 LISTS = ["LD_LIBRARY_PATH", "PATH"]
-
-
-def can_load(name):
-    try:
-        ctypes.CDLL(name)
-    except OSError:
-        return False
-    return True
-
-
-def add_system_libraries():
-    """Uses the packed copies of common system libraries only if the machine lacks one of them."""
-    folder = HERE / "lib-system"
-    if not all(can_load(path.name) for path in folder.glob("*")):
-        BASE["LD_LIBRARY_PATH"] += f":{folder}"
 
 
 def place(text):
@@ -173,7 +157,6 @@ def main():
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir()
     make_executable()
-    add_system_libraries()
     end = time.monotonic() + options.limit - 2 * SECONDS_TO_END
     results = [run(test, options.full, end) for test in get_device_test()]
     print(*(line["stdout"] for line in results), end="")

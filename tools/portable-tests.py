@@ -7,8 +7,9 @@ usage: portable-tests.py [--build BUILD] [--output FOLDER] [--suite SUITE]... [-
 
 FOLDER (default BUILD/portable-tests) holds the suites' programs, scripts and plugin, GStreamer and
 all other libraries that they load, and run.py, which runs them. The other machine needs x86-64,
-Python 3.8, an OpenCL driver, and a C library that is no older than this machine's; the last two are
-not in the folder. The default suites are lib, kernels and gst. See docs/internals/testing.md.
+Python 3.8, an OpenCL driver, a C library that is no older than this machine's, libmount and
+libselinux; the last four are not in the folder. The default suites are lib, kernels and gst. See
+docs/internals/testing.md.
 
 The folder build/ has all programs, libraries and scripts of the build, stripped, and source/ the
 folder tests of the sources: programs look for one another there.
@@ -37,10 +38,10 @@ GST_PROGRAMS = ["gst-inspect-1.0", "gst-launch-1.0"]
 # Folders of the build with other packed tests, and with programs that load more libraries.
 NOT_PACKED = {"meson-private", "peers", "portable-tests", "portable-tests.new"}
 
-# Libraries of glibc: the other machine must use its own, which its driver needs.
-OF_LIBC = re.compile(r"(ld-linux-x86-64|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl))\.so\.\d+")
-# System programs load these, too, and may need newer ones than the packed ones.
-OF_SYSTEM = re.compile(r"lib(blkid|mount|selinux)\.so\.\d+")
+# Libraries of the system: the other machine must use its own, which its driver and its programs
+# need.
+OF_SYSTEM = re.compile(
+    r"(ld-linux-x86-64|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl|blkid|mount|selinux))\.so\.\d+")
 
 
 def fail(message):
@@ -84,16 +85,15 @@ class Pack:
                 self.add(path, "build" / place)
 
     def add_shared_libraries(self):
-        """Adds the libraries that packed files load, except those of glibc."""
+        """Adds the libraries that packed files load, except those of the system."""
         packed = {place.name for place in self.originals.values()}
         for original in [path for path in self.originals if is_elf(path)]:
             for line in say("ldd", str(original)).splitlines():
                 name, arrow, found = line.strip().partition(" => ")
                 if arrow and found == "not found":
                     fail(f"{original} needs {name}, which is not here")
-                if arrow and name not in packed and not OF_LIBC.fullmatch(name):
-                    folder = "lib-system" if OF_SYSTEM.fullmatch(name) else "lib"
-                    self.add(Path(found.split()[0]), Path(folder) / name)
+                if arrow and name not in packed and not OF_SYSTEM.fullmatch(name):
+                    self.add(Path(found.split()[0]), Path("lib") / name)
 
     def strip(self):
         for place in self.originals.values():
