@@ -26,7 +26,7 @@ import isa_listing
 
 GEMMCL = Path(__file__).resolve().parent.parent / "build/tools/gemmcl"
 # Part of every key. Raise it if the figures of the same listing change.
-FIGURES_VERSION = "5"
+FIGURES_VERSION = "6"
 # Most compilations at the same time.
 MAX_THREADS = 2
 LIMIT_SECONDS = 120
@@ -177,17 +177,16 @@ def find_error(output):
 
 def read_figures(folder, program, target, listing):
     """The figures in the output of the disassembler; see isa_listing.py."""
-    files = folder / f".text.{program.entry}.asm", folder / f"{program.entry}_KernelHeap.asm"
-    there = [file for file in files if file.exists()]
-    if not there:
+    file = folder / f".text.{program.entry}.asm"
+    if not file.exists():
         raise IsaError(
             f"ocloc's disassembler made no listing of the kernel {program.entry}. On Debian 12 it "
             "needs the library libiga64.so.1 also under the name libiga64.so."
         )
-    text = there[0].read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
     if listing:
         listing.write_text(text, encoding="utf-8")
-    attributes = isa_listing.read_attributes(folder, program.entry, text)
+    attributes = isa_listing.read_attributes(folder, program.entry)
     if attributes is None:
         raise IsaError(f"ocloc's disassembler said nothing about the kernel {program.entry}.")
     instructions = isa_listing.read_listing(text, TARGETS[target].register_bytes)
@@ -201,7 +200,7 @@ def compile_in(folder, compiler, program, target, listing):
     (folder / "program.cl").write_text(program.source, encoding="utf-8")
     said, well = run_ocloc(
         folder, compiler.path, "compile", "-file", "program.cl", "-device", target,
-        "-options", options, "-output", binary.name, "-output_no_suffix",
+        "-options", options, "--format", "zebin", "-output", binary.name, "-output_no_suffix",
     )  # fmt: skip
     # Newer compilers add the suffix even with -output_no_suffix.
     suffixed = folder / "program.bin.bin"
@@ -209,9 +208,11 @@ def compile_in(folder, compiler, program, target, listing):
         suffixed.rename(binary)
     if not well or not binary.exists():
         return isa_listing.NONE | {"why_not": find_error(said)}
-    disassemble = ("disasm", "-file", binary.name, "-device", target, "-dump", "dump")
+    dump = folder / "dump"
+    dump.mkdir()
+    disassemble = ("disasm", "-file", binary.name, "-device", target, "-dump", dump.name)
     run_ocloc(folder, compiler.path, *disassemble)
-    return read_figures(folder / "dump", program, target, listing)
+    return read_figures(dump, program, target, listing)
 
 
 def compile_program(compilers, program, target, listings=None):

@@ -15,10 +15,10 @@ Figures of a kernel, as read_attributes() and find_loops() return them:
 
     simd            lanes of a thread
     registers       registers of a thread
-    threads         threads of an EU with that many registers; 0: the compiler does not report it
     slm             bytes of local memory of a work-group
     spill           bytes of spilled registers of a thread
-    private_memory  bytes of arrays of a thread that are not in registers
+    private_memory  bytes of arrays of a thread that are not in registers; ocloc 22.43 may report
+                    one size for both, here, and rounds up
     resource_loops  loops that the compiler puts around loads whose surface may differ between lanes
     instructions    instructions of the whole kernel
     hot             index of the loop with the most multiply-adds, dpas included, in its own path;
@@ -40,7 +40,6 @@ most multiply-adds, then with the most loaded bytes, then the shortest, which do
 """
 
 import re
-import struct
 from dataclasses import dataclass
 
 # Kinds of instructions, which a loop has the numbers of.
@@ -64,9 +63,12 @@ FOR_THREAD = {"loads": "load_bytes", "slm_loads": "slm_load_bytes"}
 
 # Attributes of a kernel, by their names in .ze_info.
 ATTRIBUTES = {
-    "simd": "simd_size", "registers": "grf_count", "threads": "eu_thread_count",
-    "slm": "slm_size", "spill": "spill_size", "private_memory": "private_size",
+    "simd": "simd_size", "registers": "grf_count", "slm": "slm_size", "spill": "spill_size",
+    "private_memory": "private_size",
 }  # fmt: skip
+# ocloc 22.43 has these instead of the last two.
+BUFFERS = {"spill_fill_space": "spill", "single_space": "private_memory",
+           "private_space": "private_memory"}
 
 # A line without its comment: predicate, operation, lanes, result and operands, up to the brace at
 # which the scoreboard annotation begins.
@@ -290,62 +292,19 @@ def find_loops(instructions, simd):
 NONE = dict.fromkeys(ATTRIBUTES, 0) | find_loops([], 1)
 
 
-def find_kernel(title, text, entry):
-    """The text after the title of that kernel, up to the next one's; None without it."""
-    _, *parts = re.split(title, text, flags=re.M)
-    return dict(zip(parts[::2], parts[1::2])).get(entry)
+def read_attributes(folder, entry):
+    """{simd, registers, slm, spill, private_memory} of a kernel; see above.
 
-
-def find_spill(listing):
-    """(start, end) of the spilled registers in scratch memory, from the messages of data port 0,
-    since no token has them. A descriptor has the bit of scratch memory, and below it the size and
-    the place of a block."""
-    hword = 32
-    places = []
-    for found in re.finditer(r"^(?=.*dc0).*0x([0-9A-Fa-f]+).*//", listing, flags=re.M):
-        descriptor = int(found[1], 16)
-        if descriptor & 1 << 18:
-            place = (descriptor & 0xFFF) * hword
-            places += [place, place + (1 << (descriptor >> 12 & 3)) * hword]
-    return (min(places), max(places)) if places else None
-
-
-def read_tokens(body, listing):
-    """The attributes of a kernel from its tokens, which are little-endian words."""
-    figures = dict.fromkeys(ATTRIBUTES, 0)
-    scratch = 0
-    for token, digits in re.findall(r"Token (\d+)\s+4 Size \d+\s+Hex ([0-9a-f ]*)", body):
-        octets = bytes(int(octet, 16) for octet in digits.split()[:128])
-        words = struct.unpack("<32I", octets.ljust(128, b"\0"))
-        if token == "23":  # the execution environment
-            figures |= {"simd": words[3], "registers": words[20], "threads": words[25]}
-        elif token == "15":  # the surface of local memory
-            figures["slm"] = words[1]
-        elif token == "18":  # the state of the front end
-            scratch = max(scratch, words[1])
-        elif token == "38":
-            figures["private_memory"] = words[3]
-    # Scratch memory has private arrays, then spilled registers; its size is rounded up.
-    if spill := find_spill(listing):
-        figures["spill"] = spill[1] - spill[0]
-        scratch = min(scratch, spill[0])
-    figures["private_memory"] = max(figures["private_memory"], scratch)
-    return figures
-
-
-def read_attributes(folder, entry, listing):
-    """{simd, registers, threads, slm, spill, private_memory} of a kernel; see above.
-
-    folder has the disassembler's output: .ze_info, which is YAML, or, for older GPUs, PTM.txt, a
-    list of numbered tokens. None if it does not describe the kernel."""
-    ze_info, tokens = folder / ".ze_info", folder / "PTM.txt"
-    if ze_info.exists():
-        text = ze_info.read_text(encoding="utf-8").partition("\nkernels_misc")[0]
-        body = find_kernel(r"^  - name: +(.*?) *$", text, entry)
-        numbers = dict(re.findall(r"^[ -]*(\w+): *(\d+)", body or "", flags=re.M))
-        attributes = {name: int(numbers.get(key, 0)) for name, key in ATTRIBUTES.items()}
-    else:
-        text = tokens.read_text(encoding="utf-8") if tokens.exists() else ""
-        body = find_kernel(r"^\s*KernelName (.*?)\s*$", text, entry)
-        attributes = read_tokens(body or "", listing)
-    return attributes if body is not None else None
+    folder has the disassembler's output, with .ze_info, which is YAML. None if it does not describe
+    the kernel."""
+    text = (folder / ".ze_info").read_text(encoding="utf-8").partition("\nkernels_misc")[0]
+    _, *parts = re.split(r"^  - name: +(.*?) *$", text, flags=re.M)
+    body = dict(zip(parts[::2], parts[1::2])).get(entry)
+    if body is None:
+        return None
+    numbers = dict(re.findall(r"^[ -]*(\w+): *(\d+)", body, flags=re.M))
+    attributes = {name: int(numbers.get(key, 0)) for name, key in ATTRIBUTES.items()}
+    if not attributes["spill"] + attributes["private_memory"]:
+        for usage, size in re.findall(r"usage: +(\w+)\n +size: +(\d+)", body):
+            attributes[BUFFERS[usage]] += int(size)
+    return attributes
