@@ -10,7 +10,7 @@
 # On a terminal apt-get shows what it fetches and installs. With --ask as the first option it asks
 # before, too.
 #
-# For Debian 12 and later and Ubuntu 24.04 and later. A list "a|b" means the first package that the
+# For Debian 12 and later and Ubuntu 24.04 and later. "a | b" is the first package that the
 # distribution has.
 set -euo pipefail
 
@@ -22,7 +22,7 @@ build=(
   libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
   libva-dev libgstreamer-plugins-bad1.0-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler
-  gobject-introspection 'libgirepository1.0-dev|gobject-introspection'
+  gobject-introspection 'libgirepository1.0-dev | gobject-introspection'
 )
 # PoCL is the OpenCL device of machines without another one.
 demo=(
@@ -34,7 +34,7 @@ demo=(
 # python3-gst-1.0 plays the element in tests; it and valac run the examples in their languages.
 # debootstrap and pip fetch other distributions and Intel's runtime for CPUs.
 test=(
-  g++ git clang 'clang-format-14|clang-format' 'libclang-rt-dev|libclang-rt-14-dev' clinfo
+  g++ git clang 'clang-format-14 | clang-format' 'libclang-rt-dev | libclang-rt-14-dev' clinfo
   libopenblas-dev python3-matplotlib python3-pil python3-sklearn python3-gst-1.0 valac groff man-db
   debootstrap python3-pip
 )
@@ -66,7 +66,7 @@ case $what in
     ;;
 esac
 
-if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+if ! command -v apt-get >/dev/null; then
   cat >&2 <<END
 tools/setup.sh knows Debian and Ubuntu, where apt-get installs packages; this is another system.
 Install what these packages hold by its own means, then build with meson as CONTRIBUTING.md says:
@@ -75,56 +75,33 @@ END
   exit 1
 fi
 
-installed () {
-  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
-}
-
-# satisfied "a|b": succeeds if one of the packages is installed.
-satisfied () {
-  local name
-  for name in ${1//|/ }; do
-    if installed "$name"; then
-      return 0
-    fi
-  done
-  return 1
-}
-
-# choose "a|b": prints the first one that apt-get can install; "a" if none, for apt-get's message.
-choose () {
-  local name
-  for name in ${1//|/ }; do
-    if grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$name")"; then
-      echo "$name"
-      return
-    fi
-  done
-  echo "${1%%|*}"
-}
-
 case $what in
   test) optional=("${optional_test[@]}") ;;
   full) optional=("${optional_test[@]}" "${optional_full[@]}") ;;
   *) optional=() ;;
 esac
 for package in "${optional[@]}"; do
-  if ! installed "$package" && grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$package")"; then
+  if grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$package")"; then
     packages+=("$package")
   fi
 done
+satisfy=(satisfy --no-install-recommends "${packages[@]}")
 
-missing=()
-for package in "${packages[@]}"; do
-  satisfied "$package" || missing+=("$package")
-done
-if [ ${#missing[@]} -eq 0 ]; then
+# find_missing: prints the packages that apt-get would install; fails without lists of packages.
+find_missing () {
+  local said
+  said=$(LC_ALL=C apt-get -qq --simulate "${satisfy[@]}" 2>&1) || return 1
+  awk '$1 == "Inst" { print $2 }' <<<"$said"
+}
+
+if missing=$(find_missing) && [ -z "$missing" ]; then
   exit 0
 fi
 
 root=()
 if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "Neither root nor sudo: as root, install: ${missing[*]//|/ or }" >&2
+    echo "Neither root nor sudo: as root, apt-get ${satisfy[*]@Q}" >&2
     exit 1
   fi
   root=(sudo)
@@ -145,18 +122,13 @@ quietly () {
 echo 'Reading the lists of packages'
 # An unreachable third-party list is no reason to stop; the installation fails if it matters.
 quietly "${apt[@]}" -qq update || true
-chosen=()
-for package in "${missing[@]}"; do
-  chosen+=("$(choose "$package")")
-done
-install=(install --no-install-recommends "${chosen[@]}")
-
-echo "To install: ${chosen[*]}"
+missing=$(find_missing) || true
+echo "To install: ${missing//$'\n'/ }"
 if [ -t 0 ] && [ -t 1 ]; then
-  "${apt[@]}" "${yes[@]}" "${install[@]}"
+  "${apt[@]}" "${yes[@]}" "${satisfy[@]}"
 else
-  quietly "${apt[@]}" -qq --yes "${install[@]}"
+  quietly "${apt[@]}" -qq --yes "${satisfy[@]}"
 fi || {
-  echo "Failed: apt-get ${install[*]}" >&2
+  echo "Failed: apt-get ${satisfy[*]@Q}" >&2
   exit 1
 }
