@@ -117,6 +117,15 @@ make_weights (const BenchProblem *self, GError **error)
   return stored != NULL ? gemmcl_matrix_to_f32 (stored, by_columns, error) : NULL;
 }
 
+gboolean
+bench_check_cl (cl_int status, const gchar *call, GError **error)
+{
+  if (status == CL_SUCCESS)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL, "%s failed with status %d.", call, status);
+  return FALSE;
+}
+
 static cl_mem
 make_buffer (const BenchProblem *self, gconstpointer data, GemmclType type, gsize count,
              GError **error)
@@ -126,12 +135,7 @@ make_buffer (const BenchProblem *self, gconstpointer data, GemmclType type, gsiz
   cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->context), flags,
                                   count * gemmcl_type_get_size (type), (gpointer)data, &status);
 
-  if (status != CL_SUCCESS) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
-                 "clCreateBuffer of %zu elements failed with status %d.", count, status);
-    return NULL;
-  }
-  return buffer;
+  return bench_check_cl (status, "clCreateBuffer", error) ? buffer : NULL;
 }
 
 BenchProblem *
@@ -172,15 +176,6 @@ bench_problem_free (BenchProblem *self)
   g_free (self->c);
   g_free (self->d);
   g_free (self);
-}
-
-gboolean
-bench_check_cl (cl_int status, const gchar *call, GError **error)
-{
-  if (status == CL_SUCCESS)
-    return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL, "%s failed with status %d.", call, status);
-  return FALSE;
 }
 
 gboolean

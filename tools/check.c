@@ -199,19 +199,11 @@ print_speed (FILE *out, const json_t *speed, gdouble peak)
       {"GFLOPS", 8, TRUE, .key = "tuned.gflops", .format = "%.1f"},
       {"of peak", 0, TRUE, .key = "tuned.efficiency", .format = "%.1f", .unit = " %"},
       {"gain", 6, TRUE, .key = "gain", .format = "%.2f"}};
-  const json_t *entry, *candidate;
-  gsize i, j;
+  const json_t *entry;
+  gsize i;
 
-  json_array_foreach (speed, i, entry)
-  {
-    json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
-    {
-      tool_table_fit (&columns[2], tool_json_get_string (candidate, "kernel"));
-      tool_table_fit (&columns[5], tool_json_get_string (candidate, "kernel"));
-    }
-  }
   fputc ('\n', out);
-  tool_table_titles (out, columns, G_N_ELEMENTS (columns));
+  tool_table_titles (out, columns, G_N_ELEMENTS (columns), speed);
   json_array_foreach (speed, i, entry)
   {
     print_entry (out, columns, G_N_ELEMENTS (columns), entry, peak);

@@ -98,13 +98,8 @@ print_table (GemmclContext *context, const json_t *kernels)
   json_t *kernel;
   gsize i;
 
-  json_array_foreach (kernels, i, kernel)
-  {
-    for (guint c = 0; c < n - 1; c++)
-      tool_table_fit (&columns[c], tool_json_get_string (kernel, columns[c].key));
-  }
   printf ("Here: %s (%s)\n\n", info->name, info->platform);
-  tool_table_titles (stdout, columns, n);
+  tool_table_titles (stdout, columns, n, kernels);
   json_array_foreach (kernels, i, kernel)
   {
     g_autoptr (json_t) row = json_copy (kernel);

@@ -39,18 +39,6 @@ print_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guin
   fflush (out);
 }
 
-void
-tool_table_titles (FILE *out, ToolColumn *columns, guint n)
-{
-  g_autofree const gchar **titles = g_new0 (const gchar *, n);
-
-  for (guint i = 0; i < n; i++) {
-    tool_table_fit (&columns[i], columns[i].title);
-    titles[i] = columns[i].title;
-  }
-  print_row (out, columns, titles, n);
-}
-
 /* Returns: (nullable): the text of the member of @object. */
 static gchar *
 make_cell (const ToolColumn *column, const json_t *object)
@@ -72,6 +60,28 @@ make_cell (const ToolColumn *column, const json_t *object)
   g_ascii_formatd (number, sizeof number, column->format,
                    json_number_value (object) * (g_str_equal (unit, " %") ? 100 : 1));
   return g_strconcat (number, unit, NULL);
+}
+
+void
+tool_table_titles (FILE *out, ToolColumn *columns, guint n, const json_t *rows)
+{
+  g_autofree const gchar **titles = g_new0 (const gchar *, n);
+
+  for (guint i = 0; i < n; i++) {
+    const json_t *row;
+    gsize j;
+
+    tool_table_fit (&columns[i], columns[i].title);
+    titles[i] = columns[i].title;
+    json_array_foreach (rows, j, row)
+    {
+      g_autofree gchar *text = make_cell (&columns[i], row);
+
+      if (text != NULL)
+        tool_table_fit (&columns[i], text);
+    }
+  }
+  print_row (out, columns, titles, n);
 }
 
 void

@@ -36,8 +36,9 @@ typedef struct {
 /** tool_table_fit: Widens @column to @text. */
 void tool_table_fit (ToolColumn *column, const gchar *text);
 
-/** tool_table_titles: Prints the titles of the @n columns and fits the columns to them. */
-void tool_table_titles (FILE *out, ToolColumn *columns, guint n);
+/** tool_table_titles: Prints the titles of the @n columns and fits the columns to them, and to the
+ * objects of the list @rows (nullable). */
+void tool_table_titles (FILE *out, ToolColumn *columns, guint n, const json_t *rows);
 
 /** tool_table_print: Prints the row of @object. An absent member is empty, a null a dash, and a
  * boolean the result of a check. The last cell may be longer than its column. */

@@ -108,7 +108,7 @@ print_head (const Tuning *self)
     tool_table_fit (&columns[COLUMN_TUNED], gemmcl_get_kernel (i)->name);
   }
   fprintf (out, "Device    %s\nDriver    %s\nFile      %s\n\n", info->name, info->driver, path);
-  tool_table_titles (out, columns, N_COLUMNS);
+  tool_table_titles (out, columns, N_COLUMNS, NULL);
 }
 
 static void
@@ -136,10 +136,7 @@ print_entries (const GPtrArray *entries)
 
   for (guint i = 0; i < entries->len; i++) {
     const GemmclTuningEntry *entry = g_ptr_array_index (entries, i);
-    g_autofree gchar *name = tool_problem_get_name (entry->m, entry->n, entry->k);
 
-    tool_table_fit (&list_columns[0], name);
-    tool_table_fit (&list_columns[3], entry->kernel);
     json_array_append_new (
         list, json_pack ("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:o}", "source",
                          gemmcl_choice_source_get_name (entry->source), "precision",
@@ -149,7 +146,7 @@ print_entries (const GPtrArray *entries)
                          "gflops", tool_json_number (entry->gflops)));
   }
   if (entries->len > 0)
-    tool_table_titles (out, list_columns, G_N_ELEMENTS (list_columns));
+    tool_table_titles (out, list_columns, G_N_ELEMENTS (list_columns), list);
   for (guint i = 0; i < entries->len; i++)
     tool_table_print (out, list_columns, G_N_ELEMENTS (list_columns), json_array_get (list, i));
   return list;

@@ -122,7 +122,7 @@ run (gchar **operands, GError **error)
   problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
   if (problems == NULL || (context = tool_open_context (error)) == NULL)
     return FALSE;
-  tool_table_titles (stdout, columns, G_N_ELEMENTS (columns));
+  tool_table_titles (stdout, columns, G_N_ELEMENTS (columns), NULL);
   for (guint i = 0; i < problems->len; i++) {
     GemmclGemm *problem = &g_array_index (problems, GemmclGemm, i);
 

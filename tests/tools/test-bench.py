@@ -167,7 +167,7 @@ class Failures(Bench):
             **tool.faults(GEMMCL_WRONG_RESULTS="")
         )
         self.assertRegex(said.stderr, r"(?m)^gemm_naive .* 0\.5 +0\.25  MISMATCH$")
-        self.assertIn("1 of 1 kernels gave a result outside its error bound", said.stderr)
+        self.assertIn("1 of 1 results are outside their error bounds", said.stderr)
         result, = json.loads(said.stdout)
         self.assertIs(result["verified"], False)
         self.assertEqual((result["max_error"], result["error_bound"]), (0.5, 0.25))
