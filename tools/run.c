@@ -107,21 +107,13 @@ check_row_outputs (GemmclGemm *gemm, GError **error)
 static gboolean
 describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
 {
-  gsize a_rows = gemmcl_matrix_get_rows (inputs->a), a_cols = gemmcl_matrix_get_cols (inputs->a);
-  gsize b_rows = gemmcl_matrix_get_rows (inputs->b), b_cols = gemmcl_matrix_get_cols (inputs->b);
+  const gsize a_rows = gemmcl_matrix_get_rows (inputs->a);
+  const gsize a_cols = gemmcl_matrix_get_cols (inputs->a);
 
   gemm->m = gemm->trans_a ? a_cols : a_rows;
   gemm->k = gemm->trans_a ? a_rows : a_cols;
-  gemm->n = gemm->trans_b ? b_rows : b_cols;
+  gemm->n = gemm->trans_b ? gemmcl_matrix_get_rows (inputs->b) : gemmcl_matrix_get_cols (inputs->b);
   gemm->top_k = options.top_k != 0 ? (guint)options.top_k : MIN (DEFAULT_TOP_K, gemm->n);
-  if (gemm->k != (gemm->trans_b ? b_cols : b_rows)) {
-    g_set_error (
-        error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-        "A is %zu x %zu%s and B is %zu x %zu%s: A must have as many columns as B has rows.", a_rows,
-        a_cols, gemm->trans_a ? " before it is transposed" : "", b_rows, b_cols,
-        gemm->trans_b ? " before it is transposed" : "");
-    return FALSE;
-  }
   gemm->bias = inputs->bias != NULL;
   if (inputs->c != NULL)
     gemm->addend = gemm->m > 1 && gemmcl_matrix_get_rows (inputs->c) == 1 ? GEMMCL_ADDEND_ROW

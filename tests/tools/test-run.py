@@ -138,8 +138,8 @@ class Failures(Run):
         self.assertFalse(os.path.exists(output))
 
     def test_shapes_that_do_not_fit(self):
-        self.refused("A is 1 x 3 and B is 1 x 2: A must have as many", "[1,2,3]", "[1,2]")
-        self.refused("B is 1 x 2 before", "[1,2,3]", "[1,2]", "--transpose-b")
+        self.refused("B must be 3 x 2 but is 1 x 2", "[1,2,3]", "[1,2]")
+        self.refused("B must be 1 x 3 but is 1 x 2", "[1,2,3]", "[1,2]", "--transpose-b")
         self.refused("C must be 1 x 1 but is 1 x 2", "[[1]]", "[[1]]", "-c", "[1,2]")
         self.refused("bias must be 1 x 1 but is 1 x 2", "[[1]]", "[[1]]", "--bias", "[1,2]")
 
