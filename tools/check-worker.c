@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check.h"
 
-#include <string.h>
-
 #include "options.h"
 #include "search.h"
 #include "tool.h"
@@ -30,9 +28,6 @@
 
 /* The time for each entry of "speed" on average at most. */
 #define MOST_SPEED_SECONDS 10.0
-
-/* Rows that fewer devices can run come first, since the time may not suffice for all. */
-static const gchar *const ranks[] = {"matrix engines", "subgroups", ""};
 
 gdouble
 check_get_left (gint64 deadline)
@@ -68,16 +63,6 @@ check_set_result (json_t *object, const gchar *result, const gchar *why)
   json_object_set_new (object, "why", tool_json_string (why));
 }
 
-static guint
-get_rank (const GemmclKernelInfo *info)
-{
-  guint rank = 0;
-
-  while (strstr (info->needs, ranks[rank]) == NULL)
-    rank++;
-  return rank;
-}
-
 static json_t *
 describe_row (GemmclContext *context, const GemmclKernelInfo *info)
 {
@@ -92,18 +77,16 @@ describe_row (GemmclContext *context, const GemmclKernelInfo *info)
                     name, "why", tool_json_string (why != NULL ? why->message : NULL));
 }
 
+/* The last rows of the table, which fewer devices can run, come first, since the time may not
+ * suffice for all. */
 static json_t *
 list_rows (GemmclContext *context, const GPtrArray *names)
 {
   json_t *rows = json_array ();
 
-  for (guint rank = 0; rank < G_N_ELEMENTS (ranks); rank++)
-    for (guint i = 0; i < names->len; i++) {
-      const GemmclKernelInfo *info = tool_get_kernel_info (g_ptr_array_index (names, i));
-
-      if (get_rank (info) == rank)
-        json_array_append_new (rows, describe_row (context, info));
-    }
+  for (guint i = names->len; i-- > 0;)
+    json_array_append_new (
+        rows, describe_row (context, tool_get_kernel_info (g_ptr_array_index (names, i))));
   return rows;
 }
 
