@@ -92,20 +92,16 @@ class Tensors(Models):
         info = numpy.iinfo(dtype)
         return self.random.integers(info.min, info.max, (4, 3), dtype=dtype, endpoint=True)
 
-    def test_raw(self):
-        for dtype in TYPES:
-            with self.subTest(dtype=dtype.__name__):
-                array = self.draw(dtype)
-                self.check(self.save_model([], {"t": array}), array)
-
-    def test_typed_fields(self):
+    def test_types(self):
+        """Elements as bytes, and in the field of their type."""
         for dtype, (number, field) in TYPES.items():
-            with self.subTest(dtype=dtype.__name__):
-                array = self.draw(dtype)
-                tensor = TensorProto(name="t", data_type=number, dims=array.shape)
-                bits = array.view(numpy.uint16) if dtype == numpy.float16 else array
-                getattr(tensor, field).extend(bits.flatten().tolist())
-                self.check(self.save_model([], {"t": tensor}), array)
+            array = self.draw(dtype)
+            typed = TensorProto(name="t", data_type=number, dims=array.shape)
+            bits = array.view(numpy.uint16) if dtype == numpy.float16 else array
+            getattr(typed, field).extend(bits.flatten().tolist())
+            for tensor in array, typed:
+                with self.subTest(dtype=dtype.__name__, tensor=type(tensor)):
+                    self.check(self.save_model([], {"t": tensor}), array)
 
     def test_bfloat16(self):
         array = self.draw(numpy.float32)
