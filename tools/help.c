@@ -129,34 +129,16 @@ tool_help_print_command (FILE *out, const ToolCommand *command)
   }
 }
 
-/* Prints @text for roff: escapes hyphens, backslashes and leading dots, and begins paragraphs. */
+/* Prints @text for roff, with its hyphens and backslashes, and begins paragraphs. */
 static void
 print_text (FILE *out, const gchar *text)
 {
-  gboolean line_start = TRUE;
+  g_autoptr (GString) roff = g_string_new (text);
 
-  for (const gchar *p = text; *p != '\0'; p++) {
-    if (p[0] == '\n' && p[1] == '\n') {
-      fputs ("\n.PP", out);
-      p++;
-      fputc ('\n', out);
-    } else if (*p == '-' || *p == '\\') {
-      fprintf (out, *p == '-' ? "\\-" : "\\e");
-    } else {
-      if (line_start && (*p == '.' || *p == '\''))
-        fputs ("\\&", out);
-      fputc (*p, out);
-    }
-    line_start = *p == '\n';
-  }
-}
-
-static void
-print_heading (FILE *out, const gchar *title)
-{
-  g_autofree gchar *upper = g_ascii_strup (title, -1);
-
-  fprintf (out, ".SH %s\n", upper);
+  g_string_replace (roff, "\\", "\\e", 0);
+  g_string_replace (roff, "-", "\\-", 0);
+  g_string_replace (roff, "\n\n", "\n.PP\n", 0);
+  fputs (roff->str, out);
 }
 
 static void
@@ -214,7 +196,9 @@ tool_man_print (FILE *out, const ToolOptionGroup *group)
   for (const ToolCommand *const *command = tool_commands; *command != NULL; command++)
     print_command (out, *command);
   for (const ToolText *note = tool_notes; note->title != NULL; note++) {
-    print_heading (out, note->title);
+    g_autofree gchar *title = g_ascii_strup (note->title, -1);
+
+    fprintf (out, ".SH %s\n", title);
     print_text (out, note->text);
     fputc ('\n', out);
   }
