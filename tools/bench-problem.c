@@ -238,37 +238,3 @@ bench_read_output (BenchProblem *problem, GError **error)
                                               NULL, NULL),
                          "clEnqueueReadBuffer", error);
 }
-
-gdouble
-bench_gflops (const GemmclGemm *gemm, gdouble ms)
-{
-  return 2.0 * gemm->m * gemm->n * gemm->k / (ms * 1e6);
-}
-
-static gint
-compare (gconstpointer a, gconstpointer b)
-{
-  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
-
-  return (x > y) - (x < y);
-}
-
-gdouble
-tool_quantile (const GArray *numbers, gdouble share)
-{
-  g_autoptr (GArray) sorted = g_array_copy ((GArray *)numbers);
-  const gdouble *at = (const gdouble *)sorted->data;
-  gdouble place;
-  guint below;
-
-  for (guint i = 0; i < sorted->len; i++)
-    if (isnan (at[i]))
-      return NAN;
-  if (sorted->len == 0)
-    return NAN;
-  g_array_sort (sorted, compare);
-  place = share * (sorted->len - 1);
-  below = (guint)place;
-  return below + 1 < sorted->len ? at[below] + (place - below) * (at[below + 1] - at[below])
-                                 : at[below];
-}

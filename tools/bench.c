@@ -265,12 +265,49 @@ start_report (Bench *self)
   fit_columns (self);
 }
 
+/* Returns: 10^9 operations a second for a run of @gemm in @ms. */
+static gdouble
+get_gflops (const GemmclGemm *gemm, gdouble ms)
+{
+  return 2.0 * gemm->m * gemm->n * gemm->k / (ms * 1e6);
+}
+
+static gint
+compare (gconstpointer a, gconstpointer b)
+{
+  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+
+  return (x > y) - (x < y);
+}
+
+/* Returns: the least of @numbers for a @share of 0, the median for 0.5, the largest for 1, NaN
+ * without numbers or if one is NaN. */
+static gdouble
+get_quantile (const GArray *numbers, gdouble share)
+{
+  g_autoptr (GArray) sorted = g_array_copy ((GArray *)numbers);
+  const gdouble *at = (const gdouble *)sorted->data;
+  gdouble place;
+  guint below;
+
+  for (guint i = 0; i < sorted->len; i++)
+    if (isnan (at[i]))
+      return NAN;
+  if (sorted->len == 0)
+    return NAN;
+  g_array_sort (sorted, compare);
+  place = share * (sorted->len - 1);
+  below = (guint)place;
+  return below + 1 < sorted->len ? at[below] + (place - below) * (at[below + 1] - at[below])
+                                 : at[below];
+}
+
 /* Prints a row for each of @times. */
 static void
 print_runs (const Bench *self, const GemmclGemm *gemm, const GArray *times)
 {
   for (guint i = 0; i < times->len; i++) {
-    const gdouble ms = g_array_index (times, gdouble, i), gflops = bench_gflops (gemm, ms);
+    const gdouble ms = g_array_index (times, gdouble, i), gflops = get_gflops (gemm, ms);
     g_autofree gchar *name = g_strdup_printf ("  run %u", i + 1);
     g_autoptr (json_t) row = json_pack (
         "{s:s, s:{s:o}, s:o, s:o}", "kernel", name, "time_ms", "min", tool_json_number (ms),
@@ -297,7 +334,7 @@ make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPl
           const GArray *times)
 {
   const gchar *kernel = gemmcl_plan_get_kernel (plan);
-  const gdouble median = tool_quantile (times, 0.5), gflops = bench_gflops (gemm, median);
+  const gdouble median = get_quantile (times, 0.5), gflops = get_gflops (gemm, median);
 
   return json_pack (
       "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o},"
@@ -308,8 +345,8 @@ make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPl
       tool_layout_get_name (gemm->layout), "trans_a", gemm->trans_a, "trans_b", gemm->trans_b,
       "alpha", (gdouble)gemm->alpha, "beta", (gdouble)gemm->beta, "m", (json_int_t)gemm->m, "n",
       (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations", options.iterations, "time_ms",
-      "min", tool_json_number (tool_quantile (times, 0.0)), "median", tool_json_number (median),
-      "max", tool_json_number (tool_quantile (times, 1.0)), "gflops", tool_json_number (gflops),
+      "min", tool_json_number (get_quantile (times, 0.0)), "median", tool_json_number (median),
+      "max", tool_json_number (get_quantile (times, 1.0)), "gflops", tool_json_number (gflops),
       "peak_gflops", tool_json_number (self->peak), "peak_source", self->peak_source, "efficiency",
       tool_json_number (gflops / self->peak), "bandwidth_gbs", tool_json_number (self->bandwidth),
       "bandwidth_source", self->bandwidth_source, "verified", "max_error", "error_bound");
@@ -368,7 +405,7 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   if (self->each_run)
     print_runs (self, &problem->gemm, times);
   tool_table_print (self->out, self->columns, N_COLUMNS, row);
-  if (times->len > 0 && isnan (tool_quantile (times, 0.5)))
+  if (times->len > 0 && isnan (get_quantile (times, 0.5)))
     fprintf (self->out, "  The device measured no time.\n");
   json_array_append (self->json, row);
   return TRUE;

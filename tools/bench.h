@@ -62,14 +62,6 @@ gboolean bench_spoil_output (const BenchProblem *problem, GError **error);
 /** bench_read_output: Copies D from the device to the host's copy of @problem. */
 gboolean bench_read_output (BenchProblem *problem, GError **error);
 
-/** bench_gflops: Returns: 10^9 operations a second for a run of @gemm in @ms. */
-gdouble bench_gflops (const GemmclGemm *gemm, gdouble ms);
-
-/** tool_quantile: Returns: the least of @numbers (element-type gdouble) for a @share of 0, the
- * median for 0.5, the largest for 1, interpolated linearly; NaN without numbers, or
- * if one is NaN. */
-gdouble tool_quantile (const GArray *numbers, gdouble share);
-
 /** bench_measure_bandwidth: @gbs: (out): 10^9 bytes a second, read and written, by the fastest of a
  * few copies between buffers of the device, which are larger than the caches, if the memory allows.
  * @source: (out) (transfer full): a description of the measurement. */

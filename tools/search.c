@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench.h"
+#include "gemmcl-tuning.h"
 #include "options.h"
 #include "search.h"
 
@@ -69,8 +69,10 @@ find_candidate (const Search *self, const gchar *kernel)
 static json_t *
 get_gflops (const Search *self, const GemmclTuningCandidate *candidate)
 {
+  const GemmclGemm *gemm = &self->gemm;
+
   return tool_json_number (
-      candidate->seconds > 0 ? bench_gflops (&self->gemm, candidate->seconds * 1e3) : NAN);
+      candidate->seconds > 0 ? 2e-9 * gemm->m * gemm->n * gemm->k / candidate->seconds : NAN);
 }
 
 static void
