@@ -183,7 +183,7 @@ with_sanitizers () {
   if configure build-sanitize clang "${sanitizers[@]}" -Db_sanitize=address,undefined; then
     sanitized testlog --no-suite script --no-suite kernels --no-suite tools
     sanitized tool tool-usage tool-devices
-    sanitized kernels --test-args='-p /kernels/gemm_naive' kernels-0
+    GEMMCL_TEST_ROWS=gemm_naive sanitized kernels kernels-0
   fi
   # The build's setup tells the sanitizer how GLib synchronises (tests/project/meson.build).
   results+=(threads=build-thread)

@@ -54,18 +54,23 @@ ACTIVATIONS = {
 
 
 def activate(name, x, bound):
-    """Returns act(x) and the bound of its error, where x itself is known up to bound."""
+    """Returns act(x) and the bound of its error, where x itself is known up to bound; exactly if it
+    is infinite."""
+    bound = np.where(np.isinf(x), 0, bound)
     if name == "softmax":
         result = softmax(x)
         relative = np.expm1(2 * bound.max(axis=1, keepdims=True))
         own = (ACTIVATION_ERROR + x.shape[1] + 2 * np.abs(x - x.max(axis=1, keepdims=True)))
-        return result, result * (relative + own * UNIT_ROUNDOFF) + SMALLEST
+        off = np.where(result > 0, result * (relative + own * UNIT_ROUNDOFF), 0)
+        return result, off + SMALLEST
     function, slope, exponent = ACTIVATIONS[name]
     result = function(x)
     if name == "none":
         return result, bound
+    result = np.where(np.isneginf(x) & np.isnan(result), 0, result)  # the limit
     growth = ACTIVATION_ERROR + 4 * (exponent(x) if exponent else 0)
-    return result, slope * bound + growth * UNIT_ROUNDOFF * np.abs(result) + SMALLEST
+    own = np.where(np.isinf(x), 0, growth * UNIT_ROUNDOFF * np.abs(result))
+    return result, slope * bound + own + SMALLEST
 
 
 def normalized(x, off):

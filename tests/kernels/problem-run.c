@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The device of the tests, and the three ways to run a problem on it.
+ * The device of the tests, and the two ways to run a problem on it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -165,46 +165,4 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
                                           self->rows, 0, NULL, NULL),
                      ==, CL_SUCCESS);
   return TRUE;
-}
-
-/* Returns: B or C as a matrix without gaps. */
-static GemmclMatrix *
-gather (const Problem *self, const gfloat *data, gboolean is_b)
-{
-  const GemmclGemm *gemm = &self->gemm;
-  const gboolean transposed = is_b && gemm->trans_b;
-  const gsize rows = is_b ? gemm->k : gemm->addend == GEMMCL_ADDEND_ROW ? 1 : gemm->m;
-  g_autofree gfloat *tight = g_new (gfloat, rows * gemm->n);
-
-  for (gsize i = 0; i < rows; i++)
-    for (gsize j = 0; j < gemm->n; j++)
-      tight[transposed ? j * rows + i : i * gemm->n + j] =
-          data[is_b ? problem_b_index (self, 0, i, j) : problem_c_index (self, 0, i, j)];
-  return gemmcl_matrix_new (GEMMCL_TYPE_F32, transposed ? gemm->n : rows,
-                            transposed ? rows : gemm->n, tight, NULL);
-}
-
-gboolean
-problem_run_plan (Problem *self, GemmclContext *context, const gchar *kernel, GError **error)
-{
-  const GemmclGemm *gemm = &self->gemm;
-  const gsize batch = MAX (gemm->batch, 1);
-  g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, kernel, error);
-  g_autoptr (GemmclMatrix) b = gather (self, self->b, TRUE);
-  g_autoptr (GemmclMatrix) c = self->c ? gather (self, self->c, FALSE) : NULL;
-  g_autofree GemmclData *host_a = g_new0 (GemmclData, batch);
-  g_autofree GemmclData *host_d = g_new0 (GemmclData, batch);
-  const GemmclRun run = {
-      .size = sizeof run, .alpha = gemm->alpha, .beta = gemm->beta, .a = host_a, .d = host_d};
-
-  if (plan == NULL || !prepare (self, plan, error) || !gemmcl_plan_set_b (plan, b, error) ||
-      (c != NULL && !gemmcl_plan_set_c (plan, c, error)))
-    return FALSE;
-  for (gsize i = 0; i < batch; i++) {
-    host_a[i].host[0] =
-        (guint8 *)self->a + problem_a_index (self, i, 0, 0) * gemmcl_type_get_size (gemm->a_type);
-    host_d[i].host[0] =
-        (guint8 *)self->d + problem_d_index (self, i, 0, 0) * gemmcl_type_get_size (gemm->d_type);
-  }
-  return gemmcl_plan_run (plan, &run, error);
 }

@@ -58,14 +58,14 @@ locate (const GemmclGemm *gemm, const Shape *shape, gsize batch, gsize i, gsize 
   return shape->offset + batch * shape->stride + (by_column ? j * ld + i : i * ld + j);
 }
 
-gsize
+static gsize
 problem_a_index (const Problem *self, gsize batch, gsize i, gsize k)
 {
   const Shape shape = a_shape (&self->gemm);
   return locate (&self->gemm, &shape, batch, i, k);
 }
 
-gsize
+static gsize
 problem_b_index (const Problem *self, gsize batch, gsize k, gsize j)
 {
   const Shape shape = b_shape (&self->gemm);
@@ -82,7 +82,7 @@ problem_c_index (const Problem *self, gsize batch, gsize i, gsize j)
   return locate (&self->gemm, &shape, batch, i, j);
 }
 
-gsize
+static gsize
 problem_d_index (const Problem *self, gsize batch, gsize i, gsize j)
 {
   const Shape shape = d_shape (&self->gemm);
@@ -355,7 +355,7 @@ get_row (const Problem *self, gsize batch, gsize i, gdouble *value, gdouble *off
   }
 }
 
-gchar *
+static gchar *
 problem_describe (const GemmclGemm *gemm)
 {
   static const gchar *const addends[] = {"none", "matrix", "row", "output", "previous"};

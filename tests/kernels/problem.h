@@ -28,11 +28,8 @@ void problem_init (Problem *problem, const GemmclGemm *gemm, guint32 seed);
 void problem_clear (Problem *problem);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Problem, problem_clear)
 
-/* Return the index of an element of op(A), op(B), C or D. */
-gsize problem_a_index (const Problem *problem, gsize batch, gsize i, gsize k);
-gsize problem_b_index (const Problem *problem, gsize batch, gsize k, gsize j);
+/* Returns: the index of an element of C. */
 gsize problem_c_index (const Problem *problem, gsize batch, gsize i, gsize j);
-gsize problem_d_index (const Problem *problem, gsize batch, gsize i, gsize j);
 
 /* Returns: the number of row outputs of all batches. */
 gsize problem_count_rows (const GemmclGemm *gemm);
@@ -44,10 +41,6 @@ gboolean problem_run_host (Problem *problem, GemmclContext *context, const gchar
 /* Fills it by gemmcl_plan_submit() on device buffers that are exactly as large as the arrays. */
 gboolean problem_run_device (Problem *problem, GemmclContext *context, const gchar *kernel,
                              GError **error);
-
-/* Fills it by gemmcl_plan_run(), for a problem whose batches share B and C. */
-gboolean problem_run_plan (Problem *problem, GemmclContext *context, const gchar *kernel,
-                           GError **error);
 
 /*
  * Compares problem->d with a reference that shares no code with the library, and checks that
@@ -61,9 +54,6 @@ gboolean problem_check_rows (const Problem *problem, const gchar *what);
 
 /* Checks an f32 D by gemmcl_gemm_verify(). Returns: FALSE after failing the test. */
 gboolean problem_verify (const Problem *problem, const gchar *what);
-
-/* Returns: (transfer full): a description of the problem, for messages. */
-gchar *problem_describe (const GemmclGemm *gemm);
 
 /* Returns: TRUE on PoCL 6.0, which compiles some kernels with barriers in loops to wrong code, at
  * random (of xmx_i8_16x4_4x16 4 compilations of 16), or ends the process over them. Emulated

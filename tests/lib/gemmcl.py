@@ -98,8 +98,9 @@ def get_array(name, argument, kind=None):
 
 
 class Kernel(ctypes.Structure):
-    """The first fields of GemmclKernelInfo."""
-    _fields_ = fields("text name method summary, int precision, text needs")
+    """GemmclKernelInfo."""
+    _fields_ = fields("text name method summary, int precision, text needs, size max_m max_n max_k,"
+                      " int work_group subgroup images matrix_engines")
 
 
 KERNELS = [Kernel.from_address(call("get_kernel", i)) for i in range(call("get_n_kernels"))]

@@ -11,23 +11,12 @@ from ctypes import byref
 from gemmcl import (DTYPES, TYPES, Plan, Refused, TestCase, ask, describe, get_context, get_device,
                     make, np)
 from library import IN_BUFFER, Data, Image
-from problem import ARG_MAX, MAX, SUM, TOP_K, Problem
+from problem import ARG_MAX, MAX, SUM, TOP_K, Problem, is_miscompiled
 from tap_unittest import main
 
 ALL = SUM | MAX | ARG_MAX | TOP_K
 NORM_A, NORM_D = 1, 2
-EMULATED = 2  # GemmclKernelLevel
 RGB = Image(format=2, width=4, height=2)
-
-
-def is_miscompiled(kernel):
-    """PoCL 6.0 compiles barriers in loops, which emulated subgroups have, to wrong code, at
-    random."""
-    device, level = get_device(), ctypes.c_int()
-    if not kernel or "Portable Computing" not in device.platform or device.driver[:2] != "6.":
-        return False
-    ask("kernel_get_level", get_context(), kernel.partition("/")[0], byref(level))
-    return level.value == EMULATED
 
 
 def fits(kernel, gemm):

@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Compares every row of the table of kernels with a reference, so that a new row needs no new test.
+
+    kernels.py [SHARD SHARDS]     the rows of shard SHARD, from 0, of SHARDS; default: all rows
+
+Compiling takes most of the time. Options that need another program are therefore tested in full
+only with two rows: the first one, and the first one that stores frames itself. The other rows share
+the macros of these two. Each of them is tested with one type and activation, and the first row of
+each method with all layouts and vectors of 4. Environment variables:
+
+    GEMMCL_TEST_BRIEF            The first row of each method is tested as usual, the other rows
+                                 only with their edges, which need a single program. Rows that
+                                 differ only in the subgroups of a group: only the largest group.
+                                 Rows for matrix engines that differ only in the 16-bit type: only
+                                 the first
+    GEMMCL_TEST_ROWS=all         Every row is tested with all types, activations, softmax and
+                                 rounding, which takes hours
+    GEMMCL_TEST_ROWS=NAME,...    These rows alone, as with all
+    GEMMCL_TEST_ROWS=subgroups   Only the first row of each method for each subgroup size, and only
+                                 its edges
+"""
+
+import os
+import re
+import sys
+import unittest
+from ctypes import byref
+
+from gemmcl import (ACTIVATIONS, DTYPES, KERNELS, PRECISIONS, TYPES, Refused, TestCase, ask,
+                    describe, get_context, get_device, np)
+from library import GPU, Image
+from problem import Problem, is_miscompiled
+from tap_unittest import main
+
+ROWS = os.environ.get("GEMMCL_TEST_ROWS", "")
+IS_BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
+INTEGERS = [kind for kind in TYPES if DTYPES[kind][0] in "iu"]
+MISCOMPILED = "PoCL 6.0 compiles barriers in loops to wrong code, at random"
+
+
+def find_problem(name, gemm):
+    """Why the kernel cannot run the problem, or None."""
+    try:
+        ask("kernel_fits", get_context(), name, gemm and byref(gemm))
+    except Refused as error:
+        if error.code != "kernel":
+            raise
+        return str(error)
+    return None
+
+
+class Row:
+    """A row of the table. tile and group are the outputs of a work-item, or with matrix engines of
+    a subgroup, and of a work-group: rows and columns."""
+
+    def __init__(self, index):
+        info = KERNELS[index]
+        self.index, self.name, self.method = index, info.name.decode(), info.method.decode()
+        self.precision, self.subgroup = PRECISIONS[info.precision], info.subgroup
+        self.engines = bool(info.matrix_engines)
+        self.first = index == 0 or KERNELS[index - 1].method != info.method
+        sizes = self.name[len(self.method):] or "_1x1_8x8"
+        m, n, group_m, group_n = map(int, re.match(r"_(\d+)x(\d+)_(\d+)x(\d+)", sizes).groups())
+        m, n = max(m, 1), max(n, 1)
+        self.group = m * group_m, n * group_n
+        self.tile = m, n * (self.subgroup or 1) if self.engines else n
+
+    def is_full(self):
+        """All types and activations."""
+        if self.index == 0 or ROWS not in ("", "subgroups"):
+            return True
+        frame = Image(format=0, width=1, height=1)
+        return self.first and not find_problem(self.name, describe(1, 1, 1, d_image=frame))
+
+    def is_like_another(self):
+        """Whether the row is for matrix engines, and another row has the same tile in a larger
+        group, or an earlier one the same tile and group with another precision. Int8 has another
+        depth in rows with subgroups."""
+        def kind(row):
+            return (row.engines, row.tile, row.subgroup,
+                    row.subgroup > 0 and row.precision == "i8")
+        return self.engines and any(
+            kind(other) == kind(self) and
+            (np.prod(other.group) > np.prod(self.group) or
+             other.group == self.group and other.index < self.index) for other in TABLE)
+
+    def is_part_of_next(self):
+        """Whether the next row differs only in a larger group, so that its tests cover this one."""
+        other = TABLE[self.index + 1:][:1]
+        return bool(other) and other[0].method == self.method and other[0].tile == self.tile and \
+            other[0].group[0] > self.group[0] and other[0].group[1] == self.group[1]
+
+    def is_brief(self):
+        """Only the edges are tested."""
+        return ROWS == "subgroups" or (not ROWS and IS_BRIEF and
+                                       (not self.first or self.is_like_another()))
+
+    def is_wanted(self):
+        if ROWS == "subgroups":
+            return self.subgroup > 0 and not any(
+                (row.method, row.subgroup) == (self.method, self.subgroup)
+                for row in TABLE[:self.index])
+        if ROWS not in ("", "all"):
+            return self.name in ROWS.split(",")
+        return self.first or not self.is_brief() or not (self.is_part_of_next() or
+                                                         self.is_like_another())
+
+    def describe(self, k):
+        """A problem with sizes that no tile divides, or the nearest that fits the kernel."""
+        tile_m, tile_n = self.tile
+        for m, n, depth in ((tile_m + 1, tile_n + 3, k), (tile_m, tile_n + 3, k),
+                            (tile_m + 1, 3, min(k, 5)), (1, 1, 1)):
+            fields = {"m": m, "n": n, "k": depth, "precision": self.precision}
+            if not find_problem(self.name, describe(**fields)):
+                break
+        return fields
+
+    def is_transposed(self, by_column, wanted):
+        """All but the first row of a method have one program for each layout."""
+        return bool(wanted if self.first else by_column and self.index % 2)
+
+
+class Kernels(TestCase):
+    def run_problem(self, row, problem, run="run_device"):
+        """Runs a problem that fits the kernel. Returns whether it fits the GPU, too, which may have
+        too few registers for the kernel's work-groups."""
+        try:
+            getattr(problem, run)(row.name)
+        except Refused as error:
+            if error.code == "kernel" and get_device().type == GPU:
+                return False
+            raise
+        return True
+
+    def solve(self, row, problem, run="run_device"):
+        """Runs and checks a problem that fits the kernel. Returns whether it fits the GPU, too."""
+        if not self.run_problem(row, problem, run):
+            return False
+        wrong = problem.check()
+        if wrong and is_miscompiled(row.name):
+            self.skipTest(MISCOMPILED)
+        fields = {name: getattr(problem.gemm, name) for name, *_ in problem.gemm._fields_[:-1]}
+        self.assertIsNone(wrong, f"{row.name}, {run}, {fields}")
+        return True
+
+    def check(self, row, cases):
+        """Solves the cases that fit the kernel, each the fields of a problem."""
+        tested = sum(self.solve(row, Problem(seed=i, **fields)) for i, fields in enumerate(cases)
+                     if not find_problem(row.name, describe(**fields)))
+        if not tested:
+            self.skipTest("no problem of this kind fits the kernel")
+
+    def check_edges(self, row):
+        """Sizes around those of tile and group. Some depths of engines make rows of a multiple of
+        16 bytes, which 2D block reads need; of batches the second one of K = 20 begins unaligned.
+        K = 8 is for the first row only: rows of a multiple of 4 need another program."""
+        depths = [20, 1, 33, 36, 17, 68] if row.engines else [1, 2, 17, 33, 3, 8][:5 + row.first]
+        ms, ns = (dict.fromkeys(size for size in (1, tile - 1, tile, tile + 1, group - 1, group,
+                                                  group + 1, 2 * tile + 5) if size > 0)
+                  for tile, group in zip(row.tile, row.group))
+        sizes = [(m, n) for m in ms for n in ns]
+        # 1300: several steps of any row.
+        cases = [{"m": m, "n": n, "k": depths[(i - 1) % len(depths)] if i else 1300,
+                  "precision": row.precision, "ldd": 0 if row.first else n | 1}
+                 for i, (m, n) in enumerate(sizes)]
+        for k in (20, 32) if row.engines else ():
+            fields = row.describe(k)
+            m, n, k = (fields[name] for name in "mnk")
+            cases.append({**fields, "batch": 2, "a_stride": m * k, "b_stride": k * n})
+        self.check(row, cases)
+
+    def check_layouts(self, row):
+        fields = row.describe(9)
+        m, n, k = (fields[name] for name in "mnk")
+        gaps = {"lda": max(m, k) + 3, "ldb": max(n, k) + 5, "ldc": max(n, m) + 1,
+                "ldd": max(n, m) + 2, "a_offset": 3, "b_offset": 1, "c_offset": 7, "d_offset": 5}
+        self.check(row, [{
+            **fields, "layout": i & 1, "trans_a": row.is_transposed(i & 1, i & 2),
+            "trans_b": bool(i & 4), "addend": "matrix", "beta": 0.5, "bias": True,
+            **(gaps if i & 8 else {})} for i in range(16)])
+
+    def check_batches(self, row):
+        """Ds that follow one another, have gaps, or are side by side; with one B or several."""
+        fields = row.describe(5)
+        m, n, k = (fields[name] for name in "mnk")
+        side = max(m, n) + 1
+        places = {}, {"d_stride": m * n + 4}, {"d_stride": side, "ldd": 3 * side + 1}
+        self.check(row, [{
+            **fields, "layout": i & 1, "trans_a": row.is_transposed(i & 1, False), "batch": 3,
+            "a_stride": m * k if i & 2 else 0, "b_stride": k * n + 2 if i & 4 else 0,
+            "addend": "matrix" if i & 2 else "row", "beta": -1.5,
+            "c_stride": m * n if i & 4 else 0, **places[i // 8]} for i in range(24)])
+
+    def check_epilogue(self, row):
+        """What alpha or beta of 0 scale is NaN, which must not affect the result."""
+        addends = ["none", "matrix", "row", "output"][:4 if row.is_full() else 3]
+        for i in range(18 * len(addends)):
+            problem = Problem(**row.describe(7), alpha=(1, 0, -0.75)[i % 3],
+                              beta=(1, 0, 0.375)[i // 3 % 3], addend=addends[i // 18],
+                              bias=i // 9 % 2 > 0, seed=i)
+            for scalar, names in (problem.gemm.alpha, "ab"), (problem.gemm.beta, "cd"):
+                for operand in (getattr(problem, name) for name in names if not scalar):
+                    if operand:
+                        operand.flat[...] = np.nan
+            problem.before = problem.d.flat.copy(), problem.d.read()
+            self.solve(row, problem)
+
+    def check_infinities(self, row):
+        """NaN and infinities in A and B lead to those in D that the formula gives."""
+        for i, value in enumerate([np.nan, np.inf, -np.inf] * 2):
+            problem = Problem(**row.describe(6), seed=i)
+            a, b = problem.a.elements[0], problem.b.elements[0]
+            if i < 3:
+                a[len(a) // 2, -1] = value
+            else:
+                b[0, -1] = value
+            if i == 4:
+                a[0, 0] = 0
+            self.solve(row, problem)
+
+    def check_activations(self, row):
+        """Values from -8 to 8, some of them integers; then infinities, NaN and large ones."""
+        extremes = [np.inf, -np.inf, np.nan, 1e30, -1e30, 88.8, -104, 0]
+        for activation in ACTIVATIONS:
+            for is_extreme in False, True:
+                problem = Problem(**row.describe(1), activation=activation, bias=True)
+                m, n = problem.gemm.m, problem.gemm.n
+                problem.a.elements[0, :, 0] = 1 + np.arange(m)
+                problem.b.elements[0, 0] = 8 * (2 * np.arange(n) / n - 1) / m
+                problem.bias[...] = 0
+                if is_extreme:
+                    problem.bias[1::2] = np.resize(extremes, n // 2)
+                self.solve(row, problem)
+
+    def check_softmax(self, row):
+        """An N that is not a multiple of a work-group's columns, stored as f32 and f16."""
+        cases = []
+        for i, n in enumerate((1, 2, 16, 17, 63, 130)):
+            fields = row.describe(3)
+            cases += [{**fields, "n": n, "activation": "softmax", "ldd": n + i % 3, "batch": 2,
+                       "a_stride": fields["m"] * fields["k"], "d_type": kind}
+                      for kind in ("f32", "f16")]
+        self.check(row, cases)
+
+    def check_types(self, row):
+        """A and D of different types; some integers of D saturate. Rows that are not full have an
+        activation here, too, and C in D. A of the kernel's 16-bit type is read in blocks: with
+        aligned and unaligned rows, and with K that is and is not a multiple of a step."""
+        cases = []
+        for i, kind in enumerate(TYPES):
+            d_type = TYPES[(i + 5) % len(TYPES)]
+            if not row.is_full() and i != row.index % len(TYPES):
+                continue
+            fields = {**row.describe(4), "a_type": kind, "d_type": d_type, "a_shift": 0.25}
+            if kind in INTEGERS:
+                fields["a_scale"] = 1 / np.iinfo(DTYPES[kind]).max
+            if d_type in INTEGERS:
+                fields["alpha"] = float(np.iinfo(DTYPES[d_type]).max)
+            if not row.is_full():
+                fields.update(activation=row.index % (len(ACTIVATIONS) - 1), addend="output",
+                              beta=0.5)
+            cases += [fields, {**fields, "ldd": fields["n"] + 2, "beta": 0}]
+        if row.precision in ("f16", "bf16"):
+            cases += [{**row.describe(k), "a_type": row.precision} for k in (16, 38, 33, 72)]
+        self.check(row, cases)
+
+    def check_rounding(self, row):
+        """The exact rounding to integers, of a bias, which no kernel rounds before."""
+        values = np.array([
+            0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997, 126.5, 127.5, -128.5, 254.5, 255.5, 300,
+            -300, 32767.5, 65535.5, 1e9, -1e9, 2.0**31, -2.0**31, 2.0**32, 1e19, -1e19, 2.0**63,
+            2e20, -2e20, np.nan, 1e38, -1e38, 3e-40, np.inf, -np.inf], "f4")
+        for kind in INTEGERS:
+            fields = {**row.describe(1), "m": 1, "n": len(values), "d_type": kind, "bias": True}
+            if find_problem(row.name, describe(**fields)):
+                fields["n"] = 8
+            problem = Problem(**fields)
+            problem.a.elements[...] = 0
+            problem.bias[...] = values[:fields["n"]]
+            if self.run_problem(row, problem):
+                info = np.iinfo(DTYPES[kind])
+                expected = [0 if np.isnan(value) else
+                            info.min if value <= info.min else info.max if value >= info.max else
+                            int(np.rint(value)) for value in problem.bias]
+                self.assertEqual(problem.d.elements[0, 0].tolist(), expected, (row.name, kind))
+
+    def check_plan(self, row):
+        """A plan's own B and C, packed once, and A and D in host memory."""
+        for i in range(8):
+            fields = row.describe(11)
+            m, n, k = (fields[name] for name in "mnk")
+            lda = max(m, k) + 3 if i & 4 else 0
+            self.solve(row, Problem(
+                **fields, layout=i & 1, trans_a=row.is_transposed(i & 1, i & 2),
+                trans_b=bool(i & 4), lda=lda, ldd=max(m, n) + 3 if i & 4 else 0,
+                addend="row" if i & 2 else "matrix", beta=2, bias=True, batch=2,
+                a_stride=(lda or max(m, k)) * max(m, k), seed=i), "run_plan")
+
+
+TESTS = "edges layouts batches epilogue infinities types plan".split()
+FULL = TESTS + "activations softmax rounding".split()
+
+
+def add_test(row, name):
+    def test(self):
+        why = find_problem(row.name, None) or (row.subgroup and is_miscompiled(row.name) and
+                                               MISCOMPILED)
+        if why:
+            self.skipTest(why)
+        getattr(self, "check_" + name)(row)
+    setattr(Kernels, f"test_{row.name}_{name}", test)
+
+
+def add_rows(shard, shards):
+    """Adds the rows of the shard. Each row goes to the shard with the smallest load so far."""
+    loads = [0] * shards
+    for row in filter(Row.is_wanted, TABLE):
+        tests = TESTS[:1] if row.is_brief() else FULL if row.is_full() else TESTS
+        least = loads.index(min(loads))
+        # About as long as its programs take to compile.
+        loads[least] += {1: 1, len(TESTS): 3, len(FULL): 6}[len(tests)]
+        if least == shard:
+            for name in tests:
+                add_test(row, name)
+
+
+if __name__ == "__main__":
+    np.seterr(all="ignore")
+    try:
+        get_context()
+    except unittest.SkipTest as missing:
+        print(f"1..0 # SKIP {missing}")
+        sys.exit(0)
+    TABLE = [Row(i) for i in range(len(KERNELS))]
+    add_rows(*map(int, sys.argv[1:]) if sys.argv[1:] else (0, 1))
+    main()
