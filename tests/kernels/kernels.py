@@ -123,20 +123,20 @@ class Row:
 
 
 class Kernels(TestCase):
-    def run_problem(self, row, problem, run="run_device"):
-        """Runs a problem that fits the kernel. Returns whether it fits the GPU, too, which may have
-        too few registers for the kernel's work-groups."""
+    def run_problem(self, row, problem, run="run_device", name=None):
+        """Runs a problem that fits the kernel, or the one of that name. Returns whether it fits the
+        GPU, too, which may have too few registers for the kernel's work-groups."""
         try:
-            getattr(problem, run)(row.name)
+            getattr(problem, run)(name or row.name)
         except Refused as error:
             if error.code == "kernel" and get_device().type == GPU:
                 return False
             raise
         return True
 
-    def solve(self, row, problem, run="run_device"):
+    def solve(self, row, problem, run="run_device", name=None):
         """Runs and checks a problem that fits the kernel. Returns whether it fits the GPU, too."""
-        if not self.run_problem(row, problem, run):
+        if not self.run_problem(row, problem, run, name):
             return False
         wrong = problem.check()
         if wrong and is_miscompiled(row.name):
@@ -303,14 +303,25 @@ TESTS = "edges layouts batches epilogue infinities types plan".split()
 FULL = TESTS + "activations softmax rounding".split()
 
 
-def add_test(row, name):
+def add_test(case, row, name):
+    """Adds check_NAME() of the test case for a row."""
     def test(self):
         why = find_problem(row.name, None) or (row.subgroup and is_miscompiled(row.name) and
                                                MISCOMPILED)
         if why:
             self.skipTest(why)
         getattr(self, "check_" + name)(row)
-    setattr(Kernels, f"test_{row.name}_{name}", test)
+    setattr(case, f"test_{row.name}_{name}", test)
+
+
+def begin():
+    """Ends the process, skipped, without a device."""
+    np.seterr(all="ignore")
+    try:
+        get_context()
+    except unittest.SkipTest as missing:
+        print(f"1..0 # SKIP {missing}")
+        sys.exit(0)
 
 
 def add_rows(shard, shards):
@@ -323,16 +334,11 @@ def add_rows(shard, shards):
         loads[least] += {1: 1, len(TESTS): 3, len(FULL): 6}[len(tests)]
         if least == shard:
             for name in tests:
-                add_test(row, name)
+                add_test(Kernels, row, name)
 
 
 if __name__ == "__main__":
-    np.seterr(all="ignore")
-    try:
-        get_context()
-    except unittest.SkipTest as missing:
-        print(f"1..0 # SKIP {missing}")
-        sys.exit(0)
+    begin()
     TABLE = [Row(i) for i in range(len(KERNELS))]
     add_rows(*map(int, sys.argv[1:]) if sys.argv[1:] else (0, 1))
     main()

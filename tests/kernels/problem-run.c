@@ -131,14 +131,12 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
   const cl_context cl = gemmcl_context_get_cl_context (context);
   const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
   const GemmclGemm *gemm = &self->gemm;
-  const gsize n_rows = problem_count_rows (gemm);
   g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, kernel, error);
   g_auto (cl_mem) a = NULL;
   g_auto (cl_mem) b = NULL;
   g_auto (cl_mem) c = NULL;
   g_auto (cl_mem) d = NULL;
-  g_auto (cl_mem) rows = NULL;
-  GemmclData data_a = {.kind = GEMMCL_DATA_BUFFER}, data_d = data_a, data_rows = data_a;
+  GemmclData data_a = {.kind = GEMMCL_DATA_BUFFER}, data_d = data_a;
   GemmclRun run = GEMMCL_RUN_INIT;
 
   if (plan == NULL || !prepare (self, plan, error))
@@ -147,12 +145,10 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
   run.b = b = make_buffer (cl, self->b, self->n_b, GEMMCL_TYPE_F32);
   run.c = c = make_buffer (cl, self->c, self->n_c, GEMMCL_TYPE_F32);
   data_d.objects[0] = d = make_buffer (cl, self->d, self->n_d, gemm->d_type);
-  data_rows.objects[0] = rows = make_buffer (cl, self->rows, n_rows, GEMMCL_TYPE_F32);
   run.alpha = gemm->alpha;
   run.beta = gemm->beta;
   run.a = &data_a;
   run.d = &data_d;
-  run.rows = rows ? &data_rows : NULL;
   run.strided = TRUE;
   if (!gemmcl_plan_submit (plan, &run, NULL, NULL, error))
     return FALSE;
@@ -160,9 +156,5 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
                                         self->n_d * gemmcl_type_get_size (gemm->d_type), self->d, 0,
                                         NULL, NULL),
                    ==, CL_SUCCESS);
-  if (rows != NULL)
-    g_assert_cmpint (clEnqueueReadBuffer (queue, rows, CL_TRUE, 0, n_rows * sizeof (gfloat),
-                                          self->rows, 0, NULL, NULL),
-                     ==, CL_SUCCESS);
   return TRUE;
 }

@@ -9,7 +9,7 @@
  * A problem with its matrices, for tests. Elements are random. Gaps and a guard after each matrix
  * are NaN, or the largest number of an integer type, so that reading them gives a wrong result.
  *
- * c, bias and rows are NULL if the problem has none. problem_run_device () fills rows.
+ * c and bias are NULL if the problem has none.
  */
 typedef struct {
   GemmclGemm gemm;
@@ -20,19 +20,12 @@ typedef struct {
   gfloat *bias;
   gpointer d_before;
   gpointer d;
-  gfloat *rows;      /* the row outputs of all batches */
   gboolean emulates; /* subgroups, in the last run by a plan */
 } Problem;
 
 void problem_init (Problem *problem, const GemmclGemm *gemm, guint32 seed);
 void problem_clear (Problem *problem);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Problem, problem_clear)
-
-/* Returns: the index of an element of C. */
-gsize problem_c_index (const Problem *problem, gsize batch, gsize i, gsize j);
-
-/* Returns: the number of row outputs of all batches. */
-gsize problem_count_rows (const GemmclGemm *gemm);
 
 /* Fills problem->d by gemmcl_gemm_run(). */
 gboolean problem_run_host (Problem *problem, GemmclContext *context, const gchar *kernel,
@@ -43,17 +36,11 @@ gboolean problem_run_device (Problem *problem, GemmclContext *context, const gch
                              GError **error);
 
 /*
- * Compares problem->d with a reference that shares no code with the library, and checks that
- * nothing was written between its elements. Returns: FALSE after failing the test with a message
- * that names the first wrong element.
+ * Compares problem->d with a reference that shares no code with the library, for problems without
+ * C, bias and activation, and checks that nothing was written between its elements. Returns: FALSE
+ * after failing the test with a message that names the first wrong element.
  */
 gboolean problem_check (const Problem *problem, const gchar *what);
-
-/* Checks problem->rows against problem->d. Returns: FALSE after failing the test. */
-gboolean problem_check_rows (const Problem *problem, const gchar *what);
-
-/* Checks an f32 D by gemmcl_gemm_verify(). Returns: FALSE after failing the test. */
-gboolean problem_verify (const Problem *problem, const gchar *what);
 
 /* Returns: TRUE on PoCL 6.0, which compiles some kernels with barriers in loops to wrong code, at
  * random (of xmx_i8_16x4_4x16 4 compilations of 16), or ends the process over them. Emulated

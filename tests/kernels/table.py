@@ -30,9 +30,13 @@ class Row:
 
 
 def read(path):
-    """All rows of the table at path, in order."""
-    text = subprocess.run([os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", str(path)],
-                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    """All rows of kernels.def at path, in order."""
+    return parse(subprocess.run([os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", str(path)],
+                                stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+def parse(text):
+    """All rows of a table that was preprocessed."""
     return [make_row(kind, row) for kind, row in ROW.findall(text)]
 
 

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tests softmax and row outputs of kernels that compute them before they store D. N is at most as
+wide as the tile of a work-group, or one column wider. D is compared with a reference, and the row
+outputs with D.
+
+    whole-rows.py TABLE     the file that C's preprocessor makes of kernels.def
+
+Tested are the rows that compile fastest: one for each vector width and precision, and for each kind
+of subgroups. With GEMMCL_TEST_ROWS=all in the environment the edges of every other row are tested,
+too. Without it, rows with several subgroups per row of D have fewer tests, since their programs are
+the longest.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import kernels
+import table
+from gemmcl import np
+from kernels import find_problem
+from problem import ARG_MAX, MAX, SUM, TOP_K, Problem
+from tap_unittest import main
+
+ALL = SUM | MAX | ARG_MAX | TOP_K
+ALL_ROWS = os.environ.get("GEMMCL_TEST_ROWS") == "all"
+# In the order of the programs that they need.
+TESTS = "edges batches extremes types sets apart".split()
+
+
+class Row:
+    def __init__(self, fields):
+        self.name, self.source, self.precision = fields.name, fields.source, fields.precision
+        self.tile_m, self.tile_n, self.group_m, self.group_n = (
+            fields.number(name) for name in ("tile_m", "tile_n", "group_m", "group_n"))
+        self.subgroup, self.capability = fields.number("subgroup"), fields.number("capability")
+        self.float_width = fields.number("float_width")
+        self.packed, self.dpas = fields.has("packed"), fields.has("dpas")
+        self.devices = fields.fields["devices"]
+        # The columns of a work-group's tile; a few, which compile fast, if N is compiled in.
+        self.width = self.tile_n * self.group_n or 4
+        self.height = self.tile_m * self.group_m
+        # Several subgroups of a group share rows of D.
+        self.is_across = 0 < self.subgroup < self.group_n
+
+    def describe(self, m, n, **others):
+        """A problem with an odd row distance of D; a multiple of 4 would need another program."""
+        return {"m": m, "n": n, "k": 5, "precision": self.precision, "ldd": n | 1, "bias": True,
+                "row_outputs": ALL, "top_k": min(n, 3), **others}
+
+    def describe_usual(self, **others):
+        return self.describe(self.height + 1, self.width - 1, **others)
+
+    def get_size(self):
+        """The size of the tile, to compare rows. Tiles of a single row or column are last, since
+        they would not show mixed-up indices."""
+        if self.tile_m == 1 or self.tile_n == 1:
+            return sys.maxsize
+        return self.tile_m * self.tile_n * 1000 + self.group_m * self.group_n
+
+    def get_kind(self):
+        """Rows of one kind handle whole rows of D alike."""
+        if self.subgroup:
+            return self.dpas, self.is_across
+        return (self.source, self.devices, self.float_width,
+                "NVIDIA" if self.capability else self.precision)
+
+    def count_tests(self, is_smallest):
+        if not is_smallest:
+            return 1
+        if self.is_across or self.capability:
+            return len(TESTS) if ALL_ROWS else 3
+        is_usual = (self.precision == "f32" and self.tile_n > 0 and not self.subgroup and
+                    self.float_width in (0, 16))
+        return len(TESTS) if is_usual else 1
+
+
+class WholeRows(kernels.Kernels):
+    def try_cases(self, row, cases, name=None):
+        """Solves the cases that fit the kernel."""
+        for fields in cases:
+            if not find_problem(name or row.name, kernels.describe(**fields)):
+                self.solve(row, Problem(**fields, seed=fields["m"] + fields["n"]), name=name)
+
+    def check_edges(self, row):
+        width, height = row.width, row.height
+        of_subgroup = row.tile_n * row.subgroup if row.is_across else width
+        ns = [width, width - 1, width // 2 + 1, of_subgroup + 1, of_subgroup, 1, width + 1]
+        ns = ns[:4] if row.is_across and not ALL_ROWS else ns
+        self.try_cases(row, [row.describe(max(m, 1), n, activation="softmax")
+                             for n in (ns if row.tile_n else ns[:1])
+                             for m in (1, height + 1, height, height - 1, 2 * height + 3)])
+
+    def check_sets(self, row):
+        """None, one or two of the row outputs, of another activation, too; alpha and beta are also
+        0."""
+        self.try_cases(row, [
+            row.describe(row.height // 2 + 3, row.width - 1, row_outputs=outputs, alpha=i % 3,
+                         activation="relu" if outputs else "softmax", addend="matrix", beta=i % 2)
+            for i, outputs in enumerate((0, SUM | TOP_K, ARG_MAX, MAX | ARG_MAX))])
+
+    def check_extremes(self, row):
+        """An extreme number in all columns, in many, or only in the last one."""
+        activations = ("softmax", "none") if ALL_ROWS or not row.is_across else ("softmax",)
+        for extreme in np.nan, np.inf, -np.inf, 0, 1e30, -1e30:
+            for activation in activations:
+                fields = row.describe_usual(activation=activation, addend="matrix", beta=1, alpha=0,
+                                            bias=False)
+                if find_problem(row.name, kernels.describe(**fields)):
+                    continue
+                problem = Problem(**fields)
+                c = problem.c.elements[0]
+                c[0::4] = c[1::4, 1::4] = c[2::4, -1] = extreme
+                self.solve(row, problem)
+
+    def check_types(self, row):
+        """D of other types, also column-major, in place of C."""
+        cases = [row.describe_usual(d_type=kind, layout=layout, addend="output", beta=0.5, alpha=70,
+                                    ldd=max(row.height + 1, row.width - 1) + 2)
+                 for kind, layout in (("f16", 0), ("i8", 1))]
+        self.try_cases(row, [cases[0], {**cases[0], "activation": "softmax"}, cases[1]])
+
+    def check_batches(self, row):
+        """Batches without gaps, with gaps, and with a B for each."""
+        fields = row.describe_usual(activation="softmax", batch=3)
+        m, n, k = (fields[name] for name in "mnk")
+        fields["a_stride"] = m * k
+        self.try_cases(row, [fields, {**fields, "d_stride": m * fields["ldd"] + 3},
+                             {**fields, "b_stride": k * n}])
+
+    def check_apart(self, row):
+        """Softmax and row outputs in separate steps: on request, and with a split K."""
+        fields = row.describe_usual(activation="softmax")
+        os.environ["GEMMCL_ROWS"] = "apart"
+        self.try_cases(row, [fields])
+        del os.environ["GEMMCL_ROWS"]
+        if row.packed and row.precision == "f32":
+            fields["k"] = 32
+            self.try_cases(row, [fields, {**fields, "d_type": "f16"}], row.name + "/2")
+
+
+def add_rows():
+    text = Path(sys.argv[1]).read_text("utf-8")
+    rows = [Row(fields) for fields in table.parse(text) if fields.has("whole_rows")]
+    smallest = {}
+    for row in sorted(rows, key=Row.get_size):
+        smallest.setdefault(row.get_kind(), row)
+    for row in rows:
+        is_smallest = smallest[row.get_kind()] is row
+        if is_smallest or ALL_ROWS:
+            for name in TESTS[:row.count_tests(is_smallest)]:
+                kernels.add_test(WholeRows, row, name)
+
+
+if __name__ == "__main__":
+    kernels.begin()
+    add_rows()
+    main()
