@@ -199,8 +199,8 @@ class DeviceInfo(Info):
                       " max_alloc_bytes local_bytes max_image_width max_image_height")
 
 
-def get_info():
-    return DeviceInfo.from_address(call("context_get_device_info", get_context()))
+def get_info(context=None):
+    return DeviceInfo.from_address(call("context_get_device_info", context or get_context()))
 
 
 class Plan:

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Which rows of the table are native on a device, and which one the rules choose, on devices as
+which pretend.c shows whatever device there is. Nothing is compiled or run.
+
+    choice.py TABLE             the file that C's preprocessor makes of kernels.def
+    choice.py TABLE --table     prints the table of docs/internals/intel.md
+"""
+
+import ctypes
+import os
+import re
+import sys
+from contextlib import contextmanager
+from ctypes import byref, c_void_p
+from pathlib import Path
+
+import table
+from gemmcl import (KERNELS, LIB, PRECISIONS, Refused, TestCase, ask, call, describe, get_context,
+                    get_info, np)
+from tap_unittest import main
+
+# CL_DEVICE_... and CL_PLATFORM_NAME, and the types of the answers; text otherwise.
+QUERIES = {"platform": (0x902, ""), "type": (0x1000, "u8"), "vendor": (0x1001, "u4"),
+           "units": (0x1002, "u4"), "group": (0x1004, "u8"), "group_sizes": (0x1005, "u8"),
+           "images": (0x1016, "u4"), "local": (0x1023, "u8"), "name": (0x102b, ""),
+           "version": (0x102f, ""), "extensions": (0x1030, ""), "width": (0x103a, "u4"),
+           "nvidia_major": (0x4000, "u4"), "nvidia_minor": (0x4001, "u4"),
+           "sizes": (0x4108, "u8"), "slices": (0x4252, "u4"), "cores": (0x4253, "u4"),
+           "eus": (0x4254, "u4"), "threads": (0x4255, "u4")}
+CPU, GPU = 2, 4  # CL_DEVICE_TYPE_...
+INTEL, NVIDIA = 0x8086, 0x10de
+INTEL_GPU, NVIDIA_GPU = (
+    [f"GEMMCL_ON_{name}" for name in ("ANY", "GPU", vendor)] for vendor in ("INTEL_GPU",
+                                                                            "NVIDIA_GPU"))
+# As the drivers answer (tools/intel-driver.sh TARGET clinfo), with the numbers of the product.
+SUBGROUPS = ("cl_khr_fp16 cl_intel_subgroups cl_intel_subgroups_short"
+             " cl_intel_required_subgroup_size cl_intel_device_attribute_query")
+ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
+DOT = "cl_khr_integer_dot_product"
+XE = f"{SUBGROUPS} {ENGINES}"
+XE2 = f"{XE} {ENGINES}_tf32 cl_intel_subgroup_2d_block_io"
+
+
+def make_gpu(name, extensions, slices, cores, eus, threads, subgroup):
+    return {"name": name, "vendor": INTEL, "type": GPU, "extensions": extensions, "slices": slices,
+            "cores": cores, "eus": eus, "threads": threads, "sizes": [subgroup, 2 * subgroup],
+            "units": slices * cores * eus}
+
+
+# The Max 1550 is one of its two stacks, Panther Lake the one of 12 cores.
+GPUS = {gpu[0]: make_gpu(*gpu) for gpu in (
+    ("UHD 770", SUBGROUPS, 1, 2, 16, 7, 8), ("Arc A380", XE, 2, 4, 16, 8, 8),
+    ("Arc A770", XE, 8, 4, 16, 8, 8), ("Max 1550", XE2, 8, 8, 8, 8, 16),
+    ("Arc 140V", XE2, 2, 4, 8, 8, 16), ("Arc B580", XE2, 5, 4, 8, 8, 16),
+    ("Panther Lake", XE2, 2, 6, 8, 10, 16))}
+ANY_GPU = {"type": GPU, "units": 64}
+ROWS = {row.name: row for row in table.parse(Path(sys.argv[1]).read_text("utf-8"))
+        if row.kind == "KERNEL"}
+
+
+class Answer(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_uint), ("size", ctypes.c_uint), ("bytes", ctypes.c_ubyte * 512)]
+
+
+ANSWERS = (Answer * 32).in_dll(ctypes.CDLL(None), "pretend_answers")
+
+
+@contextmanager
+def on(device):
+    """A context on the device there is, which shows as this one."""
+    get_context()
+    for each, (name, value) in zip(ANSWERS, device.items()):
+        each.name, kind = QUERIES[name]
+        answer = np.array(value, kind).tobytes() if kind else value.encode() + b"\0"
+        each.size = len(answer)
+        each.bytes[:len(answer)] = answer
+    context = c_void_p(ask("context_new", None))
+    yield context
+    LIB.g_object_unref(context)
+    for each in ANSWERS:
+        each.name = 0
+
+
+def list_candidates(context, gemm):
+    """The rules' choice, then the others."""
+    names = call("tuning_list_candidates", context, byref(gemm))
+    found = []
+    for i in range(2**16):
+        name = ctypes.c_char_p.from_address(names + 8 * i).value
+        if name is None:
+            break
+        found.append(name.decode())
+    LIB.g_strfreev(c_void_p(names))
+    return found
+
+
+def choose(device, m, n, k, **others):
+    with on(device) as context:
+        return list_candidates(context, describe(m, n, k, **others))[0]
+
+
+def count_threads(device, name, m, n):
+    """The threads that each execution unit gets, by the row's name, method_1x2_3x4/5: tiles of
+    1 x 2, groups of 3 x 4, K in 5 parts. Where matrix engines multiply, a subgroup has the tile."""
+    sizes = re.search(r"_(\d+)x(\d+)_(\d+)x(\d+)[^/]*(?:/(\d+))?$", name).groups("1")
+    tile_m, tile_n, group_m, group_n, parts = map(int, sizes)
+    # The work-items of a column share K there.
+    rows = tile_m if name.startswith("gemv") else tile_m * group_m
+    groups = -(-m // rows) * (-(-n // (tile_n * group_n)) if tile_n else 1) * parts
+    return groups * -(-group_m * group_n // device["sizes"][0]) / device["units"]
+
+
+def print_table():
+    shapes = [(4096, 4096, 4096), (1024, 1024, 1024), (256, 4096, 4096), (64, 4096, 4096),
+              (64, 1024, 1024), (16, 1024, 1024), (3600, 96, 147), (1, 4096, 4096)]
+    for precision in "f32", "bf16", "i8":
+        print(f"| {precision} | {' | '.join(GPUS)} |\n|{'---|' * (1 + len(GPUS))}")
+        for m, n, k in shapes:
+            names = [choose(gpu, m, n, k, precision=precision) for gpu in GPUS.values()]
+            cells = [f"`{name}` {count_threads(gpu, name, m, n):.1f}"
+                     for name, gpu in zip(names, GPUS.values())]
+            print(f"| {m}x{n}x{k} | {' | '.join(cells)} |")
+        print()
+
+
+class Choice(TestCase):
+    def test_intel_tiles(self):
+        """The largest tiles where they leave an execution unit four threads, and not where they do
+        not."""
+        for gpu, m, kernel in (
+                ("Arc A770", 4096, "xmx_bf16_16x8_8x32"), ("Arc A770", 1024, "xmx_bf16_16x4_4x16"),
+                ("Arc A380", 1024, "xmx_bf16_16x8_8x32"), ("Arc B580", 4096, "xmx_bf16_32x4_8x64"),
+                ("Max 1550", 1024, "xmx_bf16_16x2_4x32")):
+            self.assertEqual(choose(GPUS[gpu], m, m, m, precision="bf16"), kernel, gpu)
+
+    def test_intel_hpg(self):
+        """On Xe-HPG reads of buffers are best, whatever integers cost beside floats; elsewhere
+        images, for which a product of few columns does not pay."""
+        for gpu, sizes, kernel in (("Arc A770", (4096, 4096, 4096), "buffer_read_16x2_4x8"),
+                                   ("Arc A380", (1024, 1024, 1024), "buffer_read_16x2_4x8"),
+                                   ("UHD 770", (3600, 96, 147), "buffer_read_16x2_4x8"),
+                                   ("UHD 770", (1024, 1024, 1024), "block_read_32x2_8x8")):
+            if "block" not in kernel or get_info().max_image_width:
+                self.assertEqual(choose(GPUS[gpu], *sizes), kernel, gpu)
+
+    def test_intel_few_rows(self):
+        """K is cut until there are threads."""
+        for gpu, precision, n in (
+                ("Arc A770", "f32", 1024), ("Arc A770", "bf16", 4096), ("Arc B580", "bf16", 4096),
+                ("Max 1550", "bf16", 4096), ("Arc 140V", "bf16", 1024),
+                ("Panther Lake", "bf16", 1024)):
+            name = choose(GPUS[gpu], 64, n, n, precision=precision)
+            self.assertGreaterEqual(count_threads(GPUS[gpu], name, 64, n), 4, (gpu, name))
+
+    def test_batches(self):
+        """Batches run as one tall problem, but cannot have K cut; the tall problem can, and of a K
+        that is 16 more it cannot, since no part would be a multiple of 16. So that is what batches
+        should get."""
+        better_cut = 0
+        for m, n, k in (16, 256, 2048), (32, 128, 4096), (64, 256, 1024):
+            batches = choose(ANY_GPU, m, n, k, batch=4)
+            tall, whole = (choose(ANY_GPU, 4 * m, n, depth, batch=1) for depth in (k, k + 16))
+            self.assertNotIn("/", whole)
+            self.assertEqual(batches, whole)
+            better_cut += "/" in tall and not whole.startswith(tall.partition("/")[0])
+        if not better_cut:
+            self.skipTest("no kernel of this device would be better for one of these with K cut")
+
+    def test_width(self):
+        """Kernels have vectors as wide as the device's, and no wider ones."""
+        for width in 4, 8, 16:
+            name = choose({"type": CPU, "units": 8, "width": width}, 512, 512, 512)
+            options = ctypes.c_char_p()
+            ask("kernel_get_source", name, byref(describe(512, 512, 512)), byref(options))
+            self.assertIn(f"-DWIDTH={width} ", options.value.decode(), name)
+
+
+class Row:
+
+    def __init__(self, info):
+        self.name, self.subgroup = info.name.decode(), info.subgroup
+        self.precision, self.images = PRECISIONS[info.precision], info.images
+        row = ROWS[self.name]
+        self.capability, self.width = row.number("capability"), row.number("float_width")
+        self.engines, self.devices = row.has("dpas"), row.fields["devices"]
+
+
+def fits(context, row, gemm):
+    try:
+        return bool(ask("kernel_fits", context, row.name, byref(gemm)))
+    except Refused:
+        return False
+
+
+def find(choice):
+    """The row of a choice, whose name may end with a split of K."""
+    return next(row for row in TABLE if row.name == choice.partition("/")[0])
+
+
+TABLE = [Row(info) for info in KERNELS]
+# The features that Intel's GPUs may lack, and the rows that need them. All but images are
+# extensions, without which subgroups have unknown sizes, too.
+LACKS = {
+    "nothing": lambda row: False,
+    "images": lambda row: row.images,
+    "cl_intel_subgroups": lambda row: row.subgroup,
+    "cl_intel_required_subgroup_size": lambda row: row.subgroup,
+    "cl_intel_subgroups_short": lambda row: row.subgroup and (row.engines or
+                                                              row.precision == "f16"),
+    "cl_khr_fp16": lambda row: row.subgroup and row.precision == "f16",
+    ENGINES: lambda row: row.engines and row.precision != "tf32",
+    ENGINES + "_tf32": lambda row: row.engines and row.precision == "tf32",
+    DOT: lambda row: not row.subgroup and row.precision == "i8",
+}
+
+
+def make_device(smallest, lack):
+    """One of Intel's GPUs with matrix engines of each kind, but for a feature."""
+    extensions = ["cl_khr_icd", *(name for name in LACKS if name[:3] == "cl_" and name != lack)]
+    return {"platform": "Imagined", "vendor": INTEL, "type": GPU, "version": "OpenCL 3.0 imagined",
+            "extensions": " ".join(extensions), "units": 128, "width": 1, "group": 1024,
+            "group_sizes": [1024] * 3, "local": 65536, "images": lack != "images",
+            "sizes": [size for size in (8, 16, 32) if size >= smallest]}
+
+
+class Native(TestCase):
+    """The candidates are native rows, and all of those that are meant for the device."""
+
+    def check_candidates(self, context, devices, is_native, **fields):
+        """Returns the row that the rules choose."""
+        gemm = describe(**fields)
+        rows = [find(name) for name in list_candidates(context, gemm)]
+        expected = [row for row in TABLE if row.devices in devices and row.width <= 2 and
+                    is_native(row) and fits(context, row, gemm)]
+        self.assertEqual({row.name for row in rows}, {row.name for row in expected}, fields)
+        return rows[0]
+
+    def check_lack(self, smallest, lack):
+        """Each row is native exactly where the device has all that it needs, by the comments of
+        lib/kernels/table.h. Engines work in the smallest subgroups alone, others in all. The rules
+        choose rows of the smallest subgroups, and engines where there are any."""
+        def is_native(row):
+            has_size = not row.subgroup or (row.subgroup == smallest if row.engines else
+                                            row.subgroup >= smallest)
+            return has_size and not row.capability and not LACKS[lack](row)
+        with on(make_device(smallest, lack)) as context:
+            has_images = get_info(context).max_image_width
+            for precision in PRECISIONS:
+                for m in 1024, 64, 1:
+                    first = self.check_candidates(
+                        context, INTEL_GPU,
+                        lambda row: is_native(row) and (has_images or not row.images),
+                        m=m, n=1024, k=1024, precision=precision)
+                    self.assertIn(first.subgroup, (0, smallest))
+                    if m == 1024 and lack == "nothing":
+                        self.assertEqual(first.engines, precision != "f32" and
+                                         (precision, smallest) != ("tf32", 8))
+
+    def test_lacks(self):
+        for lack, needs in LACKS.items():
+            self.assertEqual(any(map(needs, TABLE)), lack != "nothing", lack)
+            for smallest in 8, 16:
+                with self.subTest(lack=lack, smallest=smallest):
+                    self.check_lack(smallest, lack)
+
+    def test_asked(self):
+        """GEMMCL_SUBGROUPS lowers the level."""
+        self.addCleanup(os.environ.pop, "GEMMCL_SUBGROUPS")
+        os.environ["GEMMCL_SUBGROUPS"] = "emulated"
+        with on(make_device(16, "nothing")) as context:
+            for precision in PRECISIONS:
+                self.check_candidates(
+                    context, INTEL_GPU,
+                    lambda row: not (row.subgroup or row.capability or row.precision == "i8"),
+                    m=1024, n=1024, k=1024, precision=precision)
+
+    def test_nvidia(self):
+        """Rows with NVIDIA's instructions are native with NVIDIA's driver, from their capability
+        on, and wgmma on its own alone. The rules choose one of them there, for large problems of
+        its precision."""
+        for capability, platform in [(each, "NVIDIA CUDA") for each in (75, 80, 89, 90, 100)] + \
+                                    [(90, "Portable Computing Language")]:
+            is_nvidia = platform == "NVIDIA CUDA"
+
+            def is_native(row):
+                return not row.subgroup and (not row.capability or is_nvidia and (
+                    capability == 90 if row.name.startswith("wgmma") else
+                    capability >= row.capability))
+            with on({**make_device(8, "cl_intel_subgroups"), "platform": platform,
+                     "vendor": NVIDIA, "nvidia_major": capability // 10,
+                     "nvidia_minor": capability % 10}) as context:
+                for precision in PRECISIONS:
+                    first = self.check_candidates(context, NVIDIA_GPU, is_native, m=4096, n=4096,
+                                                  k=4096, precision=precision)
+                    self.assertEqual(first.capability > 0, is_nvidia and capability >= 80)
+
+
+if __name__ == "__main__":
+    os.environ.pop("GEMMCL_SUBGROUPS", None)
+    if sys.argv[2:] == ["--table"]:
+        print_table()
+    else:
+        main()
