@@ -206,9 +206,10 @@ def get_info(context=None):
 class Plan:
     """A plan with its operands, which are arrays or matrices."""
 
-    def __init__(self, gemm, kernel=None, **operands):
+    def __init__(self, gemm, kernel=None, context=None, **operands):
         self.gemm = gemm
-        self._as_parameter_ = c_void_p(ask("plan_new", get_context(), byref(gemm), kernel))
+        self._as_parameter_ = c_void_p(ask("plan_new", context or get_context(), byref(gemm),
+                                           kernel))
         for name, values in operands.items():
             self.set(name, values)
 

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A and B in images, or in buffers on devices without images of one channel."""
+
+import ctypes
+from ctypes import byref, c_void_p
+
+from gemmcl import Plan, TestCase, ask, describe, get_context, get_device, get_info, np
+from problem import Problem
+from tap_unittest import main
+
+ROW, F16_ROW = "block_read_4x1_1x8", "block_read_f16_4x1_1x16"
+MAX_SIDE = 16384  # of an image in a buffer
+NATIVE = 0  # GemmclKernelLevel
+
+
+class Images(TestCase):
+    def get_context(self):
+        """The context that images are looked for in."""
+        if not get_info().max_image_width:
+            self.skipTest("the device has no images of one channel")
+        return get_context()
+
+    def setUp(self):
+        super().setUp()
+        self.context = self.get_context()
+        self.info = get_info(self.context)
+
+    def check(self, m, n, k, kernel=ROW, **fields):
+        problem = Problem(m, n, k, **fields)
+        problem.run_device(plan=Plan(problem.gemm, kernel, self.context))
+        self.assertIsNone(problem.check())
+
+    def test_large(self):
+        """A longer than an image is wide, and more tiles of it than lie side by side."""
+        width, height = self.info.max_image_width, self.info.max_image_height
+        self.check(5, 9, max(width, height, MAX_SIDE) + 100)
+        self.check(4 * (max(width, MAX_SIDE) // 8) + 50, 3, 8)
+
+    def test_rows(self):
+        """Tiles side by side and edges, texels of two halves, batches and both layouts."""
+        m, n, k = 13, 37, 21
+        fields = {"batch": 3, "a_stride": m * k + 5, "b_stride": k * n + 3}
+        self.check(m, n, k, **fields)
+        self.check(m, n, k, F16_ROW, precision="f16", **fields)
+        self.check(m, n, k, F16_ROW, precision="f16", layout="column", a_type="f16", **fields)
+
+    def test_without_b(self):
+        """With alpha 0 there need be no B, nor A."""
+        d = np.ones((2, 2), "f4")
+        Plan(describe(2, 2, 2, alpha=0.0), ROW, self.context).run(
+            alpha=0, a=np.full((2, 2), np.nan, "f4"), d=d)
+        self.same(d, np.zeros((2, 2)))
+
+    def test_too_large(self):
+        """A problem larger than any image is refused."""
+        self.refuses("kernel", " x ", "kernel_fits", self.context, ROW,
+                     byref(describe(2**20, 8, 2**20)))
+
+    def get_level(self):
+        level = ctypes.c_int()
+        ask("kernel_get_level", self.context, ROW, byref(level))
+        return level.value
+
+    def test_level(self):
+        self.get_level()
+
+
+class Buffers(Images):
+    def get_context(self):
+        """A context of the same OpenCL context, in which pretend.c shows images of four channels
+        only."""
+        rgba = ctypes.c_int.in_dll(ctypes.CDLL(None), "pretend_rgba")
+        device = get_device()
+        rgba.value = True
+        context = c_void_p(ask("context_new_wrapped", device.cl_context, device.device))
+        rgba.value = False
+        self.assertEqual(get_info(context).max_image_width, 0)
+        return context
+
+    def test_level(self):
+        """Rows that read images are native only where there are any."""
+        self.assertNotEqual(self.get_level(), NATIVE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs whose A is frames in images, shared with others or not: to the last bit what runs on the same
+bytes of the host give."""
+
+import ctypes
+from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
+
+from gemmcl import Plan, Refused, TestCase, describe, get_device, np, pointer
+from image import NUMBERS, PATCH, PIXEL, get_planes, get_shape, make_image
+from library import IN_BUFFER, Data, fields, good
+from tap_unittest import main
+
+WIDTH, HEIGHT, N_IMAGES, MAX_BYTES = 13, 10, 2, 13 * 10 * 4
+IN_IMAGES = 2  # GemmclDataKind
+READ_ONLY_COPY = 1 << 2 | 1 << 5  # CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR
+RGBA, IMAGE2D, UNORM = 0x10b5, 0x10f1, {1: 0x10d2, 2: 0x10d3}
+OUT_OF_RESOURCES = -5
+HANDOVER = CFUNCTYPE(c_int, c_void_p, c_uint, c_void_p, c_uint, c_void_p, c_void_p)
+
+
+class Format(Structure):
+    """cl_image_format."""
+    _fields_ = fields("int order type")
+
+
+class Description(Structure):
+    """cl_image_desc."""
+    _fields_ = fields("int type, size width height depth array row_pitch slice_pitch, int levels"
+                      " samples, pointer buffer")
+
+
+def make_plane(plane, samples):
+    """An image of four channels, which every device has; only the first ones mean something."""
+    rows, columns = len(plane), plane.shape[1] // samples
+    texels = np.zeros((rows, columns + 1, 4), plane.dtype)
+    texels[:, :columns, :samples] = plane.reshape(rows, columns, samples)
+    status = c_int()
+    cl = get_device().cl
+    cl.clCreateImage.restype = c_void_p
+    image = cl.clCreateImage(get_device().cl_context, c_uint64(READ_ONLY_COPY),
+                             byref(Format(RGBA, UNORM[plane.itemsize])),
+                             byref(Description(type=IMAGE2D, width=columns + 1, height=rows)),
+                             c_void_p(texels.ctypes.data), byref(status))
+    good(status.value, "clCreateImage")
+    return image
+
+
+class Planes(TestCase):
+    def make(self, form, features):
+        """A plan, and the same frames on the host and in images."""
+        image = make_image(WIDTH, HEIGHT, form, (4, 3) if features == PATCH else (),
+                           features=features, kr=0.2126, kb=0.0722)
+        self.m, k = get_shape(image)
+        rng = np.random.default_rng(1)
+        self.plan = Plan(describe(self.m, 2, k, batch=N_IMAGES, a_image=image),
+                         b=rng.uniform(-1, 1, (k, 2)))
+        self.bytes = rng.integers(0, 256, (N_IMAGES, MAX_BYTES), "u1")
+        self.host, self.images = (Data * N_IMAGES)(), (Data * N_IMAGES)()
+        self.n_planes = 0
+        for frame, on_host, in_images in zip(self.bytes, self.host, self.images):
+            in_images.kind, in_images.acquired = IN_IMAGES, True
+            for i, (offset, row_bytes, rows) in enumerate(get_planes(image)[1]):
+                if not rows:
+                    break
+                plane = frame[offset:offset + rows * row_bytes].reshape(rows, row_bytes)
+                plane = plane.view("u2") if form in ("GRAY16_LE", "P010_10LE") else plane
+                on_host.host[i], on_host.stride[i] = plane.ctypes.data, row_bytes
+                in_images.objects[i] = make_plane(plane, 2 if i and form != "I420" else 1)
+                self.addCleanup(get_device().cl.clReleaseMemObject,
+                                c_void_p(in_images.objects[i]))
+                self.n_planes = max(self.n_planes, i + 1)
+
+    def run_plan(self, a, shared, batch=N_IMAGES, status=0):
+        """D. With shared, the objects that were acquired and released are then in self.seen."""
+        self.seen = {}
+        marker = get_device().cl.clEnqueueMarkerWithWaitList
+        marker.argtypes = [c_void_p, c_uint, c_void_p, c_void_p]
+
+        def hand_over(name, status):
+            def function(queue, n, objects, n_wait, wait, done):
+                if not status:
+                    self.seen.setdefault(name, []).append(list((c_void_p * n).from_address(objects)))
+                return status or marker(queue, n_wait, wait, done)
+            return HANDOVER(function)
+        functions = hand_over("acquired", status), hand_over("released", 0)
+        acquire, release = (ctypes.cast(each, c_void_p) if shared else None for each in functions)
+        d = np.zeros((N_IMAGES, self.m, 2), "f4")
+        self.plan.run(a=pointer(a), d=list(d), batch=0 if batch == N_IMAGES else batch,
+                      acquire=acquire, release=release)
+        return d[:batch]
+
+    def check_seen(self, count):
+        """So many objects were acquired at once, and the same released."""
+        self.assertEqual(self.seen.get("acquired"), self.seen.get("released"))
+        self.assertEqual([len(objects) for objects in self.seen.get("acquired", [])],
+                         [count] if count else [])
+
+    def test_formats(self):
+        for form in "GRAY8", "GRAY16_LE", "NV12", "I420", "P010_10LE":
+            for features in PIXEL, PATCH:
+                with self.subTest(form=form, features=features):
+                    self.make(form, features)
+                    mixed = (Data * N_IMAGES)(self.images[0], self.host[1])
+                    expected = self.run_plan(self.host, False)
+                    for a, shared, n_images in ((self.images, False, 0),
+                                                (self.images, True, N_IMAGES), (mixed, True, 1)):
+                        self.same(self.run_plan(a, shared), expected)
+                        self.check_seen(n_images * self.n_planes)
+
+    def test_buffer(self):
+        """A buffer that is worked in is held until the product is made; one that is copied, too."""
+        self.make("GRAY8", PIXEL)
+        buffer = get_device().buffer(self.bytes.nbytes, self.bytes.ctypes.data)
+        data = (Data * N_IMAGES)()
+        for i, each in enumerate(data):
+            each.kind, each.objects[0], each.acquired = IN_BUFFER, buffer, True
+            each.offset[0], each.stride[0] = i * MAX_BYTES, WIDTH
+        expected = self.run_plan(self.host, False)
+        for batch in 1, N_IMAGES:
+            self.same(self.run_plan(data, True, batch), expected[:batch])
+            self.check_seen(1)
+        get_device().cl.clReleaseMemObject(buffer)
+
+    def check_refused(self, code, words, a, **others):
+        with self.assertRaises(Refused) as caught:
+            self.run_plan(a, **{"shared": True, **others})
+        self.assertEqual(caught.exception.code, code)
+        self.assertIn(words, str(caught.exception))
+
+    def test_failures(self):
+        """A failure is an error, and acquired memory is released."""
+        self.make("NV12", PATCH)
+        images, planes = self.images, list(self.images[0].objects)
+        self.check_refused("opencl", "Acquiring shared", images, status=OUT_OF_RESOURCES)
+        self.check_seen(0)
+        images[0].objects[0] = planes[1]
+        self.check_refused("invalid", "8 x 5 texels; expected 13 x 10", images)
+        self.check_seen(0)
+        wide = np.zeros((HEIGHT, WIDTH), "u2")
+        images[0].objects[0] = make_plane(wide, 1)
+        self.check_refused("invalid", "expected CL_R (", images)
+        get_device().cl.clReleaseMemObject(c_void_p(images[0].objects[0]))
+        images[0].objects[0] = planes[0]
+        # Between the acquire and the release: a copy from where nothing is.
+        buffer = get_device().buffer(8, np.zeros(8, "u1").ctypes.data)
+        images[1].kind, images[1].objects[0] = IN_BUFFER, buffer
+        images[1].stride[:2] = [WIDTH + 1] * 2
+        self.check_refused("opencl", "Copying A", images)
+        self.check_seen(3)
+        get_device().cl.clReleaseMemObject(buffer)
+
+    def test_wrong_format(self):
+        tensor = make_image(WIDTH, HEIGHT, "GRAY8", channels=1, type=5)
+        for image, k, words in ((tensor, 1, "is a tensor"),
+                                (make_image(WIDTH, HEIGHT, "RGB"), 3, "is RGB")):
+            self.make("GRAY8", PIXEL)
+            self.plan = Plan(describe(WIDTH * HEIGHT, 2, k, a_image=image))
+            self.check_refused("invalid", words, self.images, shared=False)
+
+
+if __name__ == "__main__":
+    main()
