@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs whose A is frames in images, shared with others or not: to the last bit what runs on the same
-bytes of the host give."""
+"""Runs whose A is frames in images, shared with others or not: to the last bit what runs on the
+same bytes of the host give."""
 
 import ctypes
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
@@ -81,7 +81,8 @@ class Planes(TestCase):
         def hand_over(name, status):
             def function(queue, n, objects, n_wait, wait, done):
                 if not status:
-                    self.seen.setdefault(name, []).append(list((c_void_p * n).from_address(objects)))
+                    handed = list((c_void_p * n).from_address(objects))
+                    self.seen.setdefault(name, []).append(handed)
                 return status or marker(queue, n_wait, wait, done)
             return HANDOVER(function)
         functions = hand_over("acquired", status), hand_over("released", 0)

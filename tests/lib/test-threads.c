@@ -1,0 +1,202 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Plans, weights and contexts that several threads use at once. The scripts test what one thread
+ * sees of them. */
+
+#include "gemmcl-opencl.h"
+#include "gemmcl.h"
+
+enum { M = 5, N = 24, K = 40, RUNS = 6 };
+
+static GemmclContext *context;
+
+/* Run i has an A full of i + 1. */
+typedef struct {
+  gfloat a[M * K], d[M * N];
+  GemmclData data_a, data_d;
+  cl_event done;
+} Run;
+
+static void
+run_init (Run *self, guint i)
+{
+  *self = (Run){.data_a = {.host = {self->a}}, .data_d = {.host = {self->d}}};
+  for (guint j = 0; j < M * K; j++)
+    self->a[j] = i + 1;
+}
+
+static void
+submit (Run *self, GemmclPlan *plan)
+{
+  const GemmclRun run = {.size = sizeof run, .alpha = 1, .a = &self->data_a, .d = &self->data_d};
+  g_autoptr (GError) error = NULL;
+
+  gemmcl_plan_submit (plan, &run, NULL, &self->done, &error);
+  g_assert_no_error (error);
+}
+
+/* Returns: the number of which B is full, by a D that is full of one number. */
+static gdouble
+finish (Run *self)
+{
+  g_assert_cmpint (clWaitForEvents (1, &self->done), ==, CL_SUCCESS);
+  clReleaseEvent (self->done);
+  for (guint j = 0; j < M * N; j++)
+    g_assert_cmpfloat (self->d[j], ==, self->d[0]);
+  return self->d[0] / K / self->a[0];
+}
+
+static GemmclPlan *
+make_plan (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) error = NULL;
+  GemmclPlan *plan;
+
+  gemm.m = M;
+  gemm.n = N;
+  gemm.k = K;
+  plan = gemmcl_plan_new (context, &gemm, "gemm_naive", &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+static void
+set_b (GemmclPlan *plan, gfloat value)
+{
+  gfloat values[K * N];
+  g_autoptr (GemmclMatrix) b = NULL;
+  g_autoptr (GemmclPrepared) prepared = NULL;
+
+  for (guint i = 0; i < K * N; i++)
+    values[i] = value;
+  b = gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, values, NULL);
+  prepared = gemmcl_plan_prepare (plan, GEMMCL_PLAN_B, b, NULL);
+  g_assert_nonnull (prepared);
+  gemmcl_plan_use (plan, prepared);
+}
+
+typedef struct {
+  GemmclPlan *plan;
+  gint stop;
+} Swapper;
+
+static gpointer
+swap_weights (gpointer data)
+{
+  Swapper *self = data;
+
+  for (guint i = 0; !g_atomic_int_get (&self->stop); i++)
+    set_b (self->plan, 1 + i % 50);
+  return NULL;
+}
+
+/* Weights that change under load: every result is wholly of one. */
+static void
+test_swap (void)
+{
+  g_autoptr (GemmclPlan) plan = make_plan ();
+  Swapper swapper = {.plan = plan};
+  GThread *thread;
+  Run runs[RUNS];
+
+  for (guint i = 0; i < RUNS; i++)
+    run_init (&runs[i], i);
+  set_b (plan, 1);
+  thread = g_thread_new ("swapper", swap_weights, &swapper);
+  for (guint i = 0; i < 300 + RUNS; i++) {
+    if (i >= RUNS)
+      g_assert_cmpfloat (finish (&runs[i % RUNS]), >=, 1);
+    if (i < 300)
+      submit (&runs[i % RUNS], plan);
+  }
+  g_atomic_int_set (&swapper.stop, TRUE);
+  g_thread_join (thread);
+}
+
+static gpointer
+change_often (gpointer data G_GNUC_UNUSED)
+{
+  g_autoptr (GemmclPlan) plan = make_plan ();
+  Run run;
+
+  run_init (&run, 0);
+  for (guint i = 0; i < 200; i++) {
+    set_b (plan, 1 + i % 2);
+    submit (&run, plan);
+    g_assert_cmpfloat (finish (&run), ==, 1 + i % 2);
+  }
+  return NULL;
+}
+
+/* Plans of several threads share their weights, which go with the last of them. */
+static void
+test_weights (void)
+{
+  GThread *threads[4];
+  GemmclContextStats stats;
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("plan", change_often, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+  gemmcl_context_get_stats (context, &stats);
+  g_assert_cmpuint (stats.weights, ==, 0);
+  g_assert_cmpuint (stats.weight_bytes, ==, 0);
+}
+
+static gpointer
+get_shared (gpointer data)
+{
+  while (!g_atomic_int_get ((gint *)data))
+    g_thread_yield ();
+  return gemmcl_context_get_shared (NULL, NULL);
+}
+
+/* Those who ask for a context at once get one, and it goes with the last of them. */
+static void
+test_shared (void)
+{
+  GemmclContext *contexts[8];
+  GThread *threads[G_N_ELEMENTS (contexts)];
+  gpointer gone;
+  gint begin = FALSE;
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("asks", get_shared, &begin);
+  g_atomic_int_set (&begin, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    contexts[i] = g_thread_join (threads[i]);
+  gone = contexts[0];
+  g_object_add_weak_pointer (G_OBJECT (contexts[0]), &gone);
+  for (guint i = 0; i < G_N_ELEMENTS (contexts); i++) {
+    g_assert_true (contexts[i] == contexts[0]);
+    g_assert_true (contexts[i] != context);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (contexts); i++) {
+    g_assert_nonnull (gone);
+    g_object_unref (contexts[i]);
+  }
+  g_assert_null (gone);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  context = gemmcl_context_new (NULL, &error);
+  if (context == NULL) {
+    g_print ("1..0 # SKIP %s\n", error->message);
+    return 0;
+  }
+  g_test_add_func ("/threads/swap", test_swap);
+  g_test_add_func ("/threads/weights", test_weights);
+  g_test_add_func ("/threads/shared", test_shared);
+  status = g_test_run ();
+  g_clear_object (&context);
+  return status;
+}

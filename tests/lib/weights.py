@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The same weights are on a context's device once, and other ones are never taken for them."""
+
+import os
+from ctypes import byref, c_void_p
+
+from gemmcl import (KERNELS, LIB, Plan, Refused, TestCase, ask, call, describe, get_context,
+                    get_matrix, make, np, struct)
+from tap_unittest import main
+
+M, N, K = 5, 24, 40
+
+
+def make_b(seed):
+    """Whole numbers from -2 to 2, which every type holds and whose sums are exact."""
+    k, n = np.indices((K, N))
+    return (k * 7 + n * 3 + seed) % 5 - 2.0
+
+
+class Weights(TestCase):
+    def setUp(self):
+        super().setUp()
+        get_context()
+        # Nobody else's weights are in it.
+        self.context = c_void_p(ask("context_new", None))
+        self.addCleanup(LIB.g_object_unref, self.context)
+
+    def make_plan(self, b, kernel="gemm_naive", m=M, **fields):
+        return Plan(describe(m, N, K, **fields), kernel, self.context, b=b)
+
+    def count(self):
+        """The weights on the device, and their bytes."""
+        stats = struct("int programs compiled weights, size weight_bytes")
+        call("context_get_stats", self.context, byref(stats))
+        return stats.weights, stats.weight_bytes
+
+    def has(self, count):
+        """So many weights are on the device."""
+        found, size = self.count()
+        self.assertEqual((found, size > 0), (count, count > 0))
+
+    def runs(self, plan, seed):
+        """Row i of A picks row 7 i of B."""
+        a, d = np.zeros((M, K), "f4"), np.zeros((M, N), "f4")
+        a[np.arange(M), np.arange(M) * 7] = 1
+        plan.run(a=a, d=d, m=M)
+        np.testing.assert_array_equal(d, make_b(seed)[:7 * M:7], plan.kernel)
+
+    def test_one_file(self):
+        path = os.path.join(self.folder, "b.npy")
+        ask("matrix_save_npy", make(make_b(1)), path)
+        first, second = (get_matrix("matrix_load", path) for _ in range(2))
+        self.has(0)
+        small = self.make_plan(first)
+        self.assertEqual(self.count(), (1, K * N * 4))
+        large = self.make_plan(second, m=100 * M)
+        self.assertEqual(self.count(), (1, K * N * 4))
+        del small
+        self.has(1)
+        self.runs(large, 1)
+        del large
+        self.has(0)
+
+    def test_transposed(self):
+        """[in, out] and [out, in] of the same layer are the same."""
+        one = self.make_plan(make_b(1))
+        other = self.make_plan(make_b(1).T, trans_b=True)
+        self.has(1)
+        self.runs(other, 1)
+        self.runs(one, 1)
+
+    def test_changed(self):
+        """A change of one plan's is no change of another's."""
+        one, other = (self.make_plan(make_b(1), None) for _ in range(2))
+        other.set("b", make_b(2))
+        self.has(2)
+        self.runs(one, 1)
+        self.runs(other, 2)
+        one.set("b", make_b(2))
+        self.has(1)
+        self.runs(one, 2)
+
+    def test_rewritten(self):
+        """The same path, size and times, but other numbers."""
+        path = os.path.join(self.folder, "b.npy")
+        plans = []
+        for seed in range(2):
+            ask("matrix_save_npy", make(make_b(seed)), path)
+            os.utime(path, (10**9, 10**9))
+            plans.append(self.make_plan(get_matrix("matrix_load", path), None))
+        for seed, plan in enumerate(plans):
+            self.runs(plan, seed)
+
+    def test_kernels(self):
+        """Every kernel, whole and with K in parts, has what it needs while all others have theirs.
+        With GEMMCL_TEST_BRIEF the first kernel of a method, and those that compile fast."""
+        plans, last = [], None
+        for kernel in KERNELS:
+            is_tried = "GEMMCL_TEST_BRIEF" not in os.environ or kernel.method != last or \
+                kernel.method == b"vector"
+            last = kernel.method
+            for parts in ("", "/2") if is_tried else ():
+                try:
+                    plans.append(self.make_plan(make_b(3), kernel.name.decode() + parts))
+                except Refused as error:
+                    self.assertEqual(error.code, "kernel")
+        self.assertGreaterEqual(len(plans), 20)
+        self.assertTrue(1 < self.count()[0] < len(plans))
+        for plan in plans:
+            self.runs(plan, 3)
+        del plan
+        plans.clear()
+        self.has(0)
+
+
+if __name__ == "__main__":
+    main()
