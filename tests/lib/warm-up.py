@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A new plan has compiled all that its first run needs. PoCL, which compiles at a kernel's first
+launch, tells: its cache, empty at first, has a library of each kernel and size of work-groups."""
+
+import os
+import tempfile
+from ctypes import c_void_p
+from pathlib import Path
+
+CACHE = tempfile.TemporaryDirectory()
+os.environ["POCL_CACHE_DIR"] = CACHE.name  # before OpenCL is loaded
+
+from gemmcl import (KERNELS, PRECISIONS, Plan, Refused, TestCase, describe, get_device,
+                    np, on_host, pointer)
+from image import PATCH, PIXEL, make_image
+from library import CPU, IN_BUFFER, Data
+from planes import IN_IMAGES, make_plane
+from problem import MAX, SUM
+from tap_unittest import main
+
+SIDE = 20  # of a frame
+RGB = make_image(SIDE, SIDE, "RGB", features=PIXEL)
+GRAY = make_image(SIDE, SIDE, "GRAY8", (4, 4), features=PATCH)
+NORMALIZE = 1 | 2  # GEMMCL_NORMALIZE_A, GEMMCL_NORMALIZE_D
+M, N, K = 33, 17, 40
+CASES = {
+    "epilogue": ("gemm_naive", (M, N, K), {"bias": True, "addend": "output", "beta": 1,
+                                           "activation": "relu"}),
+    "bytes": ("gemm_naive", (M, N, K), {"a_type": "u8", "d_type": "u8"}),
+    "columns": ("vector_4x8_1x1", (M, N, K), {"layout": "column", "trans_b": True, "ldb": 50}),
+    "batch": ("gemm_naive", (M, N, K), {"batch": 3, "b_stride": K * N}),
+    "tall": ("gemm_naive", (9000, 2, 3), {}),
+    "tall batches": ("gemm_naive", (3000, 2, 3), {"batch": 3, "a_type": "i8"}),
+    "large B": ("vector_4x8_1x1", (4, 1000, 600), {}),
+    "split": ("gemm_naive/2", (M, N, 64), {"addend": "row", "activation": "tanh"}),
+    "split of packed B": ("vector_4x8_1x1/2", (M, N, 64), {}),
+    "softmax": ("gemm_naive", (M, N, K), {"d_type": "u8", "activation": "softmax"}),
+    "rows of the kernel": ("vector_4x8_1x1", (M, 7, K), {"row_outputs": SUM}),
+    "normalized": ("gemm_naive", (M, N, K), {"a_type": "u8", "d_type": "u8",
+                                             "normalize": NORMALIZE}),
+    "rows": ("gemm_naive", (M, N, K), {"row_outputs": MAX}),
+    "previous": ("gemm_naive", (M, N, K), {"d_type": "i16", "addend": "previous", "beta": 1}),
+    "a scale of D": ("gemm_naive", (M, N, K), {"d_type": "i8", "d_scale": 0.5}),
+    "images": ("block_read_4x1_1x8", (M, N, K), {}),
+    "images of halves": ("block_read_f16_4x1_1x16", (M, N, K), {"precision": "f16"}),
+    "engines": ("xmx_bf16_8x1_1x16", (M, N, K), {"precision": "bf16"}),
+    "dot": ("dot_1x1_1x64", (M, N, K), {"precision": "i8"}),
+    "int8": (None, (M, N, K), {"precision": "i8"}),
+    "pixels": (None, (SIDE * SIDE, 3, 3), {"a_image": RGB, "d_image": RGB}),
+    "patches": (None, (25, 3, 16), {"a_image": GRAY}),
+}
+
+
+def count():
+    """The libraries that are compiled."""
+    return len(list(Path(CACHE.name).rglob("*.so")))
+
+
+def allocate(count, size):
+    """Memory for each problem, aligned so that CPUs work in it, and rows of the frames' width."""
+    memory = np.zeros(count * -(-size // 3840) * 3840 + 64, "u1")
+    start = -memory.ctypes.data % 64
+    return list(memory[start:start + len(memory) - 64].reshape(count, -1, 3 * SIDE))
+
+
+class WarmUp(TestCase):
+    def setUp(self):
+        super().setUp()
+        device = get_device()
+        if "Portable Computing" not in device.platform or device.type != CPU:
+            self.skipTest("only PoCL on a CPU compiles when a kernel is launched")
+
+    def put(self, arrays):
+        """The GemmclData of a buffer for all of these arrays."""
+        memory = np.concatenate(arrays)
+        buffer = get_device().buffer(memory.nbytes, memory.ctypes.data)
+        self.addCleanup(get_device().cl.clReleaseMemObject, buffer)
+        return Data(kind=IN_BUFFER, objects=(buffer,))
+
+    def run_all(self, plan, has_images):
+        """Runs on host memory with the plan's B, on buffers with a B of the run, and, where
+        possible, on images and with a previous result of the run."""
+        gemm = plan.gemm
+        batch, frame = max(gemm.batch, 1), SIDE * SIDE * 4
+        a = allocate(batch, frame if gemm.a_image else gemm.m * gemm.k * 4)
+        d = allocate(batch, 4 * max(gemm.m * gemm.n, frame))
+        b = allocate(batch, 4 * max(gemm.k, gemm.ldb) * gemm.n)
+        rows = allocate(batch, 4 * gemm.m)
+        on = {"a": a, "d": d, "beta": gemm.beta, **({"rows": rows} if gemm.row_outputs else {})}
+        plan.run(**on)
+        if gemm.addend == 4:
+            plan.run(**{**on, "previous": on_host(d)})
+        if has_images:
+            image = c_void_p(make_plane(np.zeros((SIDE, SIDE), "u1"), 1))
+            data = Data(kind=IN_IMAGES, objects=(image,))
+            plan.run(**{**on, "a": pointer(data)})
+            get_device().cl.clReleaseMemObject(image)
+        buffers = {name: self.put(arrays) for name, arrays in on.items() if name != "beta"}
+        plan.run(**{name: pointer(data) for name, data in buffers.items()}, strided=True,
+                 beta=gemm.beta, b=self.put(b).objects[0])
+
+    def check(self, name, kernel, sizes, fields):
+        before = count()
+        try:
+            plan = Plan(describe(*sizes, **fields), kernel)
+        except Refused as error:
+            self.assertEqual(error.code, "kernel")
+            return
+        made = count()
+        self.assertEqual(plan.get_stats().runs, 0)
+        _, n, k = sizes
+        plan.set("b", np.zeros((n, k) if fields.get("trans_b") else (k, n)))
+        self.run_all(plan, name == "patches")
+        self.assertEqual(count() - made, 0, f"{name}: {made - before} by the plan")
+
+    def test_cases(self):
+        for name, case in CASES.items():
+            self.check(name, *case)
+        self.assertGreater(count(), len(CASES))
+
+    def test_kernels(self):
+        """The first of each method."""
+        if "GEMMCL_TEST_BRIEF" in os.environ:
+            self.skipTest("GEMMCL_TEST_BRIEF: most of a minute goes to compiling")
+        for kernel, last in zip(KERNELS, [None, *KERNELS]):
+            if not last or kernel.method != last.method:
+                self.check(kernel.name, kernel.name.decode(), (4, 6, 32),
+                           {"precision": PRECISIONS[kernel.precision]})
+
+
+if __name__ == "__main__":
+    main()
