@@ -10,7 +10,8 @@ from ctypes import c_void_p
 from pathlib import Path
 
 CACHE = tempfile.TemporaryDirectory()
-os.environ["POCL_CACHE_DIR"] = CACHE.name  # before OpenCL is loaded
+# Before OpenCL is loaded. The binaries of earlier runs have all that their plans compiled, too.
+os.environ["POCL_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = CACHE.name
 
 from gemmcl import (KERNELS, PRECISIONS, Plan, Refused, TestCase, describe, get_device,
                     np, on_host, pointer)
