@@ -17,8 +17,8 @@ from ctypes import byref, c_void_p
 from pathlib import Path
 
 import table
-from gemmcl import (KERNELS, LIB, PRECISIONS, Refused, TestCase, ask, call, describe, get_context,
-                    get_info, np)
+from gemmcl import (KERNELS, LIB, PRECISIONS, Refused, TestCase, ask, describe, get_context,
+                    get_info, list_candidates, np)
 from tap_unittest import main
 
 # CL_DEVICE_... and CL_PLATFORM_NAME, and the types of the answers; text otherwise.
@@ -83,22 +83,9 @@ def on(device):
         each.name = 0
 
 
-def list_candidates(context, gemm):
-    """The rules' choice, then the others."""
-    names = call("tuning_list_candidates", context, byref(gemm))
-    found = []
-    for i in range(2**16):
-        name = ctypes.c_char_p.from_address(names + 8 * i).value
-        if name is None:
-            break
-        found.append(name.decode())
-    LIB.g_strfreev(c_void_p(names))
-    return found
-
-
 def choose(device, m, n, k, **others):
     with on(device) as context:
-        return list_candidates(context, describe(m, n, k, **others))[0]
+        return list_candidates(describe(m, n, k, **others), context)[0]
 
 
 def count_threads(device, name, m, n):
@@ -231,7 +218,7 @@ class Native(TestCase):
     def check_candidates(self, context, devices, is_native, **fields):
         """Returns the row that the rules choose."""
         gemm = describe(**fields)
-        rows = [find(name) for name in list_candidates(context, gemm)]
+        rows = [find(name) for name in list_candidates(gemm, context)]
         expected = [row for row in TABLE if row.devices in devices and row.width <= 2 and
                     is_native(row) and fits(context, row, gemm)]
         self.assertEqual({row.name for row in rows}, {row.name for row in expected}, fields)

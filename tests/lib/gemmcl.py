@@ -193,6 +193,17 @@ def get_context():
     return get_device().context
 
 
+def list_candidates(gemm, context=None):
+    """The kernel that the rules choose, then the others that a search would try."""
+    names = ctypes.cast(call("tuning_list_candidates", context or get_context(), byref(gemm)),
+                        ctypes.POINTER(ctypes.c_char_p))
+    found = []
+    while names[len(found)] is not None:
+        found.append(names[len(found)].decode())
+    LIB.g_strfreev(names)
+    return found
+
+
 class DeviceInfo(Info):
     """More fields of GemmclDeviceInfo."""
     _fields_ = fields("size max_work_group, offsets max_work_item_sizes, size global_bytes"

@@ -4,10 +4,11 @@
 /* Plans, weights and contexts that several threads use at once. The scripts test what one thread
  * sees of them. */
 
+#include "files.h"
 #include "gemmcl-opencl.h"
 #include "gemmcl.h"
 
-enum { M = 5, N = 24, K = 40, RUNS = 6 };
+enum { M = 5, N = 24, K = 40, RUNS = 6, WRITERS = 8 };
 
 static GemmclContext *context;
 
@@ -188,12 +189,56 @@ test_shared (void)
     check_shared ();
 }
 
+static GemmclGemm
+make_problem (guint i)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = 96;
+  gemm.n = 64;
+  gemm.k = (gsize)8 << i;
+  return gemm;
+}
+
+static gpointer
+store_one (gpointer data)
+{
+  const GemmclGemm gemm = make_problem (GPOINTER_TO_UINT (data));
+  g_autoptr (GError) error = NULL;
+
+  gemmcl_tuning_store (context, &gemm, "gemm_naive", 12.5, &error);
+  g_assert_no_error (error);
+  return NULL;
+}
+
+/* Results of tuning that several threads store at once are all in the file. */
+static void
+test_writers (void)
+{
+  GThread *threads[WRITERS];
+
+  for (guint i = 0; i < WRITERS; i++)
+    threads[i] = g_thread_new ("writer", store_one, GUINT_TO_POINTER (i));
+  for (guint i = 0; i < WRITERS; i++)
+    g_thread_join (threads[i]);
+  for (guint i = 0; i < WRITERS; i++) {
+    const GemmclGemm gemm = make_problem (i);
+    g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, &gemm, NULL, NULL);
+
+    g_assert_nonnull (plan);
+    g_assert_cmpint (gemmcl_plan_get_choice_source (plan), ==, GEMMCL_CHOICE_TUNED);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
+  g_auto (Files) files = {NULL};
   g_autoptr (GError) error = NULL;
   int status;
 
+  files_init (&files);
+  files_enter_cache (&files);
   g_test_init (&argc, &argv, NULL);
   context = gemmcl_context_new (NULL, &error);
   if (context == NULL) {
@@ -203,6 +248,7 @@ main (int argc, char **argv)
   g_test_add_func ("/threads/swap", test_swap);
   g_test_add_func ("/threads/weights", test_weights);
   g_test_add_func ("/threads/shared", test_shared);
+  g_test_add_func ("/threads/writers", test_writers);
   status = g_test_run ();
   g_clear_object (&context);
   return status;

@@ -10,7 +10,7 @@ import tempfile
 from ctypes import byref
 
 from gemmcl import (Plan, Refused, TestCase, ask, call, describe, enter_cache, get_array,
-                    get_context, get_name)
+                    get_context, get_name, list_candidates)
 from library import fields
 from tap_unittest import main
 
@@ -28,15 +28,6 @@ def list_entries():
     """The entries that were tuned here."""
     return [entry for entry in get_array("tuning_list", get_context(), Entry)
             if get_name("choice_source_get_name", entry.source) == TUNED]
-
-
-def list_candidates(gemm):
-    names = ctypes.cast(call("tuning_list_candidates", get_context(), byref(gemm)),
-                        ctypes.POINTER(ctypes.c_char_p))
-    found = []
-    while names[len(found)] is not None:
-        found.append(names[len(found)].decode())
-    return found
 
 
 def store(gemm, kernel=NAIVE, gflops=12.5):

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The search for the fastest kernel. The device's clock is the test's (clock.c, preloaded), so that
+what is found does not depend on the machine; the kernels, and their results, are the library's. The
+library's cache directory is the test's own."""
+
+import ctypes
+import tempfile
+import threading
+import time
+from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int, c_void_p
+
+from gemmcl import (LIB, PRECISIONS, Plan, PtrArray, TestCase, ask, call, describe, enter_cache,
+                    get_context, get_name, list_candidates)
+from image import PATCH, PIXEL, get_shape, make_image
+from library import Error, fields
+from problem import ARG_MAX, SUM
+from tap_unittest import main
+
+FAST, SLOW = 100, 900  # microseconds; kernels that were not set take 200
+LIMIT = 120  # seconds in which a cancelled search ends, on a machine that is busy
+CLOCK = ctypes.CDLL(None)
+NOTIFY = CFUNCTYPE(None, c_int, c_void_p, c_void_p)
+CANCELLED = 19  # G_IO_ERROR_CANCELLED
+
+
+class Candidate(Structure):
+    """GemmclTuningCandidate."""
+    _fields_ = fields("text kernel, double seconds, text why, int faulty lost")
+
+    @property
+    def name(self):
+        return self.kernel.decode()
+
+
+class Result(Structure):
+    """GemmclTuningResult."""
+    _fields_ = [("candidates", POINTER(PtrArray)), ("first", POINTER(Candidate)),
+                ("best", POINTER(Candidate)), *fields("double gain device_seconds, int stored,"
+                                                      " text why_not_stored")]
+
+    def list(self):
+        array = self.candidates.contents
+        return [Candidate.from_address(address)
+                for address in (c_void_p * array.len).from_address(array.data)]
+
+
+class Options(Structure):
+    """GemmclTuningOptions, and a field of a later version."""
+    _fields_ = fields("size size, int candidates, double seconds share, pointer names, int dry_run,"
+                      " double try_seconds, int runs, pointer notify data later")
+
+
+class Search(TestCase):
+    def setUp(self):
+        super().setUp()
+        get_context()
+        self.forget()
+        self.gemm = describe(96, 64, 128)
+        self.names = list_candidates(self.gemm)
+        self.first, self.second, self.third = self.names[:3]
+
+    def forget(self):
+        CLOCK.clock_reset()
+        ask("tuning_forget", get_context())
+
+    def set_time(self, kernel, microseconds):
+        CLOCK.clock_set(kernel.encode(), microseconds)
+
+    def count(self, kernel):
+        return CLOCK.clock_count(kernel.encode())
+
+    def search(self, gemm=None, **others):
+        """The result with all of the device's time, so that nothing sleeps."""
+        options = Options(**{"size": ctypes.sizeof(Options), "candidates": 5, "seconds": 0.25,
+                             "share": 1, "runs": 9, **others})
+        address = ask("tuning_search", get_context(), byref(gemm or self.gemm), byref(options),
+                      None)
+        self.addCleanup(call, "tuning_result_free", c_void_p(address))
+        return Result.from_address(address)
+
+    def find(self, result, kernel):
+        return next(each for each in result.list() if each.name == kernel)
+
+    def chooses(self, source, kernel, gemm=None):
+        plan = Plan(gemm or self.gemm)
+        found = get_name("choice_source_get_name", call("plan_get_choice_source", plan))
+        self.assertEqual((found, plan.kernel), (source, kernel))
+
+    def test_faster(self):
+        """A faster kernel is found, remembered, and used by the next plan."""
+        self.chooses("rules", self.first)
+        self.set_time(self.third, FAST)
+        result = self.search()
+        self.assertEqual(len(result.list()), 5)
+        self.assertEqual((result.first[0].name, result.best[0].name), (self.first, self.third))
+        self.assertAlmostEqual(result.gain, 2, delta=1e-9)
+        self.assertAlmostEqual(result.best[0].seconds, FAST * 1e-6, delta=1e-12)
+        self.assertIsNone(self.find(result, self.first).why)
+        self.assertIsNone(result.why_not_stored)
+        self.assertTrue(result.stored)
+        self.chooses("tuned", self.third)
+
+    def is_first_best(self, result):
+        self.assertEqual(ctypes.addressof(result.best[0]), ctypes.addressof(result.first[0]))
+
+    def test_kept(self):
+        """Where nothing is faster, the rules' choice is remembered: a hundredth is noise."""
+        self.set_time(self.second, 198)
+        result = self.search()
+        self.is_first_best(result)
+        self.assertEqual(result.gain, 1)
+        self.assertTrue(result.stored)
+        self.chooses("tuned", self.first)
+
+    def test_clear(self):
+        """Turns end early where each shows the same, by far."""
+        runs = []
+        for other in FAST, 198, 215:
+            self.forget()
+            self.set_time(self.second, other)
+            self.assertTrue(self.search(candidates=2, runs=1).best)
+            runs.append(self.count(self.second))
+        self.assertEqual(runs, [runs[0], runs[0] + 10, runs[0]])
+
+    def test_slow_leave(self):
+        self.set_time(self.second, 300)
+        self.set_time(self.third, SLOW)
+        result = self.search()
+        self.assertEqual(self.find(result, self.second).why, b"Others were faster.")
+        self.assertEqual(self.find(result, self.third).why, b"Its first run was slow.")
+        self.assertFalse(self.find(result, self.third).faulty)
+        self.assertEqual(self.count(self.third), 1)
+        self.assertLess(self.count(self.second), self.count(self.first))
+
+    def test_part(self):
+        """Where runs are long, a sixteenth of the rows shows that a kernel is far too slow."""
+        self.set_time(self.first, 2000)
+        self.set_time(self.second, 30000)
+        result = self.search(candidates=2)
+        self.assertEqual(self.find(result, self.second).why, b"Its first run was slow.")
+        self.assertEqual(self.count(self.second), 1)
+        for kernel, rows in (self.second, 6), (self.first, 0):
+            self.assertEqual(CLOCK.clock_get_rows(kernel.encode()), rows)
+
+    def test_dry_run(self):
+        result = self.search(dry_run=True)
+        self.assertTrue(result.best)
+        self.assertFalse(result.stored)
+        self.chooses("rules", self.first)
+
+    def test_wrong(self):
+        """One that computes something wrong is out, however fast it is; another than the first by
+        comparison, the first because a few of its rows are looked at."""
+        for wrong in self.names[:3]:
+            self.forget()
+            self.set_time(wrong, FAST)
+            CLOCK.clock_break(wrong.encode())
+            result = self.search()
+            found = self.find(result, wrong)
+            self.assertTrue(found.faulty)
+            self.assertIn(b"The result is wrong: ", found.why)
+            self.assertEqual(self.count(wrong), 1)
+            self.assertNotEqual(result.best[0].name, wrong)
+
+    def test_one_element(self):
+        """Wherever it is, a single element that is wrong shows."""
+        for at in 0, 64 + 1, 40 * 64 + 33, 96 * 64 - 1:
+            self.forget()
+            CLOCK.clock_spoil(self.second.encode(), ctypes.c_size_t(at))
+            result = self.search(candidates=2)
+            found = self.find(result, self.second)
+            self.assertTrue(found.faulty)
+            self.assertFalse(found.lost)
+            self.is_first_best(result)
+
+    def test_notify(self):
+        """The caller knows of each candidate before it is built, and before its turns."""
+        steps = []
+
+        def notify(step, candidate, _):
+            self.assertTrue(Candidate.from_address(candidate).kernel)
+            if step != 2 or steps[-1:] != [2]:
+                steps.append(step)
+        function = NOTIFY(notify)
+        self.search(candidates=3, notify=ctypes.cast(function, c_void_p))
+        self.assertEqual(steps, [0, 1, 0, 1, 0, 1, 2])
+
+    def test_limits(self):
+        """No candidate is tried after that time, and nothing is compared; a turn has no more runs:
+        the first one, and 15 turns."""
+        self.search(candidates=2, runs=1)
+        self.assertEqual(self.count(self.first), 16)
+        self.forget()
+        result = self.search(candidates=2, runs=1, try_seconds=1e-9)
+        self.assertEqual(result.list()[1].why, b"There was no time to try it.")
+        self.assertFalse(result.best)
+        self.assertFalse(result.stored)
+
+    def test_wrong_bytes(self):
+        """Where rows cannot be looked at, the comparison with the first is all there is."""
+        gemm = describe(96, 64, 128, a_type="u8", d_type="u8")
+        wrong = list_candidates(gemm)[1]
+        CLOCK.clock_break(wrong.encode())
+        found = self.find(self.search(gemm), wrong)
+        self.assertTrue(found.faulty)
+        self.assertIn(b"The result is wrong: element ", found.why)
+
+    def test_time(self):
+        """The search keeps to its time; what cannot be compared within it is not remembered."""
+        for seconds, is_enough in (1e-3, False), (3e-3, True):
+            self.forget()
+            self.set_time(self.second, FAST)
+            result = self.search(seconds=seconds)
+            self.assertLessEqual(result.device_seconds, seconds)
+            self.assertEqual(result.first[0].name, self.first)
+            self.assertEqual(bool(result.best), is_enough)
+            if is_enough:
+                self.assertEqual(result.best[0].name, self.second)
+            else:
+                self.assertFalse(result.stored)
+                self.chooses("rules", self.first)
+
+    def test_cancel(self):
+        """A search that would sleep for minutes ends when it is told so, and so does one that is
+        told before."""
+        for name in "g_cancellable_new", "gemmcl_tuning_search":
+            getattr(LIB, name).restype = c_void_p
+        cancellable = c_void_p(LIB.g_cancellable_new())
+        options = Options(size=ctypes.sizeof(Options), candidates=5, seconds=0.25, share=1e-6,
+                          runs=9)
+        begin = time.monotonic()
+        timer = threading.Timer(0.5, LIB.g_cancellable_cancel, [cancellable])
+        timer.start()
+        for _ in range(2):
+            error = POINTER(Error)()
+            self.assertIsNone(LIB.gemmcl_tuning_search(
+                get_context(), byref(self.gemm), byref(options), cancellable, byref(error)))
+            self.assertEqual(error[0].code, CANCELLED)
+        timer.join()
+        self.assertLess(time.monotonic() - begin, LIMIT)
+        self.assertEqual(self.count(self.first), 1)
+        self.chooses("rules", self.first)
+        LIB.g_object_unref(cancellable)
+
+    def test_share(self):
+        """A search takes its share: the time between runs is as much longer."""
+        begin = time.monotonic()
+        result = self.search(share=0.02, seconds=0.01)
+        self.assertGreater(time.monotonic() - begin, 0.98 * result.device_seconds / 0.02)
+
+    def check_problem(self, *sizes, is_stored=True, **others):
+        """No kernel of the library is taken for wrong, whatever the problem; and what cannot be
+        remembered is searched for all the same. Compiling is most of what this takes."""
+        with self.subTest(sizes=sizes, **others):
+            self.forget()
+            result = self.search(describe(*sizes, **others), candidates=3)
+            self.assertEqual([each.why for each in result.list() if each.faulty], [])
+            self.assertTrue(result.best)
+            self.assertEqual(bool(result.stored), is_stored, result.why_not_stored)
+
+    def test_problems(self):
+        for precision in PRECISIONS:
+            self.check_problem(40, 48, 200, precision=precision)
+        for activation in "gelu", "softmax":
+            self.check_problem(40, 48, 100, activation=activation, bias=True)
+        for kind in "f16", "bf16", "u8", "i16":
+            self.check_problem(33, 20, 65, a_type=kind, d_type=kind, a_scale=0.5, a_shift=-3)
+        for addend in "matrix", "row", "output", "previous":
+            self.check_problem(33, 20, 65, addend=addend)
+        self.check_problem(40, 48, 100, layout="column", trans_a=True, trans_b=True, lda=128,
+                           ldd=50, d_offset=3)
+        self.check_problem(40, 48, 100, row_outputs=SUM | ARG_MAX, batch=3)  # a tall problem
+        self.check_problem(9, 12, 40, a_type="u8", normalize=3, row_outputs=ARG_MAX)
+        self.check_problem(40, 48, 100, is_stored=False, batch=3, addend="matrix")
+
+    def test_frames(self):
+        for form, planes in ("GRAY16_LE", 1), ("BGRx", 1), ("P010_10LE", 2):
+            colours = {"kr": 0.299, "kb": 0.114}
+            image = make_image(32, 24, form, (8, 8), features=PATCH, **colours)
+            m, k = get_shape(image)
+            self.check_problem(m, 3, k, a_image=image)
+            image = make_image(32, 24, form, features=PIXEL, **colours)
+            m, k = get_shape(image)
+            self.check_problem(m, k if planes == 1 else 3, k, is_stored=False, batch=2,
+                               a_image=image, **({"d_image": image} if planes == 1 else {}))
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as cache:
+        enter_cache(cache)
+        main()
