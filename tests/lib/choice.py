@@ -25,15 +25,16 @@ from tap_unittest import main
 QUERIES = {"platform": (0x902, ""), "type": (0x1000, "u8"), "vendor": (0x1001, "u4"),
            "units": (0x1002, "u4"), "group": (0x1004, "u8"), "group_sizes": (0x1005, "u8"),
            "images": (0x1016, "u4"), "local": (0x1023, "u8"), "name": (0x102b, ""),
-           "version": (0x102f, ""), "extensions": (0x1030, ""), "width": (0x103a, "u4"),
+           "maker": (0x102c, ""), "version": (0x102f, ""), "extensions": (0x1030, ""),
+           "width": (0x103a, "u4"),
            "nvidia_major": (0x4000, "u4"), "nvidia_minor": (0x4001, "u4"),
            "sizes": (0x4108, "u8"), "slices": (0x4252, "u4"), "cores": (0x4253, "u4"),
            "eus": (0x4254, "u4"), "threads": (0x4255, "u4")}
 CPU, GPU = 2, 4  # CL_DEVICE_TYPE_...
-INTEL, NVIDIA = 0x8086, 0x10de
-INTEL_GPU, NVIDIA_GPU = (
-    [f"GEMMCL_ON_{name}" for name in ("ANY", "GPU", vendor)] for vendor in ("INTEL_GPU",
-                                                                            "NVIDIA_GPU"))
+INTEL, NVIDIA = ({"type": GPU, "vendor": vendor, "maker": ""} for vendor in (0x8086, 0x10de))
+# The devices of rows, by the table.
+ON_INTEL, ON_NVIDIA = ([f"GEMMCL_ON_{name}" for name in ("ANY", "GPU", vendor)]
+                       for vendor in ("INTEL_GPU", "NVIDIA_GPU"))
 # As the drivers answer (tools/intel-driver.sh TARGET clinfo), with the numbers of the product.
 SUBGROUPS = ("cl_khr_fp16 cl_intel_subgroups cl_intel_subgroups_short"
              " cl_intel_required_subgroup_size cl_intel_device_attribute_query")
@@ -44,8 +45,8 @@ XE2 = f"{XE} {ENGINES}_tf32 cl_intel_subgroup_2d_block_io"
 
 
 def make_gpu(name, extensions, slices, cores, eus, threads, subgroup):
-    return {"name": name, "vendor": INTEL, "type": GPU, "extensions": extensions, "slices": slices,
-            "cores": cores, "eus": eus, "threads": threads, "sizes": [subgroup, 2 * subgroup],
+    return {**INTEL, "name": name, "extensions": extensions, "slices": slices, "cores": cores,
+            "eus": eus, "threads": threads, "sizes": [subgroup, 2 * subgroup],
             "units": slices * cores * eus}
 
 
@@ -206,7 +207,7 @@ LACKS = {
 def make_device(smallest, lack):
     """One of Intel's GPUs with matrix engines of each kind, but for a feature."""
     extensions = ["cl_khr_icd", *(name for name in LACKS if name[:3] == "cl_" and name != lack)]
-    return {"platform": "Imagined", "vendor": INTEL, "type": GPU, "version": "OpenCL 3.0 imagined",
+    return {**INTEL, "platform": "Imagined", "version": "OpenCL 3.0 imagined",
             "extensions": " ".join(extensions), "units": 128, "width": 1, "group": 1024,
             "group_sizes": [1024] * 3, "local": 65536, "images": lack != "images",
             "sizes": [size for size in (8, 16, 32) if size >= smallest]}
@@ -237,7 +238,7 @@ class Native(TestCase):
             for precision in PRECISIONS:
                 for m in 1024, 64, 1:
                     first = self.check_candidates(
-                        context, INTEL_GPU,
+                        context, ON_INTEL,
                         lambda row: is_native(row) and (has_images or not row.images),
                         m=m, n=1024, k=1024, precision=precision)
                     self.assertIn(first.subgroup, (0, smallest))
@@ -259,7 +260,7 @@ class Native(TestCase):
         with on(make_device(16, "nothing")) as context:
             for precision in PRECISIONS:
                 self.check_candidates(
-                    context, INTEL_GPU,
+                    context, ON_INTEL,
                     lambda row: not (row.subgroup or row.capability or row.precision == "i8"),
                     m=1024, n=1024, k=1024, precision=precision)
 
@@ -275,11 +276,11 @@ class Native(TestCase):
                 return not row.subgroup and (not row.capability or is_nvidia and (
                     capability == 90 if row.name.startswith("wgmma") else
                     capability >= row.capability))
-            with on({**make_device(8, "cl_intel_subgroups"), "platform": platform,
-                     "vendor": NVIDIA, "nvidia_major": capability // 10,
+            with on({**make_device(8, "cl_intel_subgroups"), **NVIDIA, "platform": platform,
+                     "nvidia_major": capability // 10,
                      "nvidia_minor": capability % 10}) as context:
                 for precision in PRECISIONS:
-                    first = self.check_candidates(context, NVIDIA_GPU, is_native, m=4096, n=4096,
+                    first = self.check_candidates(context, ON_NVIDIA, is_native, m=4096, n=4096,
                                                   k=4096, precision=precision)
                     self.assertEqual(first.capability > 0, is_nvidia and capability >= 80)
 
