@@ -67,16 +67,13 @@ gst_gemmcl_caps_new_pad_template (GstPadDirection direction)
   return caps;
 }
 
-/* The transformation of one caps structure into others. */
-typedef struct {
-  GstCaps *result;
-  const GstStructure *from;
-  const GstGemmclSettings *settings;
-  gsize k;
-  gsize n;
-  const GstGemmclTensor *learned;
-  gboolean carried; /* A is in the metadata of buffers of from */
-} Transform;
+gboolean
+gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms, GstGemmclFormat *format,
+                      GstGemmclShape *shape, GError **error)
+{
+  return gst_gemmcl_input_from_caps (format, caps, &terms->settings, &terms->learned, error) &&
+         gst_gemmcl_shape_of_format (format, &terms->settings, terms->k, shape, error);
+}
 
 /* TRUE if a field allows @number: it is absent, or a value or list with it; 0 is any. */
 static gboolean
@@ -101,17 +98,19 @@ allows_pixel_mode (const GstGemmclSettings *settings)
 
 /* TRUE if rows of K can be made of pixels with @channels; with @keep, if they are pixels. */
 static gboolean
-channels_fit_k (const Transform *self, guint channels, gboolean keep)
+channels_fit_k (const GstGemmclTerms *terms, guint channels, gboolean keep)
 {
-  if (self->k == 0)
+  const GstGemmclSettings *settings = &terms->settings;
+
+  if (terms->k == 0)
     return TRUE;
-  switch (keep ? GST_GEMMCL_FEATURE_MODE_PIXEL : self->settings->feature_mode) {
+  switch (keep ? GST_GEMMCL_FEATURE_MODE_PIXEL : settings->feature_mode) {
   case GST_GEMMCL_FEATURE_MODE_PIXEL:
-    return self->k == channels;
+    return terms->k == channels;
   case GST_GEMMCL_FEATURE_MODE_PATCH:
-    return self->k == (gsize)self->settings->patch_width * self->settings->patch_height * channels;
+    return terms->k == (gsize)settings->patch_width * settings->patch_height * channels;
   default:
-    return self->k % channels == 0;
+    return terms->k % channels == 0;
   }
 }
 
@@ -172,33 +171,34 @@ append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *form
 
 /* Appends the input formats that fit K; with @keep, only those whose output is video. */
 static void
-append_video_input (const Transform *self, gboolean keep)
+append_video_input (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
+                    gboolean keep)
 {
   GValue values = G_VALUE_INIT;
 
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++)
-    if (channels_fit_k (self, gemmcl_pixel_format_get_channels (i), keep))
+    if (channels_fit_k (terms, gemmcl_pixel_format_get_channels (i), keep))
       gst_gemmcl_values_add (&values, g_strdup (gemmcl_pixel_format_get_name (i)));
-  append_video (self->result, self->from, &values);
+  append_video (result, from, &values);
 }
 
 /* Returns: the format of results of other inputs than flexible tensors. */
 static const gchar *
-get_format (const Transform *self)
+get_format (const GstGemmclSettings *settings)
 {
-  return self->settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE ? "flexible" : "static";
+  return settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE ? "flexible" : "static";
 }
 
-/* Appends the output tensors of a known input, with @d as the result. */
+/* Appends the output tensors of a known input, of @m rows, with @d as the result. */
 static void
-append_result (const Transform *self, const GstGemmclFormat *input, const GstGemmclShape *shape,
-               const GstGemmclTensor *d)
+append_result (GstCaps *result, const GstStructure *from, const GstGemmclSettings *settings,
+               const GstGemmclFormat *input, gsize m, const GstGemmclTensor *d)
 {
-  const guint n_rows = gemmcl_gemm_count_row_outputs (&self->settings->gemm);
-  const gboolean makes_flexible = self->settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+  const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
+  const gboolean makes_flexible = settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
   GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
-  const guint n_types = gst_gemmcl_output_list_types (self->settings, types);
-  const guint index = gst_gemmcl_get_output_index (input, self->settings);
+  const guint n_types = gst_gemmcl_output_list_types (settings, types);
+  const guint index = gst_gemmcl_get_output_index (input, settings);
   GstGemmclTensors tensors = input->tensors;
   GstStructure *structure;
 
@@ -209,101 +209,79 @@ append_result (const Transform *self, const GstGemmclFormat *input, const GstGem
     return;
   tensors.tensor[index] = *d;
   if (n_rows > 0 && tensors.n > 0)
-    tensors.tensor[tensors.n++] = (GstGemmclTensor){
-        .type = GEMMCL_TYPE_F32,
-        .rank = 2,
-        .dims = {n_rows, shape->m},
-    };
+    tensors.tensor[tensors.n++] =
+        (GstGemmclTensor){.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {n_rows, m}};
   tensors.flexible |= makes_flexible;
   structure = gst_gemmcl_tensors_to_structure (&tensors, index, types, n_types);
-  copy_framerate (structure, self->from);
-  gst_caps_append_structure (self->result, structure);
+  copy_framerate (structure, from);
+  gst_caps_append_structure (result, structure);
 }
 
 /* The result of patches is N:across:down, as the next convolution reads it, before N:M. */
 static void
-append_known_tensors (const Transform *self, const GstGemmclFormat *input,
-                      const GstGemmclShape *shape)
+append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
+                      const GstGemmclFormat *input, const GstGemmclShape *shape)
 {
-  GstGemmclTensor d = {.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {self->n, shape->m}};
-  GstGemmclTensor grid = {.type = GEMMCL_TYPE_F32, .rank = 3, .dims = {self->n}};
+  GstGemmclTensor d = {.type = GEMMCL_TYPE_F32, .rank = 3, .dims = {terms->n}};
   gsize across, down;
 
   if (shape->image.features == GEMMCL_FEATURE_PATCH) {
     gemmcl_image_get_grid (&shape->image, &across, &down);
-    grid.dims[1] = across;
-    grid.dims[2] = down;
-    append_result (self, input, shape, &grid);
+    d.dims[1] = across;
+    d.dims[2] = down;
+    append_result (result, from, &terms->settings, input, shape->m, &d);
   }
-  append_result (self, input, shape, &d);
+  d.rank = 2;
+  d.dims[1] = shape->m;
+  append_result (result, from, &terms->settings, input, shape->m, &d);
 }
 
-/* Gets the shape of A. @fits: (out): TRUE if the shape fits K. Returns: FALSE if the shape is
- * unknown: K is unknown or the caps are not fixed. */
-static gboolean
-get_shape (const Transform *self, GstGemmclFormat *format, GstGemmclShape *shape, gboolean *fits)
-{
-  g_autoptr (GstCaps) caps = gst_caps_new_full (gst_structure_copy (self->from), NULL);
-
-  if (self->k == 0 || !gst_caps_is_fixed (caps) ||
-      !(self->carried
-            ? gst_gemmcl_carriers_read (format, self->from, self->settings, self->learned, NULL)
-            : gst_gemmcl_format_from_caps (format, caps, NULL)))
-    return FALSE;
-  *fits = gst_gemmcl_shape_of_format (format, self->settings, self->k, shape, NULL);
-  return TRUE;
-}
-
-/* From the sink pad to the source pad. */
+/* From the sink pad to the source pad. @caps: one structure */
 static void
-transform_input (const Transform *self)
+transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *terms)
 {
+  const GstGemmclSettings *settings = &terms->settings;
+  const GstStructure *from = gst_caps_get_structure (caps, 0);
+  const gboolean carried = gst_gemmcl_carriers_have (caps, 0, settings);
+  const gboolean is_tensors = !carried && gst_structure_has_name (from, GST_GEMMCL_TENSORS_MEDIA);
+  const gint more = settings->gemm.row_outputs != 0;
   GstGemmclFormat format;
-  GstGemmclShape shape;
+  GstGemmclShape shape = {.m = 0};
   GValue formats = G_VALUE_INIT;
-  gboolean fits = TRUE, known = get_shape (self, &format, &shape, &fits);
-  const gboolean is_tensors =
-      !self->carried && gst_structure_has_name (self->from, GST_GEMMCL_TENSORS_MEDIA);
-  const gint more = self->settings->gemm.row_outputs != 0;
-  gboolean keep = allows_pixel_mode (self->settings) &&
-                  (!known || shape.image.features == GEMMCL_FEATURE_PIXEL);
+  const gboolean known =
+      terms->k > 0 && gst_caps_is_fixed (caps) &&
+      gst_gemmcl_input_from_caps (&format, caps, settings, &terms->learned, NULL);
 
-  if (!fits) {
-    const GstGemmclSettings any = {0};
-
-    transform_input (&(Transform){
-        .result = self->result, .from = self->from, .settings = &any, .carried = self->carried});
+  if (known && !gst_gemmcl_shape_of_format (&format, settings, terms->k, &shape, NULL))
+    return;
+  if (!carried && gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
+    if (!gst_gemmcl_output_is_tensors (settings->output))
+      append_audio (result, from, terms->n);
     return;
   }
-  if (!self->carried && gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (!gst_gemmcl_output_is_tensors (self->settings->output))
-      append_audio (self->result, self->from, self->n);
-    return;
-  }
-  if (!self->carried && gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
+  if (!carried && gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
     /* Formats with N channels, beginning with the nearest to the first input format. */
-    if (keep)
-      gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (self->from),
-                                     self->n);
-    append_video (self->result, self->from, &formats);
-    if (self->settings->output == GST_GEMMCL_OUTPUT_MEDIA)
+    if (allows_pixel_mode (settings) && shape.image.features == GEMMCL_FEATURE_PIXEL)
+      gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (from), terms->n);
+    append_video (result, from, &formats);
+    if (settings->output == GST_GEMMCL_OUTPUT_MEDIA)
       return;
   }
   if (known)
-    append_known_tensors (self, &format, &shape);
-  else if (!is_tensors || gst_gemmcl_caps_allow_format (self->from, "static"))
-    append_any_tensors (self->result, self->from, get_format (self), more);
-  if (!known && is_tensors && gst_gemmcl_caps_allow_format (self->from, "flexible"))
-    append_any_tensors (self->result, self->from, "flexible", more);
+    append_known_tensors (result, from, terms, &format, &shape);
+  else if (!is_tensors || gst_gemmcl_caps_allow_format (from, "static"))
+    append_any_tensors (result, from, get_format (settings), more);
+  if (!known && is_tensors && gst_gemmcl_caps_allow_format (from, "flexible"))
+    append_any_tensors (result, from, "flexible", more);
 }
 
 static gboolean
-allows_video_of_n (const Transform *self)
+allows_video_of_n (const GstStructure *structure, gsize n)
 {
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
-    if ((self->n == 0 || gemmcl_pixel_format_get_channels (i) == self->n) &&
+    if ((n == 0 || gemmcl_pixel_format_get_channels (i) == n) &&
         gemmcl_pixel_format_get_n_planes (i) == 1 &&
-        gst_gemmcl_caps_allow_format (self->from, gemmcl_pixel_format_get_name (i)))
+        gst_gemmcl_caps_allow_format (structure, gemmcl_pixel_format_get_name (i)))
       return TRUE;
   }
   return FALSE;
@@ -311,44 +289,44 @@ allows_video_of_n (const Transform *self)
 
 /* From the source pad to the sink pad. */
 static void
-transform_output (const Transform *self)
+transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms)
 {
-  const gchar *format = get_format (self);
-  const gint more = self->settings->gemm.row_outputs != 0;
+  const GstGemmclSettings *settings = &terms->settings;
+  const gboolean allows_format = gst_gemmcl_caps_allow_format (from, get_format (settings));
+  const gint more = settings->gemm.row_outputs != 0;
 
-  if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
-    if (allows_pixel_mode (self->settings) && allows_video_of_n (self))
-      append_video_input (self, TRUE);
-  } else if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (!gst_gemmcl_output_is_tensors (self->settings->output) &&
-        allows_number (self->from, "channels", self->n))
-      append_audio (self->result, self->from, self->k);
-  } else {
-    if (gst_gemmcl_caps_allow_format (self->from, format))
-      append_any_tensors (self->result, self->from, "static", -more);
-    if (gst_gemmcl_caps_allow_format (self->from, "flexible"))
-      append_any_tensors (self->result, self->from, "flexible", -more);
-    if (self->settings->output != GST_GEMMCL_OUTPUT_MEDIA &&
-        gst_gemmcl_caps_allow_format (self->from, format) &&
-        allows_number (self->from, "num_tensors", 1 + more)) {
-      g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
-      Transform transform = *self;
+  if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
+    if (allows_pixel_mode (settings) && allows_video_of_n (from, terms->n))
+      append_video_input (result, from, terms, TRUE);
+    return;
+  }
+  if (gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
+    if (!gst_gemmcl_output_is_tensors (settings->output) &&
+        allows_number (from, "channels", terms->n))
+      append_audio (result, from, terms->k);
+    return;
+  }
+  if (allows_format)
+    append_any_tensors (result, from, "static", -more);
+  if (gst_gemmcl_caps_allow_format (from, "flexible"))
+    append_any_tensors (result, from, "flexible", -more);
+  if (settings->output != GST_GEMMCL_OUTPUT_MEDIA && allows_format &&
+      allows_number (from, "num_tensors", 1 + more)) {
+    g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
 
-      copy_framerate (video, self->from);
-      transform.from = video;
-      append_video_input (&transform, FALSE);
-    }
+    copy_framerate (video, from);
+    append_video_input (result, video, terms, FALSE);
   }
 }
 
 /* With output=meta, from the sink pad to the source pad: tensors are added to the field of those of
  * upstream. */
 static GstCaps *
-transform_meta_input (const GstCaps *caps, const Transform *self)
+transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
 {
-  const GstGemmclSettings *settings = self->settings;
+  const GstGemmclSettings *settings = &terms->settings;
   g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (settings->tensor_id);
-  const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
+  const guint n_rows = gemmcl_gemm_count_row_outputs (&terms->settings.gemm);
   GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
   GstCaps *result = gst_caps_new_empty ();
 
@@ -359,12 +337,11 @@ transform_meta_input (const GstCaps *caps, const Transform *self)
     GstGemmclFormat format;
     GstGemmclShape shape;
 
-    if (self->k > 0 && gst_caps_is_fixed (one) &&
-        gst_gemmcl_input_from_caps (&format, one, settings, self->learned, NULL) &&
-        gst_gemmcl_shape_of_format (&format, settings, self->k, &shape, NULL)) {
+    if (terms->k > 0 && gst_caps_is_fixed (one) &&
+        gst_gemmcl_caps_read (one, terms, &format, &shape, NULL)) {
       const gsize m = format.varies ? 0 : shape.m;
 
-      gst_gemmcl_carriers_announce (structure, settings->tensor_id, types[0], m, self->n);
+      gst_gemmcl_carriers_announce (structure, settings->tensor_id, types[0], m, terms->n);
       if (n_rows > 0)
         gst_gemmcl_carriers_announce (structure, rows_id, GEMMCL_TYPE_F32, m, n_rows);
     }
@@ -380,29 +357,30 @@ transform_meta_input (const GstCaps *caps, const Transform *self)
 /* Transforms media and, from the sink pad, buffers that carry A. The memory of one pad does not
  * depend on the other's. */
 static GstCaps *
-transform_each (GstPadDirection direction, const GstCaps *caps, Transform *transform)
+transform_each (GstPadDirection direction, const GstCaps *caps, const GstGemmclTerms *terms)
 {
-  g_autoptr (GstCaps) plain = gst_caps_new_empty (), of_one = gst_caps_new_empty ();
+  g_autoptr (GstCaps) plain = gst_caps_new_empty (), result = gst_caps_new_empty ();
 
-  transform->result = of_one;
-  transform->carried = TRUE;
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    transform->from = gst_caps_get_structure (caps, i);
-    if (direction == GST_PAD_SINK && gst_gemmcl_carriers_have (caps, i, transform->settings))
-      transform_input (transform);
-    else if (gst_gemmcl_caps_know (direction, caps, i))
+    if (direction == GST_PAD_SINK && gst_gemmcl_carriers_have (caps, i, &terms->settings)) {
+      g_autoptr (GstCaps) carrier = gst_caps_copy_nth (caps, i);
+
+      transform_input (result, carrier, terms);
+    } else if (gst_gemmcl_caps_know (direction, caps, i)) {
       /* A format in several memories counts once. */
-      plain = gst_caps_merge_structure (plain, gst_gemmcl_drm_to_plain (transform->from));
+      plain = gst_caps_merge_structure (plain,
+                                        gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, i)));
+    }
   }
-  transform->carried = FALSE;
   for (guint i = 0; i < gst_caps_get_size (plain); i++) {
-    transform->from = gst_caps_get_structure (plain, i);
+    g_autoptr (GstCaps) medium = gst_caps_copy_nth (plain, i);
+
     if (direction == GST_PAD_SINK)
-      transform_input (transform);
+      transform_input (result, medium, terms);
     else
-      transform_output (transform);
+      transform_output (result, gst_caps_get_structure (medium, 0), terms);
   }
-  return gst_gemmcl_caps_spread (of_one, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
+  return gst_gemmcl_caps_spread (result, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
 }
 
 /* From tensors of the source pad to buffers that may carry A. */
@@ -428,78 +406,82 @@ transform_to_carriers (const GstCaps *caps, const GstGemmclSettings *settings)
 /* With output=meta, from the source pad to the sink pad: caps that fit K, without the tensors of
  * downstream, which upstream does not make. */
 static GstCaps *
-transform_meta_output (const GstCaps *caps, Transform *transform)
+transform_meta_output (const GstCaps *caps, const GstGemmclTerms *terms)
 {
   g_autoptr (GstCaps) plain = gst_caps_copy (caps), all = NULL;
   g_autoptr (GstCaps) outputs = gst_gemmcl_caps_new_template (GST_PAD_SRC);
+  GstGemmclTerms any_n = *terms;
 
   for (guint i = 0; i < gst_caps_get_size (plain); i++)
     gst_structure_remove_field (gst_caps_get_structure (plain, i), "tensors");
-  transform->n = 0;
-  all = gst_gemmcl_carriers_are_set (transform->settings)
+  any_n.n = 0;
+  all = gst_gemmcl_carriers_are_set (&terms->settings)
             ? gst_gemmcl_carriers_new_caps ()
-            : transform_each (GST_PAD_SRC, outputs, transform);
+            : transform_each (GST_PAD_SRC, outputs, &any_n);
   return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);
-}
-
-/* OpenCL memory is preferred for inputs, system memory for outputs unless downstream asks for
- * OpenCL memory. */
-static GstCaps *
-transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
-               const GstGemmclSettings *settings, gsize k, gsize n, const GstGemmclTensor *learned)
-{
-  const gboolean to_sink = direction == GST_PAD_SRC;
-  const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;
-  g_autoptr (GstCaps) result = NULL, everything = NULL;
-  Transform transform = {.settings = settings, .k = k, .n = n, .learned = learned};
-
-  if (is_meta && to_sink) {
-    result = transform_meta_output (caps, &transform);
-  } else {
-    if (gst_caps_is_any (caps))
-      caps = everything = gst_gemmcl_caps_new_template (direction);
-    if (is_meta)
-      result = transform_meta_input (caps, &transform);
-    else if (to_sink && gst_gemmcl_carriers_are_set (settings))
-      result = transform_to_carriers (caps, settings);
-    else
-      result = transform_each (direction, caps, &transform);
-  }
-  if (filter)
-    return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
-  return g_steal_pointer (&result);
 }
 
 GstCaps *
 gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
-                           const GstGemmclSettings *settings, gsize k, gsize n,
-                           const GstGemmclTensor *learned)
+                           const GstGemmclTerms *terms)
 {
-  const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;
-  const GstGemmclSettings any = {.input = settings->input,
-                                 .input_tensor_id = settings->input_tensor_id,
-                                 .output =
-                                     is_meta ? GST_GEMMCL_OUTPUT_META : GST_GEMMCL_OUTPUT_AUTO,
-                                 .tensor_id = settings->tensor_id};
-  g_autoptr (GstCaps) result = transform_all (direction, caps, filter, settings, k, n, learned);
+  const gboolean is_meta = terms->settings.output == GST_GEMMCL_OUTPUT_META;
+  g_autoptr (GstCaps) result = NULL, everything = NULL;
 
-  if (direction == GST_PAD_SINK)
+  if (gst_caps_is_any (caps) && !(is_meta && direction == GST_PAD_SRC))
+    caps = everything = gst_gemmcl_caps_new_template (direction);
+  if (is_meta)
+    result = direction == GST_PAD_SRC ? transform_meta_output (caps, terms)
+                                      : transform_meta_input (caps, terms);
+  else if (direction == GST_PAD_SRC && gst_gemmcl_carriers_are_set (&terms->settings))
+    result = transform_to_carriers (caps, &terms->settings);
+  else
+    result = transform_each (direction, caps, terms);
+  if (!filter)
     return g_steal_pointer (&result);
-  if (filter) {
-    g_autoptr (GstCaps) announced = gst_gemmcl_carriers_get_announced (filter, settings);
-    GstGemmclSettings carried = *settings;
+  return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
+}
 
-    carried.input = GST_GEMMCL_INPUT_META;
-    result =
-        gst_caps_merge (result, transform_all (direction, caps, announced, &carried, k, n, NULL));
-  }
-  /* Ignore N and downstream first, then K, so that the error can name as much as possible. */
+/* Adds structures of @filter, caps of upstream, that announce tensors. */
+static GstCaps *
+transform_announced (const GstCaps *caps, const GstCaps *filter, const GstGemmclTerms *terms)
+{
+  g_autoptr (GstCaps) announced = gst_gemmcl_carriers_get_announced (filter, &terms->settings);
+  GstGemmclTerms carried = *terms;
+
+  carried.settings.input = GST_GEMMCL_INPUT_META;
+  return gst_gemmcl_caps_transform (GST_PAD_SRC, caps, announced, &carried);
+}
+
+GstCaps *
+gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
+                        const GstGemmclTerms *terms)
+{
+  const GstGemmclSettings *settings = &terms->settings;
+  const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;
+  GstGemmclTerms fewer = *terms;
+  GstCaps *result = gst_gemmcl_caps_transform (direction, caps, filter, terms);
+
+  if (direction == GST_PAD_SRC && filter)
+    result = gst_caps_merge (result, transform_announced (caps, filter, terms));
+  /* First N and downstream, or the mode, so that the error can name as much as possible. */
   for (guint i = 0; gst_caps_is_empty (result) && i < 2; i++) {
+    if (direction == GST_PAD_SRC) {
+      caps = GST_CAPS_ANY;
+      fewer.n = 0;
+    } else if (!is_meta) {
+      fewer.settings.output = GST_GEMMCL_OUTPUT_AUTO;
+    }
+    if (i == 1)
+      fewer = (GstGemmclTerms){
+          .settings = {.input = settings->input,
+                       .input_tensor_id = settings->input_tensor_id,
+                       .output = is_meta ? GST_GEMMCL_OUTPUT_META : GST_GEMMCL_OUTPUT_AUTO,
+                       .tensor_id = settings->tensor_id}};
     gst_caps_unref (result);
-    result = transform_all (direction, GST_CAPS_ANY, filter, i == 0 ? settings : &any,
-                            i == 0 ? k : 0, 0, NULL);
+    result = gst_gemmcl_caps_transform (direction, caps, filter, &fewer);
   }
-  return g_steal_pointer (&result);
+  return result;
 }
 
 static gboolean

@@ -18,12 +18,22 @@ gboolean gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, g
  * video and audio on the sink pad, and all caps of the sink pad on the source pad. */
 GstCaps *gst_gemmcl_caps_new_pad_template (GstPadDirection direction);
 
+/** GstGemmclTerms: The caps of each pad depend on those of the other and on these. */
+typedef struct {
+  GstGemmclSettings settings;
+  gsize k, n;              /* the shape of the weight; 0 without one */
+  GstGemmclTensor learned; /* as in gst_gemmcl_input_from_caps() */
+} GstGemmclTerms;
+
+/** gst_gemmcl_caps_read: Reads @caps, fixed ones of the sink pad, and gets the shape of A, with the
+ * errors of gst_gemmcl_input_from_caps() and gst_gemmcl_shape_of_format(). */
+gboolean gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms,
+                               GstGemmclFormat *format, GstGemmclShape *shape, GError **error);
+
 /**
  * gst_gemmcl_caps_transform:
  * @direction: the pad of @caps
  * @filter: (nullable): the caps that the caller can use
- * @k, @n: the shape of the weight; 0 without one
- * @learned: (nullable): as in gst_gemmcl_carriers_read()
  *
  * Computes the caps that the other pad can have with @caps: the medium of @caps before tensors,
  * each with every kind of memory, system memory first for the source pad and last for the sink pad.
@@ -32,15 +42,16 @@ GstCaps *gst_gemmcl_caps_new_pad_template (GstPadDirection direction);
  * pad, which gets the tensors of the element if @caps are fixed and K and N are known. With
  * input=meta the sink pad takes any video and audio.
  *
- * K and N restrict the caps of the sink pad. If none fit, N and @caps are ignored, and then also K:
- * upstream then sends caps that do not fit, and the element can post the reason. Otherwise upstream
- * could only report "not negotiated".
- *
- * Returns: (transfer full): caps; EMPTY only if @filter does not intersect the template
+ * Returns: (transfer full): caps; EMPTY if none fit
  */
 GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps,
-                                    const GstCaps *filter, const GstGemmclSettings *settings,
-                                    gsize k, gsize n, const GstGemmclTensor *learned);
+                                    const GstCaps *filter, const GstGemmclTerms *terms);
+
+/** gst_gemmcl_caps_let_in: As gst_gemmcl_caps_transform(). If no caps fit, it ignores terms, one
+ * after the other: the element can then post the reason when the input comes. Otherwise upstream
+ * could only report "not negotiated". */
+GstCaps *gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps,
+                                 const GstCaps *filter, const GstGemmclTerms *terms);
 
 /** gst_gemmcl_caps_fixate: Keeps the medium of @input, fixed caps of the sink pad, if @output,
  * (transfer full), not empty, has it, and chooses the nearest format, in OpenCL memory if @opencl

@@ -161,36 +161,27 @@ gst_gemmcl_carriers_get_announced (const GstCaps *caps, const GstGemmclSettings 
 }
 
 gboolean
-gst_gemmcl_carriers_read (GstGemmclFormat *format, const GstStructure *structure,
-                          const GstGemmclSettings *settings, const GstGemmclTensor *learned,
-                          GError **error)
-{
-  *format = (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM,
-                              .medium = GST_GEMMCL_MEDIUM_TENSORS,
-                              .tensors = {.n = 1},
-                              .is_meta = TRUE};
-  if (find_announced (structure, settings, &format->tensors.tensor[0]))
-    return TRUE;
-  format->varies = TRUE;
-  if (!learned || learned->rank == 0)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "Caps do not announce the tensor that is A, and no buffer with it has "
-                            "come yet; expected a buffer with GstTensorMeta.");
-  format->tensors.tensor[0] = *learned;
-  return TRUE;
-}
-
-gboolean
 gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                             const GstGemmclSettings *settings, const GstGemmclTensor *learned,
                             GError **error)
 {
-  if (gst_gemmcl_carriers_have (caps, 0, settings))
-    return gst_gemmcl_carriers_read (format, gst_caps_get_structure (caps, 0), settings, learned,
-                                     error);
-  if (!gst_gemmcl_format_from_caps (format, caps, error))
-    return FALSE;
-  if (learned && format->tensors.flexible)
-    format->tensors.tensor[settings->tensor_index] = *learned;
-  return TRUE;
+  if (!gst_gemmcl_carriers_have (caps, 0, settings)) {
+    if (!gst_gemmcl_format_from_caps (format, caps, error))
+      return FALSE;
+    if (format->tensors.flexible)
+      format->tensors.tensor[settings->tensor_index] = *learned;
+    return TRUE;
+  }
+  *format = (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM,
+                              .medium = GST_GEMMCL_MEDIUM_TENSORS,
+                              .tensors = {.n = 1},
+                              .is_meta = TRUE};
+  if (find_announced (gst_caps_get_structure (caps, 0), settings, &format->tensors.tensor[0]))
+    return TRUE;
+  format->varies = TRUE;
+  format->tensors.tensor[0] = *learned;
+  return learned->rank > 0 ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "Caps do not announce the tensor that is A, and no buffer with it has "
+                          "come yet; expected a buffer with GstTensorMeta.");
 }

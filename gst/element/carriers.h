@@ -30,15 +30,10 @@ gboolean gst_gemmcl_carriers_have (const GstCaps *caps, guint index,
  * upstream offers, that are carriers only since they announce tensors. */
 GstCaps *gst_gemmcl_carriers_get_announced (const GstCaps *caps, const GstGemmclSettings *settings);
 
-/** gst_gemmcl_carriers_read: @format: (out): with the tensor that @structure, of the caps of
- * carriers, announces or, if it does not, @learned, (nullable), A of the last buffer; its rank is 0
- * if there was none. Returns: %FALSE with #GEMMCL_ERROR_FORMAT if the tensor is not known. */
-gboolean gst_gemmcl_carriers_read (GstGemmclFormat *format, const GstStructure *structure,
-                                   const GstGemmclSettings *settings,
-                                   const GstGemmclTensor *learned, GError **error);
-
-/** gst_gemmcl_input_from_caps: Reads @caps, fixed ones of the sink pad: those of carriers like
- * gst_gemmcl_carriers_read(), others like gst_gemmcl_format_from_caps(). */
+/** gst_gemmcl_input_from_caps: @format: (out): that of @caps, fixed ones of the sink pad. A in
+ * carriers is the tensor that caps announce or else, as in flexible tensors, @learned, that of the
+ * last buffer; its rank is 0 if there was none. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
+ * #GEMMCL_ERROR_TOO_LARGE if @caps cannot be read, or the tensor of carriers is not known. */
 gboolean gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                                      const GstGemmclSettings *settings,
                                      const GstGemmclTensor *learned, GError **error);

@@ -74,6 +74,10 @@ gst_gemmcl_is_meta (GstGemmcl *self)
   return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
 }
 
+/** gst_gemmcl_get_terms: Returns: the settings in use, or the properties unless streaming, and the
+ * present weight's shape. Any thread. */
+GstGemmclTerms gst_gemmcl_get_terms (GstGemmcl *self);
+
 /* Parts of the class: caps; memory on both pads; output buffers. */
 void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
 void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);

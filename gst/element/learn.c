@@ -48,15 +48,17 @@ static gboolean
 must_wait (GstGemmcl *self, const GstCaps *caps)
 {
   const GstGemmclSettings *settings = &self->stream.settings;
+  const GstGemmclTensor unknown = {.rank = 0};
   GstGemmclFormat format;
 
   drop_waiting (self, GST_EVENT_CAPS);
   self->stream.has_room = FALSE;
   self->stream.carries = gst_gemmcl_carriers_have (caps, 0, settings);
   g_mutex_lock (&self->lock);
-  self->stream.learned.rank = 0;
+  self->stream.learned = unknown;
   g_mutex_unlock (&self->lock);
-  return self->stream.carries && !gst_gemmcl_input_from_caps (&format, caps, settings, NULL, NULL);
+  return self->stream.carries &&
+         !gst_gemmcl_input_from_caps (&format, caps, settings, &unknown, NULL);
 }
 
 gboolean
@@ -99,7 +101,6 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   const GemmclGemm *gemm = &self->slot.problem.gemm;
   GstGemmclFormat input = self->stream.input;
   GstGemmclShape shape;
-  gsize k, n;
 
   if (!input.varies) {
     g_autofree gchar *found = gst_gemmcl_tensor_print (tensor),
@@ -110,10 +111,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
                             expected);
   }
   input.tensors.tensor[gst_gemmcl_get_tensor_index (&input, settings)] = *tensor;
-  g_mutex_lock (&self->lock);
-  gst_gemmcl_weight_get_shape (settings, self->operands.current.weight, &k, &n);
-  g_mutex_unlock (&self->lock);
-  if (!gst_gemmcl_shape_of_format (&input, settings, k, &shape, error))
+  if (!gst_gemmcl_shape_of_format (&input, settings, gst_gemmcl_get_terms (self).k, &shape, error))
     return FALSE;
   set_learned (self, tensor);
   self->stream.has_room = self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type &&

@@ -14,18 +14,17 @@ enum {
   WARNED_OF_ADDEND = 1 << 2,
 };
 
-/* Gets the settings in use, K and N of the weight, 0 without one, and the tensor that the last
- * buffer described, if buffers do. */
-static void
-get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n,
-           GstGemmclTensor *learned)
+GstGemmclTerms
+gst_gemmcl_get_terms (GstGemmcl *self)
 {
-  g_mutex_lock (&self->lock);
-  *learned = self->stream.learned;
-  *settings =
-      self->stream.started ? self->stream.settings : gst_gemmcl_get_properties (self).settings;
-  gst_gemmcl_weight_get_shape (settings, self->operands.current.weight, k, n);
-  g_mutex_unlock (&self->lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  GstGemmclTerms terms = {.settings = self->stream.started
+                                          ? self->stream.settings
+                                          : gst_gemmcl_get_properties (self).settings,
+                          .learned = self->stream.learned};
+
+  gst_gemmcl_weight_get_shape (&terms.settings, self->operands.current.weight, &terms.k, &terms.n);
+  return terms;
 }
 
 /* TRUE if upstream asks for VA surfaces and nothing else. */
@@ -105,29 +104,20 @@ static GstCaps *
 transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
+  const GstGemmclTerms terms = gst_gemmcl_get_terms (self);
+  const gboolean has_carriers = gst_gemmcl_carriers_are_set (&terms.settings);
   g_autoptr (GError) error = NULL;
-  GstGemmclSettings settings;
-  GstGemmclTensor learned;
   GstCaps *result;
-  gsize k, n;
 
   if (!gst_gemmcl_tensors_check_strings (filter, &error))
     warn_once (self, WARNED_OF_STRINGS, NULL, error);
-  get_terms (self, &settings, &k, &n, &learned);
   /* Otherwise the base class would ask upstream for downstream's tensors. */
-  gst_base_transform_set_prefer_passthrough (trans, settings.output != GST_GEMMCL_OUTPUT_META &&
-                                                        !gst_gemmcl_carriers_are_set (&settings));
-  result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n, &learned);
-  /* An input without an output of the mode is let in, so that set_caps can post the reason. */
-  if (direction == GST_PAD_SINK && gst_caps_is_empty (result) &&
-      settings.output != GST_GEMMCL_OUTPUT_META) {
-    settings.output = GST_GEMMCL_OUTPUT_AUTO;
-    gst_caps_unref (result);
-    result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n, &learned);
-  }
+  gst_base_transform_set_prefer_passthrough (
+      trans, terms.settings.output != GST_GEMMCL_OUTPUT_META && !has_carriers);
+  result = gst_gemmcl_caps_let_in (direction, caps, filter, &terms);
   if (direction == GST_PAD_SINK)
-    result = keep_makeable (self, &settings, result);
-  if (direction == GST_PAD_SRC && !gst_gemmcl_carriers_are_set (&settings))
+    result = keep_makeable (self, &terms.settings, result);
+  else if (!has_carriers)
     result = offer (self, result, filter);
   GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
                   direction == GST_PAD_SINK ? "sink" : "src", caps, result);
@@ -170,15 +160,15 @@ get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
 
 /* Returns: why an input has no output of the mode. */
 static GError *
-refuse_mode (const GstGemmclSettings *settings, gsize n)
+refuse_mode (const GstGemmclTerms *terms)
 {
-  if (settings->output == GST_GEMMCL_OUTPUT_MEDIA)
+  if (terms->settings.output == GST_GEMMCL_OUTPUT_MEDIA)
     return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
                         "output=media of video needs feature-mode=pixel, a weight with N = 1, 3 or "
                         "4 and no row-outputs, but N = %zu or the others differ. Use them, or "
                         "output=auto, tensors or meta.",
-                        n);
-  if (settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE)
+                        terms->n);
+  if (terms->settings.output == GST_GEMMCL_OUTPUT_FLEXIBLE)
     return g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
                                 "output=flexible takes video, flexible tensors and a single static "
                                 "tensor, but the input is audio or several static tensors. "
@@ -188,16 +178,16 @@ refuse_mode (const GstGemmclSettings *settings, gsize n)
                               "Expected output=auto, media or meta.");
 }
 
-/* Reads the format of the result. With output=meta, the caps are those of the input. */
+/* Reads the format of the result of @input. With output=meta, the caps are those of the input. */
 static gboolean
-get_output_format (GstGemmcl *self, GstCaps *outcaps, gsize n, GError **error)
+get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const GstCaps *outcaps,
+                   const GstGemmclTerms *terms, GError **error)
 {
-  const GstGemmclOutputMode mode = self->stream.settings.output;
+  const GstGemmclOutputMode mode = terms->settings.output;
   const GstStructure *structure = gst_caps_get_structure (outcaps, 0);
-  GstGemmclFormat *output = &self->stream.output;
   GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
 
-  gst_gemmcl_output_list_types (&self->stream.settings, types);
+  gst_gemmcl_output_list_types (&terms->settings, types);
   if (mode == GST_GEMMCL_OUTPUT_META) {
     *output =
         (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM, .medium = GST_GEMMCL_MEDIUM_TENSORS};
@@ -207,18 +197,16 @@ get_output_format (GstGemmcl *self, GstCaps *outcaps, gsize n, GError **error)
   if (!gst_gemmcl_format_from_caps (output, outcaps, error))
     return FALSE;
   if (output->tensors.flexible)
-    output->tensors
-        .tensor[gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)]
-        .type = types[0];
+    output->tensors.tensor[gst_gemmcl_get_output_index (input, &terms->settings)].type = types[0];
   if (output->tensors.flexible && gst_structure_has_field (structure, "dimensions"))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "Downstream expects dimensions of flexible tensors, which have them in "
                             "their buffers. Expected caps with format=flexible and no dimensions.");
-  if ((mode != GST_GEMMCL_OUTPUT_MEDIA || output->medium == self->stream.input.medium) &&
+  if ((mode != GST_GEMMCL_OUTPUT_MEDIA || output->medium == input->medium) &&
       (mode != GST_GEMMCL_OUTPUT_FLEXIBLE || output->tensors.flexible) &&
       (mode != GST_GEMMCL_OUTPUT_TENSORS || output->medium == GST_GEMMCL_MEDIUM_TENSORS))
     return TRUE;
-  g_propagate_error (error, refuse_mode (&self->stream.settings, n));
+  g_propagate_error (error, refuse_mode (terms));
   return FALSE;
 }
 
@@ -226,21 +214,20 @@ get_output_format (GstGemmcl *self, GstCaps *outcaps, gsize n, GError **error)
 static gboolean
 set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 {
+  const GstGemmclTerms terms = gst_gemmcl_get_terms (self);
+  GstGemmclFormat input, output;
   GstGemmclShape shape;
-  gboolean ok;
-  gsize k, n;
 
+  if (!gst_gemmcl_caps_read (incaps, &terms, &input, &shape, error) ||
+      !get_output_format (&output, &input, outcaps, &terms, error))
+    return FALSE;
   g_mutex_lock (&self->lock);
-  gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &k, &n);
-  ok = gst_gemmcl_input_from_caps (&self->stream.input, incaps, &self->stream.settings,
-                                   &self->stream.learned, error) &&
-       gst_gemmcl_shape_of_format (&self->stream.input, &self->stream.settings, k, &shape, error) &&
-       get_output_format (self, outcaps, n, error);
-  if (ok)
-    self->stream.frame_duration = get_frame_duration (&self->stream.input, incaps);
+  self->stream.input = input;
+  self->stream.output = output;
+  self->stream.frame_duration = get_frame_duration (&input, incaps);
   g_mutex_unlock (&self->lock);
-  return ok && (self->stream.input.is_meta || !gst_gemmcl_caps_are_surfaces (incaps, 0) ||
-                gst_gemmcl_va_check (&self->device, self->device.context, error));
+  return input.is_meta || !gst_gemmcl_caps_are_surfaces (incaps, 0) ||
+         gst_gemmcl_va_check (&self->device, self->device.context, error);
 }
 
 /* precision=f16 is used even if the input may exceed it, with a warning; precision=auto avoids it.
@@ -315,22 +302,18 @@ static GError *
 find_reason (GstGemmcl *self, GstCaps *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  GstGemmclSettings settings;
+  const GstGemmclTerms terms = gst_gemmcl_get_terms (self);
   g_autoptr (GstCaps) output = NULL, peer = NULL;
   g_autofree gchar *offered = NULL, *taken = NULL;
   GstGemmclFormat format;
   GstGemmclShape shape;
-  GstGemmclTensor learned;
   GError *error = NULL;
-  gsize k, n;
 
-  get_terms (self, &settings, &k, &n, &learned);
-  if (!gst_gemmcl_input_from_caps (&format, input, &settings, &learned, &error) ||
-      !gst_gemmcl_shape_of_format (&format, &settings, k, &shape, &error))
+  if (!gst_gemmcl_caps_read (input, &terms, &format, &shape, &error))
     return error;
-  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &settings, k, n, &learned);
+  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &terms);
   if (gst_caps_is_empty (output))
-    return refuse_mode (&settings, n);
+    return refuse_mode (&terms);
   peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
   if (!gst_gemmcl_tensors_check_strings (peer, &error))
     return error;
@@ -348,7 +331,7 @@ find_reason (GstGemmcl *self, GstCaps *input)
       "else leaves as tensors, static unless output=flexible. Use a weight of "
       "another N, another output or output-type, or an element downstream that "
       "takes this output.",
-      n, offered, taken);
+      terms.n, offered, taken);
 }
 
 void

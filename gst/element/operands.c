@@ -162,28 +162,24 @@ static gboolean
 check_downstream (GstGemmcl *self, const GstGemmclChange *change, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  const GstGemmclSettings *settings = &self->stream.settings;
-  const GemmclGemm *gemm = &change->problem.gemm;
+  GstGemmclTerms terms = gst_gemmcl_get_terms (self);
   g_autoptr (GstCaps) input = NULL, output = NULL, accepted = NULL;
   g_autofree gchar *text = NULL;
-  GstGemmclTensor learned;
 
   if (!change->new_n)
     return TRUE;
   input = gst_pad_get_current_caps (trans->sinkpad);
   if (!input)
     return TRUE;
-  g_mutex_lock (&self->lock);
-  learned = self->stream.learned;
-  g_mutex_unlock (&self->lock);
-  output =
-      gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, settings, gemm->k, gemm->n, &learned);
+  terms.k = change->problem.gemm.k;
+  terms.n = change->problem.gemm.n;
+  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &terms);
   accepted = gst_pad_peer_query_caps (trans->srcpad, output);
   if (gst_caps_can_intersect (accepted, output))
     return TRUE;
   text = gst_caps_to_string (output);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Downstream does not take its N = %zu, which makes %s.", gemm->n, text);
+                          "Downstream does not take its N = %zu, which makes %s.", terms.n, text);
 }
 
 /* Packs and uploads the operand for the plans, and with a weight the bias that depends on it. The

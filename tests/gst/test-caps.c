@@ -10,15 +10,15 @@
 #define STEREO                                                                                     \
   "audio/x-raw,format=S16LE,rate=8000,channels=2,channel-mask=(bitmask)3,layout=interleaved"
 
-static const GstGemmclSettings automatic = {.batch_size = 1};
+static const GstGemmclTerms automatic = {.k = 3, .n = 3};
 
-/* Returns: the caps that come out for those that come in, with a weight of 3 x 3. */
+/* Returns: the caps of the other pad. */
 static GstCaps *
-transform (const gchar *text)
+transform (GstPadDirection direction, const gchar *text, const GstGemmclTerms *terms)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (text);
 
-  return gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &automatic, 3, 3, NULL);
+  return gst_gemmcl_caps_transform (direction, caps, NULL, terms);
 }
 
 static gboolean
@@ -52,7 +52,7 @@ static void
 test_memories (void)
 {
   g_autoptr (GstCaps) src = gst_gemmcl_caps_new_template (GST_PAD_SRC);
-  g_autoptr (GstCaps) from = transform (SURFACE);
+  g_autoptr (GstCaps) from = transform (GST_PAD_SINK, SURFACE, &automatic);
   g_autoptr (GstCaps) sink = gst_gemmcl_caps_new_template (GST_PAD_SINK);
   g_autoptr (GstCaps) import = NULL, map = NULL;
 
@@ -116,8 +116,9 @@ test_drm_formats (void)
 #if GST_CHECK_VERSION(1, 24, 0)
   const gchar *linear = DRM_DMABUF ("NV12");
   g_autoptr (GstCaps) sink = gst_gemmcl_caps_new_template (GST_PAD_SINK);
-  g_autoptr (GstCaps) out = transform (linear);
-  g_autoptr (GstCaps) of_tiles = transform (DRM_DMABUF ("NV12:0x0100000000000002"));
+  g_autoptr (GstCaps) out = transform (GST_PAD_SINK, linear, &automatic);
+  g_autoptr (GstCaps) of_tiles =
+      transform (GST_PAD_SINK, DRM_DMABUF ("NV12:0x0100000000000002"), &automatic);
   g_autoptr (GstCaps) caps = gst_caps_from_string (linear);
   g_autoptr (GError) error = NULL;
   GstGemmclFormat format;
@@ -156,19 +157,16 @@ test_meta (void)
     STEREO ",tensors=(structure)[before]",
     "other/tensors,format=static,num_tensors=1,dimensions=(string)3:2,types=(string)uint8",
   };
-  const GstGemmclSettings settings = {
-      .batch_size = 1, .output = GST_GEMMCL_OUTPUT_META, .tensor_id = "id"};
-  g_autoptr (GstCaps) asked = gst_caps_from_string (VIDEO ("RGB") ",tensors=(structure)[wanted]");
-  g_autoptr (GstCaps) other = gst_caps_from_string ("video/x-raw(memory:GLMemory),format=RGB");
+  const GstGemmclTerms terms = {
+      .settings = {.output = GST_GEMMCL_OUTPUT_META, .tensor_id = "id"}, .k = 3, .n = 5};
   g_autoptr (GstCaps) up =
-      gst_gemmcl_caps_transform (GST_PAD_SRC, asked, NULL, &settings, 3, 5, NULL);
+      transform (GST_PAD_SRC, VIDEO ("RGB") ",tensors=(structure)[wanted]", &terms);
   g_autoptr (GstCaps) none =
-      gst_gemmcl_caps_transform (GST_PAD_SINK, other, NULL, &settings, 3, 5, NULL);
+      transform (GST_PAD_SINK, "video/x-raw(memory:GLMemory),format=RGB", &terms);
 
   for (guint i = 0; i < G_N_ELEMENTS (inputs); i++) {
     g_autoptr (GstCaps) caps = gst_caps_from_string (inputs[i]);
-    g_autoptr (GstCaps) down =
-        gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5, NULL);
+    g_autoptr (GstCaps) down = transform (GST_PAD_SINK, inputs[i], &terms);
 
     g_test_message ("%s", inputs[i]);
     g_assert_true (gst_caps_is_fixed (down));
@@ -226,22 +224,24 @@ test_carriers (void)
   static const gchar *const inputs[] = {
       VIDEO ("YUY2"), STEREO, "video/x-raw(memory:GLMemory),format=RGBA,width=4,height=2"};
   const gchar *result = "other/tensors,num_tensors=1,dimensions=(string)5:2,types=(string)float32";
-  GstGemmclSettings settings = {.batch_size = 1, .input = GST_GEMMCL_INPUT_META, .tensor_id = "id"};
-  const GstGemmclTensor learned = {.rank = 2, .dims = {3, 2}};
+  GstGemmclTerms terms = {
+      .settings = {.input = GST_GEMMCL_INPUT_META, .tensor_id = "id"}, .k = 3, .n = 5};
+  GstGemmclTerms learned = terms;
   g_autoptr (GstCaps) tensors = gst_caps_from_string (result);
-  g_autoptr (GstCaps) up =
-      gst_gemmcl_caps_transform (GST_PAD_SRC, tensors, NULL, &settings, 3, 5, NULL);
+  g_autoptr (GstCaps) up = transform (GST_PAD_SRC, result, &terms);
+
+  learned.learned = (GstGemmclTensor){.rank = 2, .dims = {3, 2}};
 
   for (guint i = 0; i < G_N_ELEMENTS (inputs); i++) {
     g_autoptr (GstCaps) caps = gst_caps_from_string (inputs[i]), known = NULL, unknown = NULL,
                         up_meta = NULL, down_meta = NULL;
 
-    settings.output = GST_GEMMCL_OUTPUT_AUTO;
-    known = gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5, &learned);
-    unknown = gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5, NULL);
-    settings.output = GST_GEMMCL_OUTPUT_META;
-    up_meta = gst_gemmcl_caps_transform (GST_PAD_SRC, caps, NULL, &settings, 3, 5, NULL);
-    down_meta = gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5, &learned);
+    learned.settings.output = terms.settings.output = GST_GEMMCL_OUTPUT_AUTO;
+    known = transform (GST_PAD_SINK, inputs[i], &learned);
+    unknown = transform (GST_PAD_SINK, inputs[i], &terms);
+    learned.settings.output = terms.settings.output = GST_GEMMCL_OUTPUT_META;
+    up_meta = transform (GST_PAD_SRC, inputs[i], &terms);
+    down_meta = transform (GST_PAD_SINK, inputs[i], &learned);
     g_assert_true (has (up, inputs[i]));
     g_assert_true (gst_caps_can_intersect (known, tensors));
     g_assert_false (gst_caps_is_any (known));
