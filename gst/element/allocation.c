@@ -66,33 +66,22 @@ propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, GstAl
     gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
 }
 
-/* Passes pools and allocators of downstream on, for buffers that reach it. Returns: %FALSE if it
- * proposes none. */
+/* Lets downstream answer @query, since inputs reach it. The element holds buffers of its pools, too.
+ */
 static gboolean
-propose_of_downstream (GstGemmcl *self, GstQuery *query, gboolean need_pool)
+propose_of_downstream (GstGemmcl *self, GstQuery *query)
 {
-  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
-  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
-  g_autoptr (GstQuery) peer = caps ? gst_query_new_allocation (caps, need_pool) : NULL;
-
-  if (!peer || !gst_pad_peer_query (pad, peer))
+  if (!gst_pad_peer_query (GST_BASE_TRANSFORM_SRC_PAD (self), query))
     return FALSE;
-  for (guint i = 0; i < gst_query_get_n_allocation_params (peer); i++) {
-    g_autoptr (GstAllocator) allocator = NULL;
-    GstAllocationParams params;
-
-    gst_query_parse_nth_allocation_param (peer, i, &allocator, &params);
-    gst_query_add_allocation_param (query, allocator, &params);
-  }
-  for (guint i = 0; i < gst_query_get_n_allocation_pools (peer); i++) {
+  for (guint i = 0; i < gst_query_get_n_allocation_pools (query); i++) {
     g_autoptr (GstBufferPool) pool = NULL;
     guint size, min, max;
 
-    gst_query_parse_nth_allocation_pool (peer, i, &pool, &size, &min, &max);
+    gst_query_parse_nth_allocation_pool (query, i, &pool, &size, &min, &max);
     min = MIN (min + get_held (self), max > 0 ? max : G_MAXUINT);
-    gst_query_add_allocation_pool (query, pool, size, min, max);
+    gst_query_set_nth_allocation_pool (query, i, pool, size, min, max);
   }
-  return gst_query_get_n_allocation_params (peer) + gst_query_get_n_allocation_pools (peer) > 0;
+  return TRUE;
 }
 
 static gboolean
@@ -106,11 +95,13 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   GstCaps *caps = NULL;
   guint size;
 
-  if (!parent_class->propose_allocation (trans, decide_query, query))
+  /* The base class copies the metas that downstream supports. */
+  if (!(gst_gemmcl_is_meta (self) && propose_of_downstream (self, query)) &&
+      !parent_class->propose_allocation (trans, decide_query, query))
     return FALSE;
   gst_query_parse_allocation (query, &caps, &need_pool);
-  /* The base class has copied the metas that downstream supports. */
-  if (!caps || (gst_gemmcl_is_meta (self) && propose_of_downstream (self, query, need_pool)) ||
+  if (!caps || gst_query_get_n_allocation_params (query) > 0 ||
+      gst_query_get_n_allocation_pools (query) > 0 ||
       gst_gemmcl_carriers_have (caps, 0, &self->stream.settings) ||
       !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
