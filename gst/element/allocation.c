@@ -66,8 +66,7 @@ propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, GstAl
     gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
 }
 
-/* Lets downstream answer @query, since inputs reach it. The element holds buffers of its pools, too.
- */
+/* Lets downstream answer @query, since inputs reach it. The element holds buffers of its pools. */
 static gboolean
 propose_of_downstream (GstGemmcl *self, GstQuery *query)
 {

@@ -28,19 +28,14 @@ check_patch (const GemmclImage *frame, GError **error)
   const gsize dilation = MAX (frame->patch_dilation, 1);
 
   if (frame->patch_width == 0 || frame->patch_height == 0)
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_SHAPE,
-        "feature-mode=patch needs both patch-width and patch-height, in pixels.");
-  if (dilation * (frame->patch_width - 1) < frame->width + 2 * frame->patch_padding &&
-      dilation * (frame->patch_height - 1) < frame->height + 2 * frame->patch_padding)
-    return TRUE;
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "A patch of %zux%zu pixels (patch-width x patch-height) with "
-                          "patch-dilation=%zu is larger than the %zux%zu %s with "
-                          "patch-padding=%zu. Expected a smaller patch or dilation, or a larger "
-                          "%s or padding.",
-                          frame->patch_width, frame->patch_height, dilation, frame->width,
-                          frame->height, get_noun (frame), frame->patch_padding, get_noun (frame));
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE, "needs patch-width and patch-height");
+  return (dilation * (frame->patch_width - 1) < frame->width + 2 * frame->patch_padding &&
+          dilation * (frame->patch_height - 1) < frame->height + 2 * frame->patch_padding) ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "a patch of %zux%zu pixels with patch-dilation=%zu is larger than the %s "
+                          "with patch-padding=%zu",
+                          frame->patch_width, frame->patch_height, dilation, get_noun (frame),
+                          frame->patch_padding);
 }
 
 static gboolean
@@ -75,7 +70,7 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
   const GstGemmclFeatureMode wanted = settings->feature_mode;
   const guint channels = gemmcl_image_get_channels (frame);
   /* "pixel: K = 3, row: K = 960, frame: K = 230400, patch: needs patch-width and patch-height" */
-  g_autoptr (GString) modes = g_string_new (NULL), fits = g_string_new (NULL);
+  g_autoptr (GString) modes = g_string_new (NULL);
   GemmclImage image = *frame;
   guint n = 0;
 
@@ -86,44 +81,33 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
   image.patch_dilation = settings->patch_dilation;
   for (GstGemmclFeatureMode mode = GST_GEMMCL_FEATURE_MODE_PIXEL;
        mode <= GST_GEMMCL_FEATURE_MODE_PATCH; mode++) {
-    const gchar *name = gst_gemmcl_feature_mode_get_nick (mode);
-    const gboolean is_wanted = wanted == GST_GEMMCL_FEATURE_MODE_AUTO || wanted == mode;
     g_autoptr (GError) reason = NULL;
     GstGemmclShape each;
 
-    g_string_append_printf (modes, "%s%s: ", modes->len ? ", " : "", name);
-    if (shape_of_mode (&image, mode, &each, &reason)) {
-      g_string_append_printf (modes, "K = %zu", each.k);
-      if (is_wanted && each.k == weight_k) {
-        g_string_append_printf (fits, "%s%s", n++ ? ", " : "", name);
-        *shape = each;
-      }
-    } else if (is_wanted && wanted != GST_GEMMCL_FEATURE_MODE_AUTO) {
-      g_propagate_error (error, g_steal_pointer (&reason));
-      return FALSE;
-    } else {
-      g_string_append (modes, reason->code == GEMMCL_ERROR_TOO_LARGE ? "too large"
-                              : image.patch_width == 0 || image.patch_height == 0
-                                  ? "needs patch-width and patch-height"
-                                  : "the patch is larger");
+    g_string_append_printf (modes, "%s%s: ", modes->len ? ", " : "",
+                            gst_gemmcl_feature_mode_get_nick (mode));
+    if (!shape_of_mode (&image, mode, &each, &reason)) {
+      g_string_append (modes, reason->message);
+      continue;
+    }
+    g_string_append_printf (modes, "K = %zu", each.k);
+    if (each.k == weight_k && (wanted == mode || wanted == GST_GEMMCL_FEATURE_MODE_AUTO)) {
+      *shape = each;
+      n++;
     }
   }
   if (n == 1)
     return TRUE;
-  if (n > 1)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "The weight's K = %zu fits several feature modes (%s) of a %zux%zu %s "
-                            "with %u channel%s (%s). Choose one of them with feature-mode.",
-                            weight_k, fits->str, frame->width, frame->height, get_noun (frame),
-                            channels, channels == 1 ? "" : "s", modes->str);
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_SHAPE,
-      "The weight's K = %zu does not fit feature-mode=%s of a %zux%zu %s with %u channel%s (%s). "
-      "Use another weight (transpose-weight=true if K is its columns), another feature-mode, or "
-      "convert, scale or crop the %s.%s",
-      weight_k, gst_gemmcl_feature_mode_get_nick (wanted), frame->width, frame->height,
-      get_noun (frame), channels, channels == 1 ? "" : "s", modes->str, get_noun (frame),
-      describe_alpha (frame, weight_k));
+      "The weight's K = %zu %s feature-mode=%s of a %zux%zu %s with %u channel%s (%s). %s%s",
+      weight_k, n > 1 ? "fits several modes by" : "does not fit",
+      gst_gemmcl_feature_mode_get_nick (wanted), frame->width, frame->height, get_noun (frame),
+      channels, channels == 1 ? "" : "s", modes->str,
+      n > 1 ? "Choose one of those with this K by feature-mode."
+            : "Use another weight (transpose-weight=true if K is its columns), another "
+              "feature-mode, patch or padding, or convert, scale or crop the input.",
+      n > 1 ? "" : describe_alpha (frame, weight_k));
 }
 
 guint
