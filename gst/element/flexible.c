@@ -33,27 +33,16 @@ parse_header (const guint32 *words, GstGemmclTensor *tensor, GError **error)
 {
   gsize dims[GST_GEMMCL_MAX_RANK], rank = 0;
 
-  if (words[MAGIC] != THE_MAGIC || words[VERSION] != THE_VERSION)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "A flexible tensor begins with 0x%08x 0x%08x; expected its header, "
-                            "which begins with 0x%08x 0x%08x (version 1).",
-                            words[MAGIC], words[VERSION], THE_MAGIC, THE_VERSION);
-  if (words[TYPE] >= G_N_ELEMENTS (types))
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The type in the header of a flexible tensor is %u; expected 0 to %zu, "
-                            "of int32 to float16.",
-                            words[TYPE], G_N_ELEMENTS (types) - 1);
-  if (words[FORMAT] > FLEXIBLE)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The format in the header of a flexible tensor is %u; expected 1 "
-                            "(flexible) or 0 (static). Put tensor_sparse_dec before gemmcl if the "
-                            "tensor is sparse.",
-                            words[FORMAT]);
-  if (words[MEDIA] > TENSOR)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The media type in the header of a flexible tensor is %u; expected 0 "
-                            "to %d, which is a tensor.",
-                            words[MEDIA], TENSOR);
+  if (words[MAGIC] != THE_MAGIC || words[VERSION] != THE_VERSION ||
+      words[TYPE] >= G_N_ELEMENTS (types) || words[FORMAT] > FLEXIBLE || words[MEDIA] > TENSOR)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT,
+        "The header of a flexible tensor begins with 0x%08x 0x%08x, and has type %u, format %u and "
+        "media type %u. Expected 0x%08x 0x%08x (version 1), type 0 to %zu (int32 to float16), "
+        "format 1 (flexible) or 0 (static), and media type 0 to %d (tensor). Put tensor_sparse_dec "
+        "before gemmcl if the tensor is sparse (format 2).",
+        words[MAGIC], words[VERSION], words[TYPE], words[FORMAT], words[MEDIA], THE_MAGIC,
+        THE_VERSION, G_N_ELEMENTS (types) - 1, TENSOR);
   for (gsize i = 0; i < GST_GEMMCL_MAX_RANK; i++) {
     dims[i] = words[DIMS + i];
     if (dims[i] > 0)

@@ -214,32 +214,45 @@ gst_gemmcl_tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
   return TRUE;
 }
 
-gchar *
-gst_gemmcl_tensors_print_dimensions (const GstGemmclTensors *tensors, GstGemmclSpelling spelling,
-                                     gchar separator)
+/* The ways to write ones at the end of dimensions. They do not change a shape, but caps compare as
+ * strings. */
+typedef struct {
+  gboolean trims;    /* leaves them out */
+  const gchar *fill; /* (nullable): added up to four dimensions */
+} Spelling;
+
+static const Spelling spellings[] = {
+    {FALSE, NULL},
+    {TRUE, NULL},  /* as they are, and none */
+    {TRUE, ":1"},  /* as older releases of NNStreamer write */
+    {FALSE, ":0"}, /* zeros are no dimensions */
+};
+
+/* Returns: (transfer full): "10:1,3:4". */
+static gchar *
+print_dimensions (const GstGemmclTensors *tensors, const Spelling *spelling, gchar separator)
 {
-  const gboolean is_padded = spelling >= GST_GEMMCL_SPELLING_RANK_4;
   GString *text = g_string_new (NULL);
 
   for (guint i = 0; i < tensors->n; i++) {
     const guint32 *dims = tensors->tensor[i].dims;
     guint rank = tensors->tensor[i].rank;
 
-    if (spelling == GST_GEMMCL_SPELLING_SHORT || spelling == GST_GEMMCL_SPELLING_RANK_4)
-      while (rank > 1 && dims[rank - 1] == 1)
-        rank--;
-    for (guint j = 0; j < (is_padded ? MAX (rank, 4) : rank); j++) {
-      if (i + j > 0)
-        g_string_append_c (text, j == 0 ? separator : ':');
-      g_string_append_printf (text, "%u",
-                              j < rank ? dims[j] : spelling == GST_GEMMCL_SPELLING_RANK_4);
-    }
+    while (spelling->trims && rank > 1 && dims[rank - 1] == 1)
+      rank--;
+    if (i > 0)
+      g_string_append_c (text, separator);
+    for (guint j = 0; j < rank; j++)
+      g_string_append_printf (text, "%s%u", j > 0 ? ":" : "", dims[j]);
+    for (; spelling->fill && rank < 4; rank++)
+      g_string_append (text, spelling->fill);
   }
   return g_string_free (text, FALSE);
 }
 
-gchar *
-gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator)
+/* Returns: (transfer full): "float32,uint8". */
+static gchar *
+print_types (const GstGemmclTensors *tensors, gchar separator)
 {
   const gchar *names[GST_GEMMCL_MAX_TENSORS + 1] = {NULL};
 
@@ -262,14 +275,13 @@ gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, guint index,
   if (tensors->flexible)
     return structure;
   for (const gchar *separator = SEPARATORS; *separator; separator++) {
-    for (guint spelling = 0; spelling < GST_GEMMCL_N_SPELLINGS; spelling++)
-      gst_gemmcl_values_add (&dimensions,
-                             gst_gemmcl_tensors_print_dimensions (tensors, spelling, *separator));
+    for (guint i = 0; i < G_N_ELEMENTS (spellings); i++)
+      gst_gemmcl_values_add (&dimensions, print_dimensions (tensors, &spellings[i], *separator));
   }
   for (guint i = 0; i < n_types; i++) {
     typed.tensor[index].type = types[i];
     for (const gchar *separator = SEPARATORS; *separator; separator++)
-      gst_gemmcl_values_add (&names, gst_gemmcl_tensors_print_types (&typed, *separator));
+      gst_gemmcl_values_add (&names, print_types (&typed, *separator));
   }
   gst_structure_take_value (structure, "dimensions", &dimensions);
   gst_structure_take_value (structure, "types", &names);

@@ -33,17 +33,6 @@ typedef struct {
   GstGemmclTensor tensor[GST_GEMMCL_MAX_TENSORS];
 } GstGemmclTensors;
 
-/** GstGemmclSpelling: The way to write ones at the end of dimensions. They do not change a shape,
- * but caps compare as strings. */
-typedef enum {
-  GST_GEMMCL_SPELLING_PLAIN,  /* each dimension as it is */
-  GST_GEMMCL_SPELLING_SHORT,  /* without ones at the end */
-  GST_GEMMCL_SPELLING_RANK_4, /* with ones up to four, as older releases of NNStreamer write */
-  GST_GEMMCL_SPELLING_ZEROS,  /* with zeros up to four, which are no dimensions */
-} GstGemmclSpelling;
-
-#define GST_GEMMCL_N_SPELLINGS (GST_GEMMCL_SPELLING_ZEROS + 1)
-
 /** gst_gemmcl_tensors_parse: Reads the fields @dimensions and @types of caps, of @num_tensors
  * tensors; 0: any number. Returns: %FALSE with #GEMMCL_ERROR_FORMAT, whose message quotes the wrong
  * part, or #GEMMCL_ERROR_TOO_LARGE; @tensors is undefined then. */
@@ -58,13 +47,6 @@ gboolean gst_gemmcl_tensors_check_strings (const GstCaps *caps, GError **error);
 /** gst_gemmcl_tensor_get_size: Returns: the bytes of a tensor that was parsed, or that fit a
  * gsize. */
 gsize gst_gemmcl_tensor_get_size (const GstGemmclTensor *tensor);
-
-/** gst_gemmcl_tensors_print_dimensions: Returns: (transfer full): "10:1,3:4". */
-gchar *gst_gemmcl_tensors_print_dimensions (const GstGemmclTensors *tensors,
-                                            GstGemmclSpelling spelling, gchar separator);
-
-/** gst_gemmcl_tensors_print_types: Returns: (transfer full): "float32,uint8". */
-gchar *gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator);
 
 /** gst_gemmcl_tensors_to_structure: @types: those that tensor @index may have, the preferred one
  * first. Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the

@@ -50,8 +50,8 @@ class Flexible(TestCase):
                 (MAGIC, 0xedccedfe, "0xedccedfe|0xfeedcced"),
                 (VERSION, 0xde002000, "0xde002000|version 1"),
                 (VERSION, 0, "0xfeedcced 0x00000000"),
-                (TYPE, 11, "type|is 11|0 to 10"),
-                (TYPE, 2**32 - 1, "type|4294967295"),
+                (TYPE, 11, "type 11|type 0 to 10"),
+                (TYPE, 2**32 - 1, "type 4294967295"),
                 (DIMS, 0, "Dimension 0|is 0|1 to"),
                 (DIMS, 2**31, "Dimension 0|2147483648"),
                 (DIMS, 4, "Tensor 0|24 bytes behind its header|expected 32"),
@@ -60,9 +60,9 @@ class Flexible(TestCase):
                 (DIMS + 1, 2**32 - 1, "Dimension 1"),
                 (DIMS + 3, 1, "Dimension 2|is 0|behind the last"),
                 (DIMS + 15, 5, "Dimension 2|is 0"),
-                (FORMAT, 2, "format|is 2|sparse"),
-                (FORMAT, 77, "format|is 77"),
-                (MEDIA, 5, "media type|is 5|0 to 4")]:
+                (FORMAT, 2, "format 2 and|sparse"),
+                (FORMAT, 77, "format 77"),
+                (MEDIA, 5, "media type 5|media type 0 to 4")]:
             with self.subTest(word=word, value=value):
                 data = np.frombuffer(make(2)[1], "<u4").copy()
                 data[word] = value
