@@ -168,8 +168,10 @@ gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
   if (!gst_gemmcl_carriers_have (caps, 0, settings)) {
     if (!gst_gemmcl_format_from_caps (format, caps, error))
       return FALSE;
+    if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
+      format->index = settings->tensor_index;
     if (format->tensors.flexible)
-      format->tensors.tensor[settings->tensor_index] = *learned;
+      format->tensors.tensor[format->index] = *learned;
     return TRUE;
   }
   *format = (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM,

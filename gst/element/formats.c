@@ -108,15 +108,13 @@ gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, co
   g_auto (GStrv) names = g_strsplit_set (types, SEPARATORS, -1);
   guint n_dims = g_strv_length (dims), n_names = g_strv_length (names);
 
-  if (n_dims < 1 || n_dims > GST_GEMMCL_MAX_TENSORS)
+  if (n_dims < 1 || n_dims > GST_GEMMCL_MAX_TENSORS || n_dims != n_names ||
+      (num_tensors > 0 && n_dims != num_tensors))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The dimensions \"%s\" are those of %u tensors; expected 1 to %d.",
-                            dimensions, n_dims, GST_GEMMCL_MAX_TENSORS);
-  if (n_dims != n_names || (num_tensors > 0 && n_dims != num_tensors))
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) name "
-                            "different numbers of tensors; expected the same number in each.",
-                            dimensions, n_dims, types, n_names, num_tensors);
+                            "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) do not "
+                            "name as many tensors; expected the same number, 1 to %d, in each.",
+                            dimensions, n_dims, types, n_names, num_tensors,
+                            GST_GEMMCL_MAX_TENSORS);
   tensors->flexible = FALSE;
   tensors->n = n_dims;
   for (guint i = 0; i < n_dims; i++) {

@@ -16,8 +16,7 @@
 static GstGemmclTensor *
 get_known (GstGemmcl *self)
 {
-  return &self->stream.input.tensors
-              .tensor[gst_gemmcl_get_tensor_index (&self->stream.input, &self->stream.settings)];
+  return &self->stream.input.tensors.tensor[self->stream.input.index];
 }
 
 static void
@@ -110,7 +109,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
                             "The tensor of a buffer is %s; expected %s, as caps announce.", found,
                             expected);
   }
-  input.tensors.tensor[gst_gemmcl_get_tensor_index (&input, settings)] = *tensor;
+  input.tensors.tensor[input.index] = *tensor;
   if (!gst_gemmcl_shape_of_format (&input, settings, gst_gemmcl_get_terms (self).k, &shape, error))
     return FALSE;
   set_learned (self, tensor);

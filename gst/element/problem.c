@@ -72,51 +72,33 @@ is_vector (const GemmclMatrix *matrix, gsize length)
   return (rows == 1 && cols == length) || (cols == 1 && rows == length);
 }
 
+/* @m: 0: it differs between buffers */
 static gboolean
-is_row (const GemmclMatrix *matrix, gsize n)
+check_operands (const GstGemmclOperands *operands, const GstGemmclSettings *settings, gsize m,
+                gsize n, GError **error)
 {
-  return gemmcl_matrix_get_rows (matrix) == 1 && gemmcl_matrix_get_cols (matrix) == n;
-}
+  const GemmclMatrix *bias = operands->bias, *addend = operands->addend;
+  const gsize rows = addend ? gemmcl_matrix_get_rows (addend) : 0;
 
-static gboolean
-check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
-{
-  gsize rows = gemmcl_matrix_get_rows (addend), cols = gemmcl_matrix_get_cols (addend);
-
-  if (is_row (addend, n) || (m > 0 && rows == m && cols == n))
-    return TRUE;
-  if (m > 0)
+  if (bias && !is_vector (bias, n))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "The addend is %zu x %zu, but D is %zu x %zu. Expected an addend of "
-                            "that shape or of 1 x %zu.",
-                            rows, cols, m, n, n);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "The addend is %zu x %zu. Expected 1 x %zu, N of the weight, since "
-                          "buffers of audio and of flexible tensors differ in M.",
-                          rows, cols, n);
-}
-
-static gboolean
-check_row_outputs (const GstGemmclSettings *settings, gsize n, GError **error)
-{
-  if (!(settings->gemm.row_outputs & GEMMCL_ROW_TOP_K) || settings->gemm.top_k <= n)
-    return TRUE;
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "top-k is %u, but a row of the result has N = %zu elements. Expected "
-                          "top-k of at most %zu, or a weight of a larger N.",
-                          settings->gemm.top_k, n, n);
-}
-
-static gboolean
-check_operands (const GstGemmclOperands *operands, gsize m, gsize n, GError **error)
-{
-  if (operands->bias && !is_vector (operands->bias, n))
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_SHAPE,
-        "The bias is %zu x %zu. Expected a vector of %zu elements, N of the weight. To change "
-        "both to another N, set bias to \"\" first, then weight, then bias.",
-        gemmcl_matrix_get_rows (operands->bias), gemmcl_matrix_get_cols (operands->bias), n);
-  return !operands->addend || check_addend (operands->addend, m, n, error);
+                            "The bias is %zu x %zu. Expected a vector of %zu elements, N of the "
+                            "weight. To change both to another N, set bias to \"\" first, then "
+                            "weight, then bias.",
+                            gemmcl_matrix_get_rows (bias), gemmcl_matrix_get_cols (bias), n);
+  if (addend && (gemmcl_matrix_get_cols (addend) != n || (rows != 1 && rows != m)))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "The addend is %zu x %zu, but D is %zu x %zu%s. Expected an addend of "
+                            "1 x %zu%s.",
+                            rows, gemmcl_matrix_get_cols (addend), m, n,
+                            m > 0 ? "" : ", where buffers differ in M,", n,
+                            m > 0 ? " or of that shape" : "");
+  if (settings->gemm.row_outputs & GEMMCL_ROW_TOP_K && settings->gemm.top_k > n)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "top-k is %u, but a row of the result has N = %zu elements. Expected "
+                            "top-k of at most %zu, or a weight of a larger N.",
+                            settings->gemm.top_k, n, n);
+  return TRUE;
 }
 
 gdouble
@@ -271,33 +253,34 @@ set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError *
   for (guint i = 0; self->folds_scale && i < scales->len; i++)
     *scale = MAX (fabs (*scale), fabs (get_number (scales, i)));
   self->gemm.bias |= self->folds_offset;
-  if (settings->gemm.normalize & GEMMCL_NORMALIZE_A && (self->folds_scale || self->folds_offset))
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                            "normalize=input needs the norm of A, but lists as input-scale or "
-                            "input-offset become parts of the weight and the bias. Expected a "
-                            "number for each, or normalize without input.");
-  if (!self->folds_offset || self->a_image.features != GEMMCL_FEATURE_PATCH ||
-      self->a_image.patch_padding == 0)
-    return TRUE;
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "patch-padding is %zu, but with a list as input-scale or input-offset "
-                          "the offset is a part of the bias, and the padding would not be 0. "
-                          "Expected patch-padding=0, input-offset=0, or a number for each.",
-                          self->a_image.patch_padding);
+  return TRUE;
 }
 
-/* int8 keeps a scale for each column of a quantized weight, and none for its rows. Needs the
- * precision and the scaling of @self. */
+/* Needs the precision and the scaling of @self. int8 keeps a scale for each column of a quantized
+ * weight, and none for its rows. */
 static gboolean
-check_quantized (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **error)
+check_lists (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **error)
 {
-  if (!self->folds_scale || self->gemm.precision != GEMMCL_PRECISION_I8 ||
-      !gemmcl_matrix_get_scales (weight))
+  const gchar *conflict, *remedy;
+
+  if ((self->folds_scale || self->folds_offset) && self->gemm.normalize & GEMMCL_NORMALIZE_A) {
+    conflict = "normalize=input, which needs the norm of A";
+    remedy = "normalize without input";
+  } else if (self->folds_offset && self->a_image.features == GEMMCL_FEATURE_PATCH &&
+             self->a_image.patch_padding > 0) {
+    conflict = "patch-padding, which would not be 0";
+    remedy = "patch-padding=0 or input-offset=0";
+  } else if (self->folds_scale && self->gemm.precision == GEMMCL_PRECISION_I8 &&
+             gemmcl_matrix_get_scales (weight)) {
+    conflict = "a weight quantized to int8, which has no scale for each row";
+    remedy = "precision=f32 or another weight";
+  } else {
     return TRUE;
+  }
   return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "input-scale is a list, which a weight quantized to int8 cannot take up "
-                          "exactly. Expected a number as input-scale, a weight that is not "
-                          "quantized, or precision=f32.");
+                          "A list as input-scale or input-offset becomes a part of the weight and "
+                          "the bias. It does not go with %s. Expected a number for each, or %s.",
+                          conflict, remedy);
 }
 
 gboolean
@@ -311,7 +294,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
 
   gst_gemmcl_weight_get_shape (settings, operands->weight, &k, &n);
   if (!gst_gemmcl_shape_of_format (input, settings, k, &shape, error) ||
-      !check_operands (operands, shape.m, n, error) || !check_row_outputs (settings, n, error))
+      !check_operands (operands, settings, shape.m, n, error))
     return FALSE;
   *self = (GstGemmclProblem){.gemm = settings->gemm};
   self->gemm.alpha = 1.0;
@@ -320,7 +303,8 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.k = k;
   self->gemm.batch = settings->batch_size;
   if (operands->addend)
-    self->gemm.addend = is_row (operands->addend, n) ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
+    self->gemm.addend =
+        gemmcl_matrix_get_rows (operands->addend) == 1 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
   else if (feedback)
     self->gemm.addend = GEMMCL_ADDEND_PREVIOUS;
   self->gemm.bias = operands->bias != NULL;
@@ -328,13 +312,13 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   if (shape.image.width > 0)
     self->gemm.a_image = &self->a_image;
   if (input->medium != GST_GEMMCL_MEDIUM_VIDEO)
-    self->gemm.a_type = input->tensors.tensor[gst_gemmcl_get_tensor_index (input, settings)].type;
+    self->gemm.a_type = input->tensors.tensor[input->index].type;
   if (!set_scaling (self, settings, error))
     return FALSE;
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output)
     set_output (self, output, gst_gemmcl_get_output_index (input, settings));
-  return check_quantized (self, operands->weight, error) &&
+  return check_lists (self, operands->weight, error) &&
          (!output || check_output (self, output, settings, error));
 }
 

@@ -32,10 +32,6 @@ gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
 
-/** gst_gemmcl_get_tensor_index: Returns: the index of A among the tensors of @format. */
-guint gst_gemmcl_get_tensor_index (const GstGemmclFormat *format,
-                                   const GstGemmclSettings *settings);
-
 /** gst_gemmcl_get_output_index: Returns: the index of D among the tensors of an output. */
 guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings);
 

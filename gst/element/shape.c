@@ -111,17 +111,9 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
 }
 
 guint
-gst_gemmcl_get_tensor_index (const GstGemmclFormat *format, const GstGemmclSettings *settings)
-{
-  return format->medium == GST_GEMMCL_MEDIUM_TENSORS && !format->is_meta ? settings->tensor_index
-                                                                         : 0;
-}
-
-guint
 gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings)
 {
-  return settings->output == GST_GEMMCL_OUTPUT_META ? 0
-                                                    : gst_gemmcl_get_tensor_index (input, settings);
+  return settings->output == GST_GEMMCL_OUTPUT_META ? 0 : input->index;
 }
 
 gboolean
@@ -145,7 +137,7 @@ static gboolean
 shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *settings, gsize weight_k,
                  GstGemmclShape *shape, GError **error)
 {
-  const guint index = gst_gemmcl_get_tensor_index (format, settings);
+  const guint index = format->index;
   const GstGemmclTensors *tensors = &format->tensors;
   const GstGemmclTensor *tensor = &tensors->tensor[index];
   g_autofree gchar *text = NULL;

@@ -74,7 +74,7 @@ CAPS = [
      "input-offset has 2 numbers|each channel|K = 3"),
     ("weight=[[1],[1],[1]] feature-mode=patch patch-width=1 patch-height=1 patch-padding=1 "
      "input-scale=<1,2,3> input-offset=1", FRAME, "library",
-     "patch-padding is 1|patch-padding=0|input-offset=0"),
+     "list|patch-padding|patch-padding=0 or input-offset=0"),
     ("weight=[[1],[1],[1]] normalize=input row-outputs=sum input-scale=<1,2,3>", FRAME, "library",
      "normalize=input|input-scale|a number for each"),
     ("weight=[[1,2]] row-outputs=top-k top-k=3", tensors("1"), "stream",

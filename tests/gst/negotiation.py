@@ -118,7 +118,7 @@ REFUSED = [
     (f"{FLEXIBLE},num_tensors=17", "num_tensors=17"),
     (f"{STATIC},num_tensors=1,types=float32", "no dimensions"),
     (f"{STATIC},num_tensors=1,dimensions=(string)3", "no types"),
-    (tensors(""), "0 tensors; expected 1 to 16"),
+    (tensors(""), "(0)|the same number, 1 to 16"),
     *((tensors(text), f'contain "{part}"; expected a number from 1') for text, part in [
         ("3:-1", "-1"), ("3::2", "")]),
     *((tensors(text), f"Dimension 0|is {text[:10]};|expected 1 to 2147483647")
