@@ -23,7 +23,7 @@ add_stats (GemmclPlanStats *sum, const GemmclPlanStats *stats)
 void
 gst_gemmcl_stats_reset (GstGemmcl *self)
 {
-  self->stats = (GstGemmclStats){.read_memory = "system"};
+  self->stats = (GstGemmclStats){0};
   for (guint i = 0; i < self->n_lanes; i++) {
     self->lanes[i].past = (GemmclPlanStats){0};
     self->lanes[i].compile_ns = self->lanes[i].buffers = 0;
@@ -177,39 +177,33 @@ set_kernel (const GstGemmclLane *lane, GstStructure *structure)
                      NULL);
 }
 
-/* The counts of one or more devices. */
-typedef struct {
-  GemmclPlanStats plans;
-  guint64 compile_ns;
-  gdouble possible; /* operations at the peak in the time of the kernels; NAN: unknown */
-} Sum;
-
-/* With the lock of the element held. */
-static void
-add_lane (Sum *self, const GstGemmclLane *lane)
+/* Adds the counts of @n devices to @structure. Returns: those of their plans. With the lock of the
+ * element held. */
+static GemmclPlanStats
+set_rates (const GstGemmclLane *lanes, guint n, GstStructure *structure)
 {
-  const gdouble peak =
-      lane->context ? gemmcl_context_get_device_info (lane->context)->peak_gflops : 0.0;
-  GemmclPlanStats stats = lane->past;
+  GemmclPlanStats sum = {0};
+  guint64 compile_ns = 0;
+  gdouble possible = 0; /* operations at the peak in the time of the kernels; NAN: unknown */
 
-  if (lane->plan)
-    gst_gemmcl_stats_add_plan (&stats, lane->plan);
-  add_stats (&self->plans, &stats);
-  self->compile_ns += lane->compile_ns;
-  /* One operation in a nanosecond is one GFLOPS. */
-  self->possible += peak > 0.0 ? peak * stats.kernel_ns : NAN;
-}
+  for (guint i = 0; i < n; i++) {
+    const GstGemmclLane *lane = &lanes[i];
+    const gdouble peak =
+        lane->context ? gemmcl_context_get_device_info (lane->context)->peak_gflops : 0.0;
+    GemmclPlanStats stats = lane->past;
 
-static void
-set_rates (const Sum *self, GstStructure *structure)
-{
-  const GemmclPlanStats *plans = &self->plans;
-
-  gst_structure_set (structure, "compile-time", G_TYPE_UINT64, self->compile_ns, "kernel-time",
-                     G_TYPE_UINT64, plans->kernel_ns, "gflops", G_TYPE_DOUBLE,
-                     plans->kernel_ns > 0 ? plans->flops / plans->kernel_ns : 0.0, "efficiency",
-                     G_TYPE_DOUBLE, self->possible > 0.0 ? plans->flops / self->possible : 0.0,
-                     NULL);
+    if (lane->plan)
+      gst_gemmcl_stats_add_plan (&stats, lane->plan);
+    add_stats (&sum, &stats);
+    compile_ns += lane->compile_ns;
+    /* One operation in a nanosecond is one GFLOPS. */
+    possible += peak > 0.0 ? peak * stats.kernel_ns : NAN;
+  }
+  gst_structure_set (structure, "compile-time", G_TYPE_UINT64, compile_ns, "kernel-time",
+                     G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE,
+                     sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0, "efficiency",
+                     G_TYPE_DOUBLE, possible > 0.0 ? sum.flops / possible : 0.0, NULL);
+  return sum;
 }
 
 /* Adds a structure for each device. With the lock held. */
@@ -223,13 +217,11 @@ set_devices (GstGemmcl *self, GstStructure *structure)
     const GstGemmclLane *lane = &self->lanes[i];
     GstStructure *device = gst_structure_new_empty ("gemmcl-device");
     GValue value = G_VALUE_INIT;
-    Sum sum = {{0}};
 
     set_kernel (lane, device);
     gst_structure_set (device, "failed", G_TYPE_BOOLEAN, lane->failed, "buffers", G_TYPE_UINT64,
                        lane->buffers, NULL);
-    add_lane (&sum, lane);
-    set_rates (&sum, device);
+    set_rates (lane, 1, device);
     g_value_init (&value, GST_TYPE_STRUCTURE);
     g_value_take_boxed (&value, device);
     gst_value_array_append_and_take_value (&devices, &value);
@@ -244,25 +236,21 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   const GstGemmclLane *shown = self->lanes;
   const gchar *from, *to;
   g_autofree gchar *memory = NULL;
-  Sum sum = {{0}};
+  GemmclPlanStats sum;
 
   g_mutex_lock (&self->lock);
   from = self->stats.read_memory ? self->stats.read_memory : "system";
   to = self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ? "OpenCL" : "system";
   memory = g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
-  for (guint i = 0; i < self->n_lanes; i++) {
-    add_lane (&sum, &self->lanes[i]);
-    if (shown->failed)
-      shown = &self->lanes[i];
-  }
+  for (guint i = 0; i < self->n_lanes && shown->failed; i++)
+    shown = &self->lanes[i];
   set_kernel (shown, structure);
+  sum = set_rates (self->lanes, self->n_lanes, structure);
   gst_structure_set (
       structure, "memory", G_TYPE_STRING, memory, "buffers", G_TYPE_UINT64, self->stats.buffers,
       "dropped", G_TYPE_UINT64, self->stats.dropped, "bytes", G_TYPE_UINT64,
-      sum.plans.bytes_in + sum.plans.bytes_out + self->stats.bytes_out, "copies-per-buffer",
-      G_TYPE_DOUBLE,
-      (gdouble)(sum.plans.copies + self->stats.copies) / MAX (self->stats.buffers, 1), NULL);
-  set_rates (&sum, structure);
+      sum.bytes_in + sum.bytes_out + self->stats.bytes_out, "copies-per-buffer", G_TYPE_DOUBLE,
+      (gdouble)(sum.copies + self->stats.copies) / MAX (self->stats.buffers, 1), NULL);
   gst_structure_set (structure, "run-time-p50", G_TYPE_UINT64, get_percentile (&self->stats, 50),
                      "run-time-p90", G_TYPE_UINT64, get_percentile (&self->stats, 90),
                      "run-time-p99", G_TYPE_UINT64, get_percentile (&self->stats, 99),
