@@ -75,14 +75,14 @@ gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms, GstGemmc
          gst_gemmcl_shape_of_format (format, &terms->settings, terms->k, shape, error);
 }
 
-/* TRUE if a field allows @number: it is absent, or a value or list with it; 0 is any. */
+/* 0 is any. */
 static gboolean
-allows_number (const GstStructure *structure, const gchar *field, gsize number)
+allows_channels (const GstStructure *audio, gsize channels)
 {
   g_autoptr (GstStructure) wanted = gst_structure_new (
-      gst_structure_get_name (structure), field, G_TYPE_INT, (gint)MIN (number, G_MAXINT32), NULL);
+      GST_GEMMCL_AUDIO_MEDIA, "channels", G_TYPE_INT, (gint)MIN (channels, G_MAXINT32), NULL);
 
-  return number == 0 || gst_structure_can_intersect (structure, wanted);
+  return channels == 0 || gst_structure_can_intersect (audio, wanted);
 }
 
 static gboolean
@@ -150,21 +150,13 @@ copy_framerate (GstStructure *to, const GstStructure *from)
     gst_structure_set_value (to, "framerate", framerate);
 }
 
-/* Appends tensors of any shape in @format. Their number is that of the other pad plus @more, if its
- * caps fix it. */
+/* Appends tensors of any number and shape in @format. */
 static void
-append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *format, gint more)
+append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *format)
 {
-  const GValue *num_tensors = gst_structure_get_value (from, "num_tensors");
   GstStructure *structure =
       gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, format, NULL);
-  gint n = 1;
 
-  if (!gst_structure_has_name (from, GST_GEMMCL_TENSORS_MEDIA) ||
-      gst_structure_get_int (from, "num_tensors", &n))
-    gst_structure_set (structure, "num_tensors", G_TYPE_INT, n + more, NULL);
-  else if (num_tensors && more == 0)
-    gst_structure_set_value (structure, "num_tensors", num_tensors);
   copy_framerate (structure, from);
   gst_caps_append_structure (result, structure);
 }
@@ -244,7 +236,6 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
   const GstStructure *from = gst_caps_get_structure (caps, 0);
   const gboolean carried = gst_gemmcl_carriers_have (caps, 0, settings);
   const gboolean is_tensors = !carried && gst_structure_has_name (from, GST_GEMMCL_TENSORS_MEDIA);
-  const gint more = settings->gemm.row_outputs != 0;
   GstGemmclFormat format;
   GstGemmclShape shape = {.m = 0};
   GValue formats = G_VALUE_INIT;
@@ -270,9 +261,9 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
   if (known)
     append_known_tensors (result, from, terms, &format, &shape);
   else if (!is_tensors || gst_gemmcl_caps_allow_format (from, "static"))
-    append_any_tensors (result, from, get_format (settings), more);
+    append_any_tensors (result, from, get_format (settings));
   if (!known && is_tensors && gst_gemmcl_caps_allow_format (from, "flexible"))
-    append_any_tensors (result, from, "flexible", more);
+    append_any_tensors (result, from, "flexible");
 }
 
 static gboolean
@@ -293,7 +284,6 @@ transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerm
 {
   const GstGemmclSettings *settings = &terms->settings;
   const gboolean allows_format = gst_gemmcl_caps_allow_format (from, get_format (settings));
-  const gint more = settings->gemm.row_outputs != 0;
 
   if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
     if (allows_pixel_mode (settings) && allows_video_of_n (from, terms->n))
@@ -301,17 +291,15 @@ transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerm
     return;
   }
   if (gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (!gst_gemmcl_output_is_tensors (settings->output) &&
-        allows_number (from, "channels", terms->n))
+    if (!gst_gemmcl_output_is_tensors (settings->output) && allows_channels (from, terms->n))
       append_audio (result, from, terms->k);
     return;
   }
   if (allows_format)
-    append_any_tensors (result, from, "static", -more);
+    append_any_tensors (result, from, "static");
   if (gst_gemmcl_caps_allow_format (from, "flexible"))
-    append_any_tensors (result, from, "flexible", -more);
-  if (settings->output != GST_GEMMCL_OUTPUT_MEDIA && allows_format &&
-      allows_number (from, "num_tensors", 1 + more)) {
+    append_any_tensors (result, from, "flexible");
+  if (settings->output != GST_GEMMCL_OUTPUT_MEDIA && allows_format) {
     g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
 
     copy_framerate (video, from);
@@ -385,7 +373,7 @@ transform_each (GstPadDirection direction, const GstCaps *caps, const GstGemmclT
 
 /* From tensors of the source pad to buffers that may carry A. */
 static GstCaps *
-transform_to_carriers (const GstCaps *caps, const GstGemmclSettings *settings)
+transform_to_carriers (const GstCaps *caps)
 {
   GstCaps *result = gst_caps_new_empty ();
 
@@ -393,8 +381,7 @@ transform_to_carriers (const GstCaps *caps, const GstGemmclSettings *settings)
     const GstStructure *tensors = gst_caps_get_structure (caps, i);
     GstCaps *carriers;
 
-    if (!gst_structure_has_name (tensors, GST_GEMMCL_TENSORS_MEDIA) ||
-        !allows_number (tensors, "num_tensors", settings->gemm.row_outputs != 0 ? 2 : 1))
+    if (!gst_structure_has_name (tensors, GST_GEMMCL_TENSORS_MEDIA))
       continue;
     carriers = gst_gemmcl_carriers_new_caps ();
     copy_framerate (gst_caps_get_structure (carriers, 0), tensors);
@@ -434,7 +421,7 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
     result = direction == GST_PAD_SRC ? transform_meta_output (caps, terms)
                                       : transform_meta_input (caps, terms);
   else if (direction == GST_PAD_SRC && gst_gemmcl_carriers_are_set (&terms->settings))
-    result = transform_to_carriers (caps, &terms->settings);
+    result = transform_to_carriers (caps);
   else
     result = transform_each (direction, caps, terms);
   if (!filter)

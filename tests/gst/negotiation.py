@@ -78,8 +78,6 @@ UP = [
     (FLEXIBLE, 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
     ("other/tensors", 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", ""),
     (FLEXIBLE, 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", "", TO_FLEXIBLE),
-    (f"{FLEXIBLE},num_tensors=2", 3, 2, FLEXIBLE, f"{STATIC},num_tensors=1; video/x-raw",
-     TO_FLEXIBLE),
 ]
 
 # The caps that come in, those of downstream, K, N, a part of those that go out, and settings.
