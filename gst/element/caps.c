@@ -368,7 +368,9 @@ transform_each (GstPadDirection direction, const GstCaps *caps, const GstGemmclT
     else
       transform_output (result, gst_caps_get_structure (medium, 0), terms);
   }
-  return gst_gemmcl_caps_spread (result, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
+  if (direction == GST_PAD_SRC)
+    return gst_gemmcl_caps_spread (result, GST_PAD_SINK);
+  return terms->several ? g_steal_pointer (&result) : gst_gemmcl_caps_spread (result, GST_PAD_SRC);
 }
 
 /* From tensors of the source pad to buffers that may carry A. */
@@ -464,7 +466,8 @@ gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps, const Gs
           .settings = {.input = settings->input,
                        .input_tensor_id = settings->input_tensor_id,
                        .output = is_meta ? GST_GEMMCL_OUTPUT_META : GST_GEMMCL_OUTPUT_AUTO,
-                       .tensor_id = settings->tensor_id}};
+                       .tensor_id = settings->tensor_id},
+          .several = terms->several};
     gst_caps_unref (result);
     result = gst_gemmcl_caps_transform (direction, caps, filter, &fewer);
   }

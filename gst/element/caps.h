@@ -21,6 +21,7 @@ GstCaps *gst_gemmcl_caps_new_pad_template (GstPadDirection direction);
 /** GstGemmclTerms: The caps of each pad depend on those of the other and on these. */
 typedef struct {
   GstGemmclSettings settings;
+  gboolean several;        /* devices: results are in system memory */
   gsize k, n;              /* the shape of the weight; 0 without one */
   GstGemmclTensor learned; /* as in gst_gemmcl_input_from_caps() */
 } GstGemmclTerms;

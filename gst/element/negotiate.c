@@ -21,6 +21,7 @@ gst_gemmcl_get_terms (GstGemmcl *self)
   GstGemmclTerms terms = {.settings = self->stream.started
                                           ? self->stream.settings
                                           : gst_gemmcl_get_properties (self).settings,
+                          .several = self->n_lanes > 1,
                           .learned = self->stream.learned};
 
   gst_gemmcl_weight_get_shape (&terms.settings, self->operands.current.weight, &terms.k, &terms.n);
@@ -49,14 +50,6 @@ warn_once (GstGemmcl *self, guint warning, const gchar *text, const GError *reas
 }
 
 static gboolean
-is_several (GstGemmcl *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  return self->n_lanes > 1;
-}
-
-static gboolean
 refuse_memory (GError **error)
 {
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
@@ -67,11 +60,10 @@ refuse_memory (GError **error)
 /* Takes @caps of the sink pad. Returns: the part of them that the device can read; all of them
  * without a device. */
 static GstCaps *
-offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
+offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter, gboolean several)
 {
   g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
   g_autoptr (GError) reason = NULL;
-  const gboolean several = is_several (self);
   gboolean va;
 
   if (!context)
@@ -85,19 +77,6 @@ offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
                  reason);
   }
   return gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (context));
-}
-
-/* Takes @caps of the source pad. Returns: the part of them that several devices can make. */
-static GstCaps *
-keep_makeable (GstGemmcl *self, const GstGemmclSettings *settings, GstCaps *caps)
-{
-  if (settings->output == GST_GEMMCL_OUTPUT_META || !is_several (self))
-    return caps;
-  caps = gst_caps_make_writable (caps);
-  for (guint i = gst_caps_get_size (caps); i > 0; i--)
-    if (gst_gemmcl_caps_get_memory (caps, i - 1) == GST_GEMMCL_MEMORY_OPENCL)
-      gst_caps_remove_structure (caps, i - 1);
-  return caps;
 }
 
 static GstCaps *
@@ -115,10 +94,8 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   gst_base_transform_set_prefer_passthrough (
       trans, terms.settings.output != GST_GEMMCL_OUTPUT_META && !has_carriers);
   result = gst_gemmcl_caps_let_in (direction, caps, filter, &terms);
-  if (direction == GST_PAD_SINK)
-    result = keep_makeable (self, &terms.settings, result);
-  else if (!has_carriers)
-    result = offer (self, result, filter);
+  if (direction == GST_PAD_SRC && !has_carriers)
+    result = offer (self, result, filter, terms.several);
   GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
                   direction == GST_PAD_SINK ? "sink" : "src", caps, result);
   return result;
@@ -302,7 +279,8 @@ static GError *
 find_reason (GstGemmcl *self, GstCaps *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  const GstGemmclTerms terms = gst_gemmcl_get_terms (self);
+  GstGemmclTerms terms = gst_gemmcl_get_terms (self);
+  const gboolean several = terms.several;
   g_autoptr (GstCaps) output = NULL, peer = NULL;
   g_autofree gchar *offered = NULL, *taken = NULL;
   GstGemmclFormat format;
@@ -311,13 +289,14 @@ find_reason (GstGemmcl *self, GstCaps *input)
 
   if (!gst_gemmcl_caps_read (input, &terms, &format, &shape, &error))
     return error;
+  terms.several = FALSE;
   output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &terms);
   if (gst_caps_is_empty (output))
     return refuse_mode (&terms);
   peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
   if (!gst_gemmcl_tensors_check_strings (peer, &error))
     return error;
-  if (gst_caps_can_intersect (output, peer) && is_several (self)) {
+  if (several && gst_caps_can_intersect (output, peer)) {
     refuse_memory (&error);
     return error;
   }
