@@ -85,10 +85,18 @@ allows_channels (const GstStructure *audio, gsize channels)
   return channels == 0 || gst_structure_can_intersect (audio, wanted);
 }
 
+/* TRUE if results leave as tensors alone. */
+static gboolean
+is_for_tensors (const GstGemmclSettings *settings)
+{
+  return settings->output == GST_GEMMCL_OUTPUT_TENSORS ||
+         settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+}
+
 static gboolean
 allows_pixel_mode (const GstGemmclSettings *settings)
 {
-  return settings->gemm.row_outputs == 0 && !gst_gemmcl_output_is_tensors (settings->output) &&
+  return settings->gemm.row_outputs == 0 && !is_for_tensors (settings) &&
          !(settings->gemm.normalize & GEMMCL_NORMALIZE_D) &&
          settings->output_type == GST_GEMMCL_OUTPUT_TYPE_AUTO &&
          !gst_gemmcl_output_is_scaled (settings) &&
@@ -246,7 +254,7 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
   if (known && !gst_gemmcl_shape_of_format (&format, settings, terms->k, &shape, NULL))
     return;
   if (!carried && gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (!gst_gemmcl_output_is_tensors (settings->output))
+    if (!is_for_tensors (settings))
       append_audio (result, from, terms->n);
     return;
   }
@@ -291,7 +299,7 @@ transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerm
     return;
   }
   if (gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (!gst_gemmcl_output_is_tensors (settings->output) && allows_channels (from, terms->n))
+    if (!is_for_tensors (settings) && allows_channels (from, terms->n))
       append_audio (result, from, terms->k);
     return;
   }
@@ -431,14 +439,18 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
   return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
 }
 
-/* Adds structures of @filter, caps of upstream, that announce tensors. */
+/* Returns: (transfer full): the part of @filter, caps of upstream, that is of carriers only since
+ * they announce tensors, if @caps, of the source pad, can be made of those. */
 static GstCaps *
 transform_announced (const GstCaps *caps, const GstCaps *filter, const GstGemmclTerms *terms)
 {
-  g_autoptr (GstCaps) announced = gst_gemmcl_carriers_get_announced (filter, &terms->settings);
+  g_autoptr (GstCaps) announced = gst_caps_new_empty ();
   GstGemmclTerms carried = *terms;
 
   carried.settings.input = GST_GEMMCL_INPUT_META;
+  for (guint i = 0; i < gst_caps_get_size (filter); i++)
+    if (gst_gemmcl_carriers_have (filter, i, &terms->settings))
+      gst_caps_append (announced, gst_caps_copy_nth (filter, i));
   return gst_gemmcl_caps_transform (GST_PAD_SRC, caps, announced, &carried);
 }
 
@@ -451,7 +463,7 @@ gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps, const Gs
   GstGemmclTerms fewer = *terms;
   GstCaps *result = gst_gemmcl_caps_transform (direction, caps, filter, terms);
 
-  if (direction == GST_PAD_SRC && filter)
+  if (direction == GST_PAD_SRC && filter && !gst_gemmcl_carriers_are_set (settings))
     result = gst_caps_merge (result, transform_announced (caps, filter, terms));
   /* First N and downstream, or the mode, so that the error can name as much as possible. */
   for (guint i = 0; gst_caps_is_empty (result) && i < 2; i++) {

@@ -149,17 +149,6 @@ gst_gemmcl_carriers_have (const GstCaps *caps, guint index, const GstGemmclSetti
           !gst_gemmcl_caps_know (GST_PAD_SINK, caps, index));
 }
 
-GstCaps *
-gst_gemmcl_carriers_get_announced (const GstCaps *caps, const GstGemmclSettings *settings)
-{
-  GstCaps *result = gst_caps_new_empty ();
-
-  for (guint i = 0; !gst_gemmcl_carriers_are_set (settings) && i < gst_caps_get_size (caps); i++)
-    if (gst_gemmcl_carriers_have (caps, i, settings))
-      gst_caps_append (result, gst_caps_copy_nth (caps, i));
-  return result;
-}
-
 gboolean
 gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                             const GstGemmclSettings *settings, const GstGemmclTensor *learned,

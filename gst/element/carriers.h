@@ -26,10 +26,6 @@ gboolean gst_gemmcl_carriers_are_set (const GstGemmclSettings *settings);
 gboolean gst_gemmcl_carriers_have (const GstCaps *caps, guint index,
                                    const GstGemmclSettings *settings);
 
-/** gst_gemmcl_carriers_get_announced: Returns: (transfer full): the structures of @caps, which
- * upstream offers, that are carriers only since they announce tensors. */
-GstCaps *gst_gemmcl_carriers_get_announced (const GstCaps *caps, const GstGemmclSettings *settings);
-
 /** gst_gemmcl_input_from_caps: @format: (out): that of @caps, fixed ones of the sink pad. A in
  * carriers is the tensor that caps announce or else, as in flexible tensors, @learned, that of the
  * last buffer; its rank is 0 if there was none. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or

@@ -195,23 +195,6 @@ gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k)
     *m *= tensor->dims[i];
 }
 
-gboolean
-gst_gemmcl_tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
-{
-  const guint32 *dims = tensor->dims;
-
-  for (guint i = 3; i < tensor->rank; i++)
-    if (dims[i] > 1)
-      return FALSE;
-  *image = (GemmclImage){
-      .width = dims[1],
-      .height = dims[2],
-      .channels = dims[0],
-      .type = tensor->type,
-  };
-  return TRUE;
-}
-
 /* The ways to write ones at the end of dimensions. They do not change a shape, but caps compare as
  * strings. */
 typedef struct {

@@ -70,10 +70,6 @@ gchar *gst_gemmcl_tensor_print (const GstGemmclTensor *tensor);
 /** gst_gemmcl_tensor_get_shape: @m: the outer dimensions together, @k: the innermost. */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);
 
-/** gst_gemmcl_tensor_to_image: Describes a tensor of dimensions C:W:H to the library. @image:
- * (out). Returns: %FALSE if it has another dimension above 1. */
-gboolean gst_gemmcl_tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image);
-
 typedef enum {
   GST_GEMMCL_MEDIUM_VIDEO,
   GST_GEMMCL_MEDIUM_AUDIO,

@@ -28,7 +28,6 @@ typedef struct {
   GstGemmclTensor learned; /* learn.c: A of the last buffer that said it; rank 0: none */
 
   /* The streaming thread's own, without the lock. */
-  gboolean carries;      /* learn.c: inputs are carriers (carriers.h) */
   gboolean has_room;     /* learn.c: only M has changed, and the plan can stay */
   gboolean error_posted; /* since caps were last accepted */
   guint pool_size;       /* bytes of a buffer of the output's pool; 0: no pool */

@@ -52,11 +52,10 @@ must_wait (GstGemmcl *self, const GstCaps *caps)
 
   drop_waiting (self, GST_EVENT_CAPS);
   self->stream.has_room = FALSE;
-  self->stream.carries = gst_gemmcl_carriers_have (caps, 0, settings);
   g_mutex_lock (&self->lock);
   self->stream.learned = unknown;
   g_mutex_unlock (&self->lock);
-  return self->stream.carries &&
+  return gst_gemmcl_carriers_have (caps, 0, settings) &&
          !gst_gemmcl_input_from_caps (&format, caps, settings, &unknown, NULL);
 }
 
@@ -134,7 +133,7 @@ find (GstGemmcl *self, GstBuffer *input, GstGemmclTensor *tensor, GError **error
 {
   GstGemmclPlace place;
 
-  if (self->stream.carries)
+  if (self->waiting.length > 0 || self->stream.input.is_meta)
     return gst_gemmcl_meta_find (&self->stream.settings, input, tensor, NULL, error);
   if (gst_gemmcl_tensors_locate (&self->stream.input.tensors, self->stream.settings.tensor_index,
                                  input, &place, error) == 0)
@@ -157,7 +156,7 @@ learn_tensor (GstGemmcl *self, GstBuffer *input, gsize *m, GError **error)
       gst_gemmcl_tensor_get_shape (&tensor, m, &k);
     if (self->waiting.length > 0)
       set_learned (self, &tensor);
-    if (self->waiting.length > 0 || !self->stream.configured || is_same (&tensor, get_known (self)))
+    if (self->waiting.length > 0 || is_same (&tensor, get_known (self)))
       return GST_FLOW_OK;
   }
   flow = gst_gemmcl_batch_end (self);
@@ -178,7 +177,8 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m)
   self->stream.has_room = FALSE;
   if (gst_gemmcl_is_empty (self, input))
     return self->waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
-  if (self->stream.carries || (self->stream.configured && format->tensors.flexible))
+  if (self->waiting.length > 0 ||
+      (self->stream.configured && (format->is_meta || format->tensors.flexible)))
     flow = learn_tensor (self, input, m, &error);
   else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO)
     gst_gemmcl_get_samples (&format->audio, input, &offset, m, &error);

@@ -89,9 +89,9 @@ void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 
 /* The statistics (stats.c). */
 
-/* Bins of a histogram of times: each time below 32 has one, and each power of two above 16. */
+/* Bins of a histogram of times: as many for each power of two. */
 #define GST_GEMMCL_TIME_BINS 16
-#define GST_GEMMCL_N_BINS    (61 * GST_GEMMCL_TIME_BINS)
+#define GST_GEMMCL_N_BINS    (65 * GST_GEMMCL_TIME_BINS)
 
 /** GstGemmclStats: The counts of the property stats besides those of the lanes, guarded by the lock
  * of the element. */

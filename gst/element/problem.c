@@ -31,12 +31,6 @@ gst_gemmcl_output_list_types (const GstGemmclSettings *settings,
   return G_N_ELEMENTS (all) - first;
 }
 
-gboolean
-gst_gemmcl_output_is_tensors (GstGemmclOutputMode mode)
-{
-  return mode == GST_GEMMCL_OUTPUT_TENSORS || mode == GST_GEMMCL_OUTPUT_FLEXIBLE;
-}
-
 void
 gst_gemmcl_operands_clear (GstGemmclOperands *self)
 {

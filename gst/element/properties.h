@@ -10,7 +10,7 @@
 /** GST_GEMMCL_AUTO: the default of kernel, platform and device: the library chooses. */
 #define GST_GEMMCL_AUTO "auto"
 
-/** GstGemmclFeatureMode: The values of feature-mode: AUTO, then those of #GemmclFeatureMode. */
+/* AUTO, then those of #GemmclFeatureMode. */
 typedef enum {
   GST_GEMMCL_FEATURE_MODE_AUTO,
   GST_GEMMCL_FEATURE_MODE_PIXEL,
@@ -19,7 +19,7 @@ typedef enum {
   GST_GEMMCL_FEATURE_MODE_PATCH,
 } GstGemmclFeatureMode;
 
-/** GstGemmclPrecision: The values of precision: AUTO, then those of #GemmclPrecision. */
+/* AUTO, then those of #GemmclPrecision. */
 typedef enum {
   GST_GEMMCL_PRECISION_AUTO,
   GST_GEMMCL_PRECISION_F32,
@@ -29,14 +29,12 @@ typedef enum {
   GST_GEMMCL_PRECISION_I8,
 } GstGemmclPrecision;
 
-/** GstGemmclInputMode: The values of input. */
 typedef enum {
   GST_GEMMCL_INPUT_AUTO,
   GST_GEMMCL_INPUT_MEDIA,
   GST_GEMMCL_INPUT_META,
 } GstGemmclInputMode;
 
-/** GstGemmclOutputMode: The values of output. */
 typedef enum {
   GST_GEMMCL_OUTPUT_AUTO,
   GST_GEMMCL_OUTPUT_MEDIA,
@@ -45,10 +43,6 @@ typedef enum {
   GST_GEMMCL_OUTPUT_FLEXIBLE,
 } GstGemmclOutputMode;
 
-/** gst_gemmcl_output_is_tensors: Returns: %TRUE if results leave as other/tensors alone. */
-gboolean gst_gemmcl_output_is_tensors (GstGemmclOutputMode mode);
-
-/** GstGemmclOutputType: The values of output-type: AUTO, then types of tensors. */
 typedef enum {
   GST_GEMMCL_OUTPUT_TYPE_AUTO,
   GST_GEMMCL_OUTPUT_TYPE_F32,

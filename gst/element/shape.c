@@ -133,6 +133,24 @@ gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *tensor, gsi
                           noun, text, tensor->dims[0], weight_k);
 }
 
+/* FALSE if @tensor has other dimensions above 1 than C:W:H. */
+static gboolean
+tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
+{
+  const guint32 *dims = tensor->dims;
+
+  for (guint i = 3; i < tensor->rank; i++)
+    if (dims[i] > 1)
+      return FALSE;
+  *image = (GemmclImage){
+      .width = dims[1],
+      .height = dims[2],
+      .channels = dims[0],
+      .type = tensor->type,
+  };
+  return TRUE;
+}
+
 static gboolean
 shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *settings, gsize weight_k,
                  GstGemmclShape *shape, GError **error)
@@ -165,7 +183,7 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
     gst_gemmcl_tensor_get_shape (tensor, &shape->m, &shape->k);
     return gst_gemmcl_tensor_check_k ("The tensor of a buffer", tensor, weight_k, error);
   }
-  if (gst_gemmcl_tensor_to_image (tensor, &image))
+  if (tensor_to_image (tensor, &image))
     return shape_of_image (&image, settings, weight_k, shape, error);
   text = gst_gemmcl_tensor_print (tensor);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,

@@ -84,26 +84,6 @@ round_up (GstClockTime time)
   return rounded;
 }
 
-/* Bins are as wide as 1/16 of the times in them, or less. */
-static guint
-get_bin (GstClockTime time)
-{
-  guint shift = 0;
-
-  while (time >> shift >= 2 * GST_GEMMCL_TIME_BINS)
-    shift++;
-  return shift * GST_GEMMCL_TIME_BINS + (guint)(time >> shift);
-}
-
-/* Returns: the longest time in @bin. */
-static GstClockTime
-get_longest (guint bin)
-{
-  const guint shift = bin < 2 * GST_GEMMCL_TIME_BINS ? 0 : bin / GST_GEMMCL_TIME_BINS - 1;
-
-  return ((GstClockTime)(bin - shift * GST_GEMMCL_TIME_BINS + 1) << shift) - 1;
-}
-
 /* Returns: a time that @percent of the runs did not exceed, at most 1/16 too long; 0 without
  * runs. With the lock held. */
 static GstClockTime
@@ -115,7 +95,7 @@ get_percentile (const GstGemmclStats *stats, guint percent)
   for (guint i = 0; i < GST_GEMMCL_N_BINS && wanted > 0; i++) {
     n += stats->times[i];
     if (n >= wanted)
-      return MIN (get_longest (i), stats->max);
+      return MIN ((GstClockTime)exp2 ((i + 1.0) / GST_GEMMCL_TIME_BINS), stats->max);
   }
   return 0;
 }
@@ -129,7 +109,7 @@ gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time)
 
   g_mutex_lock (&self->lock);
   stats->n_timed++;
-  stats->times[get_bin (time)]++;
+  stats->times[(guint)(log2 (MAX (time, 1)) * GST_GEMMCL_TIME_BINS)]++;
   stats->max = MAX (stats->max, time);
   rounded = round_up (MIN (time, stats->last));
   stats->last = time;
