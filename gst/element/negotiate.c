@@ -28,18 +28,6 @@ gst_gemmcl_get_terms (GstGemmcl *self)
   return terms;
 }
 
-/* TRUE if upstream asks for VA surfaces and nothing else. */
-static gboolean
-asks_for_surfaces (const GstCaps *filter)
-{
-  const guint n = filter ? gst_caps_get_size (filter) : 0;
-  guint i = 0;
-
-  while (i < n && gst_gemmcl_caps_are_surfaces (filter, i))
-    i++;
-  return n > 0 && i == n;
-}
-
 /* Posts a warning once, since the element that fails only reports "not negotiated". @warning: a bit
  * of the stream's warnings */
 static void
@@ -60,23 +48,25 @@ refuse_memory (GError **error)
 /* Takes @caps of the sink pad. Returns: the part of them that the device can read; all of them
  * without a device. */
 static GstCaps *
-offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter, gboolean several)
+offer (GstGemmcl *self, GstCaps *caps, gboolean several)
 {
   g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
+  const gboolean was_empty = gst_caps_is_empty (caps);
   g_autoptr (GError) reason = NULL;
   gboolean va;
 
   if (!context)
     return caps;
   va = several ? refuse_memory (&reason) : gst_gemmcl_va_check (&self->device, context, &reason);
-  if (!va) {
+  if (!va)
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
-    if (asks_for_surfaces (filter))
-      warn_once (self, WARNED_OF_SURFACES,
-                 "VA surfaces (video/x-raw(memory:VAMemory) or tiled dma-bufs) are not taken.",
-                 reason);
-  }
-  return gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (context));
+  caps = gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (context));
+  /* Upstream asks for nothing else. */
+  if (!was_empty && gst_caps_is_empty (caps))
+    warn_once (self, WARNED_OF_SURFACES,
+               "VA surfaces (video/x-raw(memory:VAMemory) or tiled dma-bufs) are not taken.",
+               reason);
+  return caps;
 }
 
 static GstCaps *
@@ -95,7 +85,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
       trans, terms.settings.output != GST_GEMMCL_OUTPUT_META && !has_carriers);
   result = gst_gemmcl_caps_let_in (direction, caps, filter, &terms);
   if (direction == GST_PAD_SRC && !has_carriers)
-    result = offer (self, result, filter, terms.several);
+    result = offer (self, result, terms.several);
   GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
                   direction == GST_PAD_SINK ? "sink" : "src", caps, result);
   return result;
