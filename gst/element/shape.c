@@ -171,26 +171,22 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
                             "A buffer has %u tensors already, and row-outputs would add one. "
                             "Expected row-outputs=0, or %u tensors at most.",
                             tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
+  if (settings->feature_mode > GST_GEMMCL_FEATURE_MODE_PIXEL) {
+    if (!tensors->flexible && tensor_to_image (tensor, &image))
+      return shape_of_image (&image, settings, weight_k, shape, error);
+    text = tensors->flexible ? g_strdup ("flexible") : gst_gemmcl_tensor_print (tensor);
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "feature-mode=%s of a tensor, %s, needs dimensions "
+                            "channels:width:height in caps. Expected static tensors with 1 as each "
+                            "further dimension, or feature-mode=pixel.",
+                            gst_gemmcl_feature_mode_get_nick (settings->feature_mode), text);
+  }
   if (tensors->flexible) {
     shape->k = weight_k;
-    return settings->feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL ||
-           gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "feature-mode=%s needs static tensors of known dimensions; the input "
-                            "is flexible. Expected feature-mode=pixel.",
-                            gst_gemmcl_feature_mode_get_nick (settings->feature_mode));
+    return TRUE;
   }
-  if (settings->feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL) {
-    gst_gemmcl_tensor_get_shape (tensor, &shape->m, &shape->k);
-    return gst_gemmcl_tensor_check_k ("The tensor of a buffer", tensor, weight_k, error);
-  }
-  if (tensor_to_image (tensor, &image))
-    return shape_of_image (&image, settings, weight_k, shape, error);
-  text = gst_gemmcl_tensor_print (tensor);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "feature-mode=%s of a tensor, %s, needs dimensions "
-                          "channels:width:height. Expected 1 as each further dimension, or "
-                          "feature-mode=pixel.",
-                          gst_gemmcl_feature_mode_get_nick (settings->feature_mode), text);
+  gst_gemmcl_tensor_get_shape (tensor, &shape->m, &shape->k);
+  return gst_gemmcl_tensor_check_k ("The tensor of a buffer", tensor, weight_k, error);
 }
 
 gboolean
