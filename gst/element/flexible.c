@@ -21,8 +21,6 @@ enum {
 #define FLEXIBLE    1 /* of formats; 0 is static */
 #define TENSOR      4 /* the last of the media */
 
-G_STATIC_ASSERT (sizeof (GstGemmclHeader) == GST_GEMMCL_HEADER_SIZE);
-
 static const gchar *const types[] = {
     "int32",   "uint32",  "int16", "uint16", "int8",    "uint8",
     "float64", "float32", "int64", "uint64", "float16",

@@ -6,15 +6,14 @@
 
 /* The places of tensors in buffers, and the headers of flexible tensors. Pure functions. */
 
-/** The bytes of a header. */
-#define GST_GEMMCL_HEADER_SIZE 128
-
 /** GstGemmclHeader: The header of a flexible tensor, 32 bit words in the order of the host: magic,
  * version, type, 16 dimensions (innermost first, zeros behind them), format, media type, the number
  * of elements of a sparse tensor, and zeros. */
 typedef struct {
   guint32 words[32];
 } GstGemmclHeader;
+
+#define GST_GEMMCL_HEADER_SIZE sizeof (GstGemmclHeader)
 
 /** gst_gemmcl_header_init: Makes the header of an @m x @n matrix of @type. */
 void gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n);

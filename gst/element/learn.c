@@ -194,13 +194,13 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
   const gboolean flexible = self->stream.input.tensors.flexible;
   const GemmclGemm *gemm = &self->slot.problem.gemm;
   const gsize m = self->scalars.m;
-  gsize room = self->lane->plan ? gemm->m : 0, k, n;
+  gsize room = self->lane->plan ? gemm->m : 0;
 
   if (flexible && m == 0)
     return TRUE;
   /* A weight may change K together with the input. */
-  gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &k, &n);
-  if (flexible && !gst_gemmcl_tensor_check_k ("The tensor of a buffer", get_known (self), k, error))
+  if (flexible && !gst_gemmcl_tensor_check_k ("The tensor of a buffer", get_known (self),
+                                              gst_gemmcl_get_terms (self).k, error))
     return FALSE;
   if (m > G_MAXINT32)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,

@@ -129,20 +129,18 @@ get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
 static GError *
 refuse_mode (const GstGemmclTerms *terms)
 {
-  if (terms->settings.output == GST_GEMMCL_OUTPUT_MEDIA)
-    return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                        "output=media of video needs feature-mode=pixel, a weight with N = 1, 3 or "
-                        "4 and no row-outputs, but N = %zu or the others differ. Use them, or "
-                        "output=auto, tensors or meta.",
-                        terms->n);
-  if (terms->settings.output == GST_GEMMCL_OUTPUT_FLEXIBLE)
-    return g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                                "output=flexible takes video, flexible tensors and a single static "
-                                "tensor, but the input is audio or several static tensors. "
-                                "Expected output=auto or meta.");
-  return g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                              "output=tensors takes video and tensors, but the input is audio. "
-                              "Expected output=auto, media or meta.");
+  static const gchar *const needs[] = {
+      [GST_GEMMCL_OUTPUT_MEDIA] = "media of video needs feature-mode=pixel, a weight with N = 1, 3 "
+                                  "or 4, and no row-outputs",
+      [GST_GEMMCL_OUTPUT_TENSORS] = "tensors needs video or tensors, not audio",
+      [GST_GEMMCL_OUTPUT_FLEXIBLE] = "flexible needs video, flexible tensors or a single static "
+                                     "tensor, not audio or several static tensors",
+  };
+
+  return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                      "output=%s, but the input or the settings differ, or N = %zu. Use what it "
+                      "needs, or output=auto or meta.",
+                      needs[terms->settings.output], terms->n);
 }
 
 /* Reads the format of the result of @input. With output=meta, the caps are those of the input. */
