@@ -77,9 +77,7 @@ change_state (GstElement *element, GstStateChange transition)
 static gboolean
 check_weight (GstGemmcl *self, GError **error)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  if (self->operands.current.weight)
+  if (gst_gemmcl_get_terms (self).k > 0)
     return TRUE;
   g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
                        "No weight is set: expected weight=FILE.npy, weight=FILE.safetensors#NAME "

@@ -12,15 +12,12 @@ gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
   const gboolean is_vector =
       size > 0 && !GST_VALUE_HOLDS_ARRAY (gst_value_array_get_value (array, 0));
   const guint rows = is_vector ? 1 : size;
-  guint cols = 0;
 
   for (guint i = 0; i < rows; i++) {
     const GValue *row = is_vector ? array : gst_value_array_get_value (array, i);
     const guint n = GST_VALUE_HOLDS_ARRAY (row) ? gst_value_array_get_size (row) : 0;
 
-    if (i == 0)
-      cols = n;
-    for (guint j = 0; n == cols && j < n; j++) {
+    for (guint j = 0; j < n; j++) {
       const GValue *value = gst_value_array_get_value (row, j);
 
       if (G_VALUE_HOLDS_DOUBLE (value)) {
@@ -29,7 +26,7 @@ gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
         g_array_append_val (numbers, number);
       }
     }
-    if (n == 0 || numbers->len != (i + 1) * cols) {
+    if (n == 0 || numbers->len != (gsize)n * (i + 1)) {
       gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                        "Row %u of the array, from 0, is not like the first. Expected doubles, as "
                        "many in each row.",
@@ -37,7 +34,9 @@ gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
       return NULL;
     }
   }
-  return size > 0 ? gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, numbers->data, error) : NULL;
+  return size > 0
+             ? gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, numbers->len / rows, numbers->data, error)
+             : NULL;
 }
 
 static void
