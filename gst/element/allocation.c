@@ -93,14 +93,15 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   gboolean need_pool;
   GstCaps *caps = NULL;
   guint size;
+  const gboolean is_passed = gst_gemmcl_is_meta (self) && propose_of_downstream (self, query);
 
   /* The base class copies the metas that downstream supports. */
-  if (!(gst_gemmcl_is_meta (self) && propose_of_downstream (self, query)) &&
-      !parent_class->propose_allocation (trans, decide_query, query))
+  if (!is_passed && !parent_class->propose_allocation (trans, decide_query, query))
     return FALSE;
   gst_query_parse_allocation (query, &caps, &need_pool);
-  if (!caps || gst_query_get_n_allocation_params (query) > 0 ||
-      gst_query_get_n_allocation_pools (query) > 0 ||
+  if (!caps ||
+      (is_passed &&
+       gst_query_get_n_allocation_params (query) + gst_query_get_n_allocation_pools (query) > 0) ||
       gst_gemmcl_carriers_have (caps, 0, &self->stream.settings) ||
       !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
