@@ -81,8 +81,10 @@ struct _GstGemmclChange {
   GemmclPlanOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
-  gboolean new_n; /* caps are known, and N changes */
-  gboolean swaps; /* plans, for which prepared is, can use the new operands */
+  gboolean new_n;                          /* caps are known, and N changes */
+  gboolean changed[GST_GEMMCL_N_OPERANDS]; /* compared with the current operands */
+
+  /* Plans that can use the new operands, if there are, and the changed ones, prepared for them. */
   GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
   GemmclPrepared *prepared[GST_GEMMCL_MAX_DEVICES][GST_GEMMCL_N_OPERANDS];
 };
@@ -129,7 +131,7 @@ static gboolean
 change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand,
              GemmclMatrix *matrix, GError **error)
 {
-  const GstGemmclOperands *present = get_latest (self);
+  const GstGemmclOperands *present = get_latest (self), *current = &self->operands.current;
   const GstGemmclSettings *settings = &self->stream.settings;
   GemmclMatrix **slot = &change->operands.matrix[operand];
   gsize k, n;
@@ -150,9 +152,13 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
     return FALSE;
   gst_gemmcl_weight_get_shape (settings, present->weight, &k, &n);
   change->new_n = n != change->problem.gemm.n;
-  change->swaps = (!self->operands.next || self->operands.next->swaps) && !self->operands.held &&
-                  *slot && gst_gemmcl_problem_is_swap (&self->slot.problem, &change->problem);
-  for (guint i = 0; change->swaps && i < self->n_lanes; i++)
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    change->changed[i] = i == operand || change->operands.matrix[i] != current->matrix[i];
+  change->changed[GEMMCL_PLAN_BIAS] |=
+      change->changed[GEMMCL_PLAN_B] && change->problem.folds_offset;
+  if (self->operands.held || !gst_gemmcl_problem_is_swap (&self->slot.problem, &change->problem))
+    return TRUE;
+  for (guint i = 0; i < self->n_lanes; i++)
     g_set_object (&change->plans[i], self->lanes[i].plan);
   return TRUE;
 }
@@ -182,22 +188,18 @@ check_downstream (GstGemmcl *self, const GstGemmclChange *change, GError **error
                           "Downstream does not take its N = %zu, which makes %s.", terms.n, text);
 }
 
-/* Packs and uploads the operand for the plans, and with a weight the bias that depends on it. The
- * lock must not be held. */
+/* Packs and uploads the changed operands for the plans. The lock must not be held. */
 static gboolean
 prepare (GstGemmclChange *change, const GstGemmclSettings *settings, GError **error)
 {
-  const gboolean both = change->operand == GEMMCL_PLAN_B && change->problem.folds_offset;
   g_auto (GstGemmclOperands) folded = {{NULL}};
 
-  if (!change->swaps)
-    return TRUE;
   gst_gemmcl_operands_copy (&folded, &change->operands);
   if (!gst_gemmcl_problem_fold (&change->problem, settings, &folded, error))
     return FALSE;
   for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++)
     for (guint i = 0; change->plans[lane] && i < GST_GEMMCL_N_OPERANDS; i++) {
-      if (i != change->operand && !(both && i == GEMMCL_PLAN_BIAS))
+      if (!change->changed[i] || !folded.matrix[i])
         continue;
       change->prepared[lane][i] =
           gemmcl_plan_prepare (change->plans[lane], i, folded.matrix[i], error);
@@ -205,18 +207,6 @@ prepare (GstGemmclChange *change, const GstGemmclSettings *settings, GError **er
         return FALSE;
     }
   return TRUE;
-}
-
-/* Adds to a change what another one, which it replaces, has prepared of other operands. */
-static void
-change_merge (GstGemmclChange *self, GstGemmclChange *other)
-{
-  for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++) {
-    self->swaps &= self->plans[lane] == other->plans[lane];
-    for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-      if (!self->prepared[lane][i])
-        self->prepared[lane][i] = g_steal_pointer (&other->prepared[lane][i]);
-  }
 }
 
 /* Takes @change. Exchanges the operands at once if there are no caps yet; otherwise the streaming
@@ -235,8 +225,6 @@ change_apply (GstGemmclChange *change, GstGemmcl *self, const GstGemmclSource *s
     change_free (change);
     return;
   }
-  if (old)
-    change_merge (change, old);
   self->operands.next = change;
   g_mutex_unlock (&self->lock);
 }
@@ -304,7 +292,7 @@ fits_plans (const GstGemmclChange *change, GstGemmcl *self)
       return FALSE;
     any |= self->lanes[i].plan != NULL;
   }
-  return any && change->swaps;
+  return any;
 }
 
 /* Needs the lock. */
