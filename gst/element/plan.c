@@ -6,37 +6,32 @@
 
 /* Samples in the first plan for audio. Buffers of most sources have at most as many. */
 #define FIRST_AUDIO_M 1024
-/* Time in us after which progress of a new plan is posted. A plan from the cache takes less. */
+/* Time in us after which progress of a new plan is posted, and after which the wait for it looks
+ * again if the element stops. A plan from the cache takes less. */
 #define SILENCE (50 * G_TIME_SPAN_MILLISECOND)
 /* Time in us that the element waits for the compiler when it stops. */
 #define GRACE (1 * G_TIME_SPAN_SECOND)
 
-/** GstGemmclPlanJob: Makes plans in its own thread, by lane. The thread may never end, so it holds
- * references to everything that it uses, and does not use the element. */
-struct _GstGemmclPlanJob {
+/* Makes plans in its own thread, by lane. The thread may never end, so it holds references to
+ * everything that it uses, and does not use the element. */
+typedef struct {
   GemmclContext *contexts[GST_GEMMCL_MAX_DEVICES]; /* NULL: needs no plan */
   GstGemmclSettings settings;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
 
-  GAsyncQueue *news; /* of News, for the streaming thread */
+  GAsyncQueue *done; /* gets one element, for the streaming thread */
 
-  /* The results once the news are DONE: a plan or an error for each context. */
+  /* The results, once it is done: a plan or an error for each context. */
   GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
   GError *errors[GST_GEMMCL_MAX_DEVICES];
   guint64 compile_us[GST_GEMMCL_MAX_DEVICES];
-};
-
-/* Elements of the queue. */
-typedef enum {
-  DONE = 1,
-  STOPPING, /* the element stops */
-} News;
+} Job;
 
 static void
 job_clear (gpointer data)
 {
-  GstGemmclPlanJob *self = data;
+  Job *self = data;
 
   for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
     g_clear_object (&self->contexts[i]);
@@ -44,23 +39,23 @@ job_clear (gpointer data)
     g_clear_error (&self->errors[i]);
   }
   gst_gemmcl_operands_clear (&self->operands);
-  g_async_queue_unref (self->news);
+  g_async_queue_unref (self->done);
 }
 
 static void
-job_unref (GstGemmclPlanJob *self)
+job_unref (Job *self)
 {
   g_atomic_rc_box_release_full (self, job_clear);
 }
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclPlanJob, job_unref)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Job, job_unref)
 
 /* Copies the formats and operands of the element. */
-static GstGemmclPlanJob *
+static Job *
 job_new (GstGemmcl *self, gsize audio_m, GError **error)
 {
-  g_autoptr (GstGemmclPlanJob) job = g_atomic_rc_box_new0 (GstGemmclPlanJob);
+  g_autoptr (Job) job = g_atomic_rc_box_new0 (Job);
 
-  job->news = g_async_queue_new ();
+  job->done = g_async_queue_new ();
   g_mutex_lock (&self->lock);
   for (guint i = 0; i < self->n_lanes; i++)
     if (!self->lanes[i].failed)
@@ -77,7 +72,7 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
 
 /* @us: (out): the time that the kernels took to compile, or to read from the cache */
 static GemmclPlan *
-create_plan (const GstGemmclPlanJob *job, GemmclContext *context, guint64 *us, GError **error)
+create_plan (const Job *job, GemmclContext *context, guint64 *us, GError **error)
 {
   const gint64 begin = g_get_monotonic_time ();
   g_autoptr (GemmclPlan) plan =
@@ -100,7 +95,7 @@ create_plan (const GstGemmclPlanJob *job, GemmclContext *context, guint64 *us, G
 static gpointer
 job_run (gpointer data)
 {
-  GstGemmclPlanJob *job = data;
+  Job *job = data;
 
   for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
     if (job->contexts[i])
@@ -108,13 +103,13 @@ job_run (gpointer data)
     /* The thread may end late: the element alone keeps the context from here on. */
     g_clear_object (&job->contexts[i]);
   }
-  g_async_queue_push (job->news, GUINT_TO_POINTER (DONE));
+  g_async_queue_push (job->done, job);
   job_unref (job);
   return NULL;
 }
 
 static void
-post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *job)
+post_progress (GstGemmcl *self, GstProgressType type, const Job *job)
 {
   const GemmclGemm *gemm = &job->problem.gemm;
   g_autofree gchar *devices = gst_gemmcl_lanes_print (self);
@@ -129,42 +124,29 @@ post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *jo
 
 /* Waits for @job. Once the element stops, it waits no longer than GRACE. */
 static gboolean
-wait_for_plans (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
+wait_for_plans (GstGemmcl *self, Job *job, GError **error)
 {
   g_autofree gchar *devices = gst_gemmcl_lanes_print (self);
   const gint64 begin = g_get_monotonic_time ();
-  gpointer news = g_async_queue_timeout_pop (job->news, SILENCE);
-  const gboolean is_slow = !news;
+  gboolean done = g_async_queue_timeout_pop (job->done, SILENCE) != NULL;
 
-  if (is_slow) {
-    post_progress (self, GST_PROGRESS_TYPE_START, job);
-    news = g_async_queue_pop (job->news);
-  }
-  if (GPOINTER_TO_UINT (news) == STOPPING)
-    news = g_async_queue_timeout_pop (job->news, GRACE);
-  if (is_slow)
-    post_progress (self, news ? GST_PROGRESS_TYPE_COMPLETE : GST_PROGRESS_TYPE_CANCELED, job);
-  if (!news)
-    gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
-                     "The OpenCL compiler of %s did not return within %.1f s, when the element was "
-                     "stopped; its thread is left running.",
-                     devices, (g_get_monotonic_time () - begin) / 1e6);
-  return news != NULL;
-}
-
-static void
-set_job (GstGemmcl *self, GstGemmclPlanJob *job)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  self->slot.job = job;
-  if (job && self->slot.stopping)
-    g_async_queue_push (job->news, GUINT_TO_POINTER (STOPPING));
+  if (done)
+    return TRUE;
+  post_progress (self, GST_PROGRESS_TYPE_START, job);
+  for (guint stopped = 0; !done && stopped < GRACE / SILENCE;
+       stopped += g_atomic_int_get (&self->slot.stopping))
+    done = g_async_queue_timeout_pop (job->done, SILENCE) != NULL;
+  post_progress (self, done ? GST_PROGRESS_TYPE_COMPLETE : GST_PROGRESS_TYPE_CANCELED, job);
+  return done ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
+                          "The OpenCL compiler of %s did not return within %.1f s, when the "
+                          "element was stopped; its thread is left running.",
+                          devices, (g_get_monotonic_time () - begin) / 1e6);
 }
 
 /* @job: (nullable): its plans are taken; NULL: only drops the old plans */
 static void
-replace_plans (GstGemmcl *self, GstGemmclPlanJob *job)
+replace_plans (GstGemmcl *self, Job *job)
 {
   GemmclPlan *old[GST_GEMMCL_MAX_DEVICES];
 
@@ -226,7 +208,7 @@ log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
 
 /* Takes the plans of @job, which is done. Drops devices without one, if others have one. */
 static gboolean
-take_plans (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
+take_plans (GstGemmcl *self, Job *job, GError **error)
 {
   gboolean any = FALSE;
 
@@ -317,7 +299,7 @@ gst_gemmcl_drop_plan (GstGemmcl *self)
 gboolean
 gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
 {
-  g_autoptr (GstGemmclPlanJob) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
+  g_autoptr (Job) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
   GThread *thread = NULL;
   gboolean done = FALSE;
 
@@ -330,9 +312,7 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
     job_unref (job);
   if (thread) {
     g_thread_unref (thread);
-    set_job (self, job);
     done = wait_for_plans (self, job, error);
-    set_job (self, NULL);
   }
   if (!done) {
     replace_plans (self, NULL);
@@ -372,9 +352,5 @@ gst_gemmcl_fit_scalars (GstGemmcl *self, GError **error)
 void
 gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  if (stop && !self->slot.stopping && self->slot.job)
-    g_async_queue_push (self->slot.job->news, GUINT_TO_POINTER (STOPPING));
-  self->slot.stopping = stop;
+  g_atomic_int_set (&self->slot.stopping, stop);
 }

@@ -51,14 +51,11 @@ void gst_gemmcl_operands_release (GstGemmcl *self);
 /* The plans for the current caps and operands (plan.c). The functions are for the streaming thread,
  * unless they say otherwise. */
 
-typedef struct _GstGemmclPlanJob GstGemmclPlanJob;
-
 /** GstGemmclPlanSlot: What the plans of the lanes have in common, guarded by the lock of the
  * element. Only the streaming thread writes @problem, and may read it without the lock. */
 typedef struct {
   GstGemmclProblem problem; /* of the plans */
-  GstGemmclPlanJob *job;    /* plans that are being made */
-  gboolean stopping;        /* the wait for plans ends after a grace period */
+  gint stopping;            /* atomic: the wait for plans ends after a grace period */
   gboolean is_due;          /* the streaming thread's own: new operands or contexts need plans */
 } GstGemmclPlanSlot;
 
