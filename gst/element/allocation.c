@@ -117,7 +117,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
     /* Other memory comes from pools of upstream, which must have enough buffers. */
     propose_pool (self, query, caps, size, NULL, FALSE);
   } else if (format.memory == GST_GEMMCL_MEMORY_OPENCL || need_pool) {
-    allocator = gst_gemmcl_device_get_allocator (&self->device, NULL);
+    allocator = gst_gemmcl_lane_get_allocator (self, self->lanes, NULL);
     /* Upstream may also allocate buffers by itself. */
     if (allocator && format.memory == GST_GEMMCL_MEMORY_OPENCL)
       gst_query_add_allocation_param (query, allocator, NULL);
@@ -179,7 +179,7 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 static gboolean
 offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
 {
-  g_autoptr (GstAllocator) allocator = gst_gemmcl_device_get_allocator (&self->device, error);
+  g_autoptr (GstAllocator) allocator = gst_gemmcl_lane_get_allocator (self, self->lanes, error);
   g_autoptr (GstBufferPool) pool = NULL;
 
   if (!allocator)

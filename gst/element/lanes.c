@@ -105,13 +105,28 @@ gst_gemmcl_lanes_close (GstGemmcl *self)
   for (guint i = 0; i < self->n_lanes; i++) {
     GstGemmclLane *lane = &self->lanes[i];
     g_autoptr (GemmclContext) context G_GNUC_UNUSED = NULL;
+    g_autoptr (GstAllocator) allocator G_GNUC_UNUSED = NULL;
 
     drop_pool (lane);
-    gst_clear_object (&lane->allocator);
     g_mutex_lock (&self->lock);
+    allocator = g_steal_pointer (&lane->allocator);
     context = g_steal_pointer (&lane->context);
     g_mutex_unlock (&self->lock);
   }
+}
+
+GstAllocator *
+gst_gemmcl_lane_get_allocator (GstGemmcl *self, GstGemmclLane *lane, GError **error)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (!lane->allocator && lane->context)
+    lane->allocator = gst_gemmcl_allocator_new (
+        lane->context,
+        gemmcl_context_get_device_info (lane->context)->host_unified ? GST_GEMMCL_HOST_SIDE_MAPPED
+                                                                     : GST_GEMMCL_HOST_SIDE_STAGED,
+        error);
+  return lane->allocator ? gst_object_ref (lane->allocator) : NULL;
 }
 
 gchar *
@@ -130,15 +145,14 @@ gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error
 {
   for (guint i = 1; i < self->n_lanes; i++) {
     GstGemmclLane *lane = &self->lanes[i];
+    g_autoptr (GstAllocator) allocator = gst_gemmcl_lane_get_allocator (self, lane, error);
 
     drop_pool (lane);
-    if (!lane->allocator)
-      lane->allocator = gst_gemmcl_device_make_allocator (lane->context, error);
-    if (!lane->allocator)
+    if (!allocator)
       return FALSE;
     if (!pool)
       continue;
-    lane->pool = gst_gemmcl_pool_new (lane->allocator);
+    lane->pool = gst_gemmcl_pool_new (allocator);
     if (!gst_buffer_pool_set_config (lane->pool, gst_buffer_pool_get_config (pool)) ||
         !gst_buffer_pool_set_active (lane->pool, TRUE))
       return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,

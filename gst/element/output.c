@@ -25,14 +25,10 @@ set_no_memory (GError **error)
 static GstMemory *
 new_memory (GstBaseTransform *trans, gsize size)
 {
-  GstGemmclLane *lane = GST_GEMMCL (trans)->lane;
-  g_autoptr (GstAllocator) allocator = NULL;
-  GstAllocationParams params;
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GstAllocator) allocator = gst_gemmcl_lane_get_allocator (self, self->lane, NULL);
 
-  if (lane->allocator)
-    return gst_allocator_alloc (lane->allocator, size, NULL);
-  gst_base_transform_get_allocator (trans, &allocator, &params);
-  return gst_allocator_alloc (allocator, size, &params);
+  return allocator ? gst_allocator_alloc (allocator, size, NULL) : NULL;
 }
 
 /* Returns: memory for the row outputs, which @output keeps when it returns to its pool. */

@@ -4,7 +4,6 @@
 
 #include "memory/error.h"
 #include "memory/foreign.h"
-#include "memory/memory.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -130,7 +129,6 @@ void
 gst_gemmcl_device_close (GstGemmclDevice *self)
 {
   g_mutex_lock (&self->lock);
-  gst_clear_object (&self->allocator);
   g_clear_object (&self->context);
   gst_clear_object (&self->display);
   g_mutex_unlock (&self->lock);
@@ -179,8 +177,7 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
   GST_INFO_OBJECT (self->element, "on %s", gemmcl_context_get_device_info (context)->name);
   self->query = query;
   g_mutex_lock (&self->lock);
-  if (g_set_object (&self->context, context))
-    gst_clear_object (&self->allocator);
+  g_set_object (&self->context, context);
   g_mutex_unlock (&self->lock);
   return TRUE;
 }
@@ -191,26 +188,6 @@ gst_gemmcl_device_get_context (GstGemmclDevice *self)
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   return self->context ? g_object_ref (self->context) : NULL;
-}
-
-GstAllocator *
-gst_gemmcl_device_make_allocator (GemmclContext *context, GError **error)
-{
-  return gst_gemmcl_allocator_new (context,
-                                   gemmcl_context_get_device_info (context)->host_unified
-                                       ? GST_GEMMCL_HOST_SIDE_MAPPED
-                                       : GST_GEMMCL_HOST_SIDE_STAGED,
-                                   error);
-}
-
-GstAllocator *
-gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  if (!self->allocator && self->context)
-    self->allocator = gst_gemmcl_device_make_allocator (self->context, error);
-  return self->allocator ? gst_object_ref (self->allocator) : NULL;
 }
 
 gboolean

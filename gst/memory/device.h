@@ -21,7 +21,7 @@
 #define GST_GEMMCL_CONTEXT_FIELD_DEVICE  "cl_device_id"
 #define GST_GEMMCL_CONTEXT_FIELD_GEMMCL  "gemmcl-context"
 
-/** GstGemmclDevice: The OpenCL context of an element, with its allocator and VADisplay.
+/** GstGemmclDevice: The OpenCL context of an element, and its VADisplay.
  * Only device.c writes the fields, unless another file is named. @context changes in NULL to READY,
  * when streaming starts, and in the streaming thread, which may read it without the lock. @lock is
  * taken after any other lock of the element, and never held while calling other elements or
@@ -31,7 +31,6 @@ typedef struct {
 
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
-  GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
   GemmclDeviceQuery query; /* with which context was opened; its strings are interned */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c writes it */
   gint display_failed;     /* atomic: no context could be made with display */
@@ -64,11 +63,3 @@ gboolean gst_gemmcl_device_answer (GstGemmclDevice *self, GstQuery *query);
 
 /** gst_gemmcl_device_get_context: Returns: (transfer full) (nullable): the context. Any thread. */
 GemmclContext *gst_gemmcl_device_get_context (GstGemmclDevice *self);
-
-/** gst_gemmcl_device_get_allocator: Returns: (transfer full) (nullable): the allocator of OpenCL
- * memory in the context; %NULL without a context, or with @error. Any thread. */
-GstAllocator *gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error);
-
-/** gst_gemmcl_device_make_allocator: Returns: (transfer full): an allocator of OpenCL memory in
- * @context; %NULL with @error. Any thread. */
-GstAllocator *gst_gemmcl_device_make_allocator (GemmclContext *context, GError **error);
