@@ -26,12 +26,7 @@ typedef struct {
   clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
 
   VADisplay display; /* (nullable): the display with which the context was made */
-
-  GHashTable *owners; /* GstVaDisplays of display, one of which closes it when it is freed */
 } Sharing;
-
-/* Guards owners, since elements in several threads share a context. */
-static GMutex owners_lock;
 
 /* Returns: (nullable): the VADisplay with which the OpenCL context was made. Properties are read
  * only with the extension: PoCL 3 crashes if a context was made without properties. */
@@ -64,24 +59,14 @@ sharing_new (GemmclContext *context)
   self->acquire = LOOK_UP (clEnqueueAcquireVA_APIMediaSurfacesINTEL);
   self->release = LOOK_UP (clEnqueueReleaseVA_APIMediaSurfacesINTEL);
   self->display = find_display (context);
-  self->owners = g_hash_table_new_full (NULL, NULL, gst_object_unref, NULL);
   return self;
-}
-
-static void
-sharing_free (gpointer data)
-{
-  Sharing *self = data;
-
-  g_hash_table_unref (self->owners);
-  g_free (self);
 }
 
 /* Returns: (transfer none): the sharing, which lives as long as @context. */
 static Sharing *
 get_sharing (GemmclContext *context)
 {
-  return gst_gemmcl_context_get_data (context, "gst-gemmcl-va-sharing", sharing_new, sharing_free);
+  return gst_gemmcl_context_get_data (context, "gst-gemmcl-va-sharing", sharing_new, g_free);
 }
 
 /* Fails with a message of @format, a literal, which states what was expected and what was found.
@@ -257,21 +242,17 @@ gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query
   return g_steal_pointer (&plain);
 }
 
-/* Keeps all GstVaDisplays of the VADisplay, since it is unknown which one owns it. */
+/* Keeps all GstVaDisplays of the VADisplay, since it is unknown which one closes it. */
 void
 gst_gemmcl_va_bind (GstGemmclDevice *self, GemmclContext *context)
 {
   g_autoptr (GstVaDisplay) display = get_display (self);
-  Sharing *sharing;
+  g_autofree gchar *key = NULL;
 
-  if (!display)
+  if (!display || gst_va_display_get_va_dpy (display) != get_sharing (context)->display)
     return;
-  sharing = get_sharing (context);
-  if (gst_va_display_get_va_dpy (display) != sharing->display)
-    return;
-  g_mutex_lock (&owners_lock);
-  g_hash_table_add (sharing->owners, g_steal_pointer (&display));
-  g_mutex_unlock (&owners_lock);
+  key = g_strdup_printf ("gst-gemmcl-va-display-%p", display);
+  g_object_set_data_full (G_OBJECT (context), key, g_steal_pointer (&display), gst_object_unref);
 }
 
 gboolean
