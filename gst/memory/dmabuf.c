@@ -20,7 +20,6 @@
 typedef struct {
   gboolean can_import;
   GemmclHandover acquire, release;
-  gint refused; /* atomic: a warning reported a refused dma-buf */
 } Importer;
 
 /* TRUE if the device lists dma-bufs as handles. Intel's driver does, but does not list
@@ -91,20 +90,6 @@ gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer)
   return FALSE;
 }
 
-static void
-note_refusal (GstGemmclDevice *self, gsize size, cl_int status)
-{
-  Importer *importer = get_importer (self->context);
-
-  if (g_atomic_int_compare_and_exchange (&importer->refused, FALSE, TRUE))
-    GST_WARNING_OBJECT (self->element,
-                        "a dma-buf of %zu bytes cannot be imported (OpenCL error %d); refused "
-                        "dma-bufs are copied",
-                        size, status);
-  else
-    GST_INFO_OBJECT (self->element, "another dma-buf cannot be imported (OpenCL error %d)", status);
-}
-
 /* A GstGemmclImporter of the buffer of a dma-buf of @size bytes. Imports a duplicate of the file
  * descriptor, since OpenCL closes it with the buffer. */
 static gboolean
@@ -123,7 +108,9 @@ create_buffer (GstGemmclDevice *self, GstMemory *root, guintptr size,
     return TRUE;
   if (fd >= 0)
     close (fd);
-  note_refusal (self, size, status);
+  GST_WARNING_OBJECT (self->element,
+                      "a dma-buf of %zu bytes cannot be imported (OpenCL error %d), and is copied",
+                      (gsize)size, status);
   objects[0] = NULL;
   return TRUE;
 }
