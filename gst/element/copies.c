@@ -13,46 +13,37 @@ GST_DEBUG_CATEGORY_STATIC (performance);
 #define FIRST_OF_A 8
 #define FIRST_OF_D 16
 
-static const gchar *const own[] = {
-    [GST_GEMMCL_COPY_ALIGNED] =
-        "inputs are copied because they are not aligned to their elements: each tensor or audio "
-        "buffer in a memory of its own would save that",
+/* By these bits. Other copies are no matter of negotiation: batches, VA surfaces, and buffers that
+ * are copied faster. */
+static const gchar *const texts[] = {
+    [GST_GEMMCL_COPY_ALIGNED] = "inputs are copied because they are not aligned to their elements: "
+                                "each tensor or audio buffer in a memory of its own",
     [GST_GEMMCL_COPY_MERGED] =
-        "inputs are copied because their audio is in several memories: one memory would save that",
-    [GST_GEMMCL_COPY_PASSED] =
-        "tensors that pass are copied to OpenCL memory: inputs in OpenCL memory, or an output in "
-        "system memory, would save that",
-    [GST_GEMMCL_COPY_FOREIGN] =
-        "inputs go through the host because they are in OpenCL memory of another context: a "
-        "GstContext that both elements share would save that",
-};
-
-/* Others are no matter of negotiation: batches, VA surfaces, and buffers that are copied faster. */
-static const gchar *const of_a[] = {
-    [GEMMCL_COPY_REASON_SEPARATE] =
+        "inputs are copied because their audio is in several memories: one memory",
+    [GST_GEMMCL_COPY_PASSED] = "tensors that pass are copied to OpenCL memory: inputs in OpenCL "
+                               "memory, or an output in system memory,",
+    [GST_GEMMCL_COPY_FOREIGN] = "inputs go through the host because they are in OpenCL memory of "
+                                "another context: a GstContext that both elements share",
+    [FIRST_OF_A + GEMMCL_COPY_REASON_SEPARATE] =
         "inputs are copied from pageable memory of the host: an upstream that takes the pool of "
-        "pinned memory, which gemmcl offers, would save that",
-    [GEMMCL_COPY_REASON_GAPS] =
+        "pinned memory, which gemmcl offers,",
+    [FIRST_OF_A + GEMMCL_COPY_REASON_GAPS] =
         "inputs are copied because their rows have gaps: an upstream that takes gemmcl's pool and "
-        "GstVideoMeta, or rows of a multiple of 4 bytes without a crop, would save that",
-    [GEMMCL_COPY_REASON_OFFSET] =
+        "GstVideoMeta, or rows of a multiple of 4 bytes without a crop,",
+    [FIRST_OF_A + GEMMCL_COPY_REASON_OFFSET] =
         "inputs are copied because A does not begin at the start of its OpenCL memory: a memory "
-        "for each tensor, without headers of flexible tensors, would save that",
-    [GEMMCL_COPY_REASON_ALIGNMENT] =
+        "for each tensor, without headers of flexible tensors,",
+    [FIRST_OF_A + GEMMCL_COPY_REASON_ALIGNMENT] =
         "inputs are copied because their addresses do not suit the device: an upstream that takes "
-        "gemmcl's pool, or its parameters of allocation, would save that",
-};
-
-static const gchar *const of_d[] = {
-    [GEMMCL_COPY_REASON_GAPS] =
+        "gemmcl's pool, or its parameters of allocation,",
+    [FIRST_OF_D + GEMMCL_COPY_REASON_GAPS] =
         "outputs are copied because their rows have gaps: a downstream that takes GstVideoMeta, or "
-        "rows of a multiple of 4 bytes, would save that",
-    [GEMMCL_COPY_REASON_OFFSET] =
-        "outputs are copied to their place behind the headers of flexible tensors: static tensors "
-        "would save that",
-    [GEMMCL_COPY_REASON_ALIGNMENT] =
+        "rows of a multiple of 4 bytes,",
+    [FIRST_OF_D + GEMMCL_COPY_REASON_OFFSET] =
+        "outputs are copied to their place behind the headers of flexible tensors: static tensors",
+    [FIRST_OF_D + GEMMCL_COPY_REASON_ALIGNMENT] =
         "outputs are copied because the addresses of downstream's pool do not suit the device: a "
-        "pool of aligned buffers would save that",
+        "pool of aligned buffers",
 };
 
 void
@@ -61,14 +52,13 @@ gst_gemmcl_copies_init (void)
   GST_DEBUG_CATEGORY_GET (performance, "GST_PERFORMANCE");
 }
 
-/* @text: (nullable): NULL: not worth a line */
 static void
-note (GstGemmcl *self, guint bit, const gchar *text)
+note (GstGemmcl *self, guint bit)
 {
-  if (!text || self->stream.noted_copies >> bit & 1)
+  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->stream.noted_copies >> bit & 1)
     return;
   self->stream.noted_copies |= 1u << bit;
-  GST_CAT_INFO_OBJECT (performance, self, "%s", text);
+  GST_CAT_INFO_OBJECT (performance, self, "%s would save that", texts[bit]);
 }
 
 void
@@ -77,7 +67,7 @@ gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy)
   g_mutex_lock (&self->lock);
   self->stats.copies++;
   g_mutex_unlock (&self->lock);
-  note (self, copy, own[copy]);
+  note (self, copy);
 }
 
 /* TRUE if @buffer is in OpenCL memory of another context than the current device's. A carrier may
@@ -101,9 +91,8 @@ gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *in
     return;
   gemmcl_plan_explain_copies (self->lane->plan, run, &a, &d);
   if (run->a->kind == GEMMCL_DATA_HOST && is_foreign (self, input))
-    note (self, GST_GEMMCL_COPY_FOREIGN, own[GST_GEMMCL_COPY_FOREIGN]);
-  else if (a < G_N_ELEMENTS (of_a))
-    note (self, FIRST_OF_A + a, of_a[a]);
-  if (d < G_N_ELEMENTS (of_d))
-    note (self, FIRST_OF_D + d, of_d[d]);
+    note (self, GST_GEMMCL_COPY_FOREIGN);
+  else
+    note (self, FIRST_OF_A + a);
+  note (self, FIRST_OF_D + d);
 }
