@@ -12,8 +12,6 @@
 
 #define EXTENSION "cl_intel_va_api_media_sharing"
 #define N_PLANES  2
-/* A VADisplay, user synchronisation, and the 0 at the end. */
-#define N_PROPERTIES 5
 #define LOOK_UP(name)                                                                              \
   ((name##_fn)clGetExtensionFunctionAddressForPlatform (gst_gemmcl_get_platform (context), #name))
 
@@ -192,47 +190,44 @@ check_device (GemmclContext *context, GError **error)
                  device->name);
 }
 
-/* Makes the properties for a context on the device of @context with the display. FALSE if no
- * display is known that the device shares, or a context with it failed. */
-static gboolean
-get_properties (GstGemmclDevice *self, GemmclContext *context,
-                cl_context_properties properties[N_PROPERTIES])
+/* Returns: (nullable): the display for which a context on the device of @context has to be made: it
+ * is known, the device shares it, and no context with it failed. */
+static VADisplay
+find_missing (GstGemmclDevice *self, GemmclContext *context)
 {
-  const cl_context_properties all[N_PROPERTIES] = {CL_CONTEXT_VA_API_DISPLAY_INTEL, 0,
-                                                   CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
   g_autoptr (GstVaDisplay) display = get_display (self);
   g_autoptr (GError) error = NULL;
+  VADisplay found;
 
   if (!display || g_atomic_int_get (&self->display_failed) || !check_device (context, NULL))
-    return FALSE;
-  if (!check_display (context, display, &error)) {
-    GST_INFO_OBJECT (self->element, "%s", error->message);
-    return FALSE;
-  }
-  memcpy (properties, all, sizeof all);
-  properties[1] = (cl_context_properties)gst_va_display_get_va_dpy (display);
-  return TRUE;
+    return NULL;
+  found = gst_va_display_get_va_dpy (display);
+  if (found == get_sharing (context)->display)
+    return NULL;
+  if (check_display (context, display, &error))
+    return found;
+  GST_INFO_OBJECT (self->element, "%s", error->message);
+  return NULL;
 }
 
 gboolean
 gst_gemmcl_va_fits (GstGemmclDevice *self, GemmclContext *context)
 {
-  cl_context_properties properties[N_PROPERTIES];
-
-  return gemmcl_context_is_wrapped (context) || !get_properties (self, context, properties) ||
-         gemmcl_context_has_properties (context, properties);
+  return gemmcl_context_is_wrapped (context) || !find_missing (self, context);
 }
 
 GemmclContext *
 gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query,
                            GemmclContext *context)
 {
-  cl_context_properties properties[N_PROPERTIES];
   g_autoptr (GemmclContext) plain = context;
   g_autoptr (GError) error = NULL;
+  const VADisplay display = plain ? find_missing (self, plain) : NULL;
+  const cl_context_properties properties[] = {CL_CONTEXT_VA_API_DISPLAY_INTEL,
+                                              (cl_context_properties)display,
+                                              CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
 
-  if (!plain || !get_properties (self, plain, properties) ||
-      gemmcl_context_has_properties (plain, properties))
+  if (!display)
     return g_steal_pointer (&plain);
   context = gemmcl_context_get_shared_with (query, properties, &error);
   if (context)
