@@ -57,8 +57,7 @@ open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError
   const guint n = turn->n;
 
   for (guint i = 0; i < n; i++)
-    if (!gst_gemmcl_open_input (self, turn->inputs[i],
-                                gst_gemmcl_inflight_get_mapping (turn->inflight, i), &turns->a[i],
+    if (!gst_gemmcl_open_input (self, turn->inputs[i], &turn->inflight->mappings[i], &turns->a[i],
                                 run, error) ||
         !gst_gemmcl_map_output (self, &turns->mapped[i], turn->outputs[i], GST_MAP_WRITE,
                                 &turns->d[i], error) ||
@@ -111,8 +110,7 @@ collect_events (GstGemmclTurns *turns, const GstGemmclTurn *turn, GemmclRun *run
     wait += gst_gemmcl_memory_get_events (previous, GST_MAP_READ, wait);
   for (guint i = 0; i < run->batch; i++)
     if (has_events (&turns->a[i]))
-      wait += gst_gemmcl_memory_get_events (
-          gst_gemmcl_inflight_get_mapping (turn->inflight, i)->memory, GST_MAP_READ, wait);
+      wait += gst_gemmcl_memory_get_events (turn->inflight->mappings[i].memory, GST_MAP_READ, wait);
   for (guint i = 0; i < count_places (run); i++)
     if (has_events (&turns->d[i]))
       wait += gst_gemmcl_memory_get_events (turns->mapped[i].memory, GST_MAP_WRITE, wait);
@@ -130,19 +128,18 @@ static void
 leave_event (GstGemmcl *self, GstGemmclTurn *turn, const GemmclRun *run, cl_event done)
 {
   GstGemmclTurns *turns = self->turns;
-  guint held = 0;
 
   for (guint i = 0; i < run->batch; i++) {
-    GstGemmclMapping *mapping = gst_gemmcl_inflight_get_mapping (turn->inflight, i);
+    GstGemmclMapping *mapping = &turn->inflight->mappings[i];
 
     if (!has_events (&turns->a[i])) {
-      held = run->batch;
+      turn->n_held = run->batch;
       continue;
     }
     gst_gemmcl_memory_add_event (mapping->memory, GST_MAP_READ, done);
     gst_gemmcl_mapping_clear (mapping);
   }
-  gst_gemmcl_inflight_begin (turn->inflight, held, turn->inputs, done);
+  gst_gemmcl_inflight_begin (turn->inflight, turn->n_held, turn->inputs, done);
   for (guint i = 0; i < count_places (run); i++) {
     GstMemory *memory = turns->mapped[i].memory;
 
@@ -244,7 +241,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   for (guint i = 0; i < 2 * turn->n; i++)
     gst_gemmcl_mapping_clear (&turns->mapped[i]);
   for (guint i = 0; !ok && i < turn->n; i++)
-    gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (turn->inflight, i));
+    gst_gemmcl_mapping_clear (&turn->inflight->mappings[i]);
   if (ok)
     note_run (self, &run, turn);
   return ok;

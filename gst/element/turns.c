@@ -185,6 +185,7 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   GstFlowReturn flow;
 
   self->scalars = turn->scalars;
+  turn->n_held = 0;
   do {
     flow = GST_FLOW_OK;
     for (guint i = 0; flow == GST_FLOW_OK && i < turn->n; i++) {
@@ -330,7 +331,7 @@ get_limit (GstGemmclTurns *self, GstBuffer *input)
 static guint
 count_held (const GstGemmclTurn *turn)
 {
-  return MAX (turn->n, gst_gemmcl_inflight_count (turn->inflight));
+  return MAX (turn->n, turn->n_held);
 }
 
 /* Pushes outputs that are complete, and waits for others until the run of @next has room. */

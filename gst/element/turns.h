@@ -27,6 +27,7 @@ typedef struct {
   GstBuffer **inputs;
   GstBuffer **outputs; /* NULL before they are prepared */
   GstGemmclInflight *inflight;
+  guint n_held;        /* the number of inputs that inflight holds until the end of the run */
   GstGemmclLane *lane; /* the device of the run */
   GstGemmclScalars scalars;
 } GstGemmclTurn;

@@ -179,14 +179,6 @@ gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context, 
   return FALSE;
 }
 
-struct _GstGemmclInflight {
-  GMutex lock;   /* guards the following fields; never held while waiting */
-  cl_event done; /* NULL: no run, or the owner has finished it */
-  guint n;       /* number of inputs that are held */
-  GstBuffer **inputs;
-  GstGemmclMapping *mappings;
-};
-
 GstGemmclInflight *
 gst_gemmcl_inflight_new (guint batch)
 {
@@ -214,12 +206,6 @@ void
 gst_gemmcl_inflight_unref (GstGemmclInflight *self)
 {
   g_atomic_rc_box_release_full (self, clear);
-}
-
-GstGemmclMapping *
-gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guint index)
-{
-  return &self->mappings[index];
 }
 
 void
@@ -321,12 +307,4 @@ gst_gemmcl_inflight_release (GstGemmclInflight *self)
 
   if (self->done && gst_gemmcl_event_get_status (self->done) <= CL_COMPLETE)
     release_locked (self);
-}
-
-guint
-gst_gemmcl_inflight_count (GstGemmclInflight *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  return self->n;
 }

@@ -53,7 +53,13 @@ cl_int gst_gemmcl_event_get_status (cl_event event);
  * them, and is used again for later runs. The memory of an output references the one of its run, so
  * that the first map of the output releases the inputs. Any thread may call the functions, unless
  * they say otherwise. */
-typedef struct _GstGemmclInflight GstGemmclInflight;
+typedef struct {
+  GMutex lock;                /* guards the other fields; never held while waiting */
+  cl_event done;              /* NULL: no run, or the owner has finished it */
+  guint n;                    /* number of inputs that are held */
+  GstBuffer **inputs;         /* that are held */
+  GstGemmclMapping *mappings; /* of inputs; between two runs those of the owner */
+} GstGemmclInflight;
 
 /** gst_gemmcl_inflight_new: @batch: the largest number of inputs. Returns: (transfer full): an idle
  * one. g_atomic_rc_box_acquire() adds a reference. */
@@ -63,10 +69,6 @@ GstGemmclInflight *gst_gemmcl_inflight_new (guint batch);
 void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
-
-/** gst_gemmcl_inflight_get_mapping: Returns: (transfer none): the mapping of input @index. For the
- * owner, between two runs. */
-GstGemmclMapping *gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guint index);
 
 /** gst_gemmcl_inflight_begin: Begins a run with the event @done, (transfer full), until which
  * @inputs, (array length=n), and their mappings are held. For the owner, after
@@ -89,6 +91,3 @@ cl_int gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time);
 
 /** gst_gemmcl_inflight_release: Releases the inputs of the run if it is complete. */
 void gst_gemmcl_inflight_release (GstGemmclInflight *self);
-
-/** gst_gemmcl_inflight_count: Returns: the number of held inputs. */
-guint gst_gemmcl_inflight_count (GstGemmclInflight *self);
