@@ -52,20 +52,12 @@
 
 G_BEGIN_DECLS
 
-/**
- * GST_GEMMCL_CAPS_FEATURE_OPENCL:
- *
- * The feature of caps.
- *
+/** GST_GEMMCL_CAPS_FEATURE_OPENCL: The feature of caps.
  * Since: 0.1
  */
 #define GST_GEMMCL_CAPS_FEATURE_OPENCL "memory:OpenCL"
 
-/**
- * GST_GEMMCL_MEMORY_TYPE_NAME:
- *
- * The type for gst_memory_is_type().
- *
+/** GST_GEMMCL_MEMORY_TYPE_NAME: The type for gst_memory_is_type().
  * Since: 0.1
  */
 #define GST_GEMMCL_MEMORY_TYPE_NAME "GemmclMemory"
@@ -86,24 +78,13 @@ G_BEGIN_DECLS
  */
 #define GST_GEMMCL_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 
-/**
- * GST_GEMMCL_MAX_EVENTS:
- *
- * The most events that a command has to wait for.
- *
+/** GST_GEMMCL_MAX_EVENTS: The most events that a command has to wait for.
  * Since: 0.1
  */
 #define GST_GEMMCL_MAX_EVENTS 8
 
-/**
- * GstGemmclMemoryMethods:
- * @size: of this struct; later versions may be larger
- * @get_context: see gst_gemmcl_memory_get_cl_context()
- * @get_events: see gst_gemmcl_memory_get_events()
- * @add_event: see gst_gemmcl_memory_add_event()
- *
- * The object data #GST_GEMMCL_MEMORY_METHODS of an allocator of OpenCL memory; static.
- *
+/** GstGemmclMemoryMethods: The functions below, in the object data #GST_GEMMCL_MEMORY_METHODS of an
+ * allocator of OpenCL memory; static. @size: of this struct; later versions may be larger.
  * Since: 0.1
  */
 typedef struct {
@@ -114,20 +95,13 @@ typedef struct {
   void (*add_event) (GstMemory *memory, GstMapFlags access, cl_event event);
 } GstGemmclMemoryMethods;
 
-/**
- * GST_GEMMCL_MEMORY_METHODS:
- *
- * The key of the object data with the #GstGemmclMemoryMethods.
- *
+/** GST_GEMMCL_MEMORY_METHODS: The key of the object data.
  * Since: 0.1
  */
 #define GST_GEMMCL_MEMORY_METHODS "gst-gemmcl-memory-methods"
 
-/**
- * gst_gemmcl_memory_get_methods:
- *
- * Returns: (transfer none): the methods; %NULL for memory of another type.
- *
+/** gst_gemmcl_memory_get_methods: Returns: (transfer none): the methods; %NULL for memory of
+ * another type.
  * Since: 0.1
  */
 static inline const GstGemmclMemoryMethods *
@@ -139,13 +113,9 @@ gst_gemmcl_memory_get_methods (GstMemory *memory)
                                                             GST_GEMMCL_MEMORY_METHODS);
 }
 
-/**
- * gst_gemmcl_memory_get_cl_context:
- * @memory: of any type
- *
- * Returns: (transfer none) (nullable): the cl_context of the cl_mem, which lives as long as
- * @memory. %NULL for memory of another type; the functions below must not be called for that.
- *
+/** gst_gemmcl_memory_get_cl_context: Returns: (transfer none) (nullable): the cl_context of the
+ * cl_mem, which lives as long as @memory. %NULL for memory of another type, for which the functions
+ * below must not be called.
  * Since: 0.1
  */
 static inline cl_context
@@ -193,11 +163,7 @@ gst_gemmcl_memory_add_event (GstMemory *memory, GstMapFlags access, cl_event eve
   gst_gemmcl_memory_get_methods (memory)->add_event (memory, access, event);
 }
 
-/**
- * gst_gemmcl_release_events:
- *
- * Releases the first @n of @events.
- *
+/** gst_gemmcl_release_events: Releases the first @n of @events.
  * Since: 0.1
  */
 static inline void
