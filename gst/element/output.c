@@ -12,6 +12,34 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
+gsize
+gst_gemmcl_get_m (GstGemmcl *self)
+{
+  return self->scalars.m > 0 ? self->scalars.m : self->slot.problem.gemm.m;
+}
+
+gsize
+gst_gemmcl_get_header_size (GstGemmcl *self)
+{
+  return self->stream.output.tensors.flexible ? GST_GEMMCL_HEADER_SIZE : 0;
+}
+
+gsize
+gst_gemmcl_get_output_size (GstGemmcl *self, gsize m)
+{
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  gsize size;
+
+  if (gemm->d_image)
+    return gemmcl_image_get_planes (gemm->d_image, planes);
+  return g_size_checked_mul (&size, m, gemm->n) &&
+                 g_size_checked_mul (&size, size, gemmcl_type_get_size (gemm->d_type)) &&
+                 g_size_checked_add (&size, size, gst_gemmcl_get_header_size (self))
+             ? size
+             : 0;
+}
+
 static void
 set_no_memory (GError **error)
 {

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/gstgemmcl.h"
 
+#include "element/flexible.h"
+#include "memory/foreign.h"
 #include "memory/memory.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -50,6 +52,180 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
   return self->turns->feedback;
 }
 
+gboolean
+gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
+                        GError **error)
+{
+  const GstAudioMeta *meta = gst_buffer_get_audio_meta (buffer);
+  gsize size = gst_buffer_get_size (buffer), frame = GST_AUDIO_INFO_BPF (info);
+
+  *offset = meta && meta->offsets ? meta->offsets[0] : 0;
+  *samples = meta ? meta->samples : size / frame;
+  if (meta && (GST_AUDIO_INFO_LAYOUT (&meta->info) != GST_AUDIO_LAYOUT_INTERLEAVED ||
+               GST_AUDIO_INFO_BPF (&meta->info) != (gint)frame))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The audio meta of a buffer does not fit the caps; expected "
+                            "interleaved audio of the same format and channels.");
+  if (*offset > size || *samples > (size - *offset) / frame || (!meta && size % frame != 0))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT,
+        "An audio buffer has %zu bytes; expected %s %zu bytes, the size of a sample of all "
+        "channels.",
+        size, meta ? "as its audio meta states, a multiple of" : "a multiple of", frame);
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
+{
+  gboolean is_audio = self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO;
+  const GstAudioMeta *meta = is_audio ? gst_buffer_get_audio_meta (buffer) : NULL;
+
+  if (meta)
+    return meta->samples == 0;
+  return gst_buffer_get_size (buffer) == 0 &&
+         (is_audio || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
+}
+
+/* Maps A, of @m rows, in OpenCL memory or on the host. Memory of the same context may come with any
+ * caps, since other elements pass it on. */
+static gboolean
+map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mapping, GemmclData *data,
+           GError **error)
+{
+  const GstGemmclFormat *input = &self->stream.input;
+  const gsize size = gemmcl_type_get_size (self->slot.problem.gemm.a_type);
+  gsize offset = 0, samples;
+  GstGemmclTensor tensor;
+  GstMemory *memory = NULL;
+
+  switch (input->medium) {
+  case GST_GEMMCL_MEDIUM_VIDEO:
+    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->slot.problem.a_image,
+                                          &input->video, buffer, GST_MAP_READ, data, error);
+  case GST_GEMMCL_MEDIUM_AUDIO:
+    if (!gst_gemmcl_get_samples (&input->audio, buffer, &offset, &samples, error))
+      return FALSE;
+    /* Another element may still write the meta. */
+    if (samples != m)
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                              "An audio buffer has %zu samples, but had %zu when it came; expected "
+                              "a buffer that no element writes any more.",
+                              samples, m);
+    memory = gst_buffer_get_all_memory (buffer);
+    break;
+  default:
+    offset = input->tensors.flexible ? GST_GEMMCL_HEADER_SIZE : 0;
+    if (input->is_meta)
+      gst_gemmcl_meta_find (&self->stream.settings, buffer, &tensor, &memory, error);
+    else
+      memory = gst_gemmcl_tensors_get_memory (&input->tensors, self->stream.settings.tensor_index,
+                                              buffer, error);
+    if (!memory)
+      return FALSE;
+    /* A header is read several times, and another element may still write the buffer. */
+    if (offset > 0 && gst_memory_get_sizes (memory, NULL, NULL) !=
+                          offset + m * self->slot.problem.gemm.k * size) {
+      gst_memory_unref (memory);
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                              "The header of a flexible tensor changed while it was read; expected "
+                              "a buffer that no element writes any more.");
+    }
+  }
+  if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, offset, GST_MAP_READ,
+                                       size, data, error))
+    return FALSE;
+  if (mapping->memory != memory)
+    gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_ALIGNED);
+  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO && gst_buffer_n_memory (buffer) > 1)
+    gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_MERGED);
+  return TRUE;
+}
+
+/* Returns: how inputs are read. Several devices get copies of dma-bufs. */
+static GstGemmclMemory
+get_memory (GstGemmcl *self)
+{
+  const GstGemmclMemory memory = self->stream.input.memory;
+
+  return memory == GST_GEMMCL_MEMORY_DMABUF && self->n_lanes > 1 ? GST_GEMMCL_MEMORY_SYSTEM
+                                                                 : memory;
+}
+
+/* TRUE if @buffer has to be read as a VA surface. Only the media driver knows the layout of one. A
+ * dma-buf that cannot be mapped is read as a surface or not at all. */
+static gboolean
+is_surface (GstGemmcl *self, GstBuffer *buffer)
+{
+  const GemmclImage *image = &self->slot.problem.a_image;
+  const GstGemmclMemory memory = get_memory (self);
+
+  if (memory != GST_GEMMCL_MEMORY_DMABUF)
+    return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
+  return gst_gemmcl_dmabuf_is_shared (buffer) ||
+         (gst_gemmcl_va_has_surface (buffer) &&
+          gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
+          (image->width | image->height) % 2 == 0 &&
+          gst_gemmcl_va_check (&self->device, self->device.context, NULL));
+}
+
+/* Opens A in @buffer, an input: in a surface or dma-buf, if caps promise them; in OpenCL memory of the
+ * same context, if the library can read its layout; otherwise on the host. Sets the functions of @run
+ * for acquiring and releasing foreign memory. */
+static gboolean
+open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
+            GemmclRun *run, GError **error)
+{
+  if (is_surface (self, buffer))
+    return gst_gemmcl_va_open (&self->device, buffer, data, run, error);
+  return (get_memory (self) == GST_GEMMCL_MEMORY_DMABUF &&
+          gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
+                                  &self->stream.input.video, buffer, data, run)) ||
+         map_input (self, buffer, run->m, mapping, data, error);
+}
+
+gboolean
+gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context, GError **error)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  g_autofree gchar *text = NULL;
+  const guint n = gst_buffer_n_memory (buffer);
+  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
+  const gboolean surface = is_surface (self, buffer);
+
+  if (!surface || gst_gemmcl_va_has_surface (buffer)) {
+    *needs_context = surface && gst_gemmcl_va_needs_context (&self->device, buffer);
+    return TRUE;
+  }
+  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT,
+      "A buffer of %s is not a whole VA surface, as buffers of GStreamer's va elements are: it "
+      "has %u memories, the first of %s. Tiled frames can only be read as surfaces: put "
+      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
+      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
+}
+
+/* Maps D in @buffer, an output. @access: GST_MAP_WRITE, for which @buffer must be writable, or
+ * GST_MAP_READ. */
+static gboolean
+map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GstMapFlags access,
+            GemmclData *data, GError **error)
+{
+  const GstGemmclProblem *problem = &self->slot.problem;
+
+  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO)
+    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &problem->d_image,
+                                          &self->stream.output.video, buffer, access, data, error);
+  return gst_gemmcl_mapping_open_memory (
+      mapping, self->lane->context,
+      gst_buffer_get_memory (
+          buffer, gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)),
+      gst_gemmcl_get_header_size (self), access, gemmcl_type_get_size (problem->gemm.d_type), data,
+      error);
+}
+
 static gboolean
 open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError **error)
 {
@@ -57,10 +233,10 @@ open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError
   const guint n = turn->n;
 
   for (guint i = 0; i < n; i++)
-    if (!gst_gemmcl_open_input (self, turn->inputs[i], &turn->inflight->mappings[i], &turns->a[i],
-                                run, error) ||
-        !gst_gemmcl_map_output (self, &turns->mapped[i], turn->outputs[i], GST_MAP_WRITE,
-                                &turns->d[i], error) ||
+    if (!open_input (self, turn->inputs[i], &turn->inflight->mappings[i], &turns->a[i], run,
+                     error) ||
+        !map_output (self, &turns->mapped[i], turn->outputs[i], GST_MAP_WRITE, &turns->d[i],
+                     error) ||
         (run->rows &&
          !gst_gemmcl_mapping_open_memory (&turns->mapped[n + i], self->lane->context,
                                           gst_gemmcl_get_rows_memory (turn->outputs[i]),
@@ -193,7 +369,7 @@ submit_open (GstGemmcl *self, GstGemmclTurn *turn, GemmclRun *run, GError **erro
   gboolean ok = TRUE;
 
   if (turns->last && self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
-    ok = gst_gemmcl_map_output (self, &mapping, turns->last, GST_MAP_READ, &previous, error);
+    ok = map_output (self, &mapping, turns->last, GST_MAP_READ, &previous, error);
     run->previous = &previous;
   }
   run->queue = self->n_lanes > 1 ? NULL : choose_queue (turns, run);

@@ -45,7 +45,7 @@ void gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy);
 /** gst_gemmcl_copies_note_run: Logs the copies of @run, which was submitted. @input: its first. */
 void gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input);
 
-/* The places of A and D in buffers of each kind of memory (data.c, output.c). */
+/* Inputs and outputs (run.c, output.c). */
 
 /** gst_gemmcl_check_input: Fails if @buffer is not in the memory of the caps; for each buffer.
  * @needs_context: (out): it is a VA surface of another display than the context's. */
@@ -56,21 +56,6 @@ gboolean gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *n
  * memory of the current device. Returns: GST_FLOW_ERROR with @error. */
 GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output,
                                          GError **error);
-
-/**
- * gst_gemmcl_open_input:
- * @buffer: an input; keep it and @mapping until the run is done
- * @data: (out): A in a surface or dma-buf, if caps promise them; in OpenCL memory of the same
- *   context, if the library can read its layout; otherwise on the host
- * @run: its functions for acquiring and releasing foreign memory are set
- */
-gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
-                                GemmclData *data, GemmclRun *run, GError **error);
-
-/** gst_gemmcl_map_output: Maps D in @buffer, an output. @access: GST_MAP_WRITE, for which @buffer
- * must be writable, or GST_MAP_READ. */
-gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                                GstMapFlags access, GemmclData *data, GError **error);
 
 /** gst_gemmcl_get_m: Returns: the rows of A and D in each buffer of the run that is being prepared.
  */
