@@ -118,14 +118,6 @@ get_latest (GstGemmcl *self)
   return self->operands.next ? &self->operands.next->operands : &self->operands.current;
 }
 
-static gboolean
-has_operand (GstGemmcl *self, GemmclPlanOperand operand)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  return get_latest (self)->matrix[operand] != NULL;
-}
-
 /* Takes @matrix. Needs the lock. */
 static gboolean
 change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand,
@@ -239,10 +231,6 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *s
 
   if (!load (operand, source, &matrix, error))
     return FALSE;
-  if (!matrix && !has_operand (self, operand)) {
-    set_source (self, operand, source);
-    return TRUE;
-  }
   change = g_new0 (GstGemmclChange, 1);
   g_mutex_lock (&self->lock);
   ok = change_init (change, self, operand, matrix, error);
@@ -274,13 +262,6 @@ gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GstGem
   gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, error);
 }
 
-/* Runs in another thread, since freeing a large weight can take as long as a frame. */
-static void
-free_old (GstElement *element G_GNUC_UNUSED, gpointer prepared)
-{
-  gemmcl_prepared_free (prepared);
-}
-
 /* TRUE if there are plans, and @change prepared its operands for them. Needs the lock. */
 static gboolean
 fits_plans (const GstGemmclChange *change, GstGemmcl *self)
@@ -295,33 +276,46 @@ fits_plans (const GstGemmclChange *change, GstGemmcl *self)
   return any;
 }
 
-/* Needs the lock. */
+/* Runs in another thread, since freeing a large weight can take as long as a frame. */
 static void
-use_prepared (GstGemmcl *self, const GstGemmclLane *lane, GemmclPrepared **prepared)
+free_used (GstElement *element G_GNUC_UNUSED, gpointer change)
 {
-  for (guint i = 0; lane->plan && i < GST_GEMMCL_N_OPERANDS; i++)
-    if (prepared[i]) {
-      gemmcl_plan_use (lane->plan, prepared[i]);
-      gst_element_call_async (GST_ELEMENT (self), free_old, g_steal_pointer (&prepared[i]), NULL);
-    }
+  change_free (change);
+}
+
+/* Makes the operands of @change the current ones, and takes the old ones into it. Needs the lock.
+ * Returns: TRUE if they need new plans. */
+static gboolean
+use_change (GstGemmcl *self, GstGemmclChange *change)
+{
+  const GstGemmclOperands old = self->operands.current;
+
+  self->operands.current = change->operands;
+  change->operands = old;
+  if (!fits_plans (change, self))
+    return TRUE;
+  for (guint lane = 0; lane < self->n_lanes; lane++)
+    for (guint i = 0; self->lanes[lane].plan && i < GST_GEMMCL_N_OPERANDS; i++)
+      if (change->prepared[lane][i])
+        gemmcl_plan_use (self->lanes[lane].plan, change->prepared[lane][i]);
+  return FALSE;
 }
 
 gboolean
 gst_gemmcl_operands_hold (GstGemmcl *self)
 {
-  g_autoptr (GstGemmclChange) change = NULL;
-  gboolean replans = FALSE;
+  GstGemmclChange *change;
+  gboolean replans;
 
   g_mutex_lock (&self->lock);
   self->operands.held = TRUE;
   change = g_steal_pointer (&self->operands.next);
-  if (change) {
-    gst_gemmcl_operands_copy (&self->operands.current, &change->operands);
-    replans = !fits_plans (change, self);
-    for (guint i = 0; !replans && i < self->n_lanes; i++)
-      use_prepared (self, &self->lanes[i], change->prepared[i]);
-  }
+  replans = change && use_change (self, change);
   g_mutex_unlock (&self->lock);
+  if (replans)
+    change_free (change);
+  else if (change)
+    gst_element_call_async (GST_ELEMENT (self), free_used, change, NULL);
   return replans;
 }
 

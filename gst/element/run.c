@@ -169,9 +169,9 @@ is_surface (GstGemmcl *self, GstBuffer *buffer)
           gst_gemmcl_va_check (&self->device, self->device.context, NULL));
 }
 
-/* Opens A in @buffer, an input: in a surface or dma-buf, if caps promise them; in OpenCL memory of the
- * same context, if the library can read its layout; otherwise on the host. Sets the functions of @run
- * for acquiring and releasing foreign memory. */
+/* Opens A in @buffer, an input: in a surface or dma-buf, if caps promise them; in OpenCL memory of
+ * the same context, if the library can read its layout; otherwise on the host. Sets the functions
+ * of @run for acquiring and releasing foreign memory. */
 static gboolean
 open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
             GemmclRun *run, GError **error)
