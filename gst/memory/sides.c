@@ -14,27 +14,14 @@ get_allocator (const GstGemmclSides *self)
   return GST_GEMMCL_ALLOCATOR (self->parent.allocator);
 }
 
+/* Releases the events of reads, or only those of complete ones. */
 static void
-clear_read (GstGemmclEvents *self)
-{
-  gst_gemmcl_release_events (self->n_read, self->read);
-  self->n_read = 0;
-}
-
-static void
-events_clear (GstGemmclEvents *self)
-{
-  g_clear_pointer (&self->written, clReleaseEvent);
-  clear_read (self);
-}
-
-static void
-prune_read (GstGemmclEvents *self)
+drop_read (GstGemmclEvents *self, gboolean all)
 {
   guint n = 0;
 
   for (guint i = 0; i < self->n_read; i++) {
-    if (gst_gemmcl_event_get_status (self->read[i]) > CL_COMPLETE)
+    if (!all && gst_gemmcl_event_get_status (self->read[i]) > CL_COMPLETE)
       self->read[n++] = self->read[i];
     else
       clReleaseEvent (self->read[i]);
@@ -42,12 +29,13 @@ prune_read (GstGemmclEvents *self)
   self->n_read = n;
 }
 
+/* The same for reads and the last write. */
 static void
-events_prune (GstGemmclEvents *self)
+events_drop (GstGemmclEvents *self, gboolean all)
 {
-  if (self->written && gst_gemmcl_event_get_status (self->written) <= CL_COMPLETE)
+  if (all || gst_gemmcl_event_get_status (self->written) <= CL_COMPLETE)
     g_clear_pointer (&self->written, clReleaseEvent);
-  prune_read (self);
+  drop_read (self, all);
 }
 
 /* Returns: the number of events to wait for. A reader waits for the last write even if it is
@@ -58,7 +46,7 @@ events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_GEMMC
   guint n = 0;
 
   if (access & GST_MAP_WRITE)
-    prune_read (self);
+    drop_read (self, FALSE);
   if (self->written &&
       (access & GST_MAP_READ || gst_gemmcl_event_get_status (self->written) > CL_COMPLETE))
     events[n++] = self->written;
@@ -79,7 +67,7 @@ join_read (GstGemmclEvents *self, cl_command_queue queue)
     clFlush (queue);
   else
     clWaitForEvents (self->n_read, self->read);
-  clear_read (self);
+  drop_read (self, TRUE);
   if (all)
     self->read[self->n_read++] = all;
 }
@@ -90,11 +78,11 @@ events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event, cl_comman
   if (event)
     clRetainEvent (event);
   if (access & GST_MAP_WRITE) {
-    events_clear (self);
+    events_drop (self, TRUE);
     self->written = event;
   } else if (event) {
     if (self->n_read == G_N_ELEMENTS (self->read))
-      prune_read (self);
+      drop_read (self, FALSE);
     if (self->n_read == G_N_ELEMENTS (self->read))
       join_read (self, queue);
     self->read[self->n_read++] = event;
@@ -151,13 +139,19 @@ gst_gemmcl_sides_add_event (GstMemory *memory, GstMapFlags access, cl_event even
   events_add (&self->events, access, event, get_allocator (self)->queue);
 }
 
-/* @event: (transfer full): the event of a command in the queue of the allocator. */
-static void
-take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
+/* Ends the enqueueing of @call, a command of @access in the queue of the allocator that waits for
+ * @n @events. Releases them and its event, @done. */
+static gboolean
+end_command (GstGemmclSides *self, cl_int status, const gchar *call, GstMapFlags access, guint n,
+             const cl_event *events, cl_event done)
 {
+  gst_gemmcl_release_events (n, events);
+  if (!check (self, status, call))
+    return FALSE;
   clFlush (get_allocator (self)->queue);
-  gst_gemmcl_sides_add_event (&self->parent, access, event);
-  clReleaseEvent (event);
+  gst_gemmcl_sides_add_event (&self->parent, access, done);
+  clReleaseEvent (done);
+  return TRUE;
 }
 
 /* Maps the buffer once for all maps of the host. GStreamer never allows a later map more access
@@ -276,7 +270,7 @@ map_staged (GstGemmclSides *self, GstMapFlags access)
     self->need_upload = TRUE;
     self->need_download = FALSE;
     /* The wait was for all of them. */
-    events_prune (&self->events);
+    events_drop (&self->events, FALSE);
     g_mutex_unlock (&self->lock);
   }
   return self->staging;
@@ -357,16 +351,16 @@ void
 gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
 {
   cl_event done;
+  cl_int status;
 
   if (get_allocator (self)->side != GST_GEMMCL_HOST_SIDE_MAPPED)
     return;
   g_mutex_lock (&self->host_lock);
-  if (--self->n_maps == 0 &&
-      check (self,
-             clEnqueueUnmapMemObject (get_allocator (self)->queue, self->buffer, self->mapped, 0,
-                                      NULL, &done),
-             "clEnqueueUnmapMemObject"))
-    take_event (self, self->mapped_access, done);
+  if (--self->n_maps == 0) {
+    status = clEnqueueUnmapMemObject (get_allocator (self)->queue, self->buffer, self->mapped, 0,
+                                      NULL, &done);
+    end_command (self, status, "clEnqueueUnmapMemObject", self->mapped_access, 0, NULL, done);
+  }
   g_mutex_unlock (&self->host_lock);
 }
 
@@ -393,11 +387,7 @@ gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size)
   n = gst_gemmcl_sides_get_events (&self->parent, GST_MAP_WRITE, wait_list);
   status = clEnqueueFillBuffer (get_allocator (self)->queue, self->buffer, pattern, size, 0, size,
                                 n, n > 0 ? wait_list : NULL, &done);
-  gst_gemmcl_release_events (n, wait_list);
-  if (!check (self, status, "clEnqueueFillBuffer"))
-    return FALSE;
-  take_event (self, GST_MAP_WRITE, done);
-  return TRUE;
+  return end_command (self, status, "clEnqueueFillBuffer", GST_MAP_WRITE, n, wait_list, done);
 }
 
 gboolean
@@ -414,12 +404,9 @@ gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, g
   n = gst_gemmcl_sides_get_events (&from->parent, GST_MAP_READ, wait_list);
   status = clEnqueueCopyBuffer (get_allocator (from)->queue, from->buffer, to->buffer, offset, 0,
                                 size, n, n > 0 ? wait_list : NULL, &done);
-  gst_gemmcl_release_events (n, wait_list);
-  if (!check (from, status, "clEnqueueCopyBuffer"))
-    return FALSE;
-  gst_gemmcl_sides_add_event (&to->parent, GST_MAP_WRITE, done);
-  take_event (from, GST_MAP_READ, done);
-  return TRUE;
+  if (status == CL_SUCCESS)
+    gst_gemmcl_sides_add_event (&to->parent, GST_MAP_WRITE, done);
+  return end_command (from, status, "clEnqueueCopyBuffer", GST_MAP_READ, n, wait_list, done);
 }
 
 void
@@ -428,7 +415,7 @@ gst_gemmcl_memory_recycle (GstMemory *memory)
   GstGemmclSides *self = gst_gemmcl_get_sides (memory);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  events_prune (&self->events);
+  events_drop (&self->events, FALSE);
   self->need_upload = self->need_download = FALSE;
   g_clear_pointer (&self->fetched, clReleaseEvent);
 }
@@ -458,7 +445,7 @@ gst_gemmcl_sides_clear (GstGemmclSides *self)
   free_staging (self);
   g_clear_pointer (&self->fetched, clReleaseEvent);
   g_clear_pointer (&self->inflight, gst_gemmcl_inflight_unref);
-  events_clear (&self->events);
+  events_drop (&self->events, TRUE);
   clReleaseMemObject (self->buffer);
   g_mutex_clear (&self->host_lock);
   g_mutex_clear (&self->lock);
