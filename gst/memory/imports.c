@@ -4,9 +4,11 @@
 
 #include <string.h>
 
-/* The OpenCL objects of a memory in a context. The memory has a list of them as qdata. */
+/* The OpenCL objects of a memory for an element: the runs of several would acquire the same object
+ * twice. The memory has a list of them as qdata. */
 typedef struct Import {
   struct Import *next;
+  const GstGemmclDevice *device; /* compared only */
   GemmclContext *context;
   guintptr id;
   cl_mem objects[GEMMCL_MAX_PLANES];
@@ -73,7 +75,7 @@ gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstG
   GstMiniObject *owner = GST_MINI_OBJECT (memory);
   Import *import = gst_mini_object_get_qdata (owner, quark);
 
-  while (import && import->context != device->context)
+  while (import && (import->device != device || import->context != device->context))
     import = import->next;
   if (!import || import->id != id) {
     memset (objects, 0, GEMMCL_MAX_PLANES * sizeof *objects);
@@ -81,6 +83,7 @@ gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstG
       return FALSE;
     if (!import) {
       import = g_new0 (Import, 1);
+      import->device = device;
       import->context = g_object_ref (device->context);
       import->next = gst_mini_object_steal_qdata (owner, quark);
       gst_mini_object_set_qdata (owner, quark, import, free_imports);
