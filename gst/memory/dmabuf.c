@@ -16,12 +16,6 @@
 
 #define MAX_WAIT 1000 /* ms to wait for writes to a dma-buf */
 
-/* The support for dma-bufs of a context; found once. */
-typedef struct {
-  gboolean can_import;
-  GemmclHandover acquire, release;
-} Importer;
-
 /* TRUE if the device lists dma-bufs as handles. Intel's driver does, but does not list
  * cl_khr_external_memory_dma_buf. */
 static gboolean
@@ -39,32 +33,33 @@ lists_dmabufs (cl_device_id device)
   return FALSE;
 }
 
-static gpointer
-importer_new (GemmclContext *context)
+static GCallback
+look_up (GemmclContext *context, const gchar *name)
 {
-  const cl_device_id device = gemmcl_context_get_cl_device (context);
-  const cl_platform_id platform = gst_gemmcl_get_platform (context);
-  Importer *self = g_new0 (Importer, 1);
-
-  self->acquire = (GemmclHandover)clGetExtensionFunctionAddressForPlatform (
-      platform, "clEnqueueAcquireExternalMemObjectsKHR");
-  self->release = (GemmclHandover)clGetExtensionFunctionAddressForPlatform (
-      platform, "clEnqueueReleaseExternalMemObjectsKHR");
-  self->can_import = self->acquire && self->release && lists_dmabufs (device);
-  return self;
+  return (GCallback)clGetExtensionFunctionAddressForPlatform (gst_gemmcl_get_platform (context),
+                                                              name);
 }
 
-/* Returns: (transfer none): the importer, which lives as long as @context. */
-static Importer *
-get_importer (GemmclContext *context)
+/* Sets the functions that acquire and release dma-bufs. FALSE if the device cannot import them. */
+static gboolean
+find_functions (GemmclContext *context, GemmclRun *run)
 {
-  return gst_gemmcl_context_get_data (context, "gst-gemmcl-dmabuf-importer", importer_new, g_free);
+  const GCallback acquire = look_up (context, "clEnqueueAcquireExternalMemObjectsKHR");
+  const GCallback release = look_up (context, "clEnqueueReleaseExternalMemObjectsKHR");
+
+  if (!acquire || !release || !lists_dmabufs (gemmcl_context_get_cl_device (context)))
+    return FALSE;
+  run->acquire = acquire;
+  run->release = release;
+  return TRUE;
 }
 
 gboolean
 gst_gemmcl_dmabuf_can_import (GemmclContext *context)
 {
-  return get_importer (context)->can_import;
+  GemmclRun run = GEMMCL_RUN_INIT;
+
+  return find_functions (context, &run);
 }
 
 /* TRUE if @memory comes from a media driver. Its dma-bufs may be tiled even if caps say otherwise.
@@ -184,14 +179,10 @@ gboolean
 gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const GstVideoInfo *info,
                         GstBuffer *buffer, GemmclData *data, GemmclRun *run)
 {
-  const Importer *importer = get_importer (self->context);
-  GstMemory *file;
   gsize size;
+  GstMemory *file = find_file (buffer, &size);
 
-  if (!importer->can_import)
-    return FALSE;
-  file = find_file (buffer, &size);
-  if (!file)
+  if (!file || !find_functions (self->context, run))
     return FALSE;
   *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
   if (!gst_gemmcl_find_planes (image, info, buffer, gst_buffer_get_size (buffer), data) ||
@@ -200,8 +191,6 @@ gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const G
                     gst_buffer_get_size (buffer));
     return FALSE;
   }
-  run->acquire = G_CALLBACK (importer->acquire);
-  run->release = G_CALLBACK (importer->release);
   return gst_gemmcl_import (self, file, size, create_buffer, data->objects, NULL) &&
          data->objects[0] && wait_until_written (self, file);
 }

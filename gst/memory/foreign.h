@@ -12,12 +12,6 @@
 /** gst_gemmcl_get_platform: Returns: the platform of the device. */
 cl_platform_id gst_gemmcl_get_platform (GemmclContext *context);
 
-/** gst_gemmcl_context_get_data: Returns: (transfer none): the data @key of @context, which @create
- * makes at the first call and @destroy frees with @context. Any thread. */
-gpointer gst_gemmcl_context_get_data (GemmclContext *context, const gchar *key,
-                                      gpointer (*create) (GemmclContext *context),
-                                      GDestroyNotify destroy);
-
 /** gst_gemmcl_get_root: Returns: (transfer none): the whole memory of which @memory is a part, or
  * @memory. */
 GstMemory *gst_gemmcl_get_root (GstMemory *memory);

@@ -24,21 +24,6 @@ gst_gemmcl_get_platform (GemmclContext *context)
   return platform;
 }
 
-gpointer
-gst_gemmcl_context_get_data (GemmclContext *context, const gchar *key,
-                             gpointer (*create) (GemmclContext *context), GDestroyNotify destroy)
-{
-  static GMutex lock; /* elements in several threads share a context */
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
-  gpointer data = g_object_get_data (G_OBJECT (context), key);
-
-  if (!data) {
-    data = create (context);
-    g_object_set_data_full (G_OBJECT (context), key, data, destroy);
-  }
-  return data;
-}
-
 GstMemory *
 gst_gemmcl_get_root (GstMemory *memory)
 {

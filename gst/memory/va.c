@@ -47,24 +47,25 @@ find_display (GemmclContext *context)
   return NULL;
 }
 
-static gpointer
-sharing_new (GemmclContext *context)
+/* Returns: (transfer none): the sharing, which lives as long as @context. */
+static Sharing *
+get_sharing (GemmclContext *context)
 {
-  Sharing *self = g_new0 (Sharing, 1);
+  static const gchar key[] = "gst-gemmcl-va-sharing";
+  static GMutex lock; /* elements in several threads share a context */
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+  Sharing *self = g_object_get_data (G_OBJECT (context), key);
 
+  if (self)
+    return self;
+  self = g_new0 (Sharing, 1);
   self->get_devices = LOOK_UP (clGetDeviceIDsFromVA_APIMediaAdapterINTEL);
   self->create = LOOK_UP (clCreateFromVA_APIMediaSurfaceINTEL);
   self->acquire = LOOK_UP (clEnqueueAcquireVA_APIMediaSurfacesINTEL);
   self->release = LOOK_UP (clEnqueueReleaseVA_APIMediaSurfacesINTEL);
   self->display = find_display (context);
+  g_object_set_data_full (G_OBJECT (context), key, self, g_free);
   return self;
-}
-
-/* Returns: (transfer none): the sharing, which lives as long as @context. */
-static Sharing *
-get_sharing (GemmclContext *context)
-{
-  return gst_gemmcl_context_get_data (context, "gst-gemmcl-va-sharing", sharing_new, g_free);
 }
 
 /* Fails with a message of @format, a literal, which states what was expected and what was found.
