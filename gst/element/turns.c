@@ -245,15 +245,48 @@ push_first (GstGemmcl *self)
   return push_turn (self, turn, flow);
 }
 
-/* Pushes outputs until none is left or, unless @waits, the run of the next one is in flight. */
+/* Returns: the number of buffers of the pool of @input that the element may hold at once: one less
+ * than the pool's maximum, but at least one. */
+static guint
+get_limit (GstGemmclTurns *self, GstBuffer *input)
+{
+  GstStructure *config;
+  guint max = 0;
+
+  if (input->pool == self->pool && self->limit > 0)
+    return self->limit;
+  self->pool = input->pool;
+  if (input->pool) {
+    config = gst_buffer_pool_get_config (input->pool);
+    gst_buffer_pool_config_get_params (config, NULL, NULL, NULL, &max);
+    gst_structure_free (config);
+  }
+  self->limit = max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
+  return self->limit;
+}
+
+/* TRUE if there is a turn for the run of @next, and its inputs do not exhaust their pool. */
+static gboolean
+has_room (GstGemmclTurns *self, const GstGemmclTurn *next)
+{
+  guint64 held = next->n;
+
+  for (guint i = 0; i < self->n; i++)
+    held += MAX (get_turn (self, i)->n, get_turn (self, i)->n_held);
+  return self->n < self->size - 1 && held <= get_limit (self, next->inputs[0]);
+}
+
+/* Pushes outputs until none is left or the run of the next one is in flight. With @waits it waits
+ * for all runs; for @next, (nullable), until that has room. */
 static GstFlowReturn
-push_some (GstGemmcl *self, gboolean waits)
+push_some (GstGemmcl *self, const GstGemmclTurn *next, gboolean waits)
 {
   GstGemmclTurns *turns = self->turns;
   GstFlowReturn flow = GST_FLOW_OK;
 
   while (flow == GST_FLOW_OK && turns->n > 0 &&
-         (waits || !gst_gemmcl_inflight_is_busy (get_turn (turns, 0)->inflight)))
+         (waits || !gst_gemmcl_inflight_is_busy (get_turn (turns, 0)->inflight) ||
+          (next && !has_room (turns, next))))
     flow = push_first (self);
   if (flow != GST_FLOW_OK)
     drop_runs (self, NULL);
@@ -263,7 +296,7 @@ push_some (GstGemmcl *self, gboolean waits)
 GstFlowReturn
 gst_gemmcl_turns_finish (GstGemmcl *self)
 {
-  return self->turns ? push_some (self, TRUE) : GST_FLOW_OK;
+  return self->turns ? push_some (self, NULL, TRUE) : GST_FLOW_OK;
 }
 
 GstFlowReturn
@@ -294,7 +327,7 @@ push_late (GstElement *element, gpointer data G_GNUC_UNUSED)
     GST_PAD_STREAM_LOCK (pad);
     if (self->turns) {
       if (!GST_PAD_IS_FLUSHING (pad))
-        keep_flow (self->turns, push_some (self, FALSE));
+        keep_flow (self->turns, push_some (self, NULL, FALSE));
       if (self->turns->n > 0 && !GST_PAD_IS_FLUSHING (pad))
         done = gst_gemmcl_inflight_get_event (get_turn (self->turns, 0)->inflight);
       self->turns->is_late = done != NULL;
@@ -305,53 +338,6 @@ push_late (GstElement *element, gpointer data G_GNUC_UNUSED)
       clReleaseEvent (done);
     }
   } while (done);
-}
-
-/* Returns: the number of buffers of the pool of @input that the element may hold at once: one less
- * than the pool's maximum, but at least one. */
-static guint
-get_limit (GstGemmclTurns *self, GstBuffer *input)
-{
-  GstStructure *config;
-  guint max = 0;
-
-  if (input->pool == self->pool && self->limit > 0)
-    return self->limit;
-  self->pool = input->pool;
-  if (input->pool) {
-    config = gst_buffer_pool_get_config (input->pool);
-    gst_buffer_pool_config_get_params (config, NULL, NULL, NULL, &max);
-    gst_structure_free (config);
-  }
-  self->limit = max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
-  return self->limit;
-}
-
-/* Returns: the number of inputs that @turn needs. */
-static guint
-count_held (const GstGemmclTurn *turn)
-{
-  return MAX (turn->n, turn->n_held);
-}
-
-/* Pushes outputs that are complete, and waits for others until the run of @next has room. */
-static GstFlowReturn
-make_way (GstGemmcl *self, const GstGemmclTurn *next)
-{
-  GstGemmclTurns *turns = self->turns;
-  const guint limit = get_limit (turns, next->inputs[0]);
-  GstFlowReturn flow = push_some (self, FALSE);
-  guint64 held = next->n;
-
-  for (guint i = 0; i < turns->n; i++)
-    held += count_held (get_turn (turns, i));
-  while (flow == GST_FLOW_OK && turns->n > 0 && (turns->n == turns->size - 1 || held > limit)) {
-    held -= count_held (get_turn (turns, 0));
-    flow = push_first (self);
-  }
-  if (flow != GST_FLOW_OK)
-    drop_runs (self, NULL);
-  return flow;
 }
 
 GstFlowReturn
@@ -369,7 +355,7 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   /* Empty buffers have no run, but follow those of several devices. */
   waits = self->n_lanes > 1 || !gst_gemmcl_is_empty (self, turn->inputs[0]);
   if (waits)
-    flow = make_way (self, turn);
+    flow = push_some (self, turn, FALSE);
   if (flow != GST_FLOW_OK)
     return push_turn (self, turn, flow);
   turn->scalars = self->scalars;

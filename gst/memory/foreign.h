@@ -23,8 +23,8 @@ typedef gboolean (*GstGemmclImporter) (GstGemmclDevice *device, GstMemory *memor
 
 /** gst_gemmcl_import: Imports @memory with its content @id, such as a surface. @objects: (out)
  * (transfer none): those of @make, which is called once for each element, context and content,
- * since pools use memory again. They live as long as @memory has that content. Returns: %FALSE if @make fails.
- * Any thread. */
+ * since pools use memory again. They live as long as @memory has that content. Returns: %FALSE if
+ * @make fails. Any thread. */
 gboolean gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id,
                             GstGemmclImporter make, cl_mem objects[GEMMCL_MAX_PLANES],
                             GError **error);
