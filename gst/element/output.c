@@ -51,17 +51,19 @@ set_no_memory (GError **error)
 
 /* Allocates memory of the current device outside of pools. */
 static GstMemory *
-new_memory (GstBaseTransform *trans, gsize size)
+new_memory (GstGemmcl *self, gsize size, GError **error)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
   g_autoptr (GstAllocator) allocator = gst_gemmcl_lane_get_allocator (self, self->lane, NULL);
+  GstMemory *memory = allocator ? gst_allocator_alloc (allocator, size, NULL) : NULL;
 
-  return allocator ? gst_allocator_alloc (allocator, size, NULL) : NULL;
+  if (!memory)
+    set_no_memory (error);
+  return memory;
 }
 
 /* Returns: memory for the row outputs, which @output keeps when it returns to its pool. */
 static GstMemory *
-take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size, GError **error)
+take_rows (GstGemmcl *self, GstBuffer *output, gsize size, GError **error)
 {
   const GQuark quark = g_quark_from_static_string (GST_GEMMCL_ROWS);
   GstMiniObject *owner = GST_MINI_OBJECT (output);
@@ -70,51 +72,42 @@ take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size, GError **erro
   if (memory && GST_MINI_OBJECT_REFCOUNT_VALUE (memory) == 1 &&
       gst_memory_get_sizes (memory, NULL, NULL) == size)
     return gst_memory_ref (memory);
-  memory = new_memory (trans, size);
-  if (!memory)
-    set_no_memory (error);
-  else
+  memory = new_memory (self, size, error);
+  if (memory)
     gst_mini_object_set_qdata (owner, quark, gst_memory_ref (memory),
                                (GDestroyNotify)gst_memory_unref);
   return memory;
-}
-
-static gboolean
-copy_bytes (GstMemory *from, GstMemory *to, GError **error)
-{
-  GstMapInfo source, target;
-
-  if (!gst_memory_map (from, &source, GST_MAP_READ))
-    return gst_gemmcl_refuse_memory (from, error);
-  if (!gst_memory_map (to, &target, GST_MAP_WRITE)) {
-    gst_memory_unmap (from, &source);
-    return gst_gemmcl_refuse_memory (to, error);
-  }
-  memcpy (target.data, source.data, source.size);
-  gst_memory_unmap (to, &target);
-  gst_memory_unmap (from, &source);
-  return TRUE;
 }
 
 /* Takes @memory, which holds a tensor that passes through. Returns: @memory if it is OpenCL memory
  * as gstgemmclmemory.h describes it, otherwise a copy in such memory; NULL with @error if there is
  * no room for the copy or @memory cannot be read. */
 static GstMemory *
-take_memory (GstBaseTransform *trans, GstMemory *memory, GError **error)
+take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
 {
-  GstMemory *copy;
+  g_autoptr (GstMemory) copy = NULL, owned = NULL;
+  GstMapInfo source, target;
 
   if (gst_gemmcl_memory_get_methods (memory))
     return memory;
-  copy = new_memory (trans, gst_memory_get_sizes (memory, NULL, NULL));
+  owned = memory;
+  copy = new_memory (self, gst_memory_get_sizes (memory, NULL, NULL), error);
   if (!copy)
-    set_no_memory (error);
-  else if (!copy_bytes (memory, copy, error))
-    g_clear_pointer (&copy, gst_memory_unref);
-  else
-    gst_gemmcl_copies_add (GST_GEMMCL (trans), GST_GEMMCL_COPY_PASSED);
-  gst_memory_unref (memory);
-  return copy;
+    return NULL;
+  if (!gst_memory_map (memory, &source, GST_MAP_READ)) {
+    gst_gemmcl_refuse_memory (memory, error);
+    return NULL;
+  }
+  if (!gst_memory_map (copy, &target, GST_MAP_WRITE)) {
+    gst_gemmcl_refuse_memory (copy, error);
+    gst_memory_unmap (memory, &source);
+    return NULL;
+  }
+  memcpy (target.data, source.data, source.size);
+  gst_memory_unmap (copy, &target);
+  gst_memory_unmap (memory, &source);
+  gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_PASSED);
+  return g_steal_pointer (&copy);
 }
 
 /* Enqueues the write of the header of an M x N matrix to @memory, of the element's allocator, if
@@ -159,7 +152,6 @@ insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GE
 {
   const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->slot.problem.gemm);
   const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const guint n = count_tensors (self, input, n_rows > 0, error);
   g_autoptr (GstMemory) rows = NULL;
   GstMemory *memory;
@@ -169,14 +161,14 @@ insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GE
       continue;
     memory = gst_gemmcl_tensors_get_memory (&self->stream.input.tensors, i, input, error);
     if (memory && self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL)
-      memory = take_memory (trans, memory, error);
+      memory = take_memory (self, memory, error);
     if (!memory)
       return FALSE;
     gst_buffer_insert_memory (output, (gint)i, memory);
   }
   if (n == 0 || n_rows == 0)
     return n > 0;
-  rows = take_rows (trans, output, gst_gemmcl_get_header_size (self) + m * n_rows * sizeof (gfloat),
+  rows = take_rows (self, output, gst_gemmcl_get_header_size (self) + m * n_rows * sizeof (gfloat),
                     error);
   if (!rows || !write_header (self, rows, GEMMCL_TYPE_F32, m, n_rows, error))
     return FALSE;
@@ -196,7 +188,7 @@ make_buffer (GstBaseTransform *trans, GstBufferPool *pool, GstBuffer *input, gsi
   if (pool && gst_buffer_pool_acquire_buffer (pool, &buffer, NULL) != GST_FLOW_OK)
     return GST_FLOW_ERROR;
   if (!pool && size > 0) {
-    memory = new_memory (trans, size);
+    memory = new_memory (GST_GEMMCL (trans), size, NULL);
     if (!memory)
       return GST_FLOW_ERROR;
     gst_buffer_append_memory (buffer, memory);
