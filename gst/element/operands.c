@@ -111,19 +111,13 @@ gst_gemmcl_operands_close (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* Returns: the operands of the next buffer. Needs the lock. */
-static const GstGemmclOperands *
-get_latest (GstGemmcl *self)
-{
-  return self->operands.next ? &self->operands.next->operands : &self->operands.current;
-}
-
 /* Takes @matrix. Needs the lock. */
 static gboolean
 change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand,
              GemmclMatrix *matrix, GError **error)
 {
-  const GstGemmclOperands *present = get_latest (self), *current = &self->operands.current;
+  const GstGemmclOperands *current = &self->operands.current;
+  const GstGemmclOperands *present = self->operands.next ? &self->operands.next->operands : current;
   const GstGemmclSettings *settings = &self->stream.settings;
   GemmclMatrix **slot = &change->operands.matrix[operand];
   gsize k, n;
