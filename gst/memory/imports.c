@@ -8,7 +8,7 @@
  * twice. The memory has a list of them as qdata. */
 typedef struct Import {
   struct Import *next;
-  const GstGemmclDevice *device; /* compared only */
+  GWeakRef element;
   GemmclContext *context;
   guintptr id;
   cl_mem objects[GEMMCL_MAX_PLANES];
@@ -39,15 +39,49 @@ release_objects (Import *self)
     g_clear_pointer (&self->objects[i], clReleaseMemObject);
 }
 
+/* Returns: the imports behind @import, which is freed. */
+static Import *
+free_import (Import *import)
+{
+  Import *next = import->next;
+
+  release_objects (import);
+  g_weak_ref_clear (&import->element);
+  g_object_unref (import->context);
+  g_free (import);
+  return next;
+}
+
 static void
 free_imports (gpointer data)
 {
-  for (Import *import = data, *next; import; import = next) {
-    next = import->next;
-    release_objects (import);
-    g_object_unref (import->context);
-    g_free (import);
+  for (Import *import = data; import;)
+    import = free_import (import);
+}
+
+/* Returns: @imports without those of elements that are gone. */
+static Import *
+drop_gone (Import *imports)
+{
+  Import **link = &imports;
+
+  while (*link) {
+    g_autoptr (GstElement) element = g_weak_ref_get (&(*link)->element);
+
+    if (element)
+      link = &(*link)->next;
+    else
+      *link = free_import (*link);
   }
+  return imports;
+}
+
+static gboolean
+is_of (Import *import, const GstGemmclDevice *device)
+{
+  g_autoptr (GstElement) element = g_weak_ref_get (&import->element);
+
+  return element == device->element && import->context == device->context;
 }
 
 gboolean
@@ -60,7 +94,7 @@ gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstG
   GstMiniObject *owner = GST_MINI_OBJECT (memory);
   Import *import = gst_mini_object_get_qdata (owner, quark);
 
-  while (import && (import->device != device || import->context != device->context))
+  while (import && !is_of (import, device))
     import = import->next;
   if (!import || import->id != id) {
     memset (objects, 0, GEMMCL_MAX_PLANES * sizeof *objects);
@@ -68,9 +102,9 @@ gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstG
       return FALSE;
     if (!import) {
       import = g_new0 (Import, 1);
-      import->device = device;
+      g_weak_ref_init (&import->element, device->element);
       import->context = g_object_ref (device->context);
-      import->next = gst_mini_object_steal_qdata (owner, quark);
+      import->next = drop_gone (gst_mini_object_steal_qdata (owner, quark));
       gst_mini_object_set_qdata (owner, quark, import, free_imports);
     }
     release_objects (import);
