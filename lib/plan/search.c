@@ -363,15 +363,9 @@ try_kernel (Race *self, const gchar *name, GError **error)
 }
 
 static gboolean
-is_known (const Race *self, const gchar *name)
+is_called (gconstpointer candidate, gconstpointer name)
 {
-  for (guint i = 0; i < self->result->candidates->len; i++) {
-    const GemmclTuningCandidate *candidate = g_ptr_array_index (self->result->candidates, i);
-
-    if (g_str_equal (candidate->kernel, name))
-      return TRUE;
-  }
-  return FALSE;
+  return g_str_equal (((const GemmclTuningCandidate *)candidate)->kernel, name);
 }
 
 static gboolean
@@ -379,6 +373,7 @@ try_all (Race *self, GemmclContext *context, GError **error)
 {
   g_auto (GStrv) listed = NULL;
   const gchar *const *names = self->options.names;
+  GPtrArray *tried = self->result->candidates;
 
   if (names == NULL) {
     if (!try_kernel (self, NULL, error))
@@ -386,8 +381,9 @@ try_all (Race *self, GemmclContext *context, GError **error)
     listed = gemmcl_tuning_list_candidates (context, &self->as_run);
     names = (const gchar *const *)listed;
   }
-  for (; *names != NULL && self->result->candidates->len < self->options.candidates; names++)
-    if (!is_known (self, *names) && gemmcl_kernel_fits (context, *names, &self->gemm, NULL) &&
+  for (; *names != NULL && tried->len < self->options.candidates; names++)
+    if (!g_ptr_array_find_with_equal_func (tried, *names, is_called, NULL) &&
+        gemmcl_kernel_fits (context, *names, &self->gemm, NULL) &&
         !try_kernel (self, *names, error))
       return FALSE;
   return TRUE;
