@@ -13,55 +13,16 @@
 #define N 262
 #define K 600
 
-/* An integer from -8 to 8. */
-static gfloat
-get_number (gsize i)
-{
-  return (gfloat)(i * 7919 % 1009 % 17) - 8.0f;
-}
-
-/* Elements of A and B. For int8 a row of A has the range 0 to 255 and a column of B at most 127, so
- * that all scales are 1. */
-static gfloat
-get_a (gsize i, gsize k, gboolean bytes)
-{
-  const gfloat number = get_number (i * K + k);
-
-  return bytes ? k == i ? 255.0f : number + 8.0f : number;
-}
-
-static gfloat
-get_b (gsize k, gsize j, gboolean bytes)
-{
-  return bytes && k == j ? 127.0f : get_number (k * N + j + 5);
-}
-
-/* Stores a small integer. A normal f16 is its f32 with another bias and fewer digits. */
-static void
-store (gpointer a, GemmclType type, gsize i, gfloat value)
-{
-  guint32 bits;
-
-  memcpy (&bits, &value, sizeof (bits));
-  if (type == GEMMCL_TYPE_F32)
-    ((gfloat *)a)[i] = value;
-  else if (type == GEMMCL_TYPE_BF16)
-    ((guint16 *)a)[i] = bits >> 16;
-  else
-    ((guint16 *)a)[i] =
-        value == 0 ? 0 : (bits >> 16 & 0x8000) | ((bits & 0x7fffffff) - 0x38000000) >> 13;
-}
-
-/* TRUE if @d is the product. */
+/* TRUE if @d is the product of @a and @b. */
 static gboolean
-check (const gfloat *d, gboolean bytes, GError **error)
+check (const gfloat *a, const gfloat *b, const gfloat *d, GError **error)
 {
   for (gsize i = 0; i < M; i++)
     for (gsize j = 0; j < N; j++) {
       gfloat sum = 0;
 
       for (gsize k = 0; k < K; k++)
-        sum += get_a (i, k, bytes) * get_b (k, j, bytes);
+        sum += a[i * K + k] * b[k * N + j];
       if (d[i * N + j] != sum)
         return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                             "An exact product has %g at row %zu, column %zu, not %g.",
@@ -70,16 +31,27 @@ check (const gfloat *d, gboolean bytes, GError **error)
   return TRUE;
 }
 
-/* TRUE if @kernel multiplies an A of @type as it should, natively. */
+/* A positive integer as f16 or bf16. A normal f16 is its f32 with another bias and fewer digits. */
+static guint16
+get_half (gfloat value, GemmclType type)
+{
+  guint32 bits;
+
+  memcpy (&bits, &value, sizeof (bits));
+  return type == GEMMCL_TYPE_BF16 ? bits >> 16 : (bits - 0x38000000) >> 13;
+}
+
+/* TRUE if @kernel multiplies an A of @type as it should, natively. All precisions hold the elements:
+ * for int8 a row of A has the range 0 to 255 and a column of B at most 127, so that all scales are
+ * 1. */
 static gboolean
 try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, GError **error)
 {
-  g_autofree gpointer a = g_malloc (M * K * sizeof (gfloat));
-  g_autofree gfloat *b = g_new (gfloat, K * N);
+  g_autofree gfloat *a = g_new (gfloat, M * K), *b = g_new (gfloat, K * N);
   g_autofree gfloat *d = g_new0 (gfloat, M * N);
+  g_autofree guint16 *halves = g_new (guint16, M * K);
   g_autofree gchar *options = NULL;
   g_auto (cl_kernel) built = NULL;
-  const gboolean bytes = kernel->precision == GEMMCL_PRECISION_I8;
   GemmclGemm gemm = GEMMCL_GEMM_INIT, computed;
 
   gemm.m = M;
@@ -87,18 +59,22 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   gemm.k = K;
   gemm.precision = kernel->precision;
   gemm.a_type = type;
-  for (gsize i = 0; i < M * K; i++)
-    store (a, type, i, get_a (i / K, i % K, bytes));
+  for (gsize i = 0; i < M * K; i++) {
+    a[i] = i / K == i % K ? 255 : (gfloat)(i * 7919 % 1009 % 17 + 1);
+    halves[i] = get_half (a[i], type);
+  }
   for (gsize i = 0; i < K * N; i++)
-    b[i] = get_b (i / N, i % N, bytes);
+    b[i] = i / N == i % N ? 127 : (gfloat)(i * 7919 % 1009 % 17) - 8;
   /* A plan of a named kernel that does not build natively would emulate it. */
   computed = gemmcl_gemm_get_computed (&gemm);
   options = gemmcl_kernel_make_options (kernel, &computed, gemmcl_context_get_device_info (context),
                                         GEMMCL_KERNEL_LEVEL_NATIVE);
   built = gemmcl_context_create_kernel (context, kernel->source, options, "gemm", error);
   return built != NULL &&
-         gemmcl_gemm_run (context, &gemm, kernel->name, a, b, NULL, NULL, d, error) &&
-         check (d, bytes, error);
+         gemmcl_gemm_run (context, &gemm, kernel->name,
+                          type == GEMMCL_TYPE_F32 ? (gpointer)a : halves, b, NULL, NULL, d,
+                          error) &&
+         check (a, b, d, error);
 }
 
 static gchar *
