@@ -128,28 +128,26 @@ gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name, co
 static gboolean
 warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
 {
-  const gboolean has_row_outputs = self->problem.row_outputs != 0;
-  g_auto (cl_mem) weights = gemmcl_body_warm_up_b (self, chain->queue, error);
-  g_auto (cl_mem) a = weights ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_A, error) : NULL;
+  g_auto (cl_mem) a = gemmcl_body_create_copy (self, GEMMCL_OPERAND_A, error);
   g_auto (cl_mem) d = a ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
-  g_auto (cl_mem) row_outputs = NULL;
-  GemmclOperands operands;
-
-  if (d == NULL || (has_row_outputs && !(row_outputs = gemmcl_body_create_copy (
-                                             self, GEMMCL_OPERAND_ROW_OUTPUTS, error))))
-    return FALSE;
-  operands = (GemmclOperands){
+  g_auto (cl_mem) row_outputs =
+      d && self->problem.row_outputs
+          ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error)
+          : NULL;
+  const GemmclOperands operands = {
       .m = self->gemm.m,
       .batch = self->gemm.batch,
       .a = a,
       .d = d,
       .row_outputs = row_outputs,
-      .weights = weights,
       .previous = d,
       .tight = TRUE,
       .alpha = 1,
   };
-  return (self->gather == NULL || gemmcl_body_warm_up_gather (self, a, chain, error)) &&
+
+  return d != NULL && (!self->problem.row_outputs || row_outputs != NULL) &&
+         gemmcl_body_warm_up_b (self, chain->queue, error) &&
+         (self->gather == NULL || gemmcl_body_warm_up_gather (self, a, chain, error)) &&
          gemmcl_body_enqueue_locked (self, &operands, chain, error);
 }
 
@@ -169,6 +167,7 @@ gemmcl_body_warm_up (GemmclBody *self)
 
     gemmcl_cl_check (clFinish (queue), enqueued ? &failure : NULL, "clFinish after warming up");
   }
+  gemmcl_held_clear (&self->operands[GEMMCL_PLAN_B]);
   if (failure != NULL)
     g_debug ("The first run compiles instead: %s", failure->message);
 }

@@ -119,13 +119,9 @@ build_row_outputs (GemmclBody *self, GError **error)
   g_autofree gchar *d_options = gemmcl_gemm_make_d_options (gemm);
   GString *options;
 
-  if (gemm->row_outputs == 0)
+  if (gemm->row_outputs == 0 ||
+      gemmcl_kernel_makes_row_outputs (self->kernel, &self->gemm, self->split))
     return TRUE;
-  if (gemmcl_kernel_makes_row_outputs (self->kernel, &self->gemm, self->split)) {
-    clRetainKernel (self->multiply);
-    self->row_outputs = self->multiply;
-    return TRUE;
-  }
   options = g_string_new (NULL);
   g_string_printf (
       options, "%s -DGROUP=%u -DWIDTH=%u%s", d_options, self->row_group, self->row_width,
@@ -193,7 +189,7 @@ typedef struct {
 static View
 find_b (GemmclBody *self, const GemmclOperands *operands)
 {
-  View b = {operands->weights, {.row = self->gemm.n, .col = 1}};
+  View b = {self->operands[GEMMCL_PLAN_B].buffer, {.row = self->gemm.n, .col = 1}};
 
   if (operands->b != NULL && self->pack == NULL)
     return (View){operands->b, get_strides (self, GEMMCL_OPERAND_B, FALSE)};
@@ -247,7 +243,7 @@ find_views (GemmclBody *self, const GemmclOperands *operands)
 static gboolean
 makes_row_outputs (GemmclBody *self)
 {
-  return self->row_outputs != NULL && self->row_outputs == self->multiply;
+  return self->problem.row_outputs != 0 && self->row_outputs == NULL;
 }
 
 /* Floats from a problem's row outputs to the next problem's. */
@@ -474,6 +470,5 @@ gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands, Ge
          (self->normalize_d == NULL || launch_rows (self, self->normalize_d, operands, self->gemm.n,
                                                     views.sums, views.d, chain, error)) &&
          gemmcl_body_launch_store (self, operands, chain, error) &&
-         (self->row_outputs == NULL || makes_row_outputs (self) ||
-          launch_row_outputs (self, operands, chain, error));
+         (self->row_outputs == NULL || launch_row_outputs (self, operands, chain, error));
 }

@@ -81,15 +81,16 @@ pack_b (GemmclBody *self, cl_command_queue queue, cl_mem plain, cl_mem scales, g
   return g_steal_pointer (&packed);
 }
 
-cl_mem
+gboolean
 gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error)
 {
   const gsize size = self->gemm.k * self->gemm.n * sizeof (gfloat);
+  cl_mem *b = &self->operands[GEMMCL_PLAN_B].buffer;
   g_auto (cl_mem) plain = gemmcl_context_create_buffer (self->context, size, "B", error);
 
-  if (plain == NULL || self->pack == NULL)
-    return g_steal_pointer (&plain);
-  return pack_b (self, queue, plain, NULL, TRUE, error);
+  if (plain != NULL)
+    *b = self->pack ? pack_b (self, queue, plain, NULL, TRUE, error) : g_steal_pointer (&plain);
+  return *b != NULL;
 }
 
 static gboolean

@@ -104,7 +104,7 @@ typedef struct {
   cl_kernel softmax;  /* softmax, unless multiply computes it */
   cl_kernel normalize_d; /* divides rows of D by their norms */
   cl_kernel store;       /* converts state to D */
-  cl_kernel row_outputs; /* row outputs; equals multiply if that computes them */
+  cl_kernel row_outputs; /* row outputs, unless multiply computes them */
   /* In steps that process rows: work-items per row, and elements that each reads at a time. */
   guint row_group, row_width;
 
@@ -146,7 +146,6 @@ typedef struct {
   gsize m, batch;
   cl_mem a, d, row_outputs;
   cl_mem b, c;     /* NULL: the plan's own */
-  cl_mem weights;  /* the plan's own B; NULL: not set */
   cl_mem previous; /* replaces the plan's previous result, laid out as d; NULL: keep it */
   gboolean tight;  /* a, d and previous have no gaps, except those of a smaller m */
   float alpha, beta;
@@ -234,8 +233,8 @@ gboolean gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMat
 /** Zeros, with room for a panel's padding. */
 cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
 
-/** Memory for B as multiply reads it, with undefined content, after a warm-up of the packing. */
-cl_mem gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
+/** Makes the body's B memory with undefined content, after a warm-up of the packing. */
+gboolean gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
 /* state.c: the result in f32, if a step converts it to the caller's D: with GEMMCL_ADDEND_PREVIOUS,
  * where the kernels also use it as their C, and if D is scaled. Otherwise these functions do

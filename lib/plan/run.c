@@ -423,7 +423,6 @@ make_submission (GemmclPlan *plan, const GemmclRun *run, gsize m, gsize batch)
                    .batch = batch,
                    .b = run->b,
                    .c = run->c,
-                   .weights = body->operands[GEMMCL_PLAN_B].buffer,
                    .tight = !run->strided,
                    .alpha = run->alpha,
                    .beta = run->beta},
