@@ -34,64 +34,39 @@ is_tight_region (const Region *region)
          (region->stride == region->row_bytes && region->other_stride == (gssize)region->row_bytes);
 }
 
-/* The region's first byte in host memory; NULL if it is in device memory. */
-static guchar *
-get_host (const GemmclTransfer *self, const Region *region)
+/* Copies rows as one piece if there are no gaps, else as a rectangle. */
+static gboolean
+copy (const GemmclTransfer *self, const Region *region, GError **error)
 {
-  guchar *plane = self->data->host[region->plane];
-
-  return self->data->kind == GEMMCL_DATA_HOST ? plane + region->other : NULL;
-}
-
-/* Copies rows without gaps. */
-static cl_int
-copy_bytes (const GemmclTransfer *self, const Region *region, cl_event *done)
-{
-  const cl_command_queue queue = self->chain->queue;
-  const gsize bytes = region->rows * region->row_bytes;
-  const cl_mem object[2] = {self->buffer, self->data->objects[0]};
-  const gsize at[2] = {region->offset, self->data->offset[region->plane] + region->other};
-  const gboolean in = self->to_device;
-  guchar *host = get_host (self, region);
-
-  if (self->data->kind == GEMMCL_DATA_BUFFER)
-    return clEnqueueCopyBuffer (queue, object[in], object[!in], at[in], at[!in], bytes,
-                                CHAIN_WAIT (self->chain), done);
-  return in ? clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, region->offset, bytes, host,
-                                    CHAIN_WAIT (self->chain), done)
-            : clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, region->offset, bytes, host,
-                                   CHAIN_WAIT (self->chain), done);
-}
-
-static cl_int
-copy_rows (const GemmclTransfer *self, const Region *region, cl_event *done)
-{
+  const gboolean in = self->to_device, tight = is_tight_region (region);
   const cl_command_queue queue = self->chain->queue;
   const cl_mem object[2] = {self->buffer, self->data->objects[0]};
   const gsize at[2][3] = {{region->offset}, {self->data->offset[region->plane] + region->other}};
   const gsize start[3] = {0, 0, 0};
   const gsize size[3] = {region->row_bytes, region->rows, 1};
   const gsize stride[2] = {region->stride, region->other_stride};
-  const gboolean in = self->to_device;
-  guchar *host = get_host (self, region);
+  const gsize bytes = region->rows * region->row_bytes;
+  guchar *host = (guchar *)self->data->host[region->plane] + region->other;
+  cl_event done = NULL;
+  cl_int status;
 
   if (self->data->kind == GEMMCL_DATA_BUFFER)
-    return clEnqueueCopyBufferRect (queue, object[in], object[!in], at[in], at[!in], size,
-                                    stride[in], 0, stride[!in], 0, CHAIN_WAIT (self->chain), done);
-  return in ? clEnqueueWriteBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size,
-                                        stride[0], 0, stride[1], 0, host, CHAIN_WAIT (self->chain),
-                                        done)
-            : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size, stride[0],
-                                       0, stride[1], 0, host, CHAIN_WAIT (self->chain), done);
-}
-
-static gboolean
-copy (const GemmclTransfer *self, const Region *region, GError **error)
-{
-  cl_event done = NULL;
-  const cl_int status =
-      is_tight_region (region) ? copy_bytes (self, region, &done) : copy_rows (self, region, &done);
-
+    status = tight ? clEnqueueCopyBuffer (queue, object[in], object[!in], at[in][0], at[!in][0],
+                                          bytes, CHAIN_WAIT (self->chain), &done)
+                   : clEnqueueCopyBufferRect (queue, object[in], object[!in], at[in], at[!in], size,
+                                              stride[in], 0, stride[!in], 0,
+                                              CHAIN_WAIT (self->chain), &done);
+  else if (tight)
+    status = in ? clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, at[0][0], bytes, host,
+                                        CHAIN_WAIT (self->chain), &done)
+                : clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, at[0][0], bytes, host,
+                                       CHAIN_WAIT (self->chain), &done);
+  else
+    status =
+        in ? clEnqueueWriteBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size, stride[0],
+                                       0, stride[1], 0, host, CHAIN_WAIT (self->chain), &done)
+           : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size, stride[0],
+                                      0, stride[1], 0, host, CHAIN_WAIT (self->chain), &done);
   return gemmcl_chain_add (self->chain, status, done,
                            !self->to_device                  ? "Copying D from the device"
                            : self->which == GEMMCL_OPERAND_A ? "Copying A to the device"
