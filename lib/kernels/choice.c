@@ -283,21 +283,19 @@ append_splits (GArray *choices, const GemmclKernel *kernel, const GemmclDeviceIn
                const GemmclGemm *gemm, guint max_split, gboolean all)
 {
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
-  const gboolean whole = !can_split (kernel, gemm) || fills (kernel, device, tiles.m * tiles.n);
-  GemmclChoice best = {.score = -1};
+  const guint most = fills (kernel, device, tiles.m * tiles.n) ? 1 : max_split;
+  GemmclChoice next = {kernel, 1, 0}, best = {.score = -1};
 
-  for (guint split = 1; split <= (whole ? 1 : max_split); split *= 2) {
-    GemmclChoice next = {kernel, split, 0};
-
-    if (split > 1 && (gemm->k % (SPLIT_ALIGNMENT * split) != 0 || gemm->k / split < SPLIT_LEAST))
-      break;
+  for (; next.split <= most && gemmcl_choice_check (&next, device, gemm, NULL) &&
+         (next.split == 1 || gemm->k / next.split >= SPLIT_LEAST);
+       next.split *= 2) {
     next.score = score (&next, device, gemm);
     if (all)
       g_array_append_val (choices, next);
     else if (next.score > best.score)
       best = next;
   }
-  if (!all)
+  if (best.kernel != NULL)
     g_array_append_val (choices, best);
 }
 
@@ -310,8 +308,7 @@ rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split, g
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *kernel = gemmcl_kernel_get (i);
 
-    if ((all ? is_candidate (kernel, device) : is_eligible (kernel, device)) &&
-        gemmcl_kernel_check (kernel, device, gemm, NULL))
+    if (all ? is_candidate (kernel, device) : is_eligible (kernel, device))
       append_splits (choices, kernel, device, gemm, max_split, all);
   }
   g_array_sort (choices, compare_score);

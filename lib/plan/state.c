@@ -6,34 +6,22 @@
  */
 #include "plan/plan.h"
 
-/* The options of load and store. */
-static gchar *
-make_options (GemmclBody *self)
-{
-  const GemmclGemm *gemm = &self->problem;
-  g_autofree gchar *image = NULL;
-
-  if (!gemm->d_image)
-    return gemmcl_gemm_make_d_options (gemm);
-  image = gemmcl_image_get_defines (gemm->d_image, "D_");
-  return g_strdup_printf ("-DD_TYPE=%d%s", gemmcl_image_get_sample_type (gemm->d_image), image);
-}
-
 gboolean
 gemmcl_body_build_state (GemmclBody *self, GError **error)
 {
-  const gboolean is_kept = self->problem.addend == GEMMCL_ADDEND_PREVIOUS;
+  const GemmclGemm *gemm = &self->problem;
+  const gboolean is_kept = gemm->addend == GEMMCL_ADDEND_PREVIOUS;
 
-  if (!is_kept && !gemmcl_gemm_scales_d (&self->problem))
+  if (!is_kept && !gemmcl_gemm_scales_d (gemm))
     return TRUE;
   self->state =
       gemmcl_body_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
                                  is_kept ? "The previous result" : "D before its scale", error);
   return self->state != NULL &&
          (!is_kept || gemmcl_body_build_step (self, &self->load, "store.cl", "load",
-                                              make_options (self), error)) &&
-         gemmcl_body_build_step (self, &self->store, "store.cl", "store", make_options (self),
-                                 error);
+                                              gemmcl_gemm_make_d_options (gemm), error)) &&
+         gemmcl_body_build_step (self, &self->store, "store.cl", "store",
+                                 gemmcl_gemm_make_d_options (gemm), error);
 }
 
 /* The contiguous runs of elements that a step converts: their number, length and strides on both

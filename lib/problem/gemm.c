@@ -179,6 +179,11 @@ gemmcl_gemm_make_d_options (const GemmclGemm *gemm)
 
   if (gemm->d_scale == 0.0)
     scale.number = 1.0f;
+  if (gemm->d_image) {
+    g_autofree gchar *image = gemmcl_image_get_defines (gemm->d_image, "D_");
+
+    return g_strdup_printf ("-DD_TYPE=%d%s", gemmcl_image_get_sample_type (gemm->d_image), image);
+  }
   return gemmcl_gemm_scales_d (gemm)
              ? g_strdup_printf ("-DD_TYPE=%d -DD_SCALE=0x%xu -DD_SHIFT=0x%xu", gemm->d_type,
                                 scale.bits, shift.bits)
