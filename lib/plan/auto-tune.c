@@ -208,7 +208,7 @@ give_operands (GemmclTuner *self, GemmclBody *body, GError **error)
     g_autoptr (GemmclMatrix) matrix = get_matrix (self, i);
 
     if (matrix != NULL && matrix != body->operands[i].matrix &&
-        !gemmcl_body_set (body, i, matrix, error))
+        !gemmcl_body_prepare (body, i, matrix, &body->operands[i], error))
       return FALSE;
   }
   return TRUE;

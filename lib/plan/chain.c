@@ -1,10 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Chains of commands, and the warm-up. PoCL compiles a kernel at its first launch. A new plan
- * therefore launches the kernels of a run in memory as large as a run's, but only a corner of each
- * grid (see GemmclChain.warm_up). A failure is only logged: smaller runs may have enough memory,
- * and a lasting error fails the runs.
+ * Chains of commands, and the kernels and memory for them.
  */
 #include "plan/plan.h"
 
@@ -125,49 +122,24 @@ gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name, co
   return is_set;
 }
 
-static gboolean
-warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
+gboolean
+gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source, const gchar *name,
+                        gchar *options, GError **error)
 {
-  g_auto (cl_mem) a = gemmcl_body_create_copy (self, GEMMCL_OPERAND_A, error);
-  g_auto (cl_mem) d = a ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
-  g_auto (cl_mem) row_outputs =
-      d && self->problem.row_outputs
-          ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error)
-          : NULL;
-  const GemmclOperands operands = {
-      .m = self->gemm.m,
-      .batch = self->gemm.batch,
-      .a = a,
-      .d = d,
-      .row_outputs = row_outputs,
-      .previous = d,
-      .tight = TRUE,
-      .alpha = 1,
-  };
+  g_autofree gchar *owned = options;
 
-  return d != NULL && (!self->problem.row_outputs || row_outputs != NULL) &&
-         gemmcl_body_warm_up_b (self, chain->queue, error) &&
-         (self->gather == NULL || gemmcl_body_warm_up_gather (self, a, chain, error)) &&
-         gemmcl_body_enqueue_locked (self, &operands, chain, error);
+  *step = gemmcl_context_create_kernel (self->context, source, owned, name, error);
+  return *step != NULL;
 }
 
-void
-gemmcl_body_warm_up (GemmclBody *self)
+cl_mem
+gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
+                           GError **error)
 {
-  g_autoptr (GPtrArray) events = gemmcl_events_new ();
-  g_autoptr (GError) failure = NULL;
-  g_auto (cl_command_queue) queue = NULL;
-  GemmclChain chain = {.events = events, .warm_up = TRUE};
+  gsize size;
 
-  if (self->device->type != GEMMCL_DEVICE_TYPE_CPU)
-    return;
-  chain.queue = queue = gemmcl_context_create_queue (self->context, 0, &failure);
-  if (queue != NULL) {
-    const gboolean enqueued = warm_up (self, &chain, &failure);
-
-    gemmcl_cl_check (clFinish (queue), enqueued ? &failure : NULL, "clFinish after warming up");
-  }
-  gemmcl_held_clear (&self->operands[GEMMCL_PLAN_B]);
-  if (failure != NULL)
-    g_debug ("The first run compiles instead: %s", failure->message);
+  if (!g_size_checked_mul (&size, rows, row_bytes) ||
+      !g_size_checked_mul (&size, size, self->gemm.batch))
+    size = G_MAXSIZE;
+  return gemmcl_context_create_buffer (self->context, size, what, error);
 }

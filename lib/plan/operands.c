@@ -1,9 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The operands that a plan keeps on the device between runs: B, C and bias. A new operand is
- * prepared beside the old one and then exchanged for it, so that no run sees half of it. Only the
- * exchange takes the plan's lock, so no run waits for the preparation.
+ * Preparing the operands that a plan keeps on the device between runs: B, C and bias.
  */
 #include <math.h>
 
@@ -249,125 +247,17 @@ prepare_floats (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held,
   return held->buffer != NULL;
 }
 
-static gboolean
-prepare (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held, GemmclMatrix *matrix,
-         GError **error)
+gboolean
+gemmcl_body_prepare (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
+                     GemmclHeld *held, GError **error)
 {
   /* A queue of its own: waiting in the context's queue would wait for runs. */
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
+  gemmcl_held_clear (held);
   held->matrix = gemmcl_matrix_ref (matrix);
   if (queue == NULL)
     return FALSE;
   return operand == GEMMCL_PLAN_B ? prepare_b (self, held, queue, error)
                                   : prepare_floats (self, operand, held, queue, error);
-}
-
-static void
-exchange (GemmclHeld *a, GemmclHeld *b)
-{
-  const GemmclHeld old = *a;
-
-  *a = *b;
-  *b = old;
-}
-
-gboolean
-gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
-{
-  g_auto (GemmclHeld) held = {0};
-
-  if (!prepare (self, operand, &held, matrix, error))
-    return FALSE;
-  exchange (&self->operands[operand], &held);
-  return TRUE;
-}
-
-struct _GemmclPrepared {
-  GemmclPlan *plan;   /* identifies the plan until the operand is used; no reference */
-  GemmclTuner *tuner; /* the plan's; keeps the body until the operand is used; NULL: no search */
-  GemmclPlanOperand operand;
-  GemmclHeld held;
-};
-
-static void
-prepared_clear (gpointer prepared)
-{
-  GemmclPrepared *self = prepared;
-
-  g_clear_pointer (&self->tuner, gemmcl_tuner_end);
-  gemmcl_held_clear (&self->held);
-}
-
-void
-gemmcl_prepared_free (GemmclPrepared *self)
-{
-  g_atomic_rc_box_release_full (self, prepared_clear);
-}
-
-G_DEFINE_BOXED_TYPE (GemmclPrepared, gemmcl_prepared, g_atomic_rc_box_acquire, gemmcl_prepared_free)
-
-GemmclPrepared *
-gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
-                     GError **error)
-{
-  g_autoptr (GemmclPrepared) prepared = NULL;
-
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
-  g_return_val_if_fail ((guint)operand < GEMMCL_N_PLAN_OPERANDS, NULL);
-  g_return_val_if_fail (matrix != NULL, NULL);
-
-  prepared = g_atomic_rc_box_new0 (GemmclPrepared);
-  prepared->plan = self;
-  prepared->tuner = self->tuner ? gemmcl_tuner_begin (self->tuner) : NULL;
-  prepared->operand = operand;
-  return prepare (self->body, operand, &prepared->held, matrix, error) ? g_steal_pointer (&prepared)
-                                                                       : NULL;
-}
-
-void
-gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
-{
-  GemmclHeld *held;
-
-  g_return_if_fail (GEMMCL_IS_PLAN (self));
-  g_return_if_fail (prepared != NULL && prepared->plan == self);
-  g_return_if_fail (prepared->tuner == self->tuner);
-
-  g_mutex_lock (&self->lock);
-  held = &self->body->operands[prepared->operand];
-  exchange (held, &prepared->held);
-  if (!self->keeps_matrices)
-    prepared->held.matrix = g_steal_pointer (&held->matrix);
-  g_mutex_unlock (&self->lock);
-  prepared->plan = NULL;
-  g_clear_pointer (&prepared->tuner, gemmcl_tuner_end);
-}
-
-static gboolean
-set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
-{
-  g_autoptr (GemmclPrepared) prepared = gemmcl_plan_prepare (self, operand, matrix, error);
-
-  if (prepared != NULL)
-    gemmcl_plan_use (self, prepared);
-  return prepared != NULL;
-}
-
-gboolean
-gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
-{
-  return set (self, GEMMCL_PLAN_B, b, error);
-}
-
-gboolean
-gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error)
-{
-  return set (self, GEMMCL_PLAN_BIAS, bias, error);
-}
-
-gboolean
-gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error)
-{
-  return set (self, GEMMCL_PLAN_C, c, error);
 }

@@ -1,7 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Plans, their kernels, and gemmcl_gemm_run(), which makes a plan for one run.
+ * Plans: the choice of their kernel, and their operands. A new operand is prepared beside the old
+ * one and then exchanged for it, so that no run sees half of it. Only the exchange takes the plan's
+ * lock, so no run waits for the preparation.
  */
 #include <CL/cl_ext.h>
 #include <string.h>
@@ -293,26 +295,54 @@ choose_kernel (GemmclBody *self, const gchar *name, GError **error)
   return try_choices (self, ranked, error);
 }
 
-gboolean
-gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source, const gchar *name,
-                        gchar *options, GError **error)
+static gboolean
+enqueue_warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
 {
-  g_autofree gchar *owned = options;
+  g_auto (cl_mem) a = gemmcl_body_create_copy (self, GEMMCL_OPERAND_A, error);
+  g_auto (cl_mem) d = a ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
+  g_auto (cl_mem) row_outputs =
+      d && self->problem.row_outputs
+          ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error)
+          : NULL;
+  const GemmclOperands operands = {
+      .m = self->gemm.m,
+      .batch = self->gemm.batch,
+      .a = a,
+      .d = d,
+      .row_outputs = row_outputs,
+      .previous = d,
+      .tight = TRUE,
+      .alpha = 1,
+  };
 
-  *step = gemmcl_context_create_kernel (self->context, source, owned, name, error);
-  return *step != NULL;
+  return d != NULL && (!self->problem.row_outputs || row_outputs != NULL) &&
+         gemmcl_body_warm_up_b (self, chain->queue, error) &&
+         (self->gather == NULL || gemmcl_body_warm_up_gather (self, a, chain, error)) &&
+         gemmcl_body_enqueue_locked (self, &operands, chain, error);
 }
 
-cl_mem
-gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
-                           GError **error)
+/* Makes PoCL, which compiles a kernel at its first launch, compile those of a run: launches a corner
+ * of each grid (see GemmclChain.warm_up), in memory as large as a run's. A failure is only logged:
+ * smaller runs may have enough memory, and a lasting error fails the runs. */
+static void
+warm_up (GemmclBody *self)
 {
-  gsize size;
+  g_autoptr (GPtrArray) events = gemmcl_events_new ();
+  g_autoptr (GError) failure = NULL;
+  g_auto (cl_command_queue) queue = NULL;
+  GemmclChain chain = {.events = events, .warm_up = TRUE};
 
-  if (!g_size_checked_mul (&size, rows, row_bytes) ||
-      !g_size_checked_mul (&size, size, self->gemm.batch))
-    size = G_MAXSIZE;
-  return gemmcl_context_create_buffer (self->context, size, what, error);
+  if (self->device->type != GEMMCL_DEVICE_TYPE_CPU)
+    return;
+  chain.queue = queue = gemmcl_context_create_queue (self->context, 0, &failure);
+  if (queue != NULL) {
+    const gboolean enqueued = enqueue_warm_up (self, &chain, &failure);
+
+    gemmcl_cl_check (clFinish (queue), enqueued ? &failure : NULL, "clFinish after warming up");
+  }
+  gemmcl_held_clear (&self->operands[GEMMCL_PLAN_B]);
+  if (failure != NULL)
+    g_debug ("The first run compiles instead: %s", failure->message);
 }
 
 GemmclBody *
@@ -328,7 +358,7 @@ gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   self->gemm = gemmcl_gemm_get_computed (&self->problem);
   if (!choose_kernel (self, kernel, error) || !gemmcl_body_build_steps (self, error))
     return NULL;
-  gemmcl_body_warm_up (self);
+  warm_up (self);
   self->state_is_void = TRUE; /* the launches of the warm-up need no zeros */
   self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split, 0});
   return g_steal_pointer (&self);
@@ -392,82 +422,94 @@ gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
   *info = get_build_info (self->body);
 }
 
-/* Returns: a buffer with B or C of all batches, from @host. */
-static cl_mem
-upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
-        const gchar *what, GError **error)
-{
-  g_auto (cl_mem) buffer = NULL;
-  gsize size;
+struct _GemmclPrepared {
+  GemmclPlan *plan;   /* identifies the plan until the operand is used; no reference */
+  GemmclTuner *tuner; /* the plan's; keeps the body until the operand is used; NULL: no search */
+  GemmclPlanOperand operand;
+  GemmclHeld held;
+};
 
-  if (!gemmcl_gemm_get_extent (gemm, which, &size))
-    size = G_MAXSIZE;
-  buffer = gemmcl_context_create_buffer (context, size, what, error);
-  if (buffer == NULL ||
-      !gemmcl_cl_check (clEnqueueWriteBuffer (gemmcl_context_get_cl_queue (context), buffer,
-                                              CL_TRUE, 0, size, host, 0, NULL, NULL),
-                        error, "clEnqueueWriteBuffer for %s", what))
-    return NULL;
-  return g_steal_pointer (&buffer);
+static void
+prepared_clear (gpointer prepared)
+{
+  GemmclPrepared *self = prepared;
+
+  g_clear_pointer (&self->tuner, gemmcl_tuner_end);
+  gemmcl_held_clear (&self->held);
 }
 
-/* Returns: the places of A or D of each problem. */
-static GemmclData *
-find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
+void
+gemmcl_prepared_free (GemmclPrepared *self)
 {
-  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
-  const gsize size = gemmcl_gemm_get_element_size (gemm, which);
-  const gsize batch = gemmcl_gemm_get_batch (gemm);
-  GemmclData *found = g_new0 (GemmclData, batch);
+  g_atomic_rc_box_release_full (self, prepared_clear);
+}
 
-  for (gsize i = 0; i < batch; i++)
-    found[i].host[0] = (guchar *)data + (layout.offset + i * layout.stride) * size;
-  return found;
+G_DEFINE_BOXED_TYPE (GemmclPrepared, gemmcl_prepared, g_atomic_rc_box_acquire, gemmcl_prepared_free)
+
+GemmclPrepared *
+gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
+                     GError **error)
+{
+  g_autoptr (GemmclPrepared) prepared = NULL;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
+  g_return_val_if_fail ((guint)operand < GEMMCL_N_PLAN_OPERANDS, NULL);
+  g_return_val_if_fail (matrix != NULL, NULL);
+
+  prepared = g_atomic_rc_box_new0 (GemmclPrepared);
+  prepared->plan = self;
+  prepared->tuner = self->tuner ? gemmcl_tuner_begin (self->tuner) : NULL;
+  prepared->operand = operand;
+  return gemmcl_body_prepare (self->body, operand, matrix, &prepared->held, error)
+             ? g_steal_pointer (&prepared)
+             : NULL;
+}
+
+void
+gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
+{
+  GemmclHeld *held, old;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (prepared != NULL && prepared->plan == self);
+  g_return_if_fail (prepared->tuner == self->tuner);
+
+  g_mutex_lock (&self->lock);
+  held = &self->body->operands[prepared->operand];
+  old = *held;
+  *held = prepared->held;
+  prepared->held = old;
+  if (!self->keeps_matrices)
+    prepared->held.matrix = g_steal_pointer (&held->matrix);
+  g_mutex_unlock (&self->lock);
+  prepared->plan = NULL;
+  g_clear_pointer (&prepared->tuner, gemmcl_tuner_end);
 }
 
 static gboolean
-set_bias (GemmclPlan *plan, const GemmclGemm *gemm, const gfloat *bias, GError **error)
+set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
 {
-  g_autoptr (GemmclMatrix) matrix = NULL;
+  g_autoptr (GemmclPrepared) prepared = gemmcl_plan_prepare (self, operand, matrix, error);
 
-  if (!gemm->bias)
-    return TRUE;
-  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm->n, bias, error);
-  return matrix != NULL && gemmcl_plan_set_bias (plan, matrix, error);
+  if (prepared != NULL)
+    gemmcl_plan_use (self, prepared);
+  return prepared != NULL;
 }
 
 gboolean
-gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
-                 gconstpointer a, const gfloat *b, const gfloat *c, const gfloat *bias, gpointer d,
-                 GError **error)
+gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
 {
-  g_autoptr (GemmclPlan) plan = NULL;
-  g_autofree GemmclData *host_a = NULL, *host_d = NULL;
-  g_auto (cl_mem) device_b = NULL;
-  g_auto (cl_mem) device_c = NULL;
-  GemmclRun run = GEMMCL_RUN_INIT;
-  gboolean has_c;
+  return set (self, GEMMCL_PLAN_B, b, error);
+}
 
-  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
-  g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
-  g_return_val_if_fail (gemm->a_image == NULL && gemm->d_image == NULL, FALSE);
-  g_return_val_if_fail (gemm->row_outputs == 0, FALSE);
-  g_return_val_if_fail (gemm->alpha == 0.0 || (a != NULL && b != NULL), FALSE);
-  has_c = gemm->addend == GEMMCL_ADDEND_MATRIX || gemm->addend == GEMMCL_ADDEND_ROW;
-  g_return_val_if_fail ((c != NULL) == has_c && (bias != NULL) == !!gemm->bias, FALSE);
+gboolean
+gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error)
+{
+  return set (self, GEMMCL_PLAN_BIAS, bias, error);
+}
 
-  plan = gemmcl_plan_new (context, gemm, kernel, error);
-  if (plan == NULL || !set_bias (plan, gemm, bias, error))
-    return FALSE;
-  if (gemm->alpha != 0.0 && !(device_b = upload (context, gemm, GEMMCL_OPERAND_B, b, "B", error)))
-    return FALSE;
-  if (has_c && !(device_c = upload (context, gemm, GEMMCL_OPERAND_C, c, "C", error)))
-    return FALSE;
-  run.alpha = gemm->alpha;
-  run.beta = gemm->beta;
-  run.a = host_a = a ? find_problems (gemm, GEMMCL_OPERAND_A, a) : NULL;
-  run.d = host_d = find_problems (gemm, GEMMCL_OPERAND_D, d);
-  run.b = device_b;
-  run.c = device_c;
-  return gemmcl_plan_run (plan, &run, error);
+gboolean
+gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error)
+{
+  return set (self, GEMMCL_PLAN_C, c, error);
 }

@@ -71,10 +71,6 @@ typedef struct {
   GemmclMatrix *matrix;   /* its source, for the tuner; may be NULL */
 } GemmclHeld;
 
-/* operands.c */
-void gemmcl_held_clear (GemmclHeld *self);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclHeld, gemmcl_held_clear)
-
 /** A problem made ready for one kernel: everything in a plan that depends on the kernel. Setting
  * arguments, enqueuing commands and changing the fields after @level need the plan's lock. A kernel
  * or buffer is NULL if it is not needed. */
@@ -151,6 +147,16 @@ typedef struct {
   float alpha, beta;
 } GemmclOperands;
 
+/* chain.c */
+
+/** A buffer of @rows x @row_bytes for each batch. @what: see gemmcl_context_create_buffer() */
+cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
+                                  GError **error);
+
+/** Builds @step from the kernel function @name in @source. Takes @options. */
+gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
+                                 const gchar *name, gchar *options, GError **error);
+
 /* plan.c */
 
 /** Copies @from to @to and its frames to @images. */
@@ -163,14 +169,6 @@ GemmclBody *gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, con
 /** All of its runs must be done. */
 void gemmcl_body_free (GemmclBody *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclBody, gemmcl_body_free)
-
-/** A buffer of @rows x @row_bytes for each batch. @what: see gemmcl_context_create_buffer() */
-cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
-                                  GError **error);
-
-/** Builds @step from the kernel function @name in @source. Takes @options. */
-gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
-                                 const gchar *name, gchar *options, GError **error);
 
 /* proof.c */
 
@@ -188,12 +186,6 @@ gboolean gemmcl_body_build_steps (GemmclBody *self, GError **error);
 /** Enqueues the steps of a run. Needs the plan's lock. */
 gboolean gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands,
                                      GemmclChain *chain, GError **error);
-
-/* chain.c */
-
-/** Makes PoCL compile the kernels that it would compile at the first run, if there is memory for
- * that. Does nothing on GPUs, whose drivers compile when a program is built. */
-void gemmcl_body_warm_up (GemmclBody *self);
 
 /* pack.c: A and B in the form that multiply reads */
 
@@ -226,9 +218,11 @@ gboolean gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem
 
 /* operands.c */
 
-/** Converts, packs and uploads an operand of a body that no plan uses yet. */
-gboolean gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
-                          GError **error);
+void gemmcl_held_clear (GemmclHeld *self);
+
+/** Converts, packs and uploads @matrix. @held: replaced; not in use */
+gboolean gemmcl_body_prepare (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
+                              GemmclHeld *held, GError **error);
 
 /** Zeros, with room for a panel's padding. */
 cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);

@@ -492,30 +492,3 @@ gemmcl_run_new (void)
 
   return run_copy (&run);
 }
-
-gboolean
-gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
-{
-  g_auto (cl_event) done = NULL;
-
-  return gemmcl_plan_submit (self, run, NULL, &done, error) &&
-         gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after %s",
-                          gemmcl_plan_get_kernel (self));
-}
-
-gboolean
-gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a, gpointer d,
-                      gpointer rows, GError **error)
-{
-  const GemmclData in = {.host = {(gpointer)a}}, out = {.host = {d}},
-                   row_outputs = {.host = {rows}};
-  GemmclRun run = GEMMCL_RUN_INIT;
-
-  run.batch = 1;
-  run.alpha = alpha;
-  run.beta = beta;
-  run.a = a ? &in : NULL;
-  run.d = &out;
-  run.rows = rows ? &row_outputs : NULL;
-  return gemmcl_plan_run (self, &run, error);
-}
