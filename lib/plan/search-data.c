@@ -11,9 +11,6 @@
 #include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 
-/* The seed of the pseudo-random numbers; any constant. */
-#define SEED G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)
-
 /* The largest number of rows for gemmcl_gemm_verify(), and of products in them. */
 #define MOST_ROWS     4
 #define MOST_ROW_WORK 5e7
@@ -34,7 +31,7 @@ struct _GemmclSearchData {
   GemmclGemm gemm;
   cl_command_queue queue;
   cl_mem a, d, row_outputs;
-  gsize a_size, d_size; /* in bytes */
+  gsize a_size, d_size, row_outputs_size; /* in bytes */
   guchar *host_a;
   guchar *host_d;
   guchar *expected; /* the reference D; NULL before the first check */
@@ -64,25 +61,16 @@ static const struct {
     [GEMMCL_TYPE_U64] = {G_MAXUINT64, 0, 0x1p64},
 };
 
-/* Marsaglia's xorshift64*; returns its upper bits in the lower ones, which elements use. */
-static guint64
-draw (guint64 *state)
-{
-  *state ^= *state >> 12;
-  *state ^= *state << 25;
-  *state ^= *state >> 27;
-  return *state * G_GUINT64_CONSTANT (2685821657736338717) >> 16 | *state << 48;
-}
-
 /* Fills @data with little-endian elements. */
 static void
 fill (guchar *data, gsize size, GemmclType type)
 {
   const gsize element = gemmcl_type_get_size (type);
-  guint64 state = SEED;
+  g_autoptr (GRand) random = g_rand_new_with_seed (0);
 
   for (gsize at = 0; at + element <= size; at += element) {
-    const guint64 bits = GUINT64_TO_LE ((draw (&state) & types[type].random) | types[type].fixed);
+    const guint64 drawn = (guint64)g_rand_int (random) << 32 | g_rand_int (random);
+    const guint64 bits = GUINT64_TO_LE ((drawn & types[type].random) | types[type].fixed);
 
     memcpy (data + at, &bits, element);
   }
@@ -141,24 +129,23 @@ make_b (GemmclSearchData *self, GError **error)
 
 /* Finds the sizes of the matrices, in bytes. Fails if there is not enough memory for them. */
 static gboolean
-find_sizes (GemmclSearchData *self, guint n_plans, gsize *row_outputs_size, GError **error)
+find_sizes (GemmclSearchData *self, guint n_plans, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
   const gdouble b = (gdouble)gemm->k * gemm->n * sizeof (gfloat) * n_plans;
 
-  *row_outputs_size = 0;
   if (gemmcl_gemm_get_extent (gemm, GEMMCL_OPERAND_A, &self->a_size) &&
       gemmcl_gemm_get_extent (gemm, GEMMCL_OPERAND_D, &self->d_size) &&
       (gemm->row_outputs == 0 ||
-       gemmcl_gemm_get_extent (gemm, GEMMCL_OPERAND_ROW_OUTPUTS, row_outputs_size)) &&
-      b + self->a_size + self->d_size + *row_outputs_size <= info->global_bytes / 2.0)
+       gemmcl_gemm_get_extent (gemm, GEMMCL_OPERAND_ROW_OUTPUTS, &self->row_outputs_size)) &&
+      b + self->a_size + self->d_size + self->row_outputs_size <= info->global_bytes / 2.0)
     return TRUE;
   return fail_memory (error);
 }
 
 static gboolean
-make_memory (GemmclSearchData *self, gsize row_outputs_size, GError **error)
+make_memory (GemmclSearchData *self, GError **error)
 {
   self->host_a = g_try_malloc (self->a_size);
   self->host_d = g_try_malloc (self->d_size);
@@ -171,9 +158,9 @@ make_memory (GemmclSearchData *self, gsize row_outputs_size, GError **error)
                                                   error)) != NULL &&
          (self->d = gemmcl_context_create_buffer (self->context, self->d_size, "D of a search",
                                                   error)) != NULL &&
-         (row_outputs_size == 0 ||
+         (self->row_outputs_size == 0 ||
           (self->row_outputs = gemmcl_context_create_buffer (
-               self->context, row_outputs_size, "row outputs of a search", error)) != NULL) &&
+               self->context, self->row_outputs_size, "row outputs of a search", error)) != NULL) &&
          gemmcl_cl_check (clEnqueueWriteBuffer (self->queue, self->a, CL_TRUE, 0, self->a_size,
                                                 self->host_a, 0, NULL, NULL),
                           error, "clEnqueueWriteBuffer for A of a search");
@@ -185,15 +172,13 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
 {
   g_autoptr (GemmclSearchData) self = g_new0 (GemmclSearchData, 1);
   const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
-  gsize row_outputs_size;
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
   /* Runs of a plan have an A for each problem even if a_stride is 0. */
   if (gemm->a_image == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
     self->gemm.a_stride = a.runs * a.ld;
-  if (!find_sizes (self, n_plans, &row_outputs_size, error) ||
-      !make_memory (self, row_outputs_size, error) || !make_b (self, error))
+  if (!find_sizes (self, n_plans, error) || !make_memory (self, error) || !make_b (self, error))
     return NULL;
   self->off = 2 * gemmcl_gemm_get_sum_error (gemm, self->a_most, self->b_most);
   return g_steal_pointer (&self);

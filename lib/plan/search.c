@@ -21,17 +21,16 @@
 #define SHORT_SHARE 4e-4
 #define SHORT_RUNS  4
 
-/* After FIRST_TURNS, a candidate drops out if it is SLOWER times as slow as the best. */
-#define FIRST_TURNS 3
-#define SLOWER      1.25
-
 /* The least and the largest number of turns, and the share of the search's time for all turns. */
 #define LEAST_TURNS 5
 #define MOST_TURNS  15
 #define TURNS_SHARE 0.75
 
-/* After LEAST_TURNS, a candidate drops out if the best was this many times as fast in each turn. */
-#define CLEAR_GAIN 1.05
+/* After FIRST_TURNS, a candidate drops out if the best was FIRST_GAIN times as fast in each turn,
+ * after LEAST_TURNS if it was CLEAR_GAIN times as fast. */
+#define FIRST_TURNS 3
+#define FIRST_GAIN  1.25
+#define CLEAR_GAIN  1.05
 
 /* The largest number of plans besides the first; each holds a B. */
 #define MOST_RIVALS 12
@@ -413,24 +412,12 @@ take_turn (Race *self, Racer *racer, GError **error)
   return TRUE;
 }
 
-/* Drops the racers that cannot win any more; never the first. */
-static void
-drop_slow (Race *self)
-{
-  const gdouble limit = SLOWER * get_best_seconds (self);
-
-  for (guint i = self->racers->len; i-- > 1;)
-    if (get_racer (self, i)->public.seconds > limit)
-      drop_slower (self, i);
-}
-
-/* TRUE if @racer was slower than @best by CLEAR_GAIN in each turn. */
+/* TRUE if @best was @gain times as fast as @racer in each turn. */
 static gboolean
-is_beaten (const Racer *racer, const Racer *best)
+is_beaten (const Racer *racer, const Racer *best, gdouble gain)
 {
   for (guint i = 0; i < racer->times->len; i++)
-    if (g_array_index (racer->times, gdouble, i) <
-        CLEAR_GAIN * g_array_index (best->times, gdouble, i))
+    if (g_array_index (racer->times, gdouble, i) < gain * g_array_index (best->times, gdouble, i))
       return FALSE;
   return TRUE;
 }
@@ -438,7 +425,7 @@ is_beaten (const Racer *racer, const Racer *best)
 /* Drops the racers that the best has beaten; never the first. Returns: TRUE if more turns may
  * change the order. */
 static gboolean
-drop_beaten (Race *self)
+drop_beaten (Race *self, gdouble gain)
 {
   const Racer *best = find_best (self);
   gboolean open = FALSE;
@@ -446,7 +433,7 @@ drop_beaten (Race *self)
   for (guint i = self->racers->len; i-- > 0;) {
     if (get_racer (self, i) == best)
       continue;
-    if (!is_beaten (get_racer (self, i), best))
+    if (!is_beaten (get_racer (self, i), best, gain))
       open = TRUE;
     else if (i > 0)
       drop_slower (self, i);
@@ -459,9 +446,9 @@ static gboolean
 take_turns (Race *self, GError **error)
 {
   for (guint turn = 0; self->racers->len > 1 && turn < MOST_TURNS; turn++) {
-    if (turn == FIRST_TURNS)
-      drop_slow (self);
-    if (turn >= LEAST_TURNS && !drop_beaten (self))
+    const gdouble gain = turn < LEAST_TURNS ? FIRST_GAIN : CLEAR_GAIN;
+
+    if (turn >= FIRST_TURNS && !drop_beaten (self, gain) && turn >= LEAST_TURNS)
       break;
     if (!is_within (self, get_turn_seconds (self)))
       break;
