@@ -92,7 +92,7 @@ gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const Ge
  *   for a kernel that the caller names
  *
  * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS, the name of
- * a level, disables better ones. A CPU uses khr, which may take minutes to compile, only if asked.
+ * a level, disables better ones. A CPU uses khr, which may take minutes to compile, only then.
  *
  * Since: 0.1
  */

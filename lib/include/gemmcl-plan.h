@@ -11,8 +11,7 @@
 
 GEMMCL_BEGIN_DECLS
 
-/* The structs behind OpenCL's handles: struct _cl_mem * is cl_mem, and so on. Programs without
- * OpenCL objects need not include OpenCL's headers. */
+/* struct _cl_mem * is OpenCL's cl_mem, and so on, without OpenCL's headers. */
 struct _cl_mem;
 struct _cl_event;
 struct _cl_command_queue;
@@ -34,14 +33,13 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * @gemm: the problem; copied
  * @kernel: (nullable): %NULL or "auto": the kernel that tuning found (gemmcl-tuning.h), or else
  *   that of the rules; "rules": that of the rules; or the name of a kernel (gemmcl_get_kernel()).
- *   "/4" after a name cuts K into four parts, which are multiplied in parallel and added up: for
- *   small M and N and a large K on a GPU. K must be a multiple of 16 times the split, the batch 1,
- *   D no frame, and the kernel one that reads buffers, not images or pixels, and is not int8
+ *   "/4" after a name cuts K into four parallel parts, for small M and N and a large K on a GPU. K
+ *   must be a multiple of 16 times the split, the batch 1, D no frame, and the kernel one that
+ *   reads buffers, not images or pixels, and is not int8
  *
- * Compiles everything that a run of the plan's size needs. PoCL compiles at a kernel's first
- * launch, so on a CPU a few work-groups of each kernel run, in temporary memory as large as a
- * run's. A smaller run may compile once more if its grid has fewer than 65535 work-items in each
- * dimension and the plan's does not.
+ * Compiles everything that a run of the plan's size needs. On a CPU, where PoCL compiles at the
+ * first launch, a few work-groups run in temporary memory as large as a run's; a smaller run may
+ * compile once more if its grid, unlike the plan's, has fewer than 65535 work-items a dimension.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError.
  *
@@ -304,8 +302,7 @@ GemmclRun *gemmcl_run_new (void);
  *   outputs are written and A is no longer needed; its status is negative if the run failed
  *
  * Enqueues a run, flushes the queues and returns. Host memory must stay valid until @done is
- * complete; OpenCL objects may be released at once. The plan keeps the memory of its runs for
- * reuse.
+ * complete; OpenCL objects may be released at once.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, or with %GEMMCL_ERROR_INVALID: the plan has no B, a
  *   size is out of range, the kind of data does not fit, or an event in @wait failed. The caller's
@@ -319,10 +316,9 @@ gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_
 /**
  * gemmcl_plan_run:
  *
- * Calls gemmcl_plan_submit() and waits until the run is done.
+ * Calls gemmcl_plan_submit() and waits.
  *
- * Returns: %FALSE with an error of gemmcl_plan_submit(), or with %GEMMCL_ERROR_OPENCL if the run
- *   failed on the device.
+ * Returns: %FALSE with an error of gemmcl_plan_submit(), or %GEMMCL_ERROR_OPENCL if the run failed.
  *
  * Since: 0.1
  */
@@ -330,13 +326,10 @@ gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error
 
 /**
  * gemmcl_plan_run_host:
- * @alpha: the factor of A B
- * @beta: the factor of C
- * @a: (nullable): A in host memory; %NULL only if @alpha is 0
- * @d: D in host memory
- * @rows: (nullable): the row outputs in host memory; %NULL if the problem has none
+ * @a: (nullable): A; %NULL only if @alpha is 0
+ * @rows: (nullable): the row outputs; %NULL if the problem has none
  *
- * Calls gemmcl_plan_run() for one problem of matrices, not frames.
+ * Calls gemmcl_plan_run() for one problem of matrices in host memory.
  *
  * Returns: %FALSE with an error of gemmcl_plan_run().
  *
@@ -429,7 +422,7 @@ typedef enum {
  * @a: (out): the reason why A of @run is copied
  * @d: (out): the same of D
  *
- * Explains the copies of a run. Nothing is submitted, and no data are read.
+ * Submits nothing and reads no data.
  *
  * Since: 0.1
  */

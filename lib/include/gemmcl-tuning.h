@@ -9,14 +9,13 @@
 GEMMCL_BEGIN_DECLS
 
 /*
- * The fastest kernel depends on the device, so tuning measures it. $XDG_CACHE_HOME/gemmcl/ has the
- * file tuning.json with an entry for each device, driver, precision, layout, transposition and
- * shape. gemmcl_plan_new() looks there, then at the entries that the library ships, then asks the
- * rules. An entry also applies to similar shapes: M, N and K within a factor of sqrt (2), and D
- * fills at least 0.9 times as much of the kernel's tiles.
- *
- * A file that is damaged or of an unknown version is ignored, and so are entries whose kernel
- * cannot do the problem. Any thread may call these functions. Processes may share the file.
+ * Tuning measures the fastest kernel. $XDG_CACHE_HOME/gemmcl/tuning.json, which processes may
+ * share, has an entry for each device, driver, precision, layout, transposition and shape.
+ * gemmcl_plan_new() looks there, then at the entries that the library ships, then asks the rules.
+ * An entry also applies to similar shapes: M, N and K within a factor of sqrt (2), and D fills at
+ * least 0.9 times as much of the kernel's tiles. A file that is damaged or of an unknown version is
+ * ignored, and so are entries whose kernel cannot do the problem. Any thread may call these
+ * functions.
  */
 
 /**
@@ -181,16 +180,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * @options: (nullable): %NULL for GEMMCL_TUNING_OPTIONS_INIT
  * @cancellable: (nullable): ends the search after the compilation or run in progress
  *
- * Finds the fastest kernel for @gemm, in the calling thread; others may use the device meanwhile.
- * The random matrices take at most half of the device's memory. Runs go to a queue of the search's
- * own, one at a time.
+ * Finds the fastest kernel for @gemm in the calling thread, in a queue of its own, with random
+ * matrices in at most half of the device's memory.
  *
- * Each candidate is built and run. It drops out if it does not build natively, spills registers,
- * fails, is much slower than the best, or if its result differs from the first candidate's by more
- * than both may differ from the exact result (gemmcl_gemm_verify()). At most the first and the 12
- * fastest others then take turns, as long as turns may change the result. A candidate wins over the
- * first if it was faster in three of four turns, and by 2 % in half of them. Fewer than five turns
- * give no result.
+ * A candidate drops out if it does not build natively, spills registers, fails, is much slower than
+ * the best, or if its result differs from the first candidate's by more than both may differ from
+ * the exact one (gemmcl_gemm_verify()). The first and the 12 fastest others take turns, as long as
+ * these may change the result, at least five. A candidate wins over the first if it was faster in
+ * three of four turns, and by 2 % in half of them.
  *
  * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first, unless a problem
  * cannot have entries: frames whose pixels are rows, a D that is a frame, and batches that cannot
@@ -207,9 +204,9 @@ GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGe
 
 /**
  * GemmclAutoTune:
- * @GEMMCL_AUTO_TUNE_AUTO: search on GPUs
- * @GEMMCL_AUTO_TUNE_ON: search on any device
- * @GEMMCL_AUTO_TUNE_OFF: never search
+ * @GEMMCL_AUTO_TUNE_AUTO: on GPUs
+ * @GEMMCL_AUTO_TUNE_ON: on any device
+ * @GEMMCL_AUTO_TUNE_OFF: never
  *
  * The devices on which a plan searches for a faster kernel.
  *
@@ -225,19 +222,16 @@ typedef enum {
  * gemmcl_plan_auto_tune:
  * @self: a new plan without operands, not yet shared with another thread
  *
- * Searches for a faster kernel while the plan is in use, if the rules chose its kernel
- * (gemmcl_plan_get_choice_source()); otherwise does nothing. Call it at most once.
+ * Searches for a faster kernel while the plan is in use, if the rules chose its kernel; otherwise
+ * does nothing. Call it at most once.
  *
  * A thread of low priority calls gemmcl_tuning_search() with GEMMCL_TUNING_OPTIONS_INIT, one search
- * of a process at a time. If a kernel is faster, the thread builds it and prepares the plan's
- * operands for it. Runs that are submitted later use the new kernel, with the same operands and
- * previous result. gemmcl_plan_submit() waits only while pointers are exchanged.
- *
- * The kernel does not change while a prepared operand is neither used nor freed.
- * gemmcl_plan_prepare() may wait once, while the thread prepares operands that changed during the
- * search. The plan keeps references to its operands' matrices until the search ends.
- *
- * Dropping the last reference to the plan cancels the search without waiting for it.
+ * of a process at a time, and prepares a faster kernel and its operands. Later runs use them, and
+ * the same previous result. gemmcl_plan_submit() waits only while pointers are exchanged;
+ * gemmcl_plan_prepare() may wait once, while operands that changed during the search are prepared.
+ * The kernel does not change while a prepared operand is neither used nor freed. The plan keeps
+ * references to its operands' matrices until the search ends. Dropping the last reference to the
+ * plan cancels the search without waiting for it.
  *
  * Since: 0.1
  */
