@@ -32,16 +32,6 @@ guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 /** TRUE if @kernel multiplies on matrix engines. */
 gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
 
-/** Elements of B in a word of 32 bits, if @kernel reads such words of neighbouring rows (see
- * kernels/pack.cl); else 1. */
-gsize gemmcl_kernel_count_in_word (const GemmclKernel *kernel);
-
-/** The rows of a packed B of @k rows, padding included. */
-gsize gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k);
-
-/** The compiler's options for the program that packs B for @kernel. */
-gchar *gemmcl_kernel_get_pack_options (const GemmclKernel *kernel);
-
 GemmclType gemmcl_kernel_get_b_type (const GemmclKernel *kernel);
 
 /** The m x n work-groups that cover D, each rows x cols of it. */
@@ -87,10 +77,6 @@ gboolean gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel,
                              const GemmclDeviceInfo *device, const GemmclGemm *gemm,
                              GemmclOperand which, GError **error);
 
-/** The values that replace strides in a kernel's arguments (see kernels/problem.h). @shared: all
- * batches share one matrix */
-GemmclStrides gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared);
-
 /* options.c: compile-time options */
 
 /** TRUE if @kernel, with K in @split parts, computes @gemm's row outputs itself, because a
@@ -134,7 +120,8 @@ GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
 GemmclKernelLevel gemmcl_subgroups_get_next (const GemmclKernel *kernel, GemmclKernelLevel level,
                                              const GemmclDeviceInfo *device);
 
-/** Appends the compiler's options for subgroups (see kernels/subgroup.clh). */
+/** Appends the compiler's options for subgroups (see kernels/subgroup.clh), or for the device's
+ * dot-product instructions (kernels/dot.clh). */
 void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
                                       const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
@@ -145,9 +132,6 @@ gsize gemmcl_subgroups_get_size (const GemmclKernel *kernel, cl_kernel built,
 /** TRUE if the subgroups of @kernel, @built at @level, have the size in its row. */
 gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built,
                                  GemmclContext *context, GemmclKernelLevel level, GError **error);
-
-/** Appends the compiler's options for the device's dot-product instructions (kernels/dot.clh). */
-void gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device);
 
 /* choice.c: the rules */
 

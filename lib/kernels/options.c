@@ -263,8 +263,6 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
       g_string_append (options, " -DA_SCALED");
     append_access (options, "A", kernel, gemm, GEMMCL_OPERAND_A, a_type);
-  } else if (level == GEMMCL_KERNEL_LEVEL_NATIVE && !gemmcl_kernel_has_engines (kernel)) {
-    gemmcl_dot_append_options (options, device);
   }
   append_result (options, kernel, gemm, 1);
   append_whole_rows (options, kernel, gemm);

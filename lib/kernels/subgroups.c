@@ -117,17 +117,6 @@ has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
   return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || has_vnni (device);
 }
 
-void
-gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device)
-{
-  if (has_khr_dot (device))
-    g_string_append (options, " -DDOT_KHR -cl-std=CL3.0");
-  else if (has_ptx (device, FIRST_DP4A))
-    g_string_append (options, " -DDOT_PTX");
-  else
-    g_string_append (options, " -DDOT_VNNI");
-}
-
 /* TRUE if @kernel needs nothing that a device may lack, and is native everywhere. */
 static gboolean
 is_plain (const GemmclKernel *kernel)
@@ -161,6 +150,11 @@ void
 gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
                                  const GemmclDeviceInfo *device, GemmclKernelLevel level)
 {
+  if (kernel->precision == GEMMCL_PRECISION_I8 && level == GEMMCL_KERNEL_LEVEL_NATIVE &&
+      !gemmcl_kernel_has_engines (kernel))
+    g_string_append (options, has_khr_dot (device)           ? " -DDOT_KHR -cl-std=CL3.0"
+                              : has_ptx (device, FIRST_DP4A) ? " -DDOT_PTX"
+                                                             : " -DDOT_VNNI");
   if (kernel->subgroup == 0)
     return;
   g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d -DDEPTH=%u",

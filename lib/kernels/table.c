@@ -204,45 +204,10 @@ gemmcl_kernel_has_engines (const GemmclKernel *kernel)
   return kernel->dpas || (kernel->capability > 0 && kernel->precision != GEMMCL_PRECISION_F32);
 }
 
-gsize
-gemmcl_kernel_count_in_word (const GemmclKernel *kernel)
-{
-  return kernel->dpas || kernel->capability > 0
-             ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
-             : 1;
-}
-
 guint
 gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 {
   return kernel->packed ? kernel->tile_n * (kernel->dpas ? kernel->subgroup : kernel->group_n) : 0;
-}
-
-gsize
-gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k)
-{
-  const gsize step = kernel->dpas             ? kernel->depth * kernel->subgroup
-                     : kernel->wgmma          ? WGMMA_STEP * gemmcl_kernel_count_in_word (kernel)
-                     : kernel->capability > 0 ? MMA_STEP * gemmcl_kernel_count_in_word (kernel)
-                                              : 1;
-
-  return (k + step - 1) / step * step;
-}
-
-gchar *
-gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
-{
-  const guint panel = gemmcl_kernel_get_panel (kernel);
-  g_autoptr (GString) options = g_string_new (NULL);
-
-  g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
-                   panel, gemmcl_kernel_get_b_type (kernel), gemmcl_kernel_count_in_word (kernel),
-                   kernel->dpas ? kernel->subgroup : panel);
-  if (kernel->wgmma)
-    g_string_append (options, " -DCOLUMN_MAJOR");
-  if (kernel->precision == GEMMCL_PRECISION_F32)
-    g_string_append (options, " -DUNROUNDED");
-  return g_string_free (g_steal_pointer (&options), FALSE);
 }
 
 GemmclType
@@ -375,17 +340,6 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
       error, GEMMCL_ERROR_KERNEL,
       "Kernel %s reads images, but %s does not fit an image of %s, at most %zu x %zu texels.",
       kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", device->name, max_width, max_height);
-}
-
-GemmclStrides
-gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared)
-{
-  return (GemmclStrides){
-      .offset = self->chunk,
-      .batch = shared ? 0 : self->panels * self->per_panel,
-      .row = self->per_panel,
-      .col = self->side,
-  };
 }
 
 static gboolean

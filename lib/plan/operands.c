@@ -177,7 +177,7 @@ make_key (GemmclBody *self, const gfloat *b, const gfloat *scales)
   const GemmclBlocks *blocks = &self->b_blocks;
   g_autofree gchar *columns =
       scales ? gemmcl_weights_make_key (scales, 2 * self->gemm.n, "") : NULL;
-  g_autofree gchar *pack = gemmcl_kernel_get_pack_options (self->kernel);
+  g_autofree gchar *pack = gemmcl_body_get_pack_options (self);
   g_autofree gchar *layout = g_strdup_printf (
       "%zu x %zu, %s, size %zu, parts %u, image %zu x %zu, blocks %zu x %zu of %zu%s", self->gemm.k,
       self->gemm.n, pack, gemmcl_body_get_packed_size (self), self->split, blocks->image_width,

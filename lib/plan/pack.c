@@ -5,6 +5,7 @@
  * The programs in kernels/ document these forms.
  */
 #include "plan/plan.h"
+#include "numbers.h"
 #include "quantized.h"
 
 gboolean
@@ -20,11 +21,33 @@ gemmcl_body_get_padded_n (GemmclBody *self)
   return ROUND_UP (self->gemm.n, panel);
 }
 
+/* Elements of B in a word of 32 bits, if the kernel reads such words of neighbouring rows (see
+ * kernels/pack.cl); else 1. */
+static gsize
+count_in_word (const GemmclKernel *kernel)
+{
+  return kernel->dpas || kernel->capability > 0
+             ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
+             : 1;
+}
+
+/* The rows of a packed B of @k rows, padding included. */
+static gsize
+get_packed_k (const GemmclKernel *kernel, gsize k)
+{
+  const gsize step = kernel->dpas             ? kernel->depth * kernel->subgroup
+                     : kernel->wgmma          ? WGMMA_STEP * count_in_word (kernel)
+                     : kernel->capability > 0 ? MMA_STEP * count_in_word (kernel)
+                                              : 1;
+
+  return (k + step - 1) / step * step;
+}
+
 gsize
 gemmcl_body_get_packed_size (GemmclBody *self)
 {
   const gsize k = self->gemm.k / self->split;
-  const gsize packed = gemmcl_kernel_get_packed_k (self->kernel, k);
+  const gsize packed = get_packed_k (self->kernel, k);
 
   return gemmcl_body_get_padded_n (self) *
          (gemmcl_body_is_int8 (self) ? BYTES_COLUMN (MAX (packed, k)) * 4 : packed);
@@ -106,6 +129,23 @@ launch_pack_image (const ImagePack *pack, GemmclChain *chain, GError **error)
                  ARGUMENT (width), ARGUMENT (panels), ARGUMENT (per_panel), ARGUMENT (side));
 }
 
+gchar *
+gemmcl_body_get_pack_options (GemmclBody *self)
+{
+  const GemmclKernel *kernel = self->kernel;
+  const guint panel = gemmcl_kernel_get_panel (kernel);
+  g_autoptr (GString) options = g_string_new (NULL);
+
+  g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
+                   panel, gemmcl_kernel_get_b_type (kernel), count_in_word (kernel),
+                   kernel->dpas ? kernel->subgroup : panel);
+  if (kernel->wgmma)
+    g_string_append (options, " -DCOLUMN_MAJOR");
+  if (kernel->precision == GEMMCL_PRECISION_F32)
+    g_string_append (options, " -DUNROUNDED");
+  return g_string_free (g_steal_pointer (&options), FALSE);
+}
+
 gboolean
 gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
 {
@@ -113,7 +153,7 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
     return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
   return gemmcl_body_build_step (self, pack,
                                  gemmcl_body_is_int8 (self) ? "pack_bytes.cl" : "pack.cl", "pack",
-                                 gemmcl_kernel_get_pack_options (self->kernel), error);
+                                 gemmcl_body_get_pack_options (self), error);
 }
 
 gboolean
@@ -134,8 +174,7 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
                    ARGUMENT (k), ARGUMENT (scales));
   if (self->split > 1)
     part_strides.batch = part * strides->row;
-  global[1] =
-      gemmcl_kernel_get_packed_k (self->kernel, part) / gemmcl_kernel_count_in_word (self->kernel);
+  global[1] = get_packed_k (self->kernel, part) / count_in_word (self->kernel);
   global[2] = batch * self->split;
   return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
                  error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
@@ -153,6 +192,19 @@ gemmcl_body_build_pack_a (GemmclBody *self, GError **error)
                              GEMMCL_OPERAND_B, error) &&
          build_pack_image (self, &self->pack_a, GEMMCL_OPERAND_A, error) &&
          (self->image_a = create_image (self, &self->a_blocks, "A", error)) != NULL;
+}
+
+/* The values that replace strides in a kernel's arguments (see kernels/problem.h). @shared: all
+ * batches share one matrix */
+static GemmclStrides
+get_strides (const GemmclBlocks *self, gboolean shared)
+{
+  return (GemmclStrides){
+      .offset = self->chunk,
+      .batch = shared ? 0 : self->panels * self->per_panel,
+      .row = self->per_panel,
+      .col = self->side,
+  };
 }
 
 gboolean
@@ -173,7 +225,7 @@ gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsiz
   };
 
   blocks.panels = gemmcl_kernel_get_tiles (self->kernel, p->M, p->N).m * self->kernel->group_m;
-  p->a = gemmcl_blocks_get_strides (&blocks, shared);
-  p->b = gemmcl_blocks_get_strides (&self->b_blocks, p->b.batch == 0);
+  p->a = get_strides (&blocks, shared);
+  p->b = get_strides (&self->b_blocks, p->b.batch == 0);
   return p->K == 0 || launch_pack_image (&pack, chain, error);
 }

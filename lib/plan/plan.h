@@ -197,6 +197,9 @@ gsize gemmcl_body_get_padded_n (GemmclBody *self);
 /** Elements of one packed B, or of its part of a split K. */
 gsize gemmcl_body_get_packed_size (GemmclBody *self);
 
+/** The compiler's options for the program that packs B in panels. */
+gchar *gemmcl_body_get_pack_options (GemmclBody *self);
+
 /** Memory for @batches packed B. */
 cl_mem gemmcl_body_create_packed (GemmclBody *self, gsize batches, GError **error);
 
