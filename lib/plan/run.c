@@ -18,7 +18,7 @@
  * them. */
 typedef struct {
   cl_mem copies[GEMMCL_N_OPERANDS]; /* copies of the caller's data; NULL: not needed yet */
-  cl_mem *acquired;                 /* room for the objects of all problems; NULL: not needed yet */
+  GPtrArray *acquired;              /* objects of A that the run has to release */
   GPtrArray *events;                /* of all commands, including the next three */
   cl_event first, kernel;
   cl_event done; /* NULL: the slot is free */
@@ -37,7 +37,7 @@ typedef struct {
   GemmclChain chain;
   GemmclOperands operands; /* buffers of the slot or of the caller */
   cl_mem shared[4];        /* buffers in operands to release after the submission */
-  guint n_shared, n_acquired, n_copied;
+  guint n_shared, n_copied;
 } Submission;
 
 static void
@@ -56,7 +56,7 @@ slot_free (gpointer data)
   for (guint i = 0; i < GEMMCL_N_OPERANDS; i++)
     g_clear_pointer (&self->copies[i], clReleaseMemObject);
   g_ptr_array_unref (self->events);
-  g_free (self->acquired);
+  g_ptr_array_unref (self->acquired);
   g_free (self);
 }
 
@@ -114,6 +114,7 @@ find_slot (GemmclPlan *self)
   if (body->slots->len == 0 || !reap (self, g_ptr_array_index (body->slots, body->oldest))) {
     slot = g_new0 (Slot, 1);
     slot->events = gemmcl_events_new ();
+    slot->acquired = g_ptr_array_new ();
     g_ptr_array_insert (body->slots, body->oldest, slot);
   }
   slot = g_ptr_array_index (body->slots, body->oldest);
@@ -207,28 +208,19 @@ find_buffers (Submission *self, GError **error)
 }
 
 static void
-add_acquired (Submission *self, cl_mem object)
-{
-  for (guint i = 0; i < self->n_acquired; i++)
-    if (self->slot->acquired[i] == object)
-      return;
-  self->slot->acquired[self->n_acquired++] = object;
-}
-
-static void
 find_acquired (Submission *self)
 {
   const GemmclImage *image = self->body->problem.a_image;
+  GPtrArray *acquired = self->slot->acquired;
 
-  if (self->slot->acquired == NULL)
-    self->slot->acquired = g_new (cl_mem, self->body->gemm.batch * GEMMCL_MAX_PLANES);
   for (gsize i = 0; i < (self->run.strided ? 1 : self->operands.batch); i++) {
     const GemmclData *a = &self->run.a[i];
     const guint n =
         a->kind == GEMMCL_DATA_IMAGES ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
 
     for (guint j = 0; a->acquired && a->kind != GEMMCL_DATA_HOST && j < n; j++)
-      add_acquired (self, a->objects[j]);
+      if (!g_ptr_array_find (acquired, a->objects[j], NULL))
+        g_ptr_array_add (acquired, a->objects[j]);
   }
 }
 
@@ -236,13 +228,14 @@ find_acquired (Submission *self)
 static gboolean
 hand_over (Submission *self, GCallback function, const gchar *what, GError **error)
 {
+  GPtrArray *objects = self->slot->acquired;
   GemmclChain *chain = &self->chain;
   cl_event done = NULL;
   cl_int status;
 
-  if (self->n_acquired == 0)
+  if (objects->len == 0)
     return TRUE;
-  status = ((GemmclHandover)function) (chain->queue, self->n_acquired, self->slot->acquired,
+  status = ((GemmclHandover)function) (chain->queue, objects->len, (cl_mem *)objects->pdata,
                                        CHAIN_WAIT (chain), &done);
   return gemmcl_chain_add (chain, status, done, what, error);
 }
@@ -254,7 +247,7 @@ acquire (Submission *self, GError **error)
     find_acquired (self);
   if (hand_over (self, self->run.acquire, "Acquiring shared memory objects of A", error))
     return TRUE;
-  self->n_acquired = 0;
+  g_ptr_array_set_size (self->slot->acquired, 0);
   return FALSE;
 }
 
@@ -264,7 +257,7 @@ release (Submission *self, GError **error)
   const gboolean released =
       hand_over (self, self->run.release, "Releasing shared memory objects of A", error);
 
-  self->n_acquired = 0;
+  g_ptr_array_set_size (self->slot->acquired, 0);
   return released;
 }
 
@@ -368,7 +361,7 @@ enqueue (Submission *self, GError **error)
 static void
 give_up (Submission *self)
 {
-  if (self->n_acquired > 0 && enter_queue (self, GEMMCL_DATA_BUFFER, NULL, NULL))
+  if (self->slot->acquired->len > 0 && enter_queue (self, GEMMCL_DATA_BUFFER, NULL, NULL))
     release (self, NULL);
   if (self->chain.last != NULL) {
     clFlush (self->chain.queue);
