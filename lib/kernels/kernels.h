@@ -79,9 +79,8 @@ gboolean gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel,
 
 /* options.c: compile-time options */
 
-/** TRUE if @kernel, with K in @split parts, computes @gemm's row outputs itself, because a
- * work-group computes entire rows of D. GEMMCL_ROWS=apart in the environment makes separate steps
- * compute row outputs and softmax, for comparison. */
+/** TRUE if @kernel, with K in @split parts, computes @gemm's row outputs itself, since a work-group
+ * computes entire rows of D. GEMMCL_ROWS=apart in the environment makes these separate steps. */
 gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                           guint split);
 
@@ -110,9 +109,8 @@ gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const Gemm
 
 /* subgroups.c */
 
-/** The best level that @device's extensions promise for @kernel; a build may still fail there. A
- * kernel without subgroups is native, unless it needs dot-product instructions or NVIDIA's matrix
- * engines that the device lacks; these are emulated. */
+/** The best level that @device promises for @kernel; a build may still fail there. A kernel without
+ * subgroups is native, or emulated if the device lacks its dot products or matrix engines. */
 GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
                                               const GemmclDeviceInfo *device);
 
@@ -138,9 +136,9 @@ gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built,
 /** The largest number of parts into which K is cut. */
 #define GEMMCL_MAX_SPLIT 64
 
-/** A kernel with a split: K is cut into @split parts. With more than 1, each part makes a partial
- * sum of D in the split-K workspace, and kernels/reduce.cl adds them up, so that few tiles still
- * occupy a whole device. Users write it as the kernel's name, followed by "/4" for a split of 4. */
+/** A kernel with a split: kernels/reduce.cl adds up the partial sums of @split parts of K, so that
+ * few tiles still occupy a whole device. Users write it as the kernel's name, followed by "/4" for
+ * a split of 4. */
 typedef struct {
   const GemmclKernel *kernel;
   guint split;
@@ -157,9 +155,8 @@ const gchar *gemmcl_choice_get_name (const GemmclChoice *self);
 gboolean gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
                               const GemmclGemm *gemm, GError **error);
 
-/** (transfer container) (element-type GemmclChoice): the kernels that the rules allow for @gemm,
- * each with its best split up to @max_split, the fastest by the rules first; empty if D is a frame
- * and no kernel takes this K. */
+/** (transfer container) (element-type GemmclChoice): the kernels that the rules allow, each with
+ * its best split up to @max_split, best first; empty if D is a frame and no kernel takes this K. */
 GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
                             guint max_split);
 
@@ -186,8 +183,7 @@ typedef struct {
   GemmclChoiceSource source;
 } GemmclTuned;
 
-/** TRUE if @gemm can have entries: it is one problem, its D is a matrix, and its A is not the
- * pixels of frames, for which other kernels are the fastest. */
+/** TRUE if @gemm can have entries: one problem whose D is a matrix, and A not pixels of frames. */
 gboolean gemmcl_tuning_has_entries (const GemmclGemm *gemm);
 
 /** TRUE if an entry applies to @gemm on the device. @found: the nearest of the user's entries, or

@@ -172,9 +172,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclBody, gemmcl_body_free)
 
 /* proof.c */
 
-/** A kernel that depends on more than the driver promises multiplies small integers first,
- * natively. The result is kept in the disk cache, for each driver, and logged at level INFO.
- * Returns: %TRUE if @kernel needs no proof or was right. */
+/** TRUE if @kernel needs no proof or was right. One that depends on more than the driver promises
+ * multiplies small integers first. The result is cached for each driver, and logged at level INFO.
+ */
 gboolean gemmcl_kernel_is_proven (GemmclContext *context, const GemmclKernel *kernel,
                                   GError **error);
 
@@ -280,15 +280,13 @@ void gemmcl_plan_reap_locked (GemmclPlan *self, GemmclBody *body);
 
 /* auto-tune.c: gemmcl_plan_auto_tune () */
 
-/** Keeps the plan from changing its body while an operand for that is prepared and unused. May wait
- * while the tuner prepares operands. Returns: a reference for gemmcl_tuner_end(). */
+/** Keeps the plan from changing its body until gemmcl_tuner_end(), when an operand was used or
+ * freed. May wait while the tuner prepares operands. Returns: a reference for that. */
 GemmclTuner *gemmcl_tuner_begin (GemmclTuner *self);
-
-/** The operand was used or freed. */
 void gemmcl_tuner_end (GemmclTuner *self);
 
-/** Detaches @self from its plan, which is being finalized. Cancels the search without waiting for
- * it. Waits for runs of a body that the plan has replaced. */
+/** Detaches @self from its plan, which is being finalized, and cancels the search. Waits only for
+ * runs of a body that the plan has replaced. */
 void gemmcl_tuner_leave (GemmclTuner *self);
 
 /* transfer.c: copies between the caller's memory and the plan's */
@@ -320,9 +318,8 @@ gsize gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsiz
 
 /* search-data.c */
 
-/** The matrices that a search multiplies: pseudo-random, the same in each search, in device memory
- * and a queue of the search's own. A has the problem's type, or is a frame of its format. B is
- * scaled so that D is neither saturated nor tiny. C and bias are zeros. */
+/** The matrices of a search, in a queue of its own: pseudo-random, the same in each search. B is
+ * scaled so that D is neither saturated nor tiny; C and bias are zeros. */
 typedef struct _GemmclSearchData GemmclSearchData;
 
 /** %NULL with #GEMMCL_ERROR_TOO_LARGE if it needs more than half of the device's memory. @gemm: a
@@ -337,16 +334,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclSearchData, gemmcl_search_data_free)
 GemmclPlan *gemmcl_search_data_make_plan (GemmclSearchData *self, const gchar *kernel,
                                           GError **error);
 
-/** Runs @plan once and waits. @rows: rows of A and D; 0: all; else a problem without frames and
- * batch. @seconds: (out): from the start of the run's first kernel to the end of its last command,
- * by the device's clock; more than 0 */
+/** Runs @plan once and waits. @rows: rows of A and D of a problem without frames and batch; 0: all.
+ * @seconds: (out): the device's time for it, more than 0 */
 gboolean gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows,
                                  gdouble *seconds, GError **error);
 
-/** Fills D with NaN (zeros if D is C, too), does the first run of @plan and checks D, with
- * #GEMMCL_ERROR_KERNEL if it is wrong. The first D that passes becomes the reference for all
- * others: no element may differ from it by more than the two results may differ from the exact one
- * together, by gemmcl_gemm_verify()'s formula with the largest |A| and |B| for each element. If A
+/** Does the first run of @plan and checks D, with #GEMMCL_ERROR_KERNEL if it is wrong. The first D
+ * that passes is the reference for all others: no element may differ from it by more than both may
+ * differ from the exact one, by gemmcl_gemm_verify()'s formula with the largest |A| and |B|. If A
  * is a matrix and D is f32, gemmcl_gemm_verify() also checks a few rows. */
 gboolean gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
                                    GError **error);
