@@ -139,31 +139,19 @@ is_intel_gpu (const GemmclDeviceInfo *device)
   return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
 }
 
-/* TRUE if @kernel's row lists the device's type and the kernel is native there. */
+/* TRUE if the rules may choose @kernel on @device: its row lists the device's type, and the kernel is
+ * native there. @all: if it is worth measuring, also with vectors of two registers or subgroups
+ * wider than a register */
 static gboolean
-is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gboolean all)
 {
   if (!(kernel->devices >> device->type & 1) &&
       !(is_intel_gpu (device) && kernel->devices & GEMMCL_ON_INTEL_GPU) &&
       !(device->nvidia_capability > 0 && kernel->devices & GEMMCL_ON_NVIDIA_GPU))
     return FALSE;
-  return gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE;
-}
-
-/* TRUE if the rules may choose @kernel on @device. */
-static gboolean
-is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
-{
-  return is_meant_for (kernel, device) && kernel->float_width <= device->float_width &&
-         (kernel->subgroup == 0 || device->subgroup_sizes[0] == kernel->subgroup);
-}
-
-/* TRUE if @kernel is worth measuring although the rules exclude it: vectors of two registers,
- * subgroups wider than a register. */
-static gboolean
-is_candidate (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
-{
-  return is_meant_for (kernel, device) && kernel->float_width <= 2 * device->float_width;
+  return gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE &&
+         kernel->float_width <= (all ? 2 : 1) * device->float_width &&
+         (all || kernel->subgroup == 0 || device->subgroup_sizes[0] == kernel->subgroup);
 }
 
 static gdouble
@@ -299,38 +287,23 @@ append_splits (GArray *choices, const GemmclKernel *kernel, const GemmclDeviceIn
     g_array_append_val (choices, best);
 }
 
-/* The rules' choice of each kernel that they allow, or @all that are worth measuring. */
-static GArray *
-rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split, gboolean all)
+GArray *
+gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split,
+                    gboolean all)
 {
   GArray *choices = g_array_new (FALSE, FALSE, sizeof (GemmclChoice));
 
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *kernel = gemmcl_kernel_get (i);
 
-    if (all ? is_candidate (kernel, device) : is_eligible (kernel, device))
+    if (is_eligible (kernel, device, all))
       append_splits (choices, kernel, device, gemm, max_split, all);
   }
   g_array_sort (choices, compare_score);
-  return choices;
-}
-
-GArray *
-gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split)
-{
-  return rank (device, gemm, max_split, FALSE);
-}
-
-/* Every choice of the rules is a candidate. */
-GArray *
-gemmcl_choice_list (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
-{
-  GArray *choices = rank (device, gemm, GEMMCL_MAX_SPLIT, TRUE);
-
-  for (guint i = 0; i < choices->len; i++) {
+  for (guint i = 0; all && i < choices->len; i++) {
     const GemmclChoice choice = g_array_index (choices, GemmclChoice, i);
 
-    if (is_eligible (choice.kernel, device)) {
+    if (is_eligible (choice.kernel, device, FALSE)) {
       g_array_remove_index (choices, i);
       g_array_prepend_val (choices, choice);
       break;

@@ -156,13 +156,10 @@ gboolean gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *
                               const GemmclGemm *gemm, GError **error);
 
 /** (transfer container) (element-type GemmclChoice): the kernels that the rules allow, each with
- * its best split up to @max_split, best first; empty if D is a frame and no kernel takes this K. */
-GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
-                            guint max_split);
-
-/** (transfer container) (element-type GemmclChoice): every choice worth measuring; first the first
- * one of gemmcl_choice_rank(), then the others in the order of the rules. */
-GArray *gemmcl_choice_list (const GemmclDeviceInfo *device, const GemmclGemm *gemm);
+ * its best split up to @max_split, best first; empty if D is a frame and no kernel takes this K.
+ * @all: every choice worth measuring, behind the best that the rules allow */
+GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split,
+                            gboolean all);
 
 /* tuning.c: measurements */
 

@@ -281,7 +281,8 @@ gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm)
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), NULL);
   g_return_val_if_fail (gemm != NULL, NULL);
 
-  choices = gemmcl_choice_list (gemmcl_context_get_device_info (context), gemm);
+  choices =
+      gemmcl_choice_rank (gemmcl_context_get_device_info (context), gemm, GEMMCL_MAX_SPLIT, TRUE);
   for (guint i = 0; i < choices->len; i++)
     g_strv_builder_add (names, gemmcl_choice_get_name (&g_array_index (choices, GemmclChoice, i)));
   return g_strv_builder_end (names);

@@ -287,7 +287,8 @@ choose_kernel (GemmclBody *self, const gchar *name, GError **error)
   if (!rules && try_tuned (self, &as_run))
     return TRUE;
   self->source = GEMMCL_CHOICE_RULES;
-  ranked = gemmcl_choice_rank (self->device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT);
+  ranked = gemmcl_choice_rank (self->device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT,
+                               FALSE);
   if (ranked->len == 0)
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
