@@ -149,7 +149,8 @@ is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gboolea
       !(is_intel_gpu (device) && kernel->devices & GEMMCL_ON_INTEL_GPU) &&
       !(device->nvidia_capability > 0 && kernel->devices & GEMMCL_ON_NVIDIA_GPU))
     return FALSE;
-  return gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE &&
+  return gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE) ==
+             GEMMCL_KERNEL_LEVEL_NATIVE &&
          kernel->float_width <= (all ? 2 : 1) * device->float_width &&
          (all || kernel->subgroup == 0 || device->subgroup_sizes[0] == kernel->subgroup);
 }

@@ -109,14 +109,12 @@ gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const Gemm
 
 /* subgroups.c */
 
-/** The best level that @device promises for @kernel; a build may still fail there. A kernel without
- * subgroups is native, or emulated if the device lacks its dot products or matrix engines. */
+/** The level, @best or the next after it, that @device promises for @kernel; a build may still fail
+ * there. A kernel without subgroups is native, or emulated if the device lacks its dot products or
+ * matrix engines. */
 GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
-                                              const GemmclDeviceInfo *device);
-
-/** The level to try after @level; @level if it is the last. */
-GemmclKernelLevel gemmcl_subgroups_get_next (const GemmclKernel *kernel, GemmclKernelLevel level,
-                                             const GemmclDeviceInfo *device);
+                                              const GemmclDeviceInfo *device,
+                                              GemmclKernelLevel best);
 
 /** Appends the compiler's options for subgroups (see kernels/subgroup.clh), or for the device's
  * dot-product instructions (kernels/dot.clh). */

@@ -126,22 +126,14 @@ is_plain (const GemmclKernel *kernel)
 }
 
 GemmclKernelLevel
-gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                            GemmclKernelLevel best)
 {
   if (is_plain (kernel) ||
-      (get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE &&
+      (MAX (best, get_asked_level ()) == GEMMCL_KERNEL_LEVEL_NATIVE &&
        (kernel->subgroup > 0 ? has_native (device, kernel) : has_instructions (device, kernel))))
     return GEMMCL_KERNEL_LEVEL_NATIVE;
-  return gemmcl_subgroups_get_next (kernel, GEMMCL_KERNEL_LEVEL_NATIVE, device);
-}
-
-GemmclKernelLevel
-gemmcl_subgroups_get_next (const GemmclKernel *kernel, GemmclKernelLevel level,
-                           const GemmclDeviceInfo *device)
-{
-  if (is_plain (kernel))
-    return GEMMCL_KERNEL_LEVEL_NATIVE;
-  return kernel->subgroup > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE && has_khr (device)
+  return kernel->subgroup > 0 && best <= GEMMCL_KERNEL_LEVEL_KHR && has_khr (device)
              ? GEMMCL_KERNEL_LEVEL_KHR
              : GEMMCL_KERNEL_LEVEL_EMULATED;
 }
@@ -239,9 +231,9 @@ gemmcl_kernel_get_level (GemmclContext *context, const gchar *name, GemmclKernel
   kernel = gemmcl_kernel_find (name, error);
   if (kernel == NULL || !gemmcl_kernel_check (kernel, device, NULL, error))
     return FALSE;
-  *level = gemmcl_subgroups_get_level (kernel, device);
+  *level = gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE);
   while (kernel->subgroup && *level != GEMMCL_KERNEL_LEVEL_EMULATED &&
          !probe (context, kernel, *level))
-    *level = gemmcl_subgroups_get_next (kernel, *level, device);
+    *level = gemmcl_subgroups_get_level (kernel, device, *level + 1);
   return TRUE;
 }

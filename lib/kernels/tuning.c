@@ -299,8 +299,7 @@ is_replaced (const json_t *entry, const GemmclDeviceInfo *device, const GemmclTu
     return TRUE;
   if (tuned == NULL)
     return g_strcmp0 (json_string_value (json_object_get (entry, "device")), device->name) == 0;
-  return read_entry (&old, entry, FALSE, device) && is_alike (&old.gemm, &tuned->gemm) &&
-         old.gemm.m == tuned->gemm.m && old.gemm.n == tuned->gemm.n && old.gemm.k == tuned->gemm.k;
+  return read_entry (&old, entry, FALSE, device) && get_distance (&old, device, &tuned->gemm) == 0;
 }
 
 /* Changes the user's file under a lock, for which other processes wait. @tuned: (nullable): the

@@ -158,13 +158,15 @@ build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel 
                 GError **error)
 {
   const GemmclKernel *kernel = choice->kernel;
-  GemmclKernelLevel level = gemmcl_subgroups_get_level (kernel, self->device), next;
+  GemmclKernelLevel level = gemmcl_subgroups_get_level (kernel, self->device,
+                                                        GEMMCL_KERNEL_LEVEL_NATIVE),
+                    next;
   g_autoptr (GError) failure = NULL;
 
   self->kernel = kernel;
   self->split = choice->split;
   while (!build_at_level (self, level, &failure)) {
-    next = gemmcl_subgroups_get_next (kernel, level, self->device);
+    next = gemmcl_subgroups_get_level (kernel, self->device, level + 1);
     if (next == level || level >= worst) {
       g_propagate_error (error, g_steal_pointer (&failure));
       return FALSE;

@@ -21,7 +21,7 @@ test_khr (void)
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *row = gemmcl_kernel_get (i);
 
-    g_assert_cmpuint (gemmcl_subgroups_get_level (row, &device), ==,
+    g_assert_cmpuint (gemmcl_subgroups_get_level (row, &device, GEMMCL_KERNEL_LEVEL_NATIVE), ==,
                       row->capability > 0 ? GEMMCL_KERNEL_LEVEL_EMULATED
                       : row->subgroup > 0 ? GEMMCL_KERNEL_LEVEL_KHR
                                           : GEMMCL_KERNEL_LEVEL_NATIVE);
