@@ -99,8 +99,6 @@ gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm)
                  {GEMMCL_ROW_MAX, " -DROW_MAX"},
                  {GEMMCL_ROW_ARG_MAX, " -DROW_ARG_MAX"}};
 
-  if (gemm->row_outputs == 0)
-    return;
   g_string_append_printf (options, " -DROW_COUNT=%u", gemmcl_gemm_count_row_outputs (gemm));
   for (guint i = 0; i < G_N_ELEMENTS (outputs); i++)
     if (gemm->row_outputs & outputs[i].flag)

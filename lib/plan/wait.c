@@ -65,23 +65,13 @@ find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
   return found;
 }
 
-static gboolean
-set_bias (GemmclPlan *plan, const GemmclGemm *gemm, const gfloat *bias, GError **error)
-{
-  g_autoptr (GemmclMatrix) matrix = NULL;
-
-  if (!gemm->bias)
-    return TRUE;
-  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm->n, bias, error);
-  return matrix != NULL && gemmcl_plan_set_bias (plan, matrix, error);
-}
-
 gboolean
 gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                  gconstpointer a, const gfloat *b, const gfloat *c, const gfloat *bias, gpointer d,
                  GError **error)
 {
   g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GemmclMatrix) values = NULL;
   g_autofree GemmclData *host_a = NULL, *host_d = NULL;
   g_auto (cl_mem) device_b = NULL;
   g_auto (cl_mem) device_c = NULL;
@@ -97,7 +87,10 @@ gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   g_return_val_if_fail ((c != NULL) == has_c && (bias != NULL) == !!gemm->bias, FALSE);
 
   plan = gemmcl_plan_new (context, gemm, kernel, error);
-  if (plan == NULL || !set_bias (plan, gemm, bias, error))
+  if (plan == NULL)
+    return FALSE;
+  if (bias != NULL && (!(values = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm->n, bias, error)) ||
+                       !gemmcl_plan_set_bias (plan, values, error)))
     return FALSE;
   if (gemm->alpha != 0.0 && !(device_b = upload (context, gemm, GEMMCL_OPERAND_B, b, "B", error)))
     return FALSE;
