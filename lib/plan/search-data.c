@@ -69,7 +69,8 @@ fill (guchar *data, gsize size, GemmclType type)
   g_autoptr (GRand) random = g_rand_new_with_seed (0);
 
   for (gsize at = 0; at + element <= size; at += element) {
-    const guint64 drawn = (guint64)g_rand_int (random) << 32 | g_rand_int (random);
+    /* Both halves of a long element are the same. */
+    const guint64 drawn = g_rand_int (random) * G_GUINT64_CONSTANT (0x100000001);
     const guint64 bits = GUINT64_TO_LE ((drawn & types[type].random) | types[type].fixed);
 
     memcpy (data + at, &bits, element);
