@@ -324,7 +324,7 @@ enqueue_warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
          gemmcl_body_enqueue_locked (self, &operands, chain, error);
 }
 
-/* Makes PoCL, which compiles a kernel at its first launch, compile those of a run: launches a corner
+/* Makes PoCL, which compiles a kernel at its first launch, compile those of a run: launches a part
  * of each grid (see GemmclChain.warm_up), in memory as large as a run's. A failure is only logged:
  * smaller runs may have enough memory, and a lasting error fails the runs. */
 static void

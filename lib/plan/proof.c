@@ -41,8 +41,8 @@ get_half (gfloat value, GemmclType type)
   return type == GEMMCL_TYPE_BF16 ? bits >> 16 : (bits - 0x38000000) >> 13;
 }
 
-/* TRUE if @kernel multiplies an A of @type as it should, natively. All precisions hold the elements:
- * for int8 a row of A has the range 0 to 255 and a column of B at most 127, so that all scales are
+/* TRUE if @kernel multiplies an A of @type as it should, natively. Every precision holds the
+ * elements: for int8 a row of A has the range 0 to 255 and a column of B at most 127, so that all scales are
  * 1. */
 static gboolean
 try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, GError **error)
