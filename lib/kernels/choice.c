@@ -139,8 +139,8 @@ is_intel_gpu (const GemmclDeviceInfo *device)
   return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
 }
 
-/* TRUE if the rules may choose @kernel on @device: its row lists the device's type, and it is native
- * there. @all: if it is worth measuring, also with vectors of two registers or subgroups
+/* TRUE if the rules may choose @kernel on @device: its row lists the device's type, and it is
+ * native there. @all: if it is worth measuring, also with vectors of two registers or subgroups
  * wider than a register */
 static gboolean
 is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gboolean all)

@@ -42,8 +42,8 @@ get_half (gfloat value, GemmclType type)
 }
 
 /* TRUE if @kernel multiplies an A of @type as it should, natively. Every precision holds the
- * elements: for int8 a row of A has the range 0 to 255 and a column of B at most 127, so that all scales are
- * 1. */
+ * elements: for int8 a row of A has the range 0 to 255 and a column of B at most 127, so that all
+ * scales are 1. */
 static gboolean
 try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, GError **error)
 {
