@@ -53,23 +53,12 @@ typedef struct {
 
 extern const GemmclSource gemmcl_sources[];
 
-/** An option of programs with instructions of sm_90a, for gemmcl_program_retarget(). */
+/** An option of programs with instructions of sm_90a, which is no option of NVIDIA's OpenCL: what
+ * the compiler made of one, PTX, passes through gemmcl_ptx_retarget() and is built again. */
 #define GEMMCL_SM_90A " -DSM_90A"
 
-/** Builds @program, which NVIDIA's compiler built for compute capability 9.0, again for sm_90a,
- * which is no option of NVIDIA's OpenCL: the target line of its binary, PTX, is changed, and what
- * the comment //@ hides is uncovered, since sm_90 lacks these instructions. Returns: (transfer
- * full): a built program; %NULL with #GEMMCL_ERROR_BUILD, also for unexpected PTX. */
-cl_program gemmcl_program_retarget (cl_context context, const GemmclDevice *device,
-                                    cl_program program, GError **error);
-
-/** (transfer full): what the compiler says about @program. */
-gchar *gemmcl_program_get_log (cl_program program, cl_device_id device);
-
-/** (transfer full): the binary of @program for @device, @size bytes; %NULL if there is none. */
-guchar *gemmcl_program_get_binary (cl_program program, cl_device_id device, gsize *size);
-
-/** (transfer full): @ptx for sm_90a; %NULL with #GEMMCL_ERROR_BUILD. */
+/** (transfer full): @ptx, which is for sm_90, for sm_90a: its target line is changed, and what the
+ * comment //@ hides is uncovered. %NULL with #GEMMCL_ERROR_BUILD if it is not such PTX. */
 gchar *gemmcl_ptx_retarget (const gchar *ptx, GError **error);
 
 /** The text of the embedded program @name; %NULL if there is none. */

@@ -14,6 +14,11 @@
 
 #define LOG_LIMIT 4000 /* bytes of a compiler's log in a message */
 
+/* Of PTX. sm_90a is the target of NVIDIA's compiler that has wgmma (kernels/wgmma.clh). */
+#define TARGET  "\n.target sm_90,"
+#define HIDDEN  "//@"
+#define VERSION "\n.version "
+
 const gchar *
 gemmcl_program_get_text (const gchar *name)
 {
@@ -44,19 +49,41 @@ cache_key (const GemmclDevice *device, const gchar *text, const gchar *options)
   return g_strdup (g_checksum_get_string (sum));
 }
 
-gchar *
-gemmcl_program_get_log (cl_program program, cl_device_id device)
+/* Builds @program, or fails with GEMMCL_ERROR_BUILD and the compiler's log. */
+static gboolean
+build (cl_program program, const GemmclDevice *device, const gchar *name, const gchar *options,
+       GError **error)
 {
+  const cl_int status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
+  g_autofree gchar *log = NULL, *text = NULL;
   gsize size = 0;
-  g_autofree gchar *log = NULL;
 
-  if (clGetProgramBuildInfo (program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS)
-    return g_strdup ("(no log)");
+  if (status == CL_SUCCESS)
+    return TRUE;
+  (void)clGetProgramBuildInfo (program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
   log = g_malloc0 (size + 1);
-  if (clGetProgramBuildInfo (program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
-    return g_strdup ("(no log)");
+  (void)clGetProgramBuildInfo (program, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
   log[MIN (size, LOG_LIMIT)] = '\0';
-  return g_utf8_make_valid (g_strstrip (log), -1);
+  text = g_utf8_make_valid (g_strstrip (log), -1);
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_BUILD,
+      "clBuildProgram of %s with \"%s\" failed on %s with %s (%d). The compiler says: %s", name,
+      options, device->info.name, gemmcl_cl_error_name (status), status, text);
+}
+
+static cl_program
+build_binary (cl_context context, const GemmclDevice *device, const gchar *name,
+              gconstpointer binary, gsize size, const gchar *options, GError **error)
+{
+  const guchar *data = binary;
+  cl_int status;
+  g_auto (cl_program) program =
+      clCreateProgramWithBinary (context, 1, &device->id, &size, &data, NULL, &status);
+
+  return gemmcl_cl_check (status, error, "clCreateProgramWithBinary for %s", name) &&
+                 build (program, device, name, options, error)
+             ? g_steal_pointer (&program)
+             : NULL;
 }
 
 static cl_program
@@ -64,47 +91,15 @@ build_from_cache (cl_context context, const GemmclDevice *device, const gchar *k
                   const gchar *options)
 {
   g_autoptr (GBytes) binary = gemmcl_cache_load (key);
-  g_auto (cl_program) program = NULL;
-  const guchar *data;
-  cl_int status, binary_status = CL_SUCCESS;
-  gsize size;
 
-  if (binary == NULL)
-    return NULL;
-  data = g_bytes_get_data (binary, &size);
-  program =
-      clCreateProgramWithBinary (context, 1, &device->id, &size, &data, &binary_status, &status);
-  if (status != CL_SUCCESS || binary_status != CL_SUCCESS ||
-      clBuildProgram (program, 1, &device->id, options, NULL, NULL) != CL_SUCCESS)
-    return NULL;
-  return g_steal_pointer (&program);
+  return binary != NULL ? build_binary (context, device, key, g_bytes_get_data (binary, NULL),
+                                        g_bytes_get_size (binary), options, NULL)
+                        : NULL;
 }
 
-static cl_program
-build_from_source (cl_context context, const GemmclDevice *device, const gchar *name,
-                   const gchar *text, const gchar *options, GError **error)
-{
-  g_auto (cl_program) program = NULL;
-  cl_int status;
-
-  program = clCreateProgramWithSource (context, 1, &text, NULL, &status);
-  if (!gemmcl_cl_check (status, error, "clCreateProgramWithSource for %s", name))
-    return NULL;
-  status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
-  if (status != CL_SUCCESS) {
-    g_autofree gchar *log = gemmcl_program_get_log (program, device->id);
-    gemmcl_fail (
-        error, GEMMCL_ERROR_BUILD,
-        "clBuildProgram of %s with \"%s\" failed on %s with %s (%d). The compiler says: %s", name,
-        options, device->info.name, gemmcl_cl_error_name (status), status, log);
-    return NULL;
-  }
-  return strstr (options, GEMMCL_SM_90A) ? gemmcl_program_retarget (context, device, program, error)
-                                         : g_steal_pointer (&program);
-}
-
-guchar *
-gemmcl_program_get_binary (cl_program program, cl_device_id device, gsize *size)
+/* (transfer full): the binary of @program for @device; NULL if there is none. */
+static guchar *
+get_binary (cl_program program, cl_device_id device, gsize *size)
 {
   g_autofree cl_device_id *devices = NULL;
   g_autofree gsize *sizes = NULL;
@@ -138,6 +133,50 @@ gemmcl_program_get_binary (cl_program program, cl_device_id device, gsize *size)
 }
 
 gchar *
+gemmcl_ptx_retarget (const gchar *ptx, GError **error)
+{
+  g_autoptr (GString) made = g_string_new (ptx);
+
+  /* A replacement returns the number of places. */
+  if (g_string_replace (made, VERSION, VERSION, 0) == 1 &&
+      g_string_replace (made, ".target", ".target", 0) == 1 &&
+      g_string_replace (made, TARGET, "\n.target sm_90a,", 0) == 1 &&
+      g_string_replace (made, HIDDEN, "   ", 0) > 0)
+    return g_string_free (g_steal_pointer (&made), FALSE);
+  gemmcl_fail (error, GEMMCL_ERROR_BUILD,
+               "The compiler's binary should be PTX with one line \".target sm_90,\" and hidden "
+               "instructions, and is not; kernels without wgmma are used.");
+  return NULL;
+}
+
+/* Builds @program, which NVIDIA's compiler built for sm_90, for sm_90a. */
+static cl_program
+retarget (cl_context context, const GemmclDevice *device, const gchar *name, cl_program program,
+          GError **error)
+{
+  gsize size;
+  g_autofree guchar *binary = get_binary (program, device->id, &size);
+  g_autofree gchar *ptx = gemmcl_ptx_retarget (binary ? (const gchar *)binary : "", error);
+
+  return ptx != NULL ? build_binary (context, device, name, ptx, strlen (ptx) + 1, "", error)
+                     : NULL;
+}
+
+static cl_program
+build_from_source (cl_context context, const GemmclDevice *device, const gchar *name,
+                   const gchar *text, const gchar *options, GError **error)
+{
+  cl_int status;
+  g_auto (cl_program) program = clCreateProgramWithSource (context, 1, &text, NULL, &status);
+
+  if (!gemmcl_cl_check (status, error, "clCreateProgramWithSource for %s", name) ||
+      !build (program, device, name, options, error))
+    return NULL;
+  return strstr (options, GEMMCL_SM_90A) ? retarget (context, device, name, program, error)
+                                         : g_steal_pointer (&program);
+}
+
+gchar *
 gemmcl_program_complete_options (const gchar *options)
 {
   const gchar *language = strstr (options, LANGUAGE) ? "" : LANGUAGE "CL1.2 ";
@@ -164,7 +203,7 @@ gemmcl_program_build (cl_context context, const GemmclDevice *device, const gcha
   if (program == NULL)
     return NULL;
   /* Failing to get or store the binary is harmless: the next process compiles again. */
-  binary = gemmcl_program_get_binary (program, device->id, &size);
+  binary = get_binary (program, device->id, &size);
   if (binary != NULL)
     gemmcl_cache_store (key, binary, size);
   g_info ("Compiled %s for %s in %.0f ms, with %s", source, device->info.name,

@@ -37,7 +37,7 @@ typedef struct {
    * engines'. B is packed in words. */
   guint capability;
   /* These are of that compute capability alone, 9.0 (see wgmma.clh), for which the program is
-   * retargeted (see lib/device/retarget.c). */
+   * retargeted (see lib/device/program.c). */
   gboolean wgmma;
   /* A work-group has a compute unit for itself and computes tile after tile; no more work-groups
    * than units are launched. It hides latencies itself. */

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Proof of kernels that depend on more than a driver promises (lib/device/retarget.c): products of
+ * Proof of kernels that depend on more than a driver promises (lib/device/program.c): products of
  * small integers, which are exact, once for each driver.
  */
 #include <string.h>
