@@ -26,61 +26,30 @@ typedef struct {
   gdouble *bound;
 } Row;
 
-typedef struct {
-  const GemmclGemm *gemm;
-  GemmclStrides a_strides, b_strides, c_strides, d_strides;
-  gconstpointer a;
-  const gfloat *b, *c, *bias, *d;
-  gdouble alpha, beta, a_scale, a_shift; /* rounded to f32, as a device gets them */
-  gdouble *b_steps; /* I8: half a quantization step of each column of B in this batch */
-} Reference;
-
 /* The norm below which a row is divided by this, and the absolute error of normalized elements: a
  * device may flush small ones to 0 after they were scaled by 2^-80 and before they are divided by
  * at least 2^-17. */
 #define LEAST_NORM 1e-12
 #define LOST       0x1p-109
 
-/* g (K) = (K + 4) u / (1 - (K + 4) u): K additions of products, then alpha, beta C, bias and A's
- * own scale. */
-static gdouble
-growth (gsize k)
-{
-  const gdouble nu = (k + 4) * UNIT_ROUNDOFF;
-  return nu < 1 ? nu / (1 - nu) : INFINITY;
-}
+/* The causes of a product's error. */
+typedef struct {
+  gdouble growth, normalizing; /* relative errors of the sum, and of A if it is normalized */
+  gdouble roundoff, normal;    /* of factors that are rounded; below this normal number the error is
+                                * absolute */
+  gboolean is_int8;
+} Errors;
 
-/* The change of the product a b if a and b are rounded with unit roundoff v, or below the smallest
- * normal number w with the absolute error v w. */
-static gdouble
-rounding_error (gdouble v, gdouble w, gdouble a, gdouble b)
-{
-  return (2 * v + v * v) * fabs (a * b) + v * w * (fabs (a) + fabs (b));
-}
-
-/* The index of element (@i, @j) of a matrix. */
-static gsize
-find (const GemmclStrides *s, gsize batch, gsize i, gsize j)
-{
-  return s->offset + batch * s->batch + i * s->row + j * s->col;
-}
-
-static gdouble
-load_a (const Reference *self, gsize batch, gsize i, gsize k)
-{
-  const gfloat raw =
-      gemmcl_type_load_f32 (self->gemm->a_type, self->a, find (&self->a_strides, batch, i, k));
-
-  return raw * self->a_scale + self->a_shift;
-}
-
-static gdouble
-get_divisor (gdouble squares)
-{
-  const gdouble norm = sqrt (squares);
-
-  return norm < LEAST_NORM ? LEAST_NORM : norm;
-}
+typedef struct {
+  const GemmclGemm *gemm;
+  Errors errors;
+  GemmclStrides a_strides, b_strides, c_strides, d_strides;
+  gconstpointer a;
+  const gfloat *b, *c, *bias, *d;
+  gdouble alpha, beta, a_scale, a_shift; /* rounded to f32, as a device gets them */
+  gdouble *row;                          /* of A, scaled and normalized */
+  gdouble *b_steps; /* I8: half a quantization step of each column of B in this batch */
+} Reference;
 
 /* The relative error of x / |x| in f32, of a row of @n elements. Squares of x, which has the error
  * u, and their sum have the error (n + 2) u, since all are positive, and their root half of that.
@@ -92,20 +61,68 @@ normalizing_error (gsize n)
   return ((n + 2) / 2.0 + 12) * UNIT_ROUNDOFF * (1 + 0x1p-10);
 }
 
-/* The divisor of row @i of A: 1 unless the problem normalizes A. */
-static gdouble
-get_a_divisor (const Reference *self, gsize batch, gsize i)
+/* The growth is (K + 4) u / (1 - (K + 4) u): K additions of products, then alpha, beta C, bias and
+ * A's own scale. */
+static Errors
+get_errors (const GemmclGemm *gemm)
 {
-  gdouble squares = 0;
+  const gdouble nu = (gemm->k + 4) * UNIT_ROUNDOFF;
+  Errors self = {
+      .growth = nu < 1 ? nu / (1 - nu) : INFINITY,
+      .normalizing = gemm->normalize & GEMMCL_NORMALIZE_A ? normalizing_error (gemm->k) : 0,
+      .is_int8 = gemm->precision == GEMMCL_PRECISION_I8,
+  };
 
-  if (!(self->gemm->normalize & GEMMCL_NORMALIZE_A))
-    return 1;
-  for (gsize k = 0; k < self->gemm->k; k++) {
-    const gdouble a = load_a (self, batch, i, k);
+  self.roundoff = gemmcl_precision_get_rounding (gemm->precision, &self.normal);
+  return self;
+}
 
-    squares += a * a;
+/* The error of the product a b, of which quantizing changes the factors by @ea and @eb. */
+static gdouble
+product_error (const Errors *self, gdouble a, gdouble ea, gdouble b, gdouble eb)
+{
+  const gdouble product = fabs (a * b), v = self->roundoff;
+  gdouble before = 0, error = self->growth * product;
+
+  if (self->normalizing > 0)
+    before = self->normalizing * product + LOST * fabs (b);
+  if (self->is_int8)
+    before += ea * fabs (b) + eb * fabs (a) + ea * eb;
+  if (v > 0)
+    error += (2 * v + v * v) * product + v * self->normal * (fabs (a) + fabs (b));
+  return error + (1 + self->growth) * before;
+}
+
+/* The index of element (@i, @j) of a matrix. */
+static gsize
+find (const GemmclStrides *s, gsize batch, gsize i, gsize j)
+{
+  return s->offset + batch * s->batch + i * s->row + j * s->col;
+}
+
+static gdouble
+get_divisor (gdouble squares)
+{
+  const gdouble norm = sqrt (squares);
+
+  return norm < LEAST_NORM ? LEAST_NORM : norm;
+}
+
+static void
+load_row (const Reference *self, gsize batch, gsize i)
+{
+  const GemmclGemm *gemm = self->gemm;
+  gdouble squares = 0, divisor;
+
+  for (gsize k = 0; k < gemm->k; k++) {
+    const gsize at = find (&self->a_strides, batch, i, k);
+
+    self->row[k] = gemmcl_type_load_f32 (gemm->a_type, self->a, at) * self->a_scale + self->a_shift;
+    squares += self->row[k] * self->row[k];
   }
-  return get_divisor (squares);
+  divisor = gemm->normalize & GEMMCL_NORMALIZE_A ? get_divisor (squares) : 1;
+  for (gsize k = 0; k < gemm->k; k++)
+    self->row[k] /= divisor;
 }
 
 /* Half a quantization step, if int8 covers @range in @steps steps. Slightly more than half, since
@@ -119,10 +136,10 @@ half_step (gdouble range, gdouble steps)
   return step < (1 + 0x1p-20) * FLT_MIN ? range : step / 2 * (1 + 0x1p-11);
 }
 
-/* The quantization error of a row of A, divided by @divisor: its elements and 0 lie within 255
- * steps, unless they are bytes. NaN if the row has a NaN or an infinity. */
+/* The quantization error of the row of A: its elements and 0 lie within 255 steps, unless they are
+ * bytes. NaN if the row has a NaN or an infinity. */
 static gdouble
-get_a_step (const Reference *self, gsize batch, gsize i, gdouble divisor)
+get_a_step (const Reference *self)
 {
   gdouble low = 0, high = 0, spoil = 0;
 
@@ -133,11 +150,9 @@ get_a_step (const Reference *self, gsize batch, gsize i, gdouble divisor)
     return fabs (self->a_shift + zero * self->a_scale) * (1 + 0x1p-11);
   }
   for (gsize k = 0; k < self->gemm->k; k++) {
-    const gdouble a = load_a (self, batch, i, k) / divisor;
-
-    low = fmin (low, a);
-    high = fmax (high, a);
-    spoil += a - a;
+    low = fmin (low, self->row[k]);
+    high = fmax (high, self->row[k]);
+    spoil += self->row[k] - self->row[k];
   }
   return half_step (high - low, 255) + spoil;
 }
@@ -157,61 +172,31 @@ get_b_step (const Reference *self, gsize batch, gsize j)
   return half_step (highest, 127) + spoil;
 }
 
-/* The error of a product whose quantized factors have the errors @ea and @eb, before and after
- * scaling. */
-static gdouble
-quantization_error (gdouble g, gdouble a, gdouble ea, gdouble b, gdouble eb)
-{
-  const gdouble off = ea * fabs (b) + eb * fabs (a) + ea * eb;
-
-  return off + g * off;
-}
-
 gdouble
 gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b)
 {
-  const gdouble g = growth (gemm->k);
-  gdouble w;
-  const gdouble v = gemmcl_precision_get_rounding (gemm->precision, &w);
-  const gdouble rounding = v > 0 ? rounding_error (v, w, a, b) : 0;
-  const gdouble quantization =
-      gemm->precision == GEMMCL_PRECISION_I8
-          ? quantization_error (g, a, half_step (2 * a, 255), b, half_step (b, 127))
-          : 0;
+  const Errors errors = get_errors (gemm);
 
-  return gemm->k * (g * a * b + rounding + quantization);
+  return gemm->k * product_error (&errors, a, half_step (2 * a, 255), b, half_step (b, 127));
 }
 
 /* The sums of products, and their error bounds before alpha. */
 static void
 add_products (const Reference *self, gsize batch, gsize i, Row *row)
 {
-  const gdouble g = growth (self->gemm->k);
   const GemmclGemm *gemm = self->gemm;
-  const gboolean is_int8 = gemm->precision == GEMMCL_PRECISION_I8;
-  const gdouble divisor = get_a_divisor (self, batch, i);
-  const gboolean normalizes = gemm->normalize & GEMMCL_NORMALIZE_A;
-  const gdouble en = normalizes ? normalizing_error (gemm->k) : 0;
-  const gdouble ea = is_int8 ? (1 + en) * get_a_step (self, batch, i, divisor) : 0;
-  gdouble w;
-  const gdouble v = gemmcl_precision_get_rounding (gemm->precision, &w);
+  gdouble ea = 0;
 
-  for (gsize k = 0; k < gemm->k; k++) {
-    const gdouble a = load_a (self, batch, i, k) / divisor;
-
+  load_row (self, batch, i);
+  if (self->errors.is_int8)
+    ea = (1 + self->errors.normalizing) * get_a_step (self);
+  for (gsize k = 0; k < gemm->k; k++)
     for (gsize j = 0; j < gemm->n; j++) {
-      const gdouble b = self->b[find (&self->b_strides, batch, k, j)], product = a * b;
+      const gdouble a = self->row[k], b = self->b[find (&self->b_strides, batch, k, j)];
 
-      row->value[j] += product;
-      row->bound[j] += g * fabs (product);
-      if (normalizes)
-        row->bound[j] += (1 + g) * (en * fabs (product) + LOST * fabs (b));
-      if (v > 0)
-        row->bound[j] += rounding_error (v, w, a, b);
-      if (is_int8)
-        row->bound[j] += quantization_error (g, a, ea, b, self->b_steps[j]);
+      row->value[j] += a * b;
+      row->bound[j] += product_error (&self->errors, a, ea, b, self->b_steps[j]);
     }
-  }
 }
 
 /* alpha A B + beta C + bias, and g (K) (|alpha| |A||B| + |beta||C| + |bias|). */
@@ -230,8 +215,8 @@ compute_row (const Reference *self, gsize batch, gsize i, Row *row)
     const gdouble bias = gemm->bias ? self->bias[j] : 0;
 
     row->value[j] = self->alpha * row->value[j] + c + bias;
-    row->bound[j] =
-        fabs (self->alpha) * row->bound[j] + growth (gemm->k) * (fabs (c) + fabs (bias)) + FLUSHED;
+    row->bound[j] = fabs (self->alpha) * row->bound[j] +
+                    self->errors.growth * (fabs (c) + fabs (bias)) + FLUSHED;
     /* An infinite reference has no relative bound. With I8 a NaN bound stays: the device may return
      * NaN. */
     if (isinf (row->value[j]) && !isnan (row->bound[j]))
@@ -352,6 +337,7 @@ make_reference (const GemmclGemm *gemm)
 {
   Reference self = {
       .gemm = gemm,
+      .errors = get_errors (gemm),
       .a_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_A, FALSE),
       .b_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_B, FALSE),
       .c_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_C, FALSE),
@@ -371,7 +357,7 @@ gboolean
 gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
                     const gfloat *bias, const gfloat *d, gdouble *max_error, gdouble *error_bound)
 {
-  g_autofree gdouble *values = NULL, *bounds = NULL, *b_steps = NULL;
+  g_autofree gdouble *a_row = NULL, *values = NULL, *bounds = NULL, *b_steps = NULL;
   gdouble worst = 0, share = -1, worst_bound = 0;
   gboolean right = TRUE;
   Reference self;
@@ -387,14 +373,15 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
   self.c = c;
   self.bias = bias;
   self.d = d;
-  self.b_steps = b_steps = g_new (gdouble, gemm->n);
+  self.row = a_row = g_new (gdouble, gemm->k);
+  self.b_steps = b_steps = g_new0 (gdouble, gemm->n);
   row.value = values = g_new (gdouble, gemm->n);
   row.bound = bounds = g_new (gdouble, gemm->n);
   for (gsize at = 0; at < gemmcl_gemm_get_batch (gemm) * gemm->m; at++) {
     const gsize batch = at / gemm->m, i = at % gemm->m;
 
-    for (gsize j = 0; i == 0 && gemm->alpha != 0 && j < gemm->n; j++)
-      b_steps[j] = gemm->precision == GEMMCL_PRECISION_I8 ? get_b_step (&self, batch, j) : 0;
+    for (gsize j = 0; self.errors.is_int8 && i == 0 && gemm->alpha != 0 && j < gemm->n; j++)
+      b_steps[j] = get_b_step (&self, batch, j);
     compute_row (&self, batch, i, &row);
     if (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX)
       softmax_row (gemm->n, &row);
