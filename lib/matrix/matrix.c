@@ -271,6 +271,16 @@ gemmcl_matrix_get_zero_points (const GemmclMatrix *self)
   return self->zero_points;
 }
 
+guint32
+gemmcl_f32_get_bits (gdouble number)
+{
+  const gfloat value = (gfloat)number;
+  guint32 bits;
+
+  memcpy (&bits, &value, sizeof bits);
+  return bits;
+}
+
 gfloat
 gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index)
 {

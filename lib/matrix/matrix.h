@@ -15,6 +15,9 @@ const gchar *gemmcl_type_get_descr (GemmclType type);
 gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
                                 GemmclType *type);
 
+/** The bits of @number as f32: as_float () in a kernel has it from an option, in any locale. */
+guint32 gemmcl_f32_get_bits (gdouble number);
+
 /** Element @index of @data, which may have any alignment. */
 gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
 

@@ -11,6 +11,7 @@
 #include "activations.h"
 
 #include "device/base.h"
+#include "matrix/matrix.h"
 
 #define EXACT_FLOATS (1 << 24) /* a float represents every integer up to this one */
 
@@ -172,21 +173,16 @@ gemmcl_gemm_scales_d (const GemmclGemm *gemm)
 gchar *
 gemmcl_gemm_make_d_options (const GemmclGemm *gemm)
 {
-  union {
-    gfloat number;
-    guint32 bits;
-  } scale = {.number = (gfloat)gemm->d_scale}, shift = {.number = (gfloat)gemm->d_shift};
+  const gdouble scale = gemm->d_scale == 0.0 ? 1.0 : gemm->d_scale;
 
-  if (gemm->d_scale == 0.0)
-    scale.number = 1.0f;
   if (gemm->d_image) {
     g_autofree gchar *image = gemmcl_image_get_defines (gemm->d_image, "D_");
 
     return g_strdup_printf ("-DD_TYPE=%d%s", gemmcl_image_get_sample_type (gemm->d_image), image);
   }
   return gemmcl_gemm_scales_d (gemm)
-             ? g_strdup_printf ("-DD_TYPE=%d -DD_SCALE=0x%xu -DD_SHIFT=0x%xu", gemm->d_type,
-                                scale.bits, shift.bits)
+             ? g_strdup_printf ("-DD_TYPE=%d -DD_SCALE=0x%x -DD_SHIFT=0x%x", gemm->d_type,
+                                gemmcl_f32_get_bits (scale), gemmcl_f32_get_bits (gemm->d_shift))
              : g_strdup_printf ("-DD_TYPE=%d", gemm->d_type);
 }
 

@@ -94,5 +94,5 @@ typedef struct {
 GemmclPatches gemmcl_image_get_patches (const GemmclImage *image);
 
 /** (transfer full): the compiler options that kernels/pixels.clh and im2col.cl need for a valid
- * @image, in any locale: " -DA_WIDTH=1280 ... -DA_IMAGE". @prefix: "A_" or "D_" */
+ * @image: " -DA_WIDTH=1280 ... -DA_IMAGE". @prefix: "A_" or "D_" */
 gchar *gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix);

@@ -5,6 +5,7 @@
  * compiler that describe them. */
 
 #include "device/base.h"
+#include "matrix/matrix.h"
 #include "problem/gemm.h"
 
 /* Planes after the first hold chroma, at half the width and height, rounded up. */
@@ -285,42 +286,11 @@ gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX
   return get_planes (image, planes);
 }
 
-static void
-define_integer (GString *options, const gchar *prefix, const gchar *name, guint64 value)
-{
-  g_string_append_printf (options, " -D%s%s=%" G_GUINT64_FORMAT, prefix, name, value);
-}
-
-/* Nine digits after the point exceed the precision of a float. */
-static void
-define_float (GString *options, const gchar *prefix, const gchar *name, gdouble value)
-{
-  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
-
-  g_ascii_formatd (text, sizeof text, "%.9e", value);
-  g_string_append_printf (options, " -D%s%s=%sf", prefix, name, text);
-}
-
-static void
-define_patches (GString *options, const gchar *prefix, const GemmclImage *image)
-{
-  const GemmclPatches patches = gemmcl_image_get_patches (image);
-
-  define_integer (options, prefix, "PATCH_WIDTH", patches.width);
-  define_integer (options, prefix, "PATCH_HEIGHT", patches.height);
-  define_integer (options, prefix, "STRIDE_X", patches.stride_x);
-  define_integer (options, prefix, "STRIDE_Y", patches.stride_y);
-  define_integer (options, prefix, "PADDING", patches.padding);
-  define_integer (options, prefix, "DILATION", patches.dilation);
-  define_integer (options, prefix, "ACROSS", patches.across);
-  define_integer (options, prefix, "DOWN", patches.down);
-}
-
 /* Defines the conversion of stored luma and chroma to values of 0 to 255, see #GemmclImage: (luma -
  * LUMA_ZERO) * LUMA_SCALE + (chroma - CHROMA_ZERO) * the other factors. A sample of two bytes has
  * ten bits, at the top. */
 static void
-define_colours (GString *options, const gchar *prefix, const GemmclImage *image)
+define_colours (GString *options, const GemmclImage *image)
 {
   const gboolean wide = formats[image->format].sample_bytes == 2;
   const gdouble step = wide ? 256.0 : 1.0; /* stored value of one step of eight bits */
@@ -328,55 +298,57 @@ define_colours (GString *options, const gchar *prefix, const GemmclImage *image)
       wide ? 255.0 / (1023.0 * 64) : 1.0; /* eight-bit value of one stored step, full range */
   const gdouble luma = image->full_range ? full : 255.0 / 219.0 / step;
   const gdouble chroma = image->full_range ? full : 255.0 / 224.0 / step;
+  const gdouble zero = image->full_range ? 0.0 : 16.0 * step;
   const gdouble red = 2.0 * (1.0 - image->kr) * chroma;
   const gdouble blue = 2.0 * (1.0 - image->kb) * chroma;
   const gdouble kg = 1.0 - image->kr - image->kb;
 
-  define_float (options, prefix, "LUMA_ZERO", image->full_range ? 0.0 : 16.0 * step);
-  define_float (options, prefix, "CHROMA_ZERO", 128.0 * step);
-  define_float (options, prefix, "LUMA_SCALE", luma);
-  define_float (options, prefix, "RED_CR", red);
-  define_float (options, prefix, "GREEN_CR", -red * image->kr / kg);
-  define_float (options, prefix, "GREEN_CB", -blue * image->kb / kg);
-  define_float (options, prefix, "BLUE_CB", blue);
+  g_string_append_printf (options,
+                          " -D@LUMA_ZERO=0x%x -D@CHROMA_ZERO=0x%x -D@LUMA_SCALE=0x%x -D@RED_CR=0x%x"
+                          " -D@GREEN_CR=0x%x -D@GREEN_CB=0x%x -D@BLUE_CB=0x%x",
+                          gemmcl_f32_get_bits (zero), gemmcl_f32_get_bits (128.0 * step),
+                          gemmcl_f32_get_bits (luma), gemmcl_f32_get_bits (red),
+                          gemmcl_f32_get_bits (-red * image->kr / kg),
+                          gemmcl_f32_get_bits (-blue * image->kb / kg), gemmcl_f32_get_bits (blue));
 }
 
 static void
-define_format (GString *options, const gchar *prefix, const GemmclImage *image)
+define_format (GString *options, const GemmclImage *image)
 {
   const Format *format = &formats[image->format];
+  const guint bytes = format->sample_bytes;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
-  gemmcl_image_get_planes (image, planes);
-  g_string_append_printf (options, " -D%sIMAGE -D%sORDER=0x%x", prefix, prefix, format->order);
-  g_string_append_printf (options, " -D%sX=%d", prefix, format->x);
-  define_integer (options, prefix, "SAMPLES", format->samples);
-  define_integer (options, prefix, "SAMPLE_BYTES", format->sample_bytes);
-  if (format->n_planes > 1) {
-    const gboolean paired = format->n_planes == 2;
-
-    g_string_append_printf (options, " -D%sCHROMA", prefix);
-    define_integer (options, prefix, "CB_OFFSET", planes[1].offset);
-    define_integer (options, prefix, "CR_OFFSET",
-                    paired ? planes[1].offset + format->sample_bytes : planes[2].offset);
-    define_integer (options, prefix, "CHROMA_STEP", format->chroma_samples * format->sample_bytes);
-    define_integer (options, prefix, "CHROMA_ROW", planes[1].row_bytes);
-    define_colours (options, prefix, image);
-  }
+  g_string_append_printf (options,
+                          " -D@IMAGE -D@ORDER=0x%x -D@X=%d -D@SAMPLES=%u -D@SAMPLE_BYTES=%u",
+                          format->order, format->x, format->samples, bytes);
+  if (format->n_planes == 1)
+    return;
+  get_planes (image, planes);
+  g_string_append_printf (
+      options, " -D@CHROMA -D@CB_OFFSET=%zu -D@CR_OFFSET=%zu -D@CHROMA_STEP=%u -D@CHROMA_ROW=%zu",
+      planes[1].offset, format->n_planes == 2 ? planes[1].offset + bytes : planes[2].offset,
+      format->chroma_samples * bytes, planes[1].row_bytes);
+  define_colours (options, image);
 }
 
 gchar *
 gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
 {
+  const GemmclPatches patches = gemmcl_image_get_patches (image);
   GString *options = g_string_new (NULL);
 
-  define_integer (options, prefix, "WIDTH", image->width);
-  define_integer (options, prefix, "HEIGHT", image->height);
-  define_integer (options, prefix, "CHANNELS", gemmcl_image_get_channels (image));
-  define_patches (options, prefix, image);
+  g_string_printf (options,
+                   " -D@WIDTH=%zu -D@HEIGHT=%zu -D@CHANNELS=%u -D@PATCH_WIDTH=%zu"
+                   " -D@PATCH_HEIGHT=%zu -D@STRIDE_X=%zu -D@STRIDE_Y=%zu -D@PADDING=%zu"
+                   " -D@DILATION=%zu -D@ACROSS=%zu -D@DOWN=%zu",
+                   image->width, image->height, gemmcl_image_get_channels (image), patches.width,
+                   patches.height, patches.stride_x, patches.stride_y, patches.padding,
+                   patches.dilation, patches.across, patches.down);
   if (image->channels > 0)
-    g_string_append_printf (options, " -D%sTENSOR -D%sTYPE=%d", prefix, prefix, (gint)image->type);
+    g_string_append_printf (options, " -D@TENSOR -D@TYPE=%d", (gint)image->type);
   else
-    define_format (options, prefix, image);
+    define_format (options, image);
+  g_string_replace (options, "@", prefix, 0);
   return g_string_free (options, FALSE);
 }
