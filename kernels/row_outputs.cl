@@ -14,8 +14,7 @@
  *
  * GROUP: work-items per row; 1 on CPUs.
  * WIDTH: 4 or 16, floats of a vector, added in parallel on CPUs.
- * ROW_SUM, ROW_MAX, ROW_ARG_MAX: defined for the requested outputs; ROW_TOP_K: k; ROW_COUNT: the
- * number of outputs.
+ * ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K, ROW_COUNT: see whole_rows.clh.
  */
 #include "problem.h"
 #include "types.clh"
@@ -54,7 +53,7 @@ update (Found *found, float x, int j)
 
 /* True if x, at column j, may be the next largest element of the row after value at column `at`:
  * equal elements follow by their columns. NaN at column -1 comes before all. */
-#ifdef ROW_TOP_K
+#if ROW_TOP_K > 0
   #define ROUNDS ROW_TOP_K
   #define IS_NEXT(x, j, value, at)                                                                 \
     (isnan (value) ? !isnan (x) || (j) > (at) : (x) < (value) || ((x) == (value) && (j) > (at)))
@@ -143,22 +142,17 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
         update (&row, maxima[other], columns[other]);
     }
     barrier (CLK_LOCAL_MEM_FENCE);
-    if (lane == 0 && k == 0) {
-#ifdef ROW_SUM
-      *R++ = row.sum;
-#endif
-#ifdef ROW_MAX
-      *R++ = row.largest;
-#endif
-#ifdef ROW_ARG_MAX
-      *R++ = row.column;
-#endif
-    }
-#ifdef ROW_TOP_K
     if (lane == 0) {
-      R[k] = row.largest;
-      R[ROW_TOP_K + k] = row.column;
+      if (ROW_SUM && k == 0)
+        *R++ = row.sum;
+      if (ROW_MAX && k == 0)
+        *R++ = row.largest;
+      if (ROW_ARG_MAX && k == 0)
+        *R++ = row.column;
+      if (ROW_TOP_K) {
+        R[k] = row.largest;
+        R[ROW_TOP_K + k] = row.column;
+      }
     }
-#endif
   }
 }

@@ -92,19 +92,12 @@ gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm, 
 void
 gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm)
 {
-  static const struct {
-    guint flag;
-    const gchar *define;
-  } outputs[] = {{GEMMCL_ROW_SUM, " -DROW_SUM"},
-                 {GEMMCL_ROW_MAX, " -DROW_MAX"},
-                 {GEMMCL_ROW_ARG_MAX, " -DROW_ARG_MAX"}};
+  const guint flags = gemm->row_outputs;
 
-  g_string_append_printf (options, " -DROW_COUNT=%u", gemmcl_gemm_count_row_outputs (gemm));
-  for (guint i = 0; i < G_N_ELEMENTS (outputs); i++)
-    if (gemm->row_outputs & outputs[i].flag)
-      g_string_append (options, outputs[i].define);
-  if (gemm->row_outputs & GEMMCL_ROW_TOP_K)
-    g_string_append_printf (options, " -DROW_TOP_K=%u", gemm->top_k);
+  g_string_append_printf (
+      options, " -DROW_COUNT=%u -DROW_SUM=%d -DROW_MAX=%d -DROW_ARG_MAX=%d -DROW_TOP_K=%u",
+      gemmcl_gemm_count_row_outputs (gemm), !!(flags & GEMMCL_ROW_SUM), !!(flags & GEMMCL_ROW_MAX),
+      !!(flags & GEMMCL_ROW_ARG_MAX), flags & GEMMCL_ROW_TOP_K ? gemm->top_k : 0);
 }
 
 /* A kernel converts and scales stored integers itself when it loads A. */

@@ -132,7 +132,8 @@ class Rows(CompilerTestCase):
         (program,) = isa.read_programs("xmx_i8_32x4_8x64", gemmcl=TOOL)
         softmax = program.options.replace("_NONE", "_SOFTMAX")
         self.assertNotEqual(softmax, program.options)
-        program.options = f"{softmax} -DWHOLE_ROWS -DROWS_ACROSS -DROW_COUNT=2 -DROW_SUM -DROW_MAX"
+        program.options = (f"{softmax} -DWHOLE_ROWS -DROWS_ACROSS -DROW_COUNT=2 -DROW_SUM=1 "
+                           "-DROW_MAX=1 -DROW_ARG_MAX=0 -DROW_TOP_K=0")
         for figures in self.compile("26.27", ["bmg", "ptl"], [program]):
             with self.subTest(target=figures["target"]):
                 self.check_memory(figures)
