@@ -19,18 +19,16 @@
  */
 #include "gemm.clh"
 
-#define A_ROWS           TILE_M
-#define B_ROWS           (TILE_M * TILE_N < 64 ? 2 : 1)
-#define HOLDER(k)        ((k) / DEPTH)
-#define PART(k)          ((k) % DEPTH)
-#define K_OF(lane, part) ((lane)*DEPTH + (part))
-#define COLUMN(lane, c)  ((lane)*TILE_N + (c))
+#define A_ROWS          TILE_M
+#define B_ROWS          (TILE_M * TILE_N < 64 ? 2 : 1)
+#define HOLDER(k)       ((k) / DEPTH)
+#define PART(k)         ((k) % DEPTH)
+#define COLUMN(lane, c) ((lane)*TILE_N + (c))
 
 #include "subgroup_loop.clh"
 
 static inline void
-read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        bool whole)
+read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Place *at, bool whole)
 {
   load_a (a, A, p, at, at->lane * DEPTH, 1, whole);
 }

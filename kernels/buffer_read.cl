@@ -31,11 +31,10 @@
   #define B_ROWS (8 / TILE_N)
 #endif
 
-#define A_ROWS           TILE_M
-#define HOLDER(k)        ((k) % SUBGROUP_SIZE)
-#define PART(k)          ((k) / SUBGROUP_SIZE)
-#define K_OF(lane, part) ((part)*SUBGROUP_SIZE + (lane))
-#define COLUMN(lane, c)  ((c)*SUBGROUP_SIZE + (lane))
+#define A_ROWS          TILE_M
+#define HOLDER(k)       ((k) % SUBGROUP_SIZE)
+#define PART(k)         ((k) / SUBGROUP_SIZE)
+#define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
 
 #include "subgroup_loop.clh"
 
@@ -51,14 +50,13 @@
 #endif
 
 static inline void
-read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        bool whole)
+read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Place *at, bool whole)
 {
 #ifdef A_BLOCKS
   if (whole) {
     SG_UNROLL
     for (int r = 0; r < TILE_M; r++)
-      READ_A (a + r * DEPTH, 1, A + at->row[r] + at->a_k, (int2)(0), DEPTH);
+      READ_A (a + r * DEPTH, A + at->row[r] + at->a_k, DEPTH);
     return;
   }
 #endif
@@ -83,5 +81,5 @@ read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at,
     return;
   }
 #endif
-  READ_B (b, 1, B + (at->b_k + k) * B_ROW, (int2)(0), rows * TILE_N);
+  READ_B (b, B + (at->b_k + k) * B_ROW, rows * TILE_N);
 }

@@ -20,7 +20,7 @@ probe (FROM in, global float *out)
 #ifdef IMAGES
   sg_read_image (x, 1, IMAGE (in, SUBGROUP_SIZE), (int2)(0), 4);
 #else
-  sg_read (x, 1, in, (int2)(0), 4);
+  sg_read (x, in, 4);
 #endif
   SG_SHARE (shared, x, 4);
   out[get_global_id (0)] = SG_FROM (shared, x, sg_id () % 4, 3);
