@@ -37,7 +37,9 @@ GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
 GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
                                         GemmclMatrix *zero_points);
 
-/* load.c: a matrix in a file */
+/* source.c: a matrix in a file */
+
+#define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
 /** The description of a matrix in a file, as the file states it. */
 typedef struct {
@@ -59,9 +61,10 @@ typedef struct {
  */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
 
-/** Fails because the file has no tensor @name. @names: (element-type utf8): the tensors it has */
-void gemmcl_fail_tensor (GError **error, const gchar *path, const gchar *name,
-                         const GPtrArray *names);
+/** The place of @name in @names, the tensors of the file. Fails if it is none of them. @names:
+ * (element-type utf8) */
+gboolean gemmcl_find_tensor (const GPtrArray *names, const gchar *name, const gchar *path,
+                             guint *index, GError **error);
 
 /** (transfer full): the shape as text, "64 x 3 x 7"; "no dimensions" if @n_dims is 0. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

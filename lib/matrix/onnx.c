@@ -231,17 +231,16 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
   g_autoptr (OnnxModel) model = NULL;
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GPtrArray) tensors = NULL;
+  guint index;
 
   g_return_val_if_fail (path != NULL && name != NULL, NULL);
 
   if (!gemmcl_file_open (&file, path, error) || (model = read_model (&file, error)) == NULL)
     return NULL;
   tensors = list_tensors (model, names);
-  for (guint i = 0; i < tensors->len; i++)
-    if (g_str_equal (names->pdata[i], name))
-      return load_tensor (&file, name, tensors->pdata[i], error);
-  gemmcl_fail_tensor (error, path, name, names);
-  return NULL;
+  return gemmcl_find_tensor (names, name, path, &index, error)
+             ? load_tensor (&file, name, tensors->pdata[index], error)
+             : NULL;
 }
 
 #else

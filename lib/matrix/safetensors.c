@@ -22,24 +22,16 @@
 #define SCALE_SUFFIX      ".scale"
 #define ZERO_POINT_SUFFIX ".zero_point"
 
-/* Strings belong to the parsed header. */
+/* Strings and the shape belong to the parsed header. */
 typedef struct {
   const gchar *name;
   const gchar *dtype;
   gint type; /* GemmclType; -1: no matrix has this type */
-  GArray *shape;
+  json_t *shape;
   gsize begin;
   gsize end;
 } Tensor;
 
-static void
-tensor_free (Tensor *tensor)
-{
-  g_clear_pointer (&tensor->shape, g_array_unref);
-  g_free (tensor);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tensor, tensor_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
 /* (transfer full): the format's name of @type: ours in capitals. */
@@ -131,48 +123,42 @@ find_type (const gchar *dtype)
 
 /* TRUE if the shape matches the bytes between the offsets. */
 static gboolean
-shape_fits (const Tensor *tensor)
+shape_fits (const Tensor *tensor, const GArray *shape)
 {
   gsize n_bytes = gemmcl_type_get_size (tensor->type);
 
-  for (guint i = 0; i < tensor->shape->len; i++)
-    if (!g_size_checked_mul (&n_bytes, n_bytes, g_array_index (tensor->shape, gsize, i)))
+  for (guint i = 0; i < shape->len; i++)
+    if (!g_size_checked_mul (&n_bytes, n_bytes, g_array_index (shape, gsize, i)))
       return FALSE;
   return n_bytes == tensor->end - tensor->begin;
 }
 
-static Tensor *
-parse_tensor (const gchar *path, const gchar *name, json_t *entry, GError **error)
+static gboolean
+parse_tensor (const gchar *path, const gchar *name, json_t *entry, Tensor *tensor, GError **error)
 {
-  g_autoptr (Tensor) tensor = g_new0 (Tensor, 1);
+  g_autoptr (GArray) shape = NULL;
+  g_autofree gchar *dims = NULL;
   json_int_t begin, end;
-  json_t *shape;
 
-  if (json_unpack (entry, "{s:s, s:o, s:[II!]}", "dtype", &tensor->dtype, "shape", &shape,
+  if (json_unpack (entry, "{s:s, s:o, s:[II!]}", "dtype", &tensor->dtype, "shape", &tensor->shape,
                    "data_offsets", &begin, &end) != 0 ||
       begin < 0 || begin > end || (guint64)end > G_MAXSSIZE ||
-      (tensor->shape = get_shape (shape)) == NULL) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "The safetensors header is damaged: "
-                      "for “%s” expected a dtype, a shape and data_offsets [begin, end].",
-                      name);
-    return NULL;
-  }
+      (shape = get_shape (tensor->shape)) == NULL)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                             "The safetensors header is damaged: "
+                             "for “%s” expected a dtype, a shape and data_offsets [begin, end].",
+                             name);
   tensor->name = name;
   tensor->begin = begin;
   tensor->end = end;
   tensor->type = find_type (tensor->dtype);
-  if (tensor->type >= 0 && !shape_fits (tensor)) {
-    g_autofree gchar *dims =
-        gemmcl_describe_dims ((const gsize *)(gpointer)tensor->shape->data, tensor->shape->len);
-
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "The safetensors header is damaged: "
-                      "“%s” (%s %s) does not fit the %zu bytes of its data_offsets.",
-                      name, dims, tensor->dtype, tensor->end - tensor->begin);
-    return NULL;
-  }
-  return g_steal_pointer (&tensor);
+  if (tensor->type < 0 || shape_fits (tensor, shape))
+    return TRUE;
+  dims = gemmcl_describe_dims ((const gsize *)(gpointer)shape->data, shape->len);
+  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                           "The safetensors header is damaged: "
+                           "“%s” (%s %s) does not fit the %zu bytes of its data_offsets.",
+                           name, dims, tensor->dtype, tensor->end - tensor->begin);
 }
 
 static gboolean
@@ -192,23 +178,41 @@ check_metadata (const gchar *path, json_t *metadata, GError **error)
 static gint
 compare_tensors (gconstpointer a, gconstpointer b)
 {
-  const Tensor *x = *(const Tensor *const *)a;
-  const Tensor *y = *(const Tensor *const *)b;
+  const Tensor *x = a, *y = b;
 
   if (x->begin != y->begin)
     return x->begin < y->begin ? -1 : 1;
   return (x->end > y->end) - (x->end < y->end);
 }
 
-/* @data_size: bytes of the file after the header */
-static gboolean
-check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **error)
+/* A file. */
+typedef struct {
+  const GemmclFile *file;
+  json_t *header;
+  gsize start;      /* of the elements */
+  GArray *tensors;  /* Tensor, in the order of the file, checked */
+  GPtrArray *names; /* theirs */
+} Tensors;
+
+static void
+tensors_clear (Tensors *self)
 {
+  g_clear_pointer (&self->header, json_decref);
+  g_clear_pointer (&self->tensors, g_array_unref);
+  g_clear_pointer (&self->names, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Tensors, tensors_clear)
+
+static gboolean
+check_offsets (Tensors *self, GError **error)
+{
+  const gchar *path = self->file->path;
+  const gsize data_size = self->file->size - self->start;
   gsize end = 0;
 
-  g_ptr_array_sort (tensors, compare_tensors);
-  for (guint i = 0; i < tensors->len; i++) {
-    const Tensor *tensor = g_ptr_array_index (tensors, i);
+  g_array_sort (self->tensors, compare_tensors);
+  for (guint i = 0; i < self->tensors->len; i++) {
+    const Tensor *tensor = &g_array_index (self->tensors, Tensor, i);
 
     if (tensor->begin != end)
       return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
@@ -216,6 +220,7 @@ check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **
                                "expected “%s” to begin at byte %zu of the elements, found %zu.",
                                tensor->name, end, tensor->begin);
     end = tensor->end;
+    g_ptr_array_add (self->names, (gpointer)tensor->name);
   }
   if (end == data_size)
     return TRUE;
@@ -224,60 +229,36 @@ check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **
                            end > data_size ? "truncated" : "too long", end, data_size);
 }
 
-/* All tensors in the order of the file, checked. */
-static GPtrArray *
-parse_tensors (const gchar *path, json_t *header, gsize data_size, GError **error)
+static gboolean
+read_tensors (Tensors *self, GError **error)
 {
-  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify)tensor_free);
   const gchar *name;
   json_t *entry;
 
-  json_object_foreach (header, name, entry)
+  self->header = read_header (self->file, &self->start, error);
+  self->tensors = g_array_new (FALSE, FALSE, sizeof (Tensor));
+  self->names = g_ptr_array_new ();
+  json_object_foreach (self->header, name, entry)
   {
-    Tensor *tensor;
+    Tensor tensor;
 
     if (g_str_equal (name, "__metadata__")) {
-      if (!check_metadata (path, entry, error))
-        return NULL;
-      continue;
+      if (!check_metadata (self->file->path, entry, error))
+        return FALSE;
+    } else if (parse_tensor (self->file->path, name, entry, &tensor, error)) {
+      g_array_append_val (self->tensors, tensor);
+    } else {
+      return FALSE;
     }
-    tensor = parse_tensor (path, name, entry, error);
-    if (tensor == NULL)
-      return NULL;
-    g_ptr_array_add (tensors, tensor);
   }
-  return check_offsets (path, tensors, data_size, error) ? g_steal_pointer (&tensors) : NULL;
+  return self->header != NULL && check_offsets (self, error);
 }
-
-static const Tensor *
-find_tensor (GPtrArray *tensors, const gchar *name)
-{
-  for (guint i = 0; i < tensors->len; i++)
-    if (g_str_equal (((const Tensor *)tensors->pdata[i])->name, name))
-      return tensors->pdata[i];
-  return NULL;
-}
-
-static void
-fail_unknown (GError **error, const gchar *path, const gchar *name, const GPtrArray *tensors)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-
-  for (guint i = 0; i < tensors->len; i++)
-    g_ptr_array_add (names, (gpointer)((const Tensor *)tensors->pdata[i])->name);
-  gemmcl_fail_tensor (error, path, name, names);
-}
-
-/* A file with a checked header. */
-typedef struct {
-  const GemmclFile *file;
-  GPtrArray *tensors;
-  gsize start; /* of the elements */
-} Tensors;
 
 static GemmclMatrix *
-load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
+load_tensor (const Tensors *self, guint index, GError **error)
 {
+  const Tensor *tensor = &g_array_index (self->tensors, Tensor, index);
+  g_autoptr (GArray) shape = get_shape (tensor->shape);
   g_autofree gchar *prefix = g_strdup_printf ("Tensor “%s”: ", tensor->name);
 
   if (tensor->type < 0) {
@@ -294,8 +275,8 @@ load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
                             .length = tensor->end - tensor->begin,
                             .exact = TRUE,
                             .type = (GemmclType)tensor->type,
-                            .dims = (const gsize *)(gpointer)tensor->shape->data,
-                            .n_dims = tensor->shape->len},
+                            .dims = (const gsize *)(gpointer)shape->data,
+                            .n_dims = shape->len},
       error);
 }
 
@@ -307,14 +288,15 @@ load_companion (const Tensors *self, const gchar *name, const gchar *suffix, Gem
 {
   const gsize rows = gemmcl_matrix_get_rows (bytes);
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
-  const Tensor *tensor = find_tensor (self->tensors, full);
   g_autoptr (GemmclMatrix) floats = NULL;
+  guint index;
 
-  if (tensor == NULL)
+  if (!g_ptr_array_find_with_equal_func (self->names, full, g_str_equal, &index))
     return TRUE;
-  *companion = load_tensor (self, tensor, error);
-  if (*companion == NULL || tensor->shape->len != 1 || rows == gemmcl_matrix_get_cols (bytes) ||
-      rows != gemmcl_matrix_get_cols (*companion))
+  *companion = load_tensor (self, index, error);
+  if (*companion == NULL ||
+      json_array_size (g_array_index (self->tensors, Tensor, index).shape) != 1 ||
+      rows == gemmcl_matrix_get_cols (bytes) || rows != gemmcl_matrix_get_cols (*companion))
     return *companion != NULL;
   floats = gemmcl_matrix_to_f32 (*companion, TRUE, error);
   g_clear_pointer (companion, gemmcl_matrix_unref);
@@ -348,22 +330,16 @@ GemmclMatrix *
 gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
 {
   g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
-  g_autoptr (json_t) header = NULL;
-  g_autoptr (GPtrArray) list = NULL;
+  g_auto (Tensors) tensors = {.file = &file};
   g_autoptr (GemmclMatrix) matrix = NULL;
-  Tensors tensors = {.file = &file};
-  const Tensor *tensor;
+  guint index;
 
   g_return_val_if_fail (path != NULL && name != NULL, NULL);
 
-  if (!gemmcl_file_open (&file, path, error) ||
-      (header = read_header (&file, &tensors.start, error)) == NULL)
+  if (!gemmcl_file_open (&file, path, error) || !read_tensors (&tensors, error) ||
+      !gemmcl_find_tensor (tensors.names, name, path, &index, error))
     return NULL;
-  tensors.tensors = list = parse_tensors (path, header, file.size - tensors.start, error);
-  tensor = list != NULL ? find_tensor (list, name) : NULL;
-  if (list != NULL && tensor == NULL)
-    fail_unknown (error, path, name, list);
-  matrix = tensor != NULL ? load_tensor (&tensors, tensor, error) : NULL;
+  matrix = load_tensor (&tensors, index, error);
   return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
 }
 
