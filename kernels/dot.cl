@@ -23,7 +23,7 @@
 #include "gemm.clh"
 #include "dot.clh"
 
-kernel __attribute__ ((reqd_work_group_size (GROUP_M * GROUP_N, 1, 1))) void
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
 {
   const uint lane = get_local_id (0);

@@ -27,8 +27,7 @@
  */
 #include "gemm.clh"
 
-#define GROUP (GROUP_M * GROUP_N)
-#define MEET  16
+#define MEET 16
 
 #if B_TYPE == F32
 typedef float4 Stored;

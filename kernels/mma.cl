@@ -34,16 +34,12 @@
  */
 #include "gemm.clh"
 #include "quads.clh"
-
-#define GROUP (GROUP_M * GROUP_N)
-
 #include "mma.clh"
 
 #ifndef MMA_PTX /* Fewer stages save local memory, of which the emulation needs more. */
   #undef STAGES
   #define STAGES 3
 #endif
-#define ROWS       (TILE_M * GROUP_M)
 #define ACROSS     (GROUP_N / 4)
 #define STEP_WORDS MMA_STEP
 #define LEAD       (STAGES - 1)

@@ -35,7 +35,7 @@ scaled_a (global const A_MEM *A, const GemmclProblem p, long index)
   return SCALE_A (LOAD_A (A, index), p.a_scale, p.a_shift);
 }
 
-kernel __attribute__ ((reqd_work_group_size (GROUP_M * GROUP_N, 1, 1))) void
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
 {
   const int lane = get_local_id (0);

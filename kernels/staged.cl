@@ -31,12 +31,8 @@
  */
 #include "gemm.clh"
 #include "quads.clh"
-
-#define GROUP (GROUP_M * GROUP_N)
-
 #include "mma.clh"
 
-#define ROWS       (TILE_M * GROUP_M)
 #define ACROSS     (GROUP_N / 8)
 #define STEP_WORDS MMA_STEP
 #define LEAD       (STAGES - 1)

@@ -4,6 +4,7 @@
  * subgroup_probe: a small kernel with the operations of subgroup.clh. A device supports a level if
  * this kernel builds and has subgroups of the right size.
  */
+#define GROUP (GROUP_M * GROUP_N)
 #include "subgroup.clh"
 
 #ifdef IMAGES

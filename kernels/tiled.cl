@@ -36,8 +36,6 @@
 #include "gemm.clh"
 #include "quads.clh"
 
-#define GROUP   (GROUP_M * GROUP_N)
-#define ROWS    (TILE_M * GROUP_M)
 #define A_PITCH (ROWS / 4 + 1)
 
 #include "parts.clh"

@@ -30,9 +30,6 @@
 #include "gemm.clh"
 #include "quads.clh"
 #include "column_major.clh"
-
-#define GROUP (GROUP_M * GROUP_N)
-
 #include "mma.clh"
 #include "wgmma.clh"
 
@@ -40,7 +37,6 @@
   #undef STAGES
   #define STAGES 4
 #endif
-#define ROWS       (TILE_M * GROUP_M)
 #define STEP_WORDS WGMMA_STEP
 #define LEAD       (STAGES - 2)
 
