@@ -92,12 +92,13 @@ check_images (GemmclContext *self)
 
 /* Takes @device and a reference of @context, even on failure. */
 static GemmclContext *
-context_around (cl_context context, GemmclDevice *device, GError **error)
+context_around (cl_context context, gboolean wrapped, GemmclDevice *device, GError **error)
 {
   g_autoptr (GemmclContext) self = g_object_new (GEMMCL_TYPE_CONTEXT, NULL);
 
   self->device = device;
   self->context = context;
+  self->wrapped = wrapped;
   check_images (self);
   self->queue = gemmcl_context_create_queue (self, CL_QUEUE_PROFILING_ENABLE, error);
   return self->queue != NULL ? g_steal_pointer (&self) : NULL;
@@ -130,7 +131,7 @@ context_on (GemmclDevice *device, const cl_context_properties *properties, GErro
   context = clCreateContext (all, 1, &device->id, NULL, NULL, &status);
   if (!gemmcl_cl_check (status, error, "clCreateContext on %s", device->info.name))
     return NULL;
-  return context_around (context, g_steal_pointer (&own), error);
+  return context_around (context, FALSE, g_steal_pointer (&own), error);
 }
 
 GemmclContext *
@@ -197,17 +198,13 @@ GemmclContext *
 gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
 {
   GemmclDevice *device = NULL;
-  GemmclContext *self;
 
   g_return_val_if_fail (context != NULL, NULL);
 
   if (!find_device (context, &id, error) || (device = gemmcl_device_new (id, error)) == NULL)
     return NULL;
   clRetainContext (context);
-  self = context_around (context, device, error);
-  if (self != NULL)
-    self->wrapped = TRUE;
-  return self;
+  return context_around (context, TRUE, device, error);
 }
 
 /* The contexts that this process shares. The lock is held while a context is made, so that two

@@ -397,22 +397,19 @@ compare_rank (gconstpointer a, gconstpointer b)
   return (gint)rank (*(GemmclDeviceInfo *const *)a) - (gint)rank (*(GemmclDeviceInfo *const *)b);
 }
 
-/* Moves the devices of @from that match @query to a new list. */
+/* The devices of @all that match @query. */
 static GPtrArray *
-pick (GPtrArray *from, const GemmclDeviceQuery *query)
+pick (const GPtrArray *all, const GemmclDeviceQuery *query)
 {
   GPtrArray *fit = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
   guint index = 0;
 
-  for (guint i = 0; i < from->len; i++) {
-    GemmclDevice *device = from->pdata[i];
+  for (guint i = 0; i < all->len; i++) {
+    GemmclDevice *device = all->pdata[i];
 
-    if (!platform_fits (device, query->platform) || !type_fits (device, query->type))
-      continue;
-    if (is_asked (query->device, index++, device->info.name)) {
-      g_ptr_array_add (fit, device);
-      from->pdata[i] = NULL;
-    }
+    if (platform_fits (device, query->platform) && type_fits (device, query->type) &&
+        is_asked (query->device, index++, device->info.name))
+      g_ptr_array_add (fit, g_atomic_rc_box_acquire (device));
   }
   return fit;
 }
@@ -424,40 +421,36 @@ type_name (GemmclDeviceType type)
   return type_names[type];
 }
 
-static void
-set_no_device (GError **error, const GemmclDeviceQuery *query, GPtrArray *devices,
-               const GError *reason)
+static gboolean
+fail_no_device (GError **error, const GemmclDeviceQuery *query, const GPtrArray *devices,
+                const GError *reason)
 {
   g_autoptr (GString) found = g_string_new (NULL);
 
-  if (devices->len == 0 && reason != NULL) {
-    gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE, "No OpenCL device can be used. %s",
-                 reason->message);
-    return;
-  }
-  if (devices->len == 0) {
-    gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
-                 "No OpenCL device was found. Install an OpenCL driver: "
-                 "intel-opencl-icd for Intel GPUs, pocl-opencl-icd for any CPU.");
-    return;
-  }
+  if (devices->len == 0 && reason != NULL)
+    return gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE, "No OpenCL device can be used. %s",
+                        reason->message);
+  if (devices->len == 0)
+    return gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
+                        "No OpenCL device was found. Install an OpenCL driver: "
+                        "intel-opencl-icd for Intel GPUs, pocl-opencl-icd for any CPU.");
   for (guint i = 0; i < devices->len; i++) {
     const GemmclDevice *device = devices->pdata[i];
     g_string_append_printf (found, "%s%s %s of platform %u (%s)", i ? ", " : "",
                             type_name (device->info.type), device->info.name,
                             device->platform_index, device->info.platform);
   }
-  gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
-               "No OpenCL device fits platform %s, type %s, device %s. There is: %s.",
-               is_any (query->platform) ? "any" : query->platform, type_name (query->type),
-               is_any (query->device) ? "any" : query->device, found->str);
+  return gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
+                      "No OpenCL device fits platform %s, type %s, device %s. There is: %s.",
+                      is_any (query->platform) ? "any" : query->platform, type_name (query->type),
+                      is_any (query->device) ? "any" : query->device, found->str);
 }
 
 GPtrArray *
 gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
 {
   static const GemmclDeviceQuery any;
-  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
   g_autoptr (GPtrArray) fit = NULL;
   g_autoptr (GError) reason = NULL;
 
@@ -467,8 +460,6 @@ gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
   g_ptr_array_sort (all, compare_rank);
   fit = pick (all, query);
   if (fit->len == 0)
-    set_no_device (error, query, all, reason);
-  for (guint i = 0; i < all->len; i++)
-    g_clear_pointer ((GemmclDevice **)&all->pdata[i], gemmcl_device_free);
+    fail_no_device (error, query, all, reason);
   return fit->len > 0 ? g_steal_pointer (&fit) : NULL;
 }
