@@ -6,7 +6,7 @@
 usage: embed.py KERNELS.DEF OUTPUT.C OUTPUT.D
 
 OUTPUT.D is a depfile for Ninja. A source or an included file that is missing is an error, and so is
-a .cl or .clh beside kernels.def that no row uses: --orphans KERNELS.DEF lists those and fails.
+a .cl or .clh beside kernels.def that no row uses.
 """
 
 import pathlib
@@ -63,6 +63,9 @@ def embed(table, output, depfile):
         arrays.append(c_array(name, inline(table.parent / source, seen, table.name)))
         entries.append(f'  {{ "{source}", {name} }},\n')
         used += [path for path in seen if path not in used]
+    orphans = {*table.parent.glob('*.cl'), *table.parent.glob('*.clh')} - set(used)
+    if orphans:
+        sys.exit('in no row of kernels.def: ' + ', '.join(sorted(path.name for path in orphans)))
     output.write_text('/* Made by embed.py. */\n#include "device/device.h"\n\n' +
                       '\n'.join(arrays) +
                       '\nconst GemmclSource gemmcl_sources[] = {\n' + ''.join(entries) +
@@ -70,18 +73,5 @@ def embed(table, output, depfile):
     depfile.write_text(f'{output}: ' + ' '.join(str(path) for path in used) + '\n')
 
 
-def orphans(table):
-    seen = []
-    for source in rows(table):
-        each = {}
-        inline(table.parent / source, each, table.name)
-        seen += each
-    there = set(table.parent.glob('*.cl')) | set(table.parent.glob('*.clh'))
-    return sorted(path.name for path in there - set(seen))
-
-
 if __name__ == '__main__':
-    if sys.argv[1] == '--orphans':
-        found = orphans(pathlib.Path(sys.argv[2]).resolve())
-        sys.exit('in no row of kernels.def: ' + ', '.join(found) if found else 0)
     embed(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
