@@ -302,12 +302,7 @@ read_b (int8 b[OWN_N], const Place *at, int step)
     b[c] = as_int8 (vload8 (c, x));
 }
 
-static inline float
-get_value (float sum, global const A_MEM *A, const GemmclProblem p, const Place *at, int r,
-           int column)
-{
-  return sum;
-}
+#define get_value(sum, A, p, at, r, column) (sum)
 
 static inline void
 find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
