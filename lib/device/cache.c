@@ -150,21 +150,18 @@ gemmcl_cache_load (const gchar *key)
   return g_bytes_new_from_bytes (content, HEAD_LENGTH, length - HEAD_LENGTH);
 }
 
-typedef struct {
-  gchar *path;
-  gint64 modified;
-} Entry;
-
-static void
-entry_clear (gpointer data)
+static gint64
+get_modified (const gchar *path)
 {
-  g_free (((Entry *)data)->path);
+  GStatBuf status;
+
+  return g_lstat (path, &status) == 0 ? status.st_mtime : 0;
 }
 
 static gint
 compare_modified (gconstpointer a, gconstpointer b)
 {
-  const gint64 x = ((const Entry *)a)->modified, y = ((const Entry *)b)->modified;
+  const gint64 x = get_modified (*(gchar *const *)a), y = get_modified (*(gchar *const *)b);
   return x < y ? -1 : x > y;
 }
 
@@ -174,26 +171,17 @@ forget_oldest (void)
 {
   g_autofree gchar *dir_path = gemmcl_cache_dir_get_path (NULL);
   g_autoptr (GDir) dir = g_dir_open (dir_path, 0, NULL);
-  g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   const gchar *name;
 
-  g_array_set_clear_func (entries, entry_clear);
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
-    Entry entry = {g_build_filename (dir_path, name, NULL), 0};
-    GStatBuf status;
-
-    if (g_str_has_suffix (name, SUFFIX) && g_lstat (entry.path, &status) == 0) {
-      entry.modified = status.st_mtime;
-      g_array_append_val (entries, entry);
-    } else {
-      g_free (entry.path);
-    }
-  }
-  if (entries->len <= MAX_ENTRIES)
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    if (g_str_has_suffix (name, SUFFIX))
+      g_ptr_array_add (paths, g_build_filename (dir_path, name, NULL));
+  if (paths->len <= MAX_ENTRIES)
     return;
-  g_array_sort (entries, compare_modified);
-  for (guint i = 0; i < entries->len - MAX_ENTRIES / 2; i++)
-    (void)g_unlink (g_array_index (entries, Entry, i).path);
+  g_ptr_array_sort (paths, compare_modified);
+  for (guint i = 0; i < paths->len - MAX_ENTRIES / 2; i++)
+    (void)g_unlink (paths->pdata[i]);
 }
 
 void

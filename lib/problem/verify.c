@@ -333,10 +333,16 @@ is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
 }
 
 static Reference
-make_reference (const GemmclGemm *gemm)
+make_reference (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
+                const gfloat *bias, const gfloat *d)
 {
   Reference self = {
       .gemm = gemm,
+      .a = a,
+      .b = b,
+      .c = c,
+      .bias = bias,
+      .d = d,
       .errors = get_errors (gemm),
       .a_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_A, FALSE),
       .b_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_B, FALSE),
@@ -367,12 +373,7 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
   g_return_val_if_fail (gemm->d_type == GEMMCL_TYPE_F32, FALSE);
   g_return_val_if_fail (gemmcl_gemm_validate (gemm, NULL), FALSE);
 
-  self = make_reference (gemm);
-  self.a = a;
-  self.b = b;
-  self.c = c;
-  self.bias = bias;
-  self.d = d;
+  self = make_reference (gemm, a, b, c, bias, d);
   self.row = a_row = g_new (gdouble, gemm->k);
   self.b_steps = b_steps = g_new0 (gdouble, gemm->n);
   row.value = values = g_new (gdouble, gemm->n);
