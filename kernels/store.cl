@@ -49,28 +49,17 @@ load_one (global float *state, global const D_MEM *D)
   #define load_one(state, D)  ((state)[0] = LOAD_D (D, 0))
 #endif
 
-kernel void
-store (global const float *restrict state, const GemmclStrides s, global D_MEM *restrict D,
-       const GemmclStrides d, const long length)
-{
-  const long at = get_global_id (0);
-  const long run = get_global_id (1);
-  const long batch = get_global_id (2);
-
-  if (at < length)
-    store_one (state + s.offset + batch * s.batch + run * s.row + at * s.col,
-               D + d.offset + batch * d.batch + run * d.row + at * d.col);
-}
-
-kernel void
-load (global float *restrict state, const GemmclStrides s, global const D_MEM *restrict D,
-      const GemmclStrides d, const long length)
-{
-  const long at = get_global_id (0);
-  const long run = get_global_id (1);
-  const long batch = get_global_id (2);
-
-  if (at < length)
-    load_one (state + s.offset + batch * s.batch + run * s.row + at * s.col,
-              D + d.offset + batch * d.batch + run * d.row + at * d.col);
-}
+#define DEFINE_KERNEL(name, STATE, MEM)                                                            \
+  kernel void name (global STATE *restrict state, const GemmclStrides s, global MEM *restrict D,   \
+                    const GemmclStrides d, const long length)                                      \
+  {                                                                                                \
+    const long at = get_global_id (0);                                                             \
+    const long run = get_global_id (1);                                                            \
+    const long batch = get_global_id (2);                                                          \
+                                                                                                   \
+    if (at < length)                                                                               \
+      name##_one (state + s.offset + batch * s.batch + run * s.row + at * s.col,                   \
+                  D + d.offset + batch * d.batch + run * d.row + at * d.col);                      \
+  }
+DEFINE_KERNEL (store, const float, D_MEM)
+DEFINE_KERNEL (load, float, const D_MEM)
