@@ -90,13 +90,13 @@ check_images (GemmclContext *self)
   self->device->info.max_image_width = self->device->info.max_image_height = 0;
 }
 
-/* Takes @device and a reference of @context, even on failure. */
+/* Takes a reference of @context, even on failure. */
 static GemmclContext *
 context_around (cl_context context, gboolean wrapped, GemmclDevice *device, GError **error)
 {
   g_autoptr (GemmclContext) self = g_object_new (GEMMCL_TYPE_CONTEXT, NULL);
 
-  self->device = device;
+  self->device = g_atomic_rc_box_acquire (device);
   self->context = context;
   self->wrapped = wrapped;
   check_images (self);
@@ -114,13 +114,11 @@ count_properties (const cl_context_properties *properties)
   return n;
 }
 
-/* Takes @device, even on failure. */
 static GemmclContext *
 context_on (GemmclDevice *device, const cl_context_properties *properties, GError **error)
 {
   const gsize n = count_properties (properties);
   g_autofree cl_context_properties *all = g_new0 (cl_context_properties, n + 3);
-  g_autoptr (GemmclDevice) own = device;
   cl_context context;
   cl_int status;
 
@@ -131,7 +129,7 @@ context_on (GemmclDevice *device, const cl_context_properties *properties, GErro
   context = clCreateContext (all, 1, &device->id, NULL, NULL, &status);
   if (!gemmcl_cl_check (status, error, "clCreateContext on %s", device->info.name))
     return NULL;
-  return context_around (context, FALSE, g_steal_pointer (&own), error);
+  return context_around (context, FALSE, device, error);
 }
 
 GemmclContext *
@@ -139,7 +137,7 @@ gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
 
-  return devices ? context_on (g_ptr_array_steal_index (devices, 0), NULL, error) : NULL;
+  return devices ? context_on (devices->pdata[0], NULL, error) : NULL;
 }
 
 gboolean
@@ -197,7 +195,7 @@ find_device (cl_context context, cl_device_id *device, GError **error)
 GemmclContext *
 gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
 {
-  GemmclDevice *device = NULL;
+  g_autoptr (GemmclDevice) device = NULL;
 
   g_return_val_if_fail (context != NULL, NULL);
 
@@ -214,13 +212,12 @@ static GPtrArray *shared; /* of GWeakRef, to contexts that may be gone */
 
 /* The shared context of the device @id around @wrapped; if @wrapped is NULL, a context that the
  * library made with all of @properties. Makes one if there is none. @device: (nullable): the
- * description of @id for a context that the library makes; taken */
+ * description of @id for a context that the library makes */
 static GemmclContext *
 share (cl_device_id id, cl_context wrapped, GemmclDevice *device,
        const cl_context_properties *properties, GError **error)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&shared_lock);
-  g_autoptr (GemmclDevice) own = device;
   GemmclContext *made;
   GWeakRef *place = NULL;
 
@@ -243,18 +240,9 @@ share (cl_device_id id, cl_context wrapped, GemmclDevice *device,
     g_ptr_array_add (shared, place);
   }
   made = wrapped != NULL ? gemmcl_context_new_wrapped (wrapped, id, error)
-                         : context_on (g_steal_pointer (&own), properties, error);
+                         : context_on (device, properties, error);
   g_weak_ref_set (place, made);
   return made;
-}
-
-/* Of the first device in @devices, which it takes from there. */
-static GemmclContext *
-share_first (GPtrArray *devices, const cl_context_properties *properties, GError **error)
-{
-  GemmclDevice *device = g_ptr_array_steal_index (devices, 0);
-
-  return share (device->id, NULL, device, properties, error);
 }
 
 GemmclContext *
@@ -262,8 +250,9 @@ gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
                                 const cl_context_properties *properties, GError **error)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
+  GemmclDevice *device = devices != NULL ? devices->pdata[0] : NULL;
 
-  return devices != NULL ? share_first (devices, properties, error) : NULL;
+  return device != NULL ? share (device->id, NULL, device, properties, error) : NULL;
 }
 
 GPtrArray *
@@ -272,8 +261,9 @@ gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error)
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
   g_autoptr (GPtrArray) contexts = g_ptr_array_new_with_free_func (g_object_unref);
 
-  while (devices != NULL && devices->len > 0) {
-    GemmclContext *context = share_first (devices, NULL, error);
+  for (guint i = 0; devices != NULL && i < devices->len; i++) {
+    GemmclDevice *device = devices->pdata[i];
+    GemmclContext *context = share (device->id, NULL, device, NULL, error);
 
     if (context == NULL)
       return NULL;
