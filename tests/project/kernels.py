@@ -51,7 +51,8 @@ LEVELS = {
 }
 # Inline PTX has constraints that only this target knows.
 PTX = "--target=nvptx64-nvidia-cuda"
-WHOLE_ROWS = ["-DWHOLE_ROWS", "-DROW_COUNT=3", "-DROW_SUM", "-DROW_MAX", "-DROW_ARG_MAX"]
+WHOLE_ROWS = ["-DWHOLE_ROWS", "-DROW_COUNT=7", "-DROW_SUM", "-DROW_MAX", "-DROW_ARG_MAX",
+              "-DROW_TOP_K=2"]
 
 
 def check(source, options):
