@@ -15,8 +15,9 @@ from pathlib import Path
 
 try:
     import gi
-    gi.require_version("Gst", "1.0")
-    from gi.repository import GObject, Gst
+    for namespace in "Gst", "GstAudio", "GstVideo":
+        gi.require_version(namespace, "1.0")
+    from gi.repository import GObject, Gst, GstAudio, GstVideo
     import gi.overrides.Gst  # values as Python's
 except (ImportError, ValueError) as missing:
     print(f"1..0 # SKIP {missing} (python3-gst-1.0)")
@@ -77,16 +78,40 @@ class Stream:
         self.src.link(self.element.get_static_pad("sink"))
         self.element.get_static_pad("src").link(self.sink)
 
+    def answer_allocation(self, offer):
+        """Has downstream answer allocation queries by what offer adds to them."""
+        def answer(pad, parent, query):
+            if query.type != Gst.QueryType.ALLOCATION:
+                return Gst.Pad.query_default(pad, parent, query)
+            offer(query)
+            return True
+
+        self.sink.set_query_function_full(answer)
+
     def play(self, caps):
-        """Returns whether the caps were accepted."""
-        caps, segment = Gst.Caps.from_string(caps), Gst.Segment()
-        segment.init(Gst.Format.TIME)
+        """Begins a stream. Returns whether the caps were accepted."""
         self.element.set_state(PLAYING)
-        for event in (Gst.Event.new_stream_start("stream"), Gst.Event.new_caps(caps),
-                      Gst.Event.new_segment(segment)):
-            self.src.push_event(event)
+        self.src.push_event(Gst.Event.new_stream_start("stream"))
+        accepted = self.push_caps(caps)
+        self.push_segment()
+        return accepted
+
+    def push_caps(self, caps):
+        """Returns whether they were accepted."""
+        caps = Gst.Caps.from_string(caps)
+        self.src.push_event(Gst.Event.new_caps(caps))
         accepted = self.src.get_peer().get_current_caps()
         return accepted is not None and accepted.is_equal(caps)
+
+    def push_segment(self):
+        segment = Gst.Segment()
+        segment.init(Gst.Format.TIME)
+        self.src.push_event(Gst.Event.new_segment(segment))
+
+    def flush(self):
+        self.src.push_event(Gst.Event.new_flush_start())
+        self.src.push_event(Gst.Event.new_flush_stop(True))
+        self.push_segment()
 
     def push(self, data):
         """data: a buffer, bytes or an array."""

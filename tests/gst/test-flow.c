@@ -1,5 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gst/audio/audio.h>
+
 #include "script.h"
 
 /* The flow of data, events, states and new operands, with numbers whose results are easily told.
@@ -33,6 +35,21 @@ static const Script scripts[] = {
      "1; 2; 3; gap; > 2; > 4; > 6; > e; 1; 2; mark; > 2; > 4; > e; 1; 2; eos; > 2; > 4; > E"},
     {"/flow/wrong-buffer", "gemmcl weight=[2] queue-depth=4", ONE, NULL,
      "1; 2; fail 8|bytes 1 2; > 2; > 4"},
+
+    /* Integers are rounded, halves to even, and saturated. */
+    {"/audio/rounding", "gemmcl weight=[.5]", AUDIO ("S16LE", "1"), NULL,
+     "1 3 5 -1 -3 32767 -32768 0; > 0 2 2 0 -2 16384 -16384 0"},
+    {"/audio/saturation", "gemmcl weight=[1e6]", AUDIO ("S16LE", "1"), NULL,
+     "1 3 -1 32767 -32768 0; > 32767 32767 -32768 32767 -32768 0"},
+    /* Buffers of any length, also longer than the first guess. */
+    {"/audio/any-length", "gemmcl weight=[[.5],[.25]]", AUDIO ("F32LE", "2"), NULL,
+     "10*2; > 5*1.5; 2048*4; > 1024*3; 2050*2; > 1025*1.5; 6*4; > 3*3; 10000*2; > 5000*1.5; 2 4; "
+     "> 2"},
+    /* The result of a convolution is the input of the next one. */
+    {"/video/convolutions",
+     "gemmcl feature-mode=patch patch-width=2 patch-height=2 weight=[[1,2],[1,2],[1,2],[1,2]] ! "
+     "gemmcl feature-mode=patch patch-width=2 patch-height=1 weight=[[1],[0],[10],[100]]",
+     VIDEO ("GRAY8", "width=4,height=2"), NULL, "1 2 3 4 5 6 7 8; > 4634"},
 
     {"/previous/resets", "gemmcl weight=[1] beta=.5", ONE, NULL,
      "4; > 4; 4; > 6; 4; > 7; D 4; > D 4; 4; > 6; flush; 4; > 4; 4; > 6; caps " FASTER "; 4; > 4"},
@@ -145,11 +162,62 @@ test_position (void)
   }
 }
 
+/* Buffers of as many bytes but not as many samples, by their metas: no batch has both. */
+static void
+test_batch_of_lengths (void)
+{
+  const guint samples[] = {5000, 4, 4};
+  g_autoptr (Stream) stream = stream_start (MONO, "gemmcl weight=[2] batch-size=2");
+  g_autofree gdouble *values = g_new (gdouble, 5000), *doubled = g_new (gdouble, 5000);
+  g_autofree gfloat *floats = g_new (gfloat, 5000);
+  GstAudioInfo info;
+
+  gst_audio_info_set_format (&info, GST_AUDIO_FORMAT_F32, 8000, 1, NULL);
+  fill_values (values, 5000, 1);
+  for (guint i = 0; i < 5000; i++) {
+    floats[i] = values[i];
+    doubled[i] = 2 * values[i];
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
+    GstBuffer *input = gst_buffer_new_memdup (floats, 5000 * sizeof *floats);
+
+    gst_buffer_add_audio_meta (input, &info, samples[i], NULL);
+    stream_push (stream, input);
+  }
+  stream_push_event (stream, gst_event_new_eos ());
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
+    g_autoptr (GstBuffer) output = gst_harness_pull (stream->harness);
+
+    assert_floats (output, doubled, samples[i], 0);
+  }
+  stream_assert_quiet (stream);
+}
+
+/* A buffer whose samples change while it waits in a batch is refused. */
+static void
+test_changed_samples (void)
+{
+  g_autoptr (Stream) stream = stream_start (MONO, "gemmcl weight=[2] batch-size=2");
+  g_autoptr (GstBuffer) first = NULL;
+  GstBuffer *second = gst_buffer_new_memdup ("12345678", 8);
+  GstAudioInfo info;
+
+  gst_audio_info_set_format (&info, GST_AUDIO_FORMAT_F32, 8000, 1, NULL);
+  gst_buffer_add_audio_meta (second, &info, 1, NULL);
+  first = gst_buffer_copy (second);
+  stream_push (stream, gst_buffer_ref (first));
+  gst_buffer_get_audio_meta (first)->samples = 2;
+  g_assert_cmpstr (gst_flow_get_name (gst_harness_push (stream->harness, second)), ==, "error");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, "has 2 samples|had 1|no element writes");
+}
+
 int
 main (int argc, char **argv)
 {
   stream_test_init (&argc, &argv);
   script_add_tests (scripts, G_N_ELEMENTS (scripts));
   stream_add_test ("/flow/position", test_position);
+  stream_add_test ("/batch/lengths", test_batch_of_lengths);
+  stream_add_test ("/batch/changed-samples", test_changed_samples);
   return g_test_run ();
 }

@@ -207,7 +207,8 @@ def list_candidates(gemm, context=None):
 class DeviceInfo(Info):
     """More fields of GemmclDeviceInfo."""
     _fields_ = fields("size max_work_group, offsets max_work_item_sizes, size global_bytes"
-                      " max_alloc_bytes local_bytes max_image_width max_image_height")
+                      " max_alloc_bytes local_bytes max_image_width max_image_height,"
+                      " int host_unified")
 
 
 def get_info(context=None):

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Frames and samples: how they lie in memory, their metas, and caps that are refused. test-flow.c
+has audio whose lengths change, launch-numpy.py the formats."""
+
+from gemmcl import get_info
+from stream import OK, Gst, GstAudio, GstVideo, TestCase, audio, main, np, video
+
+MONO, STEREO = audio("F32LE", 1), audio("F32LE", 2)
+SENTINEL = 0xa5
+
+
+class PaddedPool(GstVideo.VideoBufferPool):
+    """A pool of downstream's whose frames have bytes around their rows."""
+
+    def offer(self, query):
+        caps, _ = query.parse_allocation()
+        size = GstVideo.VideoInfo.new_from_caps(caps).size
+        alignment, config = GstVideo.VideoAlignment(), self.get_config()
+        alignment.reset()
+        alignment.padding_left, alignment.padding_right = 4, 9
+        alignment.padding_top, alignment.padding_bottom = 2, 1
+        Gst.BufferPool.config_set_params(config, caps, size, 0, 0)
+        for option in "VideoMeta", "VideoAlignment":
+            Gst.BufferPool.config_add_option(config, f"GstBufferPoolOption{option}")
+        GstVideo.buffer_pool_config_set_video_alignment(config, alignment)
+        self.set_config(config)
+        query.add_allocation_meta(GstVideo.video_meta_api_get_type(), None)
+        query.add_allocation_pool(self, size, 0, 0)
+
+
+class Media(TestCase):
+    def doubles(self, stream, n):
+        """A buffer of n floats, which reaches the element without its caps, is doubled."""
+        values = np.arange(n, dtype="f4")
+        pad = stream.element.get_static_pad("sink")
+        self.assertEqual(pad.chain(Gst.Buffer.new_wrapped(values.tobytes())), OK)
+        self.assertEqual(stream.pull(), (2 * values).tobytes())
+
+    def test_refused_caps(self):
+        """After caps that are refused those before them hold, also if they come again, and a weight
+        that fits the refused ones lets them in."""
+        stream = self.start(MONO, "gemmcl weight=[2]")
+        for n, again in (3, False), (5, True), (7, False):
+            self.doubles(stream, n)
+            self.assertFalse(stream.push_caps(STEREO))
+            self.says(stream, "K = 2|has K = 1")
+            if again:
+                self.assertTrue(stream.push_caps(MONO))
+        stream.element.props.weight = "[[2,0],[0,2]]"
+        self.assertTrue(stream.push_caps(STEREO))
+        self.doubles(stream, 6)
+        self.is_quiet(stream)
+
+    def test_unaligned(self):
+        """Samples need not lie where their type wants them."""
+        stream = self.start(MONO, "gemmcl weight=[2]")
+        values = np.arange(4, dtype="f4")
+        data = Gst.Buffer.new_wrapped(b"-" + values.tobytes())
+        data.resize(1, values.nbytes)
+        self.assertEqual(self.run_one(stream, data), (2 * values).tobytes())
+
+    def test_metas_of_audio(self):
+        """The result keeps how audio is clipped, but not its level."""
+        stream = self.start(MONO, "gemmcl weight=[2]")
+        data = Gst.Buffer.new_wrapped(bytes(8))
+        GstAudio.buffer_add_audio_clipping_meta(data, Gst.Format.DEFAULT, 1, 0)
+        GstAudio.buffer_add_audio_level_meta(data, 30, True)
+        self.assertEqual(stream.push(data), OK)
+        output = stream.pull_buffer()
+        self.assertIsNotNone(output.get_meta(GstAudio.audio_clipping_meta_api_get_type()))
+        self.assertIsNone(output.get_meta(GstAudio.audio_level_meta_api_get_type()))
+
+    def test_metas_of_video(self):
+        """A meta about the frame goes along with a frame, one about the stream with tensors, too.
+        """
+        for weight, caps in [
+                ("[[1,0,0],[0,1,0],[0,0,1]]", "video/x-raw,colorimetry=sRGB,framerate=10/1"),
+                ("[[1,0],[0,1],[0,0]]",
+                 "other/tensors,dimensions=(string)2:8,framerate=10/1")]:
+            stream = self.start(video("RGB", 4, 2) + ",colorimetry=sRGB", f"gemmcl weight={weight}")
+            data, stamp = Gst.Buffer.new_wrapped(bytes(24)), Gst.Caps.from_string("timestamp/x-a")
+            data.add_meta(GstVideo.VideoCropMeta.get_info(), None)
+            data.add_reference_timestamp_meta(stamp, 5, Gst.CLOCK_TIME_NONE)
+            self.assertEqual(stream.push(data), OK)
+            output = stream.pull_buffer()
+            self.assertEqual(
+                output.get_meta(GstVideo.video_crop_meta_api_get_type()) is not None,
+                caps.startswith("video"))
+            self.assertIsNotNone(output.get_reference_timestamp_meta(stamp))
+            self.gives(stream, caps)
+
+    def test_strides(self):
+        """Input and output have rows with gaps, of which nothing is read or written."""
+        stream = self.make("gemmcl queue-depth=1 weight=[[0,0,1],[0,1,0],[1,0,0]]", "video/x-raw")
+        stream.answer_allocation(PaddedPool().offer)
+        self.assertTrue(stream.play(video("RGB", 5, 3)))
+        outputs = []
+        for seed in range(8):
+            rows = np.full((3, 40), SENTINEL, "u1")
+            pixels = rows[:, :15].reshape(3, 5, 3)
+            pixels[:] = np.arange(45).reshape(pixels.shape) + seed
+            rows[:, :15] = pixels.reshape(3, 15)
+            data = Gst.Buffer.new_wrapped(bytes([SENTINEL] * 7) + rows.tobytes())
+            GstVideo.buffer_add_video_meta_full(data, 0, GstVideo.VideoFormat.RGB, 5, 3, 1,
+                                                [7, 0, 0, 0], [40, 0, 0, 0])
+            before = data.extract_dup(0, data.get_size())
+            self.assertEqual(stream.push(data), OK)
+            self.assertEqual(data.extract_dup(0, data.get_size()), before)
+            outputs.append(stream.pull_buffer())
+            meta = GstVideo.buffer_get_video_meta(outputs[-1])
+            offset, stride = meta.offset[0], meta.stride[0]
+            found = np.frombuffer(outputs[-1].extract_dup(0, outputs[-1].get_size()), "u1").copy()
+            if not get_info().host_unified:
+                self.assertEqual(stride, 15)
+                self.skipTest("a device with memory of its own writes into the element's pool")
+            self.assertGreater(offset, 0)
+            self.assertGreater(stride, 15)
+            frame = np.lib.stride_tricks.as_strided(found[offset:], (3, 5, 3), (stride, 3, 1))
+            np.testing.assert_array_equal(frame, pixels[:, :, ::-1])
+            frame[:] = SENTINEL
+            # Memory of the pool that comes again has the sentinel around its rows.
+            if seed > 3:
+                self.assertTrue((found == SENTINEL).all())
+            if seed > 0:
+                outputs[0].memset(0, SENTINEL, outputs[0].get_size())
+                del outputs[0]
+
+
+main()
