@@ -6,7 +6,7 @@
 from ctypes import byref
 
 from gemmcl import Plan, ask, call, describe, get_context, get_name
-from stream import OK, PLAYING, READY, Gst, TestCase, main, np, tensors
+from stream import OK, PLAYING, READY, Gst, TestCase, collect_log, main, np, tensors
 
 ONE = tensors("1:1")
 NAIVE = "gemmcl weight=[2] kernel=gemm_naive"
@@ -62,21 +62,12 @@ class Stats(TestCase):
     def check_choice(self, source, kernel):
         """The element's choice stands in the stats, and in the log once a plan, with the other
         candidates, which are returned."""
-        lines = []
-
-        def log(category, _level, _file, _function, _line, _object, message):
-            if category.get_name() == "gemmcl":
-                lines.append(message.get())
-
         np.save(f"{self.folder}/w.npy", np.ones((K, N), "f4"))
-        Gst.debug_add_log_function(log)
-        Gst.debug_set_threshold_for_name("gemmcl", Gst.DebugLevel.INFO)
-        stream = self.start(tensors(f"{K}:{M}"), f"gemmcl weight={self.folder}/w.npy "
-                            f"kernel={kernel if source == 'named' else 'auto'}")
-        for _ in range(2):
-            self.assertEqual(stream.push(bytes(4 * M * K)), OK)
-        Gst.debug_unset_threshold_for_name("gemmcl")
-        Gst.debug_remove_log_function(log)
+        with collect_log("gemmcl", Gst.DebugLevel.INFO) as lines:
+            stream = self.start(tensors(f"{K}:{M}"), f"gemmcl weight={self.folder}/w.npy "
+                                f"kernel={kernel if source == 'named' else 'auto'}")
+            for _ in range(2):
+                self.assertEqual(stream.push(bytes(4 * M * K)), OK)
         self.assertEqual([stream.get_stat(name) for name in ("kernel-source", "kernel")],
                          [source, kernel])
         chosen = [line for line in lines if "choice: " in line]

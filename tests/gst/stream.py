@@ -6,6 +6,7 @@ GEMMCL_TEST_PLUGINS is the folder of GStreamer's own plugins, of which only thos
 loaded. gemmcl.py says what the library needs.
 """
 
+import contextlib
 import gc
 import os
 import queue
@@ -57,6 +58,24 @@ def make_pad(direction, caps):
     caps = Gst.Caps.from_string(caps) if caps else Gst.Caps.new_any()
     template = Gst.PadTemplate.new("end", direction, Gst.PadPresence.ALWAYS, caps)
     return Gst.Pad.new_from_template(template, "end")
+
+
+@contextlib.contextmanager
+def collect_log(category, level):
+    """Yields a list, to which the lines of GStreamer's log in a category are added meanwhile."""
+    lines = []
+
+    def log(found, _level, _file, _function, _line, _object, message):
+        if found.get_name() == category:
+            lines.append(message.get())
+
+    Gst.debug_add_log_function(log)
+    Gst.debug_set_threshold_for_name(category, level)
+    try:
+        yield lines
+    finally:
+        Gst.debug_unset_threshold_for_name(category)
+        Gst.debug_remove_log_function(log)
 
 
 class Stream:

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Elements share one OpenCL context: with each other, across what forwards no queries, and with the
+application. test-context.c has threads."""
+
+import ctypes
+import gc
+import os
+import time
+from ctypes import byref, c_void_p
+
+os.environ.setdefault("POCL_DEVICES", "pthread basic")  # PoCL then shows two devices
+
+from gemmcl import ask, call, get_array, get_device, struct
+from library import Query
+from stream import OK, PAUSED, READY, GObject, Gst, TestCase, collect_log, main, np, video
+
+GST = ctypes.CDLL("libgstreamer-1.0.so.0")
+GST.gst_context_writable_structure.restype = c_void_p
+REFERENCE_COUNT = 0x1080  # CL_CONTEXT_REFERENCE_COUNT
+CLOSED = "gemmcl name=a ! identity name=closed ! gemmcl name=b"
+
+
+def make_shared(kind="OpenCL", **fields):
+    """A GstContext with fields (type, value), which no binding can set."""
+    shared = Gst.Context.new(kind, True)
+    structure = c_void_p(GST.gst_context_writable_structure(c_void_p(hash(shared))))
+    for name, (gtype, value) in fields.items():
+        GST.gst_structure_set(structure, name.encode(), ctypes.c_size_t(hash(gtype)),
+                              c_void_p(value), None)
+    return shared
+
+
+def share(element, context):
+    """What an application does to give a cl_context."""
+    element.set_context(make_shared(cl_context=(GObject.TYPE_POINTER, context)))
+
+
+def query(element):
+    """The GstContext that an element has, or None."""
+    asked = Gst.Query.new_context("OpenCL")
+    return asked.parse_context() if element.get_static_pad("sink").query(asked) else None
+
+
+def get_object(element):
+    """Its GemmclContext."""
+    shared = query(element)
+    return shared and shared.get_structure().get_value("gemmcl-context")
+
+
+def get_cl(element):
+    """Its cl_context, or None."""
+    shared = query(element)
+    return shared and hash(shared.get_structure().get_value("cl_context"))
+
+
+class Line:
+    """Elements, and how often they asked for a context and announced one; one that is called
+    "closed" forwards no queries."""
+
+    def __init__(self, text, offered=None):
+        """offered: what the application answers need-context with."""
+        self.bin = Gst.parse_bin_from_description(text, False)
+        self.bus = Gst.Bus.new()
+        self.bin.set_bus(self.bus)
+        self.needed = self.announced = 0
+        self.bus.enable_sync_message_emission()
+        self.bus.connect("sync-message::need-context", self.need, offered)
+        self.bus.connect("sync-message::have-context", self.announce)
+        for name in ("sink", "src") if "closed" in text else ():
+            self["closed"].get_static_pad(name).add_probe(
+                Gst.PadProbeType.QUERY_BOTH, lambda _pad, info: (
+                    Gst.PadProbeReturn.DROP if info.get_query().type == Gst.QueryType.CONTEXT
+                    else Gst.PadProbeReturn.OK))
+
+    def need(self, _bus, message, offered):
+        self.needed += 1
+        if offered:
+            share(message.src, offered)
+
+    def announce(self, _bus, _message):
+        self.announced += 1
+
+    def __getitem__(self, name):
+        return self.bin.get_by_name(name)
+
+    def was_given(self, name):
+        """Whether a bin gave a context to the element."""
+        return self[name].get_context("OpenCL") is not None
+
+    def stop(self):
+        self.bin.set_state(Gst.State.NULL)
+        self.bin.set_bus(None)
+
+
+class Sharing(TestCase):
+    def make_line(self, *arguments):
+        line = Line(*arguments)
+        self.addCleanup(line.stop)
+        return line
+
+    def open(self, *arguments):
+        line = self.make_line(*arguments)
+        self.set_state(line.bin, READY)
+        return line
+
+    def set_state(self, element, state):
+        self.assertEqual(element.set_state(state), Gst.StateChangeReturn.SUCCESS)
+
+    def make_context(self, device=0):
+        """The cl_context of an application."""
+        made = c_void_p(ask("context_new", byref(Query(None, 0, str(device).encode()))))
+        context = call("context_get_cl_context", made)
+        get_device().cl.clRetainContext(c_void_p(context))
+        get_device().lib.g_object_unref(made)
+        self.addCleanup(get_device().cl.clReleaseContext, c_void_p(context))
+        return context
+
+    def count(self, context):
+        """How many references a cl_context has."""
+        count = ctypes.c_uint()
+        status = get_device().cl.clGetContextInfo(c_void_p(context), REFERENCE_COUNT,
+                                                  ctypes.c_size_t(4), byref(count), None)
+        self.assertEqual(status, 0)
+        return count.value
+
+    def test_pair(self):
+        """a and b have one context, which one made and announced, and which the other got from it,
+        or from the bin, which keeps what is announced. States change from the sinks on, so that the
+        second to open asks downstream."""
+        for text, by_bin in [
+                ("gemmcl name=a ! gemmcl name=b", False),
+                ("gemmcl name=a ! queue ! tee ! identity ! queue ! gemmcl name=b", False),
+                (CLOSED, True), ("gemmcl name=a  gemmcl name=b", True)]:
+            with self.subTest(text=text):
+                line = self.make_line(text)
+                self.assertIsNone(query(line["a"]))
+                self.set_state(line.bin, READY)
+                self.assertTrue(get_cl(line["a"]))
+                self.assertEqual(get_cl(line["a"]), get_cl(line["b"]))
+                self.assertEqual((line.needed, line.announced), (1, 1))
+                self.assertEqual(line.was_given("a") + line.was_given("b"), by_bin)
+
+    def test_upstream(self):
+        """One that is opened later asks upstream."""
+        line = self.make_line("gemmcl name=a ! queue ! gemmcl name=b")
+        self.set_state(line["a"], READY)
+        self.assertIsNone(query(line["b"]))
+        self.set_state(line.bin, READY)
+        self.assertEqual(get_cl(line["a"]), get_cl(line["b"]))
+        self.assertEqual((line.needed, line.announced), (1, 1))
+        self.assertFalse(line.was_given("b"))
+
+    def test_application(self):
+        """Two pipelines have the application's, one because it was set, the other because it asked.
+        All share what is built, too."""
+        context = self.make_context()
+        is_set, asks = self.make_line(CLOSED), self.make_line(CLOSED, context)
+        share(is_set.bin, context)
+        for line, needed in (is_set, 0), (asks, 2):
+            self.set_state(line.bin, READY)
+            self.assertEqual((line.needed, line.announced), (needed, 0))
+        elements = [line[name] for line in (is_set, asks) for name in "ab"]
+        self.assertEqual(set(map(get_cl, elements)), {context})
+        self.assertEqual(len(set(map(get_object, elements))), 1)
+
+    def test_process(self):
+        """Other pipelines of the process have one, too, but not what an application gave to one of
+        them."""
+        context, given = self.make_context(), self.make_line("gemmcl name=a")
+        share(given.bin, context)
+        self.set_state(given.bin, READY)
+        one, other = (get_cl(self.open("gemmcl name=a")["a"]) for _ in range(2))
+        self.assertEqual(get_cl(given["a"]), context)
+        self.assertNotEqual(one, context)
+        self.assertEqual(one, other)
+
+    def test_two_devices(self):
+        """The application's context is on the second device; b has that one, and is what others
+        meet first."""
+        if len(get_array("list_devices", None)) < 2:
+            self.skipTest("there is one OpenCL device only")
+        context = self.make_context(1)
+        line = self.make_line("gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c")
+        share(line.bin, context)
+        self.set_state(line.bin, READY)
+        self.assertTrue(get_cl(line["a"]))
+        self.assertEqual([get_cl(line[name]) == context for name in "abc"], [False, True, True])
+        line = self.open("gemmcl name=a device=0 ! gemmcl name=b device=1 ! "
+                         "gemmcl name=c device=0")
+        self.assertEqual(get_cl(line["a"]), get_cl(line["c"]))
+        self.assertNotEqual(get_cl(line["a"]), get_cl(line["b"]))
+
+    def answer(self, pad, shared):
+        """Links a pad to one that answers queries for contexts."""
+        def answer(end, parent, asked):
+            if asked.type != Gst.QueryType.CONTEXT:
+                return Gst.Pad.query_default(end, parent, asked)
+            asked.set_context(shared)
+            return True
+
+        is_src = pad.direction == Gst.PadDirection.SRC
+        end = Gst.Pad.new("end", Gst.PadDirection.SINK if is_src else Gst.PadDirection.SRC)
+        end.set_query_function_full(answer)
+        end.set_active(True)
+        (pad.link(end) if is_src else end.link(pad))
+        self.addCleanup(end.set_active, False)  # no link keeps it
+
+    def test_useless(self):
+        """A context that holds nothing of OpenCL, or other fields than gemmcl's, is ignored,
+        wherever it comes from, and a line in the log says so."""
+        thing = GObject.Object()
+        pointer = hash(thing)
+        for fields in ({"ocl_context": (GObject.TYPE_POINTER, pointer),
+                        "gemmcl-context": (GObject.TYPE_OBJECT, pointer)},
+                       {"cl_context": (GObject.TYPE_INT, 3),
+                        "gemmcl-context": (GObject.TYPE_POINTER, 0)}):
+            for kind, pad in [("OpenCL", None), ("gst.gl.GLDisplay", None), ("OpenCL", "src"),
+                              ("OpenCL", "sink")]:
+                with self.subTest(kind=kind, pad=pad, fields=fields):
+                    useless = make_shared(kind, **fields)
+                    line = self.make_line("gemmcl name=a weight=[1]")
+                    if pad:
+                        self.answer(line["a"].get_static_pad(pad), useless)
+                    else:
+                        line.bin.set_context(useless)
+                    with collect_log("gemmcl", Gst.DebugLevel.WARNING) as lines:
+                        self.set_state(line.bin, READY)
+                    words = 'is not taken: It has no pointer "cl_context"'
+                    self.assertEqual(any(words in text for text in lines), kind == "OpenCL")
+                    context = get_cl(line["a"])
+                    self.assertTrue(context)
+                    self.assertEqual(line.announced, 1)
+                    line["a"].set_context(useless)
+                    self.set_state(line.bin, PAUSED)
+                    self.assertEqual(get_cl(line["a"]), context)
+
+    def test_set_later(self):
+        """A context that is set on an open element is taken when streaming starts."""
+        context, line = self.make_context(), self.open("gemmcl name=a weight=[1]")
+        before = get_cl(line["a"])
+        share(line.bin, context)
+        self.assertEqual(get_cl(line["a"]), before)
+        self.set_state(line.bin, PAUSED)
+        self.assertEqual(get_cl(line["a"]), context)
+
+    def test_lifetime(self):
+        """A GstContext keeps alive what is in it; with the last of all nothing is left."""
+        gone = []
+        line = self.open("gemmcl name=a ! gemmcl name=b")
+        shared, context = query(line["a"]), get_cl(line["a"])
+        get_object(line["a"]).weak_ref(gone.append, True)
+        line.stop()
+        del line
+        self.doCleanups()
+        gc.collect()
+        self.assertFalse(gone)
+        self.assertGreater(self.count(context), 0)
+        del shared
+        gc.collect()
+        self.assertTrue(gone)
+
+    def test_application_lifetime(self):
+        """The application's own is left with the application's own reference."""
+        context = self.make_context()
+        before = self.count(context)
+        for _ in range(3):
+            line = self.make_line("gemmcl name=a ! gemmcl name=b")
+            share(line.bin, context)
+            self.set_state(line.bin, READY)
+            self.assertEqual(get_cl(line["b"]), context)
+            line.stop()
+            del line
+        gc.collect()
+        self.assertEqual(self.count(context), before)
+
+    def has_weights(self, context, count):
+        """Old weights are freed by a thread of their own, some time after they were exchanged."""
+        stats = struct("int programs compiled weights, size bytes")
+        for _ in range(1000):
+            call("context_get_stats", context, byref(stats))
+            if stats.weights == count:
+                return
+            time.sleep(0.005)
+        self.assertEqual(stats.weights, count)
+
+    def test_weights(self):
+        """One file, two elements, two sizes of frames: one buffer."""
+        np.save(f"{self.folder}/w.npy", np.arange(1, 10, dtype="f4").reshape(3, 3))
+        one, other = (self.start(video("RGB", *size), f"gemmcl weight={self.folder}/w.npy")
+                      for size in ((6, 4), (3, 8)))
+        thing = get_object(one.element)
+        self.assertIs(get_object(other.element), thing)
+        context = c_void_p(hash(thing))
+        self.has_weights(context, 1)
+        # It takes the old one's place before the next buffer.
+        other.element.props.weight = "[[1,0,0],[0,1,0],[0,0,1]]"
+        self.assertEqual(other.push(bytes(8 * 12)), OK)
+        self.has_weights(context, 2)
+        for stream, left in (one, 1), (other, 0):
+            stream.stop()
+            self.has_weights(context, left)
+
+
+main()
