@@ -14,27 +14,11 @@ os.environ.setdefault("POCL_DEVICES", "pthread basic")  # PoCL then shows two de
 
 from gemmcl import ask, call, get_array, get_device, struct
 from library import Query
-from stream import OK, PAUSED, READY, GObject, Gst, TestCase, collect_log, main, np, video
+from stream import (OK, PAUSED, READY, GObject, Gst, TestCase, collect_log, main, make_shared, np,
+                    share, video)
 
-GST = ctypes.CDLL("libgstreamer-1.0.so.0")
-GST.gst_context_writable_structure.restype = c_void_p
 REFERENCE_COUNT = 0x1080  # CL_CONTEXT_REFERENCE_COUNT
 CLOSED = "gemmcl name=a ! identity name=closed ! gemmcl name=b"
-
-
-def make_shared(kind="OpenCL", **fields):
-    """A GstContext with fields (type, value), which no binding can set."""
-    shared = Gst.Context.new(kind, True)
-    structure = c_void_p(GST.gst_context_writable_structure(c_void_p(hash(shared))))
-    for name, (gtype, value) in fields.items():
-        GST.gst_structure_set(structure, name.encode(), ctypes.c_size_t(hash(gtype)),
-                              c_void_p(value), None)
-    return shared
-
-
-def share(element, context):
-    """What an application does to give a cl_context."""
-    element.set_context(make_shared(cl_context=(GObject.TYPE_POINTER, context)))
 
 
 def query(element):

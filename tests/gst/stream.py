@@ -7,18 +7,21 @@ loaded. gemmcl.py says what the library needs.
 """
 
 import contextlib
+import ctypes
 import gc
 import os
 import queue
 import re
 import sys
+import threading
+from ctypes import c_void_p
 from pathlib import Path
 
 try:
     import gi
     for namespace in "Gst", "GstAudio", "GstVideo":
         gi.require_version(namespace, "1.0")
-    from gi.repository import GObject, Gst, GstAudio, GstVideo
+    from gi.repository import GLib, GObject, Gst, GstAudio, GstVideo
     import gi.overrides.Gst  # values as Python's
 except (ImportError, ValueError) as missing:
     print(f"1..0 # SKIP {missing} (python3-gst-1.0)")
@@ -32,6 +35,8 @@ Gst.init(None)
 for core in "elements", "tracers":
     Gst.Plugin.load_file(str(Path(os.environ["GEMMCL_TEST_PLUGINS"], f"libgstcore{core}.so")))
 
+GST = ctypes.CDLL("libgstreamer-1.0.so.0")
+GST.gst_context_writable_structure.restype = c_void_p
 SECONDS = 120  # longer than anything takes
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
 FAILURE = Gst.StateChangeReturn.FAILURE
@@ -58,6 +63,41 @@ def make_pad(direction, caps):
     caps = Gst.Caps.from_string(caps) if caps else Gst.Caps.new_any()
     template = Gst.PadTemplate.new("end", direction, Gst.PadPresence.ALWAYS, caps)
     return Gst.Pad.new_from_template(template, "end")
+
+
+def make_shared(kind="OpenCL", **fields):
+    """A GstContext with fields (type, value), which no binding can set."""
+    shared = Gst.Context.new(kind, True)
+    structure = c_void_p(GST.gst_context_writable_structure(c_void_p(hash(shared))))
+    for name, (gtype, value) in fields.items():
+        GST.gst_structure_set(structure, name.encode(), ctypes.c_size_t(hash(gtype)),
+                              c_void_p(value), None)
+    return shared
+
+
+def share(element, context):
+    """What an application does to give a cl_context."""
+    element.set_context(make_shared(cl_context=(GObject.TYPE_POINTER, context)))
+
+
+def get_layout(buffer, width):
+    """Where the rows of a frame of RGB begin, and how many bytes are from one to the next."""
+    meta = GstVideo.buffer_get_video_meta(buffer)
+    return (meta.offset[0], meta.stride[0]) if meta else (0, -(-3 * width // 4) * 4)
+
+
+def draw(buffer, rows):
+    """Writes the rows of a frame of RGB into a buffer."""
+    at, stride = get_layout(buffer, rows.shape[1] // 3)
+    for y, row in enumerate(rows):
+        buffer.fill(at + y * stride, row.tobytes())
+
+
+def get_rows(buffer, width, height):
+    """The rows of a frame of RGB, without the gaps between them."""
+    at, stride = get_layout(buffer, width)
+    data = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), "u1")
+    return np.stack([data[at + y * stride:][:3 * width] for y in range(height)])
 
 
 @contextlib.contextmanager
@@ -87,11 +127,13 @@ class Stream:
                         Gst.parse_launch(text))
         self.bus = Gst.Bus.new()
         self.element.set_bus(self.bus)
-        self.out = out = queue.SimpleQueue()
+        self.out, self.ended = out, ended = queue.SimpleQueue(), threading.Event()
         self.src = make_pad(Gst.PadDirection.SRC, upstream)
         self.sink = make_pad(Gst.PadDirection.SINK, output)
         # A method of the stream would keep it alive.
         self.sink.set_chain_function_full(lambda _pad, _parent, buffer: out.put(buffer) or OK)
+        self.sink.set_event_function_full(
+            lambda _pad, _parent, event: event.type != Gst.EventType.EOS or ended.set() or True)
         self.src.set_active(True)
         self.sink.set_active(True)
         self.src.link(self.element.get_static_pad("sink"))
@@ -147,8 +189,19 @@ class Stream:
         buffer = self.pull_buffer()
         return buffer.extract_dup(0, buffer.get_size())
 
-    def get_stat(self, name):
-        return self.element.props.stats.get_value(name)
+    def end(self):
+        """Ends the stream. Returns the buffers that had not been pulled yet."""
+        self.src.push_event(Gst.Event.new_eos())
+        assert self.ended.wait(SECONDS)
+        return [self.out.get() for _ in range(self.out.qsize())]
+
+    def get_stat(self, name, element=None):
+        """element: its name, in a bin."""
+        return (self[element] if element else self.element).props.stats.get_value(name)
+
+    def __getitem__(self, name):
+        """An element of a bin."""
+        return self.element.get_by_name(name)
 
     def pop_message(self, kind):
         """The error, or warning, that was posted next, or None."""

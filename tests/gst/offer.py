@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The memory that the element offers upstream, which the device uses without a copy, and the copies
+that other memory costs."""
+
+import functools
+
+from gemmcl import get_info
+from interposed import count_copies, pretend_discrete, reset_copies
+from stream import (OK, Gst, GstVideo, TestCase, audio, collect_log, draw, get_rows, main, np,
+                    tensors, video)
+
+RGB, STEREO = video("RGB", 53, 9), audio("S16LE", 2)
+TWO = tensors("3:5,7", "float32,uint8", "0/1")
+WEIGHT = "gemmcl name=a weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
+BYTES, PADDED, PAGE = 53 * 9 * 3, 160 * 9, 4096
+A_GAPS, D_GAPS = (f"{which} are copied because their rows have gaps" for which in
+                  ("inputs", "outputs"))
+COUNT = 12
+CPU = 1  # GemmclDeviceType
+
+
+def make_plain():
+    return Gst.Buffer.new_allocate(None, PADDED, None)
+
+
+def make_strange():
+    """Room before the frame, around its rows, and an address that suits nothing."""
+    buffer = Gst.Buffer.new_allocate(None, 8 + 9 * 211, None)
+    buffer.resize(1, -1)
+    GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.RGB, 53, 9, 1,
+                                        [7, 0, 0, 0], [211, 0, 0, 0])
+    return buffer
+
+
+def make_memories(sizes, odd):
+    """A buffer with memories of these sizes, at addresses that are odd or not."""
+    buffer, params = Gst.Buffer.new(), Gst.AllocationParams()
+    params.align = 63
+    for size in sizes:
+        whole = Gst.Buffer.new_allocate(None, PAGE + size, params)
+        whole.resize(odd, size)
+        whole.fill(0, bytes(size))
+        buffer.append_memory(whole.get_memory(0))
+    return buffer
+
+
+def make_pool(pool, size, least, most, with_meta=False):
+    """Returns a function that acquires buffers of a pool without waiting."""
+    params = Gst.BufferPoolAcquireParams()
+    params.flags = Gst.BufferPoolAcquireFlags.DONTWAIT
+    config = pool.get_config()
+    Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(RGB), size, least, most)
+    if with_meta:
+        Gst.BufferPool.config_add_option(config, "GstBufferPoolOptionVideoMeta")
+    assert pool.set_config(config) and pool.set_active(True)
+
+    def acquire():
+        flow, buffer = pool.acquire_buffer(params)
+        assert flow == OK, flow
+        return buffer
+
+    return acquire
+
+
+def ask(stream, caps):
+    """The answer of the element to an allocation query."""
+    query = Gst.Query.new_allocation(Gst.Caps.from_string(caps), True)
+    assert stream.src.peer_query(query)
+    return query
+
+
+class Offer(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.is_shared = get_info().host_unified
+        # The copies of such devices, also of small buffers, are known.
+        self.is_counted = self.is_shared and get_info().type == CPU
+
+    def has_pages(self, buffer):
+        memory = buffer.peek_memory(0)
+        _, offset, most = memory.get_sizes()
+        self.assertEqual(offset, 0)
+        self.assertGreaterEqual(most, -(-buffer.get_size() // PAGE) * PAGE)
+        with memory.map(Gst.MapFlags.READ) as found:
+            self.assertEqual(np.frombuffer(found.data, "u1").ctypes.data % PAGE, 0)
+
+    def run_drawn(self, stream, make=make_plain, check=None):
+        """Returns the frames that come out, and what was copied after the first one."""
+        for seed in range(COUNT):
+            buffer = make()
+            if check:
+                check(buffer)
+            draw(buffer, np.random.default_rng(seed).integers(0, 256, (9, 159), "u1"))
+            self.assertEqual(stream.push(buffer), OK)
+            del buffer
+            if seed == 0:  # with the weights
+                reset_copies()
+        found = count_copies()
+        frames = [get_rows(output, 53, 9) for output in stream.end()]
+        self.assertEqual(len(frames), COUNT)
+        self.is_quiet(stream)
+        return np.array(frames), found
+
+    def notes(self, lines, words, count=1, marker="would save that"):
+        """The log has each of the words so often, and no other lines with the marker."""
+        for word in words:
+            self.assertEqual(sum(word in line for line in lines), count, word)
+        self.assertEqual(sum(marker in line for line in lines), count * len(words), lines)
+
+    # What upstream writes into, on a device with memory of its own or not: what makes it, or
+    # whether the pool's buffers have a GstVideoMeta; the copies of A, and how many of them the
+    # allocator of pinned memory makes; and what the log notes.
+    INPUTS = [
+        # Rows without gaps for whoever understands a GstVideoMeta; GStreamer's own for others.
+        (False, True, 0, 0, [D_GAPS]),
+        (False, False, 1, 0, [A_GAPS, D_GAPS]),
+        (False, make_strange, 1, 0, [A_GAPS, D_GAPS]),
+        # A device with memory of its own fetches what upstream wrote into pinned memory.
+        (True, True, 1, 1, [D_GAPS]),
+        (True, False, 2, 1, [A_GAPS, D_GAPS]),
+        (True, make_plain, 1, 0, ["from pageable memory", D_GAPS]),
+    ]
+
+    def check_memory(self, discrete, with_meta, buffer):
+        """Of the buffers of the pool that is offered."""
+        meta = GstVideo.buffer_get_video_meta(buffer)
+        if discrete:
+            self.assertTrue(buffer.peek_memory(0).is_type("GemmclMemory"))
+        else:
+            self.has_pages(buffer)
+        if with_meta:
+            self.assertEqual(meta.stride[0], 159)
+        elif not discrete:
+            self.assertIsNone(meta)
+            self.assertEqual(buffer.get_size(), PADDED)
+
+    def test_inputs(self):
+        """Frames in memory of some kind give the results of plain buffers. Each D is copied once on
+        the device, to where GStreamer has rows by default, since nobody downstream knows a
+        GstVideoMeta."""
+        expected, _ = self.run_drawn(self.start(RGB, WEIGHT))
+        for discrete, make, copied, writes, noted in self.INPUTS:
+            is_pool = isinstance(make, bool)
+            if is_pool and not discrete and not self.is_shared:
+                continue
+            self.doCleanups()  # the next context is not that of the stream before
+            with self.subTest(discrete=discrete, make=make), pretend_discrete(discrete), \
+                    collect_log("GST_PERFORMANCE", Gst.DebugLevel.INFO) as lines:
+                stream, check = self.start(RGB, f"{WEIGHT} queue-depth=3"), None
+                if is_pool:
+                    pool = ask(stream, RGB).parse_nth_allocation_pool(0)
+                    check = functools.partial(self.check_memory, discrete, make)
+                    make = make_pool(*pool, make)
+                frames, copies = self.run_drawn(stream, make, check)
+                np.testing.assert_array_equal(frames, expected)
+                if is_pool and discrete:
+                    self.assertEqual(stream.get_stat("memory"), "OpenCL to system")
+                    self.assertEqual(stream.get_stat("bytes"), COUNT * BYTES)
+                    self.assertEqual(copies.writes, writes * (COUNT - 1))
+                if discrete or self.is_counted:
+                    self.assertEqual(copies.writes + copies.copies, (1 + copied) * (COUNT - 1))
+                    self.assertEqual(stream.get_stat("copies-per-buffer"), 1 + copied - writes)
+                    self.notes(lines, noted)
+
+    def test_copies(self):
+        """Copies of one buffer of tensors or audio, those that are made before its run, too. One
+        that GStreamer makes may have an address that does not suit the device, and so more of them.
+        """
+        if not self.is_counted:
+            self.skipTest("copies are not counted on this device")
+        for text, caps, sizes, odd, least, more, noted in [
+                ("weight=[[1],[2],[3]]", TWO, (60, 7), 0, 0, 0, []),
+                ("weight=[[1],[2],[3]]", TWO, (60, 7), 2, 1, 1, ["not aligned to their elements"]),
+                ("weight=[[1],[2],[3]] ! capsfilter caps=other/tensors(memory:OpenCL)", TWO,
+                 (60, 7), 0, 1, 0, ["tensors that pass"]),
+                ("weight=[[1],[2]]", STEREO, (64,), 0, 0, 0, []),
+                ("weight=[[1],[2]]", STEREO, (64, 64), 0, 1, 1, ["in several memories"]),
+                ("weight=[[1],[2]] batch-size=2 batch-timeout=0", STEREO, (64,), 0, 2, 0, [])]:
+            with self.subTest(text=text, sizes=sizes, odd=odd), \
+                    collect_log("GST_PERFORMANCE", Gst.DebugLevel.INFO) as lines:
+                stream = self.start(caps, f"gemmcl name=a {text}")
+                name = "a" if "!" in text else None
+                self.assertEqual(stream.get_stat("copies-per-buffer", name), 0)
+                for _ in range(COUNT):
+                    self.assertEqual(stream.push(make_memories(sizes, odd)), OK)
+                stream.end()
+                self.is_quiet(stream)
+                found = stream.get_stat("copies-per-buffer", name)
+                self.assertTrue(least <= found <= least + more, found)
+                self.notes(lines, noted, 1, *noted if more else [])
+
+    def test_notes(self):
+        """Each caps may be a better negotiation."""
+        if not self.is_counted:
+            self.skipTest("copies are not counted on this device")
+        with collect_log("GST_PERFORMANCE", Gst.DebugLevel.INFO) as lines:
+            stream = self.start(RGB, WEIGHT)
+            for rate in 5, 6, 7:
+                self.assertTrue(stream.push_caps(RGB.replace("10/1", f"{rate}/1")))
+                for _ in range(COUNT):
+                    self.assertEqual(stream.push(make_strange()), OK)
+            stream.end()
+        self.notes(lines, [A_GAPS, D_GAPS], 3)
+
+    def test_small_pool(self):
+        """A pool of upstream of few buffers: the element leaves one to it, in batches, too."""
+        stream = self.start(RGB, f"{WEIGHT} batch-size=3 queue-depth=3 batch-timeout=0")
+        self.run_drawn(stream, make_pool(Gst.BufferPool.new(), PADDED, 2, 2))
+
+    def test_other_media(self):
+        """Nobody knows how long buffers of audio are; one tensor has a size, several have a memory
+        each; and of memory that others make there is no more to say than how much of it is held,
+        and that strides may be any. An upstream that has no use for a pool gets memory."""
+        if not self.is_shared:
+            self.skipTest("the device has memory of its own")
+        surfaces = video("NV12", 64, 8).replace("x-raw", "x-raw(memory:VAMemory)")
+        for weight, caps, asked, params, pools, size, meta in [
+                ("[[1],[2]]", STEREO, STEREO, 1, 0, 0, False),
+                ("[[1],[2],[3]]", tensors("3:5"), tensors("3:5"), 1, 1, 60, False),
+                ("[[1],[2],[3]]", TWO, TWO, 1, 0, 0, False),
+                ("[[1],[2],[3]]", RGB, surfaces, 0, 1, 64 * 8 * 3 // 2, True)]:
+            with self.subTest(asked=asked):
+                query = ask(self.start(caps, f"gemmcl weight={weight}"), asked)
+                self.assertEqual(query.get_n_allocation_params(), params)
+                if params:
+                    allocator, found = query.parse_nth_allocation_param(0)
+                    self.assertEqual(found.align, PAGE - 1)
+                    self.has_pages(Gst.Buffer.new_allocate(allocator, PADDED, found))
+                self.assertEqual(query.get_n_allocation_pools(), pools)
+                if pools:
+                    pool, *sizes = query.parse_nth_allocation_pool(0)
+                    self.assertEqual(sizes[:2], [size, 2])
+                    self.assertEqual(pool is None, meta)
+                self.assertEqual(query.find_allocation_meta(
+                    GstVideo.video_meta_api_get_type())[0], meta)
+
+    def test_forced(self):
+        """Caps of the system's memory between two elements: the first one's outputs are for the
+        host, too, and the second one finds them on the device."""
+        with pretend_discrete():
+            stream = self.start(RGB, f"{WEIGHT} ! video/x-raw ! "
+                                "gemmcl name=b weight=[[1,0,0],[0,1,0],[0,0,1]]")
+            self.run_drawn(stream)
+        for name, memory, count in [("a", "system", 2), ("b", "OpenCL to system", 1)]:
+            self.assertEqual(stream.get_stat("memory", name), memory)
+            self.assertEqual(stream.get_stat("bytes", name), count * COUNT * BYTES)
+
+
+main()
