@@ -159,7 +159,7 @@ class Negotiation(TestCase):
                    "", Gst.Caps.from_string("video/x-raw,format=RGB"))
 
     def test_templates(self):
-        """launch-numpy.py has the formats."""
+        """values.py has the formats."""
         stream = self.make("gemmcl input=media")
         self.check(stream, "sink", FLEXIBLE,
                    "other/tensors,format=sparse; audio/x-raw,layout=non-interleaved")

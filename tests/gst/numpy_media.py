@@ -1,15 +1,14 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Video, audio and tensors as bytes of buffers, as words for gst-launch-1.0, and as matrices.
+"""Video, audio and tensors as bytes of buffers, as caps and properties, and as matrices.
 
 A medium has
     draw(rng)           the bytes of each buffer
-    source()            the elements that make buffers of the files in0.bin, in1.bin ...
+    caps()              those of the buffers
     properties()        what gemmcl is told about it
     get_matrix(buffer)  A and the bound of its error, before scale and offset
     inside()            1 for the elements of A that are of the buffer, 0 for those of padding
-and sinks (Pixels, Samples, Floats) have read(data, shapes): D of each buffer, by shapes
-(M, N).
+and what comes out (Pixels, Samples, Floats) has caps() and read(buffer, shape): D, by its shape.
 """
 
 from dataclasses import dataclass
@@ -105,11 +104,6 @@ def places(length, size, stride, padding, dilation):
 
 
 class Medium:
-    """caps() has those of the buffers."""
-
-    def source(self):
-        return ["multifilesrc", "location=in%d.bin", f"caps={self.caps()}"]
-
     def inside(self):
         return np.float64(1)
 
@@ -189,18 +183,9 @@ class Video(Patched):
     def __post_init__(self):
         self.layout = Layout(self.pixels, *self.size, self.wider)
 
-    def source(self):
-        words = ["multifilesrc", "location=in%d.bin", "!", "rawvideoparse",
-                 f"format={self.pixels.lower().replace('_', '-')}", f"width={self.size[0]}",
-                 f"height={self.size[1]}", "framerate=25/1"]
-        if self.colorimetry:
-            words += [f"colorimetry={self.colorimetry}"]
-        if self.wider:
-            strides, offsets = (",".join(map(str, numbers))
-                                for numbers in (self.layout.strides, self.layout.offsets))
-            words += [f"plane-strides=<{strides}>", f"plane-offsets=<{offsets}>",
-                      f"frame-size={self.layout.size}"]
-        return words
+    def caps(self):
+        return (f"video/x-raw,format={self.pixels},width={self.size[0]},height={self.size[1]},"
+                "framerate=25/1" + (f",colorimetry={self.colorimetry}" if self.colorimetry else ""))
 
     def draw(self, rng):
         return [rng.bytes(self.layout.size) for _ in range(self.frames)]
@@ -301,19 +286,8 @@ class Maps(Patched, Tensors):
         return tuple(x.reshape(self.sides()) for x in Tensors.get_matrix(self, buffer))
 
 
-def split_all(data, sizes):
-    """Returns the parts of data, which is of their sizes or a ValueError."""
-    if len(data) != sum(sizes):
-        raise ValueError(f"{len(data)} bytes came out, expected {sum(sizes)}")
-    ends = np.cumsum([0, *sizes])
-    return [data[start:end] for start, end in zip(ends, ends[1:])]
-
-
-def read_arrays(data, shapes, dtype):
-    """Yields an array of each shape."""
-    sizes = [np.dtype(dtype).itemsize * m * n for m, n in shapes]
-    for part, shape in zip(split_all(data, sizes), shapes):
-        yield np.frombuffer(part, dtype).reshape(shape)
+def read_array(buffer, shape, dtype):
+    return np.frombuffer(buffer, dtype).reshape(shape)
 
 
 @dataclass
@@ -326,13 +300,14 @@ class Pixels:
     def caps(self):
         return f"video/x-raw,format={self.pixels}"
 
-    def read(self, data, shapes):
+    def read(self, buffer, shape):
         layout = Layout(self.pixels, *self.size)
-        for frame in split_all(data, [layout.size] * len(shapes)):
-            channels, x = layout.channels(frame)
-            if (x != 255).any():
-                raise ValueError("the x of a pixel is not 255")
-            yield channels.reshape(-1, channels.shape[2])
+        if len(buffer) != layout.size:
+            raise ValueError(f"{len(buffer)} bytes came out, expected {layout.size}")
+        channels, x = layout.channels(buffer)
+        if (x != 255).any():
+            raise ValueError("the x of a pixel is not 255")
+        return channels.reshape(shape)
 
 
 @dataclass
@@ -344,8 +319,8 @@ class Samples:
     def caps(self):
         return f"audio/x-raw,format={self.sample}"
 
-    def read(self, data, shapes):
-        return read_arrays(data, shapes, AUDIO[self.sample])
+    def read(self, buffer, shape):
+        return read_array(buffer, shape, AUDIO[self.sample])
 
 
 @dataclass
@@ -357,5 +332,5 @@ class Floats:
     def caps(self):
         return "other/tensors,format=static" + (f",types=(string){self.type}" if self.type else "")
 
-    def read(self, data, shapes):
-        return read_arrays(data, shapes, TENSOR[self.type or "float32"])
+    def read(self, buffer, shape):
+        return read_array(buffer, shape, TENSOR[self.type or "float32"])

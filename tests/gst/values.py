@@ -1,38 +1,22 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the element in gst-launch-1.0 pipelines over files and compares with NumPy. TAP out.
+"""Values of the element compared with NumPy's: every format, mode, property, precision and type.
 
-usage: launch-numpy.py [PART-OF-A-NAME...]
-
-Noise goes through `filesrc ! ... ! gemmcl ... ! filesink`; D must be within the bound of
-numpy_gemm.py, which leaves integers of up to 16 bits one value nearly everywhere. The noise is the
-same each time. Two pipelines run at once, since most of the time is that of compilers.
+Noise goes in, always the same; D must be within the bound of numpy_gemm.py, which leaves integers of
+up to 16 bits one value nearly everywhere.
 """
 
-import concurrent.futures
 import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-try:
-    import numpy as np
-except ImportError:
-    print("1..0 # SKIP NumPy is not installed (python3-numpy)")
-    sys.exit(0)
-
 from numpy_gemm import UNIT_ROUNDOFF, compare, f32, solve
 from numpy_media import Audio, Floats, Maps, Pixels, Samples, Tensors, Video
+from stream import OK, Gst, GstVideo, TestCase, main, np
 
 SEED = 20240301
-SECONDS = 300
-# Besides gemmcl and those of the core.
-ELEMENTS = ["rawvideoparse", "multifilesrc"]
 STATING = {"safetensors BF16": "bf16", "safetensors F16": "f16", "safetensors I8": "i8"}
 
 
@@ -239,7 +223,7 @@ def write_quantized(path, matrix, by_row=False):
     scales = (np.abs(matrix).max(1 if by_row else 0, keepdims=True) / 127).astype("<f4")
     stored = np.rint(matrix / scales).astype("i1")
     write_safetensors(path, **{"w.scale": ("F32", scales), "w": ("I8", stored)})
-    return "w.safetensors#w", scales.astype(float) * stored
+    return f"{path}#w", scales.astype(float) * stored
 
 
 def write_torch(path, medium, b):
@@ -255,7 +239,7 @@ def write_torch(path, medium, b):
         direct = medium.convolve(image, names["w"].astype(float))
         if not np.allclose(medium.features(image) @ names["b"].astype(float), direct):
             raise ValueError(f"{line} is not the convolution")
-    return path.name, names["b"]
+    return path, names["b"]
 
 
 def write_weight(directory, how, matrix, transposed):
@@ -268,7 +252,7 @@ def write_weight(directory, how, matrix, transposed):
         return f"[{rows}]", matrix
     if how == "npy":
         np.save(directory / "w.npy", matrix)
-        return "w.npy", matrix
+        return directory / "w.npy", matrix
     if how == "safetensors BF16":
         stored = (matrix.view("<u4") >> 16).astype("<u2")
         matrix = (stored.astype("<u4") << 16).view("<f4")
@@ -277,7 +261,7 @@ def write_weight(directory, how, matrix, transposed):
     # A tensor before the wanted one leaves it at an address that suits no type.
     write_safetensors(directory / "w.safetensors", other=("U8", np.arange(3, dtype="u1")),
                       w=(how.split()[1], stored))
-    return "w.safetensors#w", matrix
+    return f"{directory}/w.safetensors#w", matrix
 
 
 def draw_operands(case, rng, directory, shape):
@@ -293,18 +277,18 @@ def draw_operands(case, rng, directory, shape):
     if case.bias:
         bias = rng.uniform(0.5, 1, case.n) * case.bias
         np.save(directory / "bias.npy", bias)
-        words.append("bias=bias.npy")
+        words.append(f"bias={directory}/bias.npy")
         values["bias"] = f32(bias)
     if case.addend:
         c = rng.uniform(-20, 20, (m if case.addend == "matrix" else 1, case.n)).astype("f4")
         np.save(directory / "c.npy", c)
-        words.append("addend=c.npy")
+        words.append(f"addend={directory}/c.npy")
         values["c"] = f32(c)
     return words, values
 
 
 def write_list(value):
-    return f"<{', '.join(map(repr, value))}>" if isinstance(value, tuple) else repr(value)
+    return f"<{','.join(map(repr, value))}>" if isinstance(value, tuple) else repr(value)
 
 
 def get_properties(case):
@@ -326,24 +310,6 @@ def get_properties(case):
     return words
 
 
-def launch(directory, words):
-    """Returns what went wrong, or None."""
-    # Without --no-fault, gst-launch-1.0 waits for a debugger where it should crash.
-    command = ["gst-launch-1.0", "--no-fault", "-q", *words]
-    with subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", start_new_session=True) as process:
-        try:
-            said, _ = process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            said, _ = process.communicate()
-            said += f"\nnot done after {SECONDS} seconds"
-    if process.returncode or "CRITICAL" in said or "WARNING" in said:
-        return f"{' '.join(words)}\n{said}\nexit status {process.returncode}"
-    return None
-
-
 def stored(case, dtype, value, bound):
     """Returns what is stored as D where it is a value up to bound, and the bound of that."""
     if dtype == np.float16:
@@ -355,13 +321,8 @@ def stored(case, dtype, value, bound):
         np.abs(value) + abs(case.out_offset / case.out_scale))
 
 
-def check(case, values, inputs, sink, data):
-    """Returns what is wrong with the file that came out, or None."""
-    shapes = [(a.shape[0], case.n) for a, _ in inputs]
-    try:
-        outputs = list(sink.read(data, shapes))
-    except ValueError as error:
-        return str(error)
+def check(case, values, inputs, outputs):
+    """Returns what is wrong with the outputs, or None."""
     operands = {name: values[name] for name in values if name != "c"}
     inside, k = case.medium.inside(), len(values["b"])
     lists = isinstance(case.scale, tuple) or isinstance(case.offset, tuple)
@@ -390,49 +351,38 @@ def check(case, values, inputs, sink, data):
     return None
 
 
-def run(number, case):
-    """Returns what went wrong, or None."""
-    rng = np.random.default_rng([SEED, number])
-    medium, sink = case.medium, case.out
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
+def add_meta(buffer, layout):
+    """Says where the planes of a frame are."""
+    places = [[*numbers, 0, 0, 0][:4] for numbers in (layout.offsets, layout.strides)]
+    GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.from_string(layout.pixels),
+                                        layout.width, layout.height, len(layout.offsets), *places)
+
+
+class Values(TestCase):
+    def run_case(self, seed, case):
+        rng, medium = np.random.default_rng([SEED, seed]), case.medium
         data = medium.draw(rng)
-        for i, buffer in enumerate(data):
-            (directory / f"in{i}.bin").write_bytes(buffer)
         inputs = list(map(medium.get_matrix, data))
-        words, values = draw_operands(case, rng, directory, inputs[0][0].shape)
-        wrong = launch(directory, [*medium.source(), "!", "gemmcl", *words, *get_properties(case),
-                                   "!", sink.caps(), "!", "filesink", "location=out.bin"])
-        if wrong:
-            return wrong
-        found = (directory / "out.bin").read_bytes()
-        return check(case, values, inputs, sink, found)
+        words, values = draw_operands(case, rng, Path(self.folder), inputs[0][0].shape)
+        stream = self.start(medium.caps(), " ".join(["gemmcl", *words, *get_properties(case)]),
+                            case.out.caps())
+        for each in data:
+            buffer = Gst.Buffer.new_wrapped(each)
+            if isinstance(medium, Video):
+                add_meta(buffer, medium.layout)
+            self.assertEqual(stream.push(buffer), OK)
+        found = [output.extract_dup(0, output.get_size()) for output in stream.end()]
+        self.is_quiet(stream)
+        stream.stop()
+        self.assertEqual(len(found), len(data))
+        outputs = [case.out.read(each, (a.shape[0], case.n))
+                   for each, (a, _) in zip(found, inputs)]
+        self.assertIsNone(check(case, values, inputs, outputs))
+
+    def test_cases(self):
+        for seed, case in enumerate(CASES):
+            with self.subTest(describe(case)):
+                self.run_case(seed, case)
 
 
-def missing_elements():
-    """Also writes the registry, before there are two processes that would."""
-    return [name for name in ELEMENTS
-            if subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode]
-
-
-def main():
-    missing = missing_elements()
-    if missing:
-        print(f"1..0 # SKIP there is no element {', '.join(missing)}")
-        return 0
-    chosen = [(number, case) for number, case in enumerate(CASES)
-              if all(word in describe(case) for word in sys.argv[1:])]
-    print(f"1..{len(chosen)}", flush=True)
-    failed = False
-    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        results = pool.map(lambda item: run(*item), chosen)
-        for at, ((_, case), wrong) in enumerate(zip(chosen, results), 1):
-            failed = failed or wrong is not None
-            print(f"{'ok' if wrong is None else 'not ok'} {at} {describe(case)}", flush=True)
-            for line in (wrong or "").splitlines():
-                print(f"# {line}", flush=True)
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main()
