@@ -24,7 +24,7 @@ try:
     from gi.repository import GLib, GObject, Gst, GstAudio, GstVideo
     import gi.overrides.Gst  # values as Python's
 except (ImportError, ValueError) as missing:
-    print(f"1..0 # SKIP {missing} (python3-gst-1.0)")
+    print(f"1..0 # SKIP {missing} (python3-gst-1.0, gir1.2-gst-plugins-base-1.0)")
     sys.exit(0)
 
 import gemmcl

@@ -3,8 +3,8 @@
 #include "sharing-example.h"
 #include "stream.h"
 
-/* Elements that are opened by threads of their own share one OpenCL context, which docs/sharing.md's
- * example asks for; sharing.py has whose context it is. */
+/* Elements that are opened by threads of their own share one OpenCL context. The example of
+ * docs/sharing.md asks for it; sharing.py has whose it is. */
 
 static gpointer
 open_and_close (gpointer element)

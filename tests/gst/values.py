@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Values of the element compared with NumPy's: every format, mode, property, precision and type.
 
-Noise goes in, always the same; D must be within the bound of numpy_gemm.py, which leaves integers of
-up to 16 bits one value nearly everywhere.
+Noise goes in, always the same. D must be within the bound of numpy_gemm.py, which leaves integers
+of up to 16 bits one value nearly everywhere.
 """
 
 import json
