@@ -1,117 +1,31 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cl-layer.h"
+#include "cl-objects.h"
 
-#include <CL/cl_va_api_media_sharing_intel.h>
+#include "record.h"
+
+#include <string.h>
 #include <sys/mman.h>
 
-/* The contexts with a VADisplay, and the shared memory objects; by their handles. */
-static GHashTable *contexts, *objects;
+#define DEFAULT_LATENCY 2
+#define CHANNELS        4
+#define SPOIL_BYTE      0x5a
+#define ALIGNMENT       4096
 
-static void
-context_free (SharedContext *self)
-{
-  g_free (self->properties);
-  g_free (self);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (SharedContext, context_free)
+/** An atomic reference-counted box. */
+typedef struct {
+  cl_context context;
+  guint8 *bytes; /* of the memory object */
+  gsize size;
+  gboolean acquired;
 
-SharedContext *
-shared_context_find (cl_context context)
-{
-  return contexts ? g_hash_table_lookup (contexts, context) : NULL;
-}
+  Surface *surface; /* (nullable): the owner of the plane */
+  guint plane;
 
-/*
- * @all: the properties of the program's call
- * @rest: (out): an array of the same size, for the properties that are not the layer's
- * Returns: (transfer full) (nullable): the entry of the context; NULL without a VADisplay
- */
-static SharedContext *
-parse_properties (const cl_context_properties *all, cl_context_properties *rest)
-{
-  g_autoptr (SharedContext) self = g_new0 (SharedContext, 1);
-  gboolean user_sync = FALSE;
-  gsize n = 0;
+  gpointer map; /* of a dma-buf; keeps the memory alive, like a driver's import */
+} SharedObject;
 
-  for (; all && all[n]; n += 2)
-    if (all[n] == CL_CONTEXT_VA_API_DISPLAY_INTEL)
-      self->display = (VADisplay)all[n + 1];
-    else if (all[n] == CL_CONTEXT_INTEROP_USER_SYNC)
-      user_sync = all[n + 1] != CL_FALSE;
-    else {
-      *rest++ = all[n];
-      *rest++ = all[n + 1];
-    }
-  *rest = 0;
-  if (!self->display)
-    return NULL;
-  if (!user_sync)
-    record_misuse ("wrong-argument",
-                   "A context has a VADisplay without CL_CONTEXT_INTEROP_USER_SYNC.");
-  self->n_properties = n + 1;
-  self->properties = g_memdup2 (all, self->n_properties * sizeof *all);
-  return g_steal_pointer (&self);
-}
-
-static void CL_CALLBACK
-forget_context (cl_context context, void *data G_GNUC_UNUSED)
-{
-  RECORD_LOCK ();
-  g_hash_table_remove (contexts, context);
-  record_count ("live-contexts", -1);
-}
-
-/* @self: (transfer full). Returns: its context */
-static cl_context
-add_context (SharedContext *self)
-{
-  {
-    RECORD_LOCK ();
-    if (!contexts)
-      contexts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)context_free);
-    g_hash_table_insert (contexts, self->context, self);
-    record_count ("live-contexts", 1);
-  }
-  cl_next->clSetContextDestructorCallback (self->context, forget_context, NULL);
-  return self->context;
-}
-
-static cl_context CL_API_CALL
-create_context (const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
-                void (CL_CALLBACK *notify) (const char *, const void *, size_t, void *), void *data,
-                cl_int *status)
-{
-  cl_context_properties rest[32];
-  g_autoptr (SharedContext) self = cl_offers ("va") ? parse_properties (properties, rest) : NULL;
-
-  if (!self)
-    return cl_next->clCreateContext (properties, n, devices, notify, data, status);
-  *status = display_is_intel (self->display)
-                ? record_fault ("clCreateContext")
-                : RECORD_REFUSAL (CL_INVALID_VA_API_MEDIA_ADAPTER_INTEL, "foreign-display",
-                                  "A context was asked for with the VADisplay %p, which is not "
-                                  "Intel's or is terminated.",
-                                  self->display);
-  if (*status == CL_SUCCESS)
-    self->context =
-        cl_next->clCreateContext (rest[0] ? rest : NULL, n, devices, notify, data, status);
-  return self->context ? add_context (g_steal_pointer (&self)) : NULL;
-}
-
-static cl_int CL_API_CALL
-get_context_info (cl_context context, cl_context_info name, size_t room, void *value, size_t *n)
-{
-  if (name == CL_CONTEXT_PROPERTIES) {
-    RECORD_LOCK ();
-    const SharedContext *self = shared_context_find (context);
-
-    if (self)
-      return cl_answer (self->properties, self->n_properties * sizeof *self->properties, room,
-                        value, n);
-  }
-  return cl_next->clGetContextInfo (context, name, room, value, n);
-}
+static GHashTable *objects; /* by cl_mem */
 
 static void
 clear (gpointer data)
@@ -121,145 +35,231 @@ clear (gpointer data)
   if (self->map)
     munmap (self->map, self->size);
   g_clear_pointer (&self->surface, surface_unref);
+  g_aligned_free (self->bytes);
 }
 
-void
-shared_object_unref (SharedObject *self)
+static void
+shared_object_unref (gpointer self)
 {
   g_atomic_rc_box_release_full (self, clear);
 }
 
-SharedObject *
-shared_object_get (cl_mem mem)
+/* @self: (transfer full): without bytes */
+static SharedObject *
+take_bytes (SharedObject *self)
 {
-  RECORD_LOCK ();
-  SharedObject *self = objects && mem ? g_hash_table_lookup (objects, mem) : NULL;
-
-  return self ? g_atomic_rc_box_acquire (self) : NULL;
+  self->bytes = g_aligned_alloc (1, self->size, ALIGNMENT);
+  memset (self->bytes, SPOIL_BYTE, self->size);
+  return self;
 }
 
-gchar *
-shared_object_name (const SharedObject *self)
-{
-  return self->is_plane
-             ? g_strdup_printf ("plane %u of surface %#x", self->plane, self->surface->id)
-             : g_strdup_printf ("the dma-buf of %" G_GSIZE_FORMAT " bytes", self->size);
-}
-
-static void
-note_left (const SharedObject *self)
-{
-  g_autofree gchar *name = shared_object_name (self);
-
-  record_misuse ("left-acquired",
-                 "%s was acquired and never released: enqueue the release before the object or the "
-                 "program ends.",
-                 name);
-}
-
-/* Called when OpenCL has freed the object, in any thread. */
 static void CL_CALLBACK
-forget_object (cl_mem mem, void *data)
+forget (cl_mem mem, void *data)
 {
-  SharedObject *self = data;
+  const SharedObject *self = data;
   RECORD_LOCK ();
 
-  cl_kernels_forget (mem);
-  record_count ("live-objects", -1);
-  if (self->acquired) {
-    note_left (self);
-    self->acquired = FALSE;
-    if (self->surface)
-      self->surface->readers--;
-  }
+  if (self->acquired)
+    g_error ("A shared object was acquired and never released: enqueue the release before the "
+             "object or the program ends.");
   g_hash_table_remove (objects, mem);
+  record_count ("live-objects", -1);
 }
 
-static void
-note_all_left (void)
+/* @self: (transfer full). Returns: @mem (nullable) */
+static cl_mem
+add (SharedObject *self, cl_mem mem)
 {
-  GHashTableIter iter;
-  gpointer object;
-
-  RECORD_LOCK ();
-  g_hash_table_iter_init (&iter, objects);
-  while (g_hash_table_iter_next (&iter, NULL, &object))
-    if (((SharedObject *)object)->acquired)
-      note_left (object);
-}
-
-void
-shared_object_add (SharedObject *self)
-{
+  if (!mem) {
+    shared_object_unref (self);
+    return NULL;
+  }
   {
     RECORD_LOCK ();
-    if (!objects) {
-      objects = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)shared_object_unref);
-      record_set_final_check (note_all_left);
-    }
-    g_hash_table_insert (objects, self->mem, self);
+    if (!objects)
+      objects = g_hash_table_new_full (NULL, NULL, NULL, shared_object_unref);
+    g_hash_table_insert (objects, mem, self);
     record_count ("live-objects", 1);
+    record_count (self->surface ? "va-objects" : "dmabuf-objects", 1);
   }
-  cl_next->clSetMemObjectDestructorCallback (self->mem, forget_object, self);
+  cl_next->clSetMemObjectDestructorCallback (mem, forget, self);
+  return mem;
+}
+
+cl_mem
+shared_image_new (cl_context context, Surface *surface, guint plane, cl_int *status)
+{
+  const SurfacePlane *layout = &surface->planes[plane];
+  const cl_image_format format = {CL_RGBA, layout->size == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8};
+  const cl_image_desc description = {
+      .image_type = CL_MEM_OBJECT_IMAGE2D,
+      .image_width = layout->columns,
+      .image_height = layout->rows,
+  };
+  SharedObject *self = g_atomic_rc_box_new0 (SharedObject);
+
+  *self = (SharedObject){context, .plane = plane};
+  self->surface = g_atomic_rc_box_acquire (surface);
+  self->size = (gsize)layout->columns * layout->rows * layout->size * CHANNELS;
+  take_bytes (self);
+  return add (self, cl_next->clCreateImage (context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
+                                            &format, &description, self->bytes, status));
+}
+
+cl_mem
+shared_buffer_new (cl_context context, int fd, gsize size, cl_int *status)
+{
+  SharedObject *self = g_atomic_rc_box_new0 (SharedObject);
+
+  *self = (SharedObject){context, .size = size};
+  self->map = mmap (NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+  g_assert (self->map != MAP_FAILED);
+  take_bytes (self);
+  return add (self, cl_next->clCreateBuffer (context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, size,
+                                             self->bytes, status));
+}
+
+const SurfacePlane *
+shared_image_get_plane (cl_mem mem)
+{
+  RECORD_LOCK ();
+  const SharedObject *self = objects ? g_hash_table_lookup (objects, mem) : NULL;
+
+  return self && self->surface ? &self->surface->planes[self->plane] : NULL;
+}
+
+/* Writes what is shared as the memory object has it: in images as the values of read_imagef(), of
+ * which a missing channel is 0 and alpha is 1. */
+static void
+copy_shared (const SharedObject *self, guint8 *to)
+{
+  const SurfacePlane *plane = self->surface ? &self->surface->planes[self->plane] : NULL;
+
+  if (!plane) {
+    memcpy (to, self->map, self->size);
+    return;
+  }
+  memset (to, 0, self->size);
+  for (guint y = 0; y < plane->rows; y++)
+    for (guint x = 0; x < plane->columns; x++, to += CHANNELS * plane->size) {
+      const gsize element = plane->channels * plane->size;
+
+      memcpy (to, self->surface->data + plane->offset + y * plane->pitch + x * element, element);
+      memset (to + (CHANNELS - 1) * plane->size, 0xff, plane->size);
+    }
+}
+
+static void
+release (SharedObject *self)
+{
+  g_autofree guint8 *now = g_malloc (self->size);
+
+  copy_shared (self, now);
+  if (memcmp (now, self->bytes, self->size) != 0)
+    g_error ("What an object shares changed between its acquire and its release.");
+  memset (self->bytes, SPOIL_BYTE, self->size);
+  if (self->surface)
+    self->surface->readers--;
+}
+
+static gulong
+get_latency (void)
+{
+  const gchar *text = g_getenv ("GEMMCL_DOUBLES_LATENCY_MS");
+
+  return 1000 * (text ? (gulong)g_ascii_strtoull (text, NULL, 10) : DEFAULT_LATENCY);
+}
+
+typedef struct {
+  gboolean acquire;
+  guint n;
+  SharedObject *objects[];
+} Job;
+
+static void CL_CALLBACK
+run_job (void *data)
+{
+  g_autofree Job *self = *(Job **)data;
+
+  g_usleep (get_latency ());
+  RECORD_LOCK ();
+  for (guint i = 0; i < self->n; i++) {
+    if (self->acquire)
+      copy_shared (self->objects[i], self->objects[i]->bytes);
+    else
+      release (self->objects[i]);
+    shared_object_unref (self->objects[i]);
+  }
+}
+
+static void
+check_surface (const Surface *surface)
+{
+  if (surface->destroyed)
+    g_error ("Surface %#x is acquired, but was destroyed.", surface->id);
+  if (surface->maps > 0)
+    g_error ("Surface %#x is acquired while the CPU has it mapped.", surface->id);
+  if (!surface->synced)
+    g_error ("Surface %#x is acquired, but nothing waited for what wrote it: vaSyncSurface().",
+             surface->id);
+}
+
+/* Sets the state after the call. Returns: (transfer full): the object of @mem */
+static SharedObject *
+change (const gchar *function, gboolean planes, gboolean acquire, cl_context context, cl_mem mem)
+{
+  SharedObject *self = objects ? g_hash_table_lookup (objects, mem) : NULL;
+
+  if (!self || (self->surface != NULL) != planes)
+    g_error ("%s got a memory object that is none of its own.", function);
+  if (self->context != context)
+    g_error ("%s got a memory object of another context than the queue's.", function);
+  if (self->acquired == acquire)
+    g_error ("%s: the object is acquired twice, or not acquired.", function);
+  self->acquired = acquire;
+  if (acquire && self->surface) {
+    check_surface (self->surface);
+    self->surface->readers++;
+  }
+  if (acquire)
+    record_count ("acquires", 1);
+  return g_atomic_rc_box_acquire (self);
+}
+
+/* For a release that fails on request, since nobody can repeat it. */
+static void
+give_up (Job *job)
+{
+  RECORD_LOCK ();
+  for (guint i = 0; i < job->n; i++) {
+    if (job->objects[i]->surface)
+      job->objects[i]->surface->readers--;
+    shared_object_unref (job->objects[i]);
+  }
+  g_free (job);
 }
 
 cl_int
-shared_object_check_use (cl_mem mem, const gchar *who)
+shared_objects_move (const gchar *function, gboolean planes, gboolean acquire,
+                     cl_command_queue queue, cl_uint n, const cl_mem *mems, WAIT_PARAMETERS)
 {
-  RECORD_LOCK ();
-  g_autoptr (SharedObject) self = shared_object_get (mem);
-  g_autofree gchar *name = self ? shared_object_name (self) : NULL;
+  const cl_int error = record_fault (function);
+  cl_context context = NULL;
+  Job *job;
 
-  if (!self)
-    return CL_SUCCESS;
-  if (self->surface && self->surface->destroyed)
-    return RECORD_REFUSAL (CL_INVALID_MEM_OBJECT, "stale-surface",
-                           "%s uses %s, which was destroyed before.", who, name);
-  if (self->acquired)
-    return CL_SUCCESS;
-  return RECORD_REFUSAL (self->is_plane ? CL_VA_API_MEDIA_SURFACE_NOT_ACQUIRED_INTEL
-                                        : CL_INVALID_OPERATION,
-                         "unacquired-use", "%s uses %s, which is not acquired.", who, name);
-}
-
-static guint64
-sum_bytes (guint64 sum, const guint8 *data, gsize n)
-{
-  for (gsize i = 0; i < n; i++)
-    sum = (sum ^ data[i]) * G_GUINT64_CONSTANT (0x100000001b3);
-  return sum;
-}
-
-guint64
-shared_object_sum (const SharedObject *self)
-{
-  const SurfacePlane *plane = self->is_plane ? &self->surface->planes[self->plane] : NULL;
-  guint64 sum = G_GUINT64_CONSTANT (0xcbf29ce484222325);
-
-  for (guint y = 0; plane && y < plane->rows; y++)
-    sum = sum_bytes (sum, self->surface->data + plane->offset + y * plane->pitch,
-                     (gsize)plane->columns * plane->channels * plane->size);
-  return plane ? sum : sum_bytes (sum, self->map, self->size);
-}
-
-static cl_int CL_API_CALL
-get_image_info (cl_mem mem, cl_image_info name, size_t room, void *value, size_t *n)
-{
-  g_autoptr (SharedObject) self = shared_object_get (mem);
-  const SurfacePlane *plane = self && self->is_plane ? &self->surface->planes[self->plane] : NULL;
-  cl_image_format format;
-
-  if (!plane || name != CL_IMAGE_FORMAT)
-    return cl_next->clGetImageInfo (mem, name, room, value, n);
-  format.image_channel_order = plane->channels == 2 ? CL_RG : CL_R;
-  format.image_channel_data_type = plane->size == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8;
-  return cl_answer (&format, sizeof format, room, value, n);
-}
-
-void
-cl_objects_install (cl_icd_dispatch *table)
-{
-  table->clCreateContext = create_context;
-  table->clGetContextInfo = get_context_info;
-  table->clGetImageInfo = get_image_info;
+  if (error != CL_SUCCESS && acquire)
+    return error;
+  cl_next->clGetCommandQueueInfo (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+  job = g_malloc0 (sizeof *job + n * sizeof *job->objects);
+  job->acquire = acquire;
+  {
+    RECORD_LOCK ();
+    for (; job->n < n; job->n++)
+      job->objects[job->n] = change (function, planes, acquire, context, mems[job->n]);
+  }
+  if (error == CL_SUCCESS)
+    return cl_next->clEnqueueNativeKernel (queue, run_job, &job, sizeof job, 0, NULL, NULL,
+                                           WAIT_ARGUMENTS);
+  give_up (job);
+  return error;
 }

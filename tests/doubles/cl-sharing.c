@@ -1,19 +1,22 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cl-layer.h"
+#include "cl-objects.h"
+#include "record.h"
 
 #include <CL/cl_ext.h>
 #include <CL/cl_va_api_media_sharing_intel.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Implements cl_intel_va_api_media_sharing, and cl_khr_external_memory for dma-bufs and all other
- * file descriptors that can be mapped. */
+/*
+ * The OpenCL layer. It adds two extensions to each device: cl_intel_va_api_media_sharing for the
+ * fake libva driver's displays, and the import of dma-bufs by cl_khr_external_memory for any file
+ * descriptor that can be mapped.
+ */
 
-gboolean
-cl_offers (const gchar *what)
+/* TRUE if the extension "va" or "dmabuf" is offered: GEMMCL_DOUBLES_WITHOUT does not list it. */
+static gboolean
+offers (const gchar *what)
 {
   const gchar *without = g_getenv ("GEMMCL_DOUBLES_WITHOUT");
   g_auto (GStrv) words = g_strsplit (without ? without : "", ",", 0);
@@ -28,15 +31,121 @@ get_device_info (cl_device_id device, cl_device_info name, size_t room, void *va
 
   /* Intel's driver imports dma-bufs without naming cl_khr_external_memory_dma_buf. */
   if (name == CL_DEVICE_EXTENSIONS) {
-    g_autofree gchar *more =
-        g_strconcat (cl_offers ("va") ? " cl_intel_va_api_media_sharing" : "",
-                     cl_offers ("dmabuf") ? " cl_khr_external_memory" : "", NULL);
+    g_autofree gchar *more = g_strconcat (offers ("va") ? " cl_intel_va_api_media_sharing" : "",
+                                          offers ("dmabuf") ? " cl_khr_external_memory" : "", NULL);
 
     return cl_answer_longer (device, name, more, room, value, n);
   }
-  if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR && cl_offers ("dmabuf"))
+  if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR && offers ("dmabuf"))
     return cl_answer (&imported, sizeof imported, room, value, n);
   return cl_next->clGetDeviceInfo (device, name, room, value, n);
+}
+
+/** A context that was made with a VADisplay. */
+typedef struct {
+  VADisplay display;
+  gsize n;
+  cl_context_properties properties[16]; /* all, the layer's among them */
+} SharedContext;
+
+static GHashTable *contexts; /* by cl_context */
+
+/*
+ * @all: the properties of the program's call
+ * @rest: (out): those that are not the layer's
+ * Returns: (transfer full) (nullable): the entry of the context; NULL without a VADisplay
+ */
+static SharedContext *
+parse_properties (const cl_context_properties *all, cl_context_properties *rest)
+{
+  g_autofree SharedContext *self = g_new0 (SharedContext, 1);
+  gboolean user_sync = FALSE;
+
+  for (gsize i = 0; all && all[i]; i += 2) {
+    if (all[i] == CL_CONTEXT_VA_API_DISPLAY_INTEL)
+      self->display = (VADisplay)all[i + 1];
+    else if (all[i] == CL_CONTEXT_INTEROP_USER_SYNC)
+      user_sync = all[i + 1] != CL_FALSE;
+    else {
+      *rest++ = all[i];
+      *rest++ = all[i + 1];
+    }
+    memcpy (&self->properties[i], &all[i], 2 * sizeof *all);
+    self->n = i + 3;
+    g_assert (self->n <= G_N_ELEMENTS (self->properties));
+  }
+  *rest = 0;
+  if (!self->display)
+    return NULL;
+  if (!user_sync)
+    g_error ("A context has a VADisplay without CL_CONTEXT_INTEROP_USER_SYNC.");
+  if (!display_is_intel (self->display))
+    g_error ("A context was asked for with the VADisplay %p, which is not Intel's or is "
+             "terminated.",
+             self->display);
+  return g_steal_pointer (&self);
+}
+
+static void CL_CALLBACK
+forget_context (cl_context context, void *data G_GNUC_UNUSED)
+{
+  RECORD_LOCK ();
+  g_hash_table_remove (contexts, context);
+  record_count ("live-contexts", -1);
+}
+
+static cl_context CL_API_CALL
+create_context (const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+                void (CL_CALLBACK *notify) (const char *, const void *, size_t, void *), void *data,
+                cl_int *status)
+{
+  cl_context_properties rest[16];
+  g_autofree SharedContext *self = offers ("va") ? parse_properties (properties, rest) : NULL;
+  cl_context context;
+
+  if (!self)
+    return cl_next->clCreateContext (properties, n, devices, notify, data, status);
+  *status = record_fault ("clCreateContext");
+  if (*status != CL_SUCCESS)
+    return NULL;
+  context = cl_next->clCreateContext (rest[0] ? rest : NULL, n, devices, notify, data, status);
+  if (!context)
+    return NULL;
+  {
+    RECORD_LOCK ();
+    if (!contexts)
+      contexts = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+    g_hash_table_insert (contexts, context, g_steal_pointer (&self));
+    record_count ("live-contexts", 1);
+  }
+  cl_next->clSetContextDestructorCallback (context, forget_context, NULL);
+  return context;
+}
+
+static cl_int CL_API_CALL
+get_context_info (cl_context context, cl_context_info name, size_t room, void *value, size_t *n)
+{
+  {
+    RECORD_LOCK ();
+    const SharedContext *self = contexts ? g_hash_table_lookup (contexts, context) : NULL;
+
+    if (self && name == CL_CONTEXT_PROPERTIES)
+      return cl_answer (self->properties, self->n * sizeof *self->properties, room, value, n);
+  }
+  return cl_next->clGetContextInfo (context, name, room, value, n);
+}
+
+static cl_int CL_API_CALL
+get_image_info (cl_mem mem, cl_image_info name, size_t room, void *value, size_t *n)
+{
+  const SurfacePlane *plane = shared_image_get_plane (mem);
+  cl_image_format format;
+
+  if (!plane || name != CL_IMAGE_FORMAT)
+    return cl_next->clGetImageInfo (mem, name, room, value, n);
+  format.image_channel_order = plane->channels == 2 ? CL_RG : CL_R;
+  format.image_channel_data_type = plane->size == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8;
+  return cl_answer (&format, sizeof format, room, value, n);
 }
 
 static cl_int CL_API_CALL
@@ -47,36 +156,10 @@ get_devices (cl_platform_id platform, cl_va_api_device_source_intel source, void
       (set != CL_PREFERRED_DEVICES_FOR_VA_API_INTEL && set != CL_ALL_DEVICES_FOR_VA_API_INTEL))
     return CL_INVALID_VALUE;
   if (!display_is_intel (display))
-    return RECORD_REFUSAL (CL_INVALID_VA_API_MEDIA_ADAPTER_INTEL, "foreign-display",
-                           "Devices were asked for by the VADisplay %p, which is not Intel's or is "
-                           "terminated; Intel's driver can abort here.",
-                           display);
+    g_error ("Devices were asked for by the VADisplay %p, which is not Intel's or is terminated; "
+             "Intel's driver can abort here.",
+             display);
   return cl_next->clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, n, devices, n_ret);
-}
-
-/* @surface: (nullable): the surface @id of @shared, the entry of the context (nullable)
- * Returns: CL_SUCCESS, or the error if an argument of the call is wrong. */
-static cl_int
-check_creation (const SharedContext *shared, const Surface *surface, cl_mem_flags flags,
-                VASurfaceID id, cl_uint plane)
-{
-  if (!shared)
-    return RECORD_REFUSAL (CL_INVALID_CONTEXT, "foreign-context",
-                           "An image of surface %#x was asked for in a context without a "
-                           "VADisplay; Intel's driver would crash.",
-                           id);
-  if (!surface && surface_is_foreign (shared->display, id))
-    return RECORD_REFUSAL (VA_STATUS_ERROR_INVALID_SURFACE, "foreign-display",
-                           "Surface %#x belongs to another VADisplay than the context.", id);
-  if (!surface)
-    return RECORD_REFUSAL (VA_STATUS_ERROR_INVALID_SURFACE, "stale-surface",
-                           "An image was asked for of surface %#x, which is not.", id);
-  if (plane >= SURFACE_PLANES || flags != CL_MEM_READ_ONLY)
-    return RECORD_REFUSAL (CL_INVALID_VALUE, "wrong-argument",
-                           "Plane %u of surface %#x was asked for with flags %#" G_GINT64_MODIFIER
-                           "x: there are planes 0 and 1, which the doubles only let read.",
-                           plane, id, flags);
-  return CL_SUCCESS;
 }
 
 static cl_mem CL_API_CALL
@@ -84,27 +167,24 @@ create_image (cl_context context, cl_mem_flags flags, VASurfaceID *id, cl_uint p
               cl_int *status)
 {
   g_autoptr (Surface) surface = NULL;
-  cl_mem mem = NULL;
-  SharedObject *object;
 
   *status = record_fault ("clCreateFromVA_APIMediaSurfaceINTEL");
-  if (*status == CL_SUCCESS) {
-    RECORD_LOCK ();
-    const SharedContext *shared = shared_context_find (context);
-
-    surface = shared ? surface_get (shared->display, *id) : NULL;
-    *status = check_creation (shared, surface, flags, *id, plane);
-  }
-  if (*status == CL_SUCCESS)
-    mem = cl_staging_new_image (context, &surface->planes[plane], status);
-  if (!mem)
+  if (*status != CL_SUCCESS)
     return NULL;
-  object = g_atomic_rc_box_new0 (SharedObject);
-  *object = (SharedObject){mem, context, .is_plane = TRUE, .plane = plane};
-  object->surface = g_steal_pointer (&surface);
-  record_count ("va-objects", 1);
-  shared_object_add (object);
-  return mem;
+  {
+    RECORD_LOCK ();
+    const SharedContext *shared = contexts ? g_hash_table_lookup (contexts, context) : NULL;
+
+    if (!shared)
+      g_error ("An image was asked for in a context without a VADisplay; Intel's driver would "
+               "crash.");
+    surface = surface_get (shared->display, *id);
+    if (!surface)
+      g_error ("The context's VADisplay has no surface %#x.", *id);
+    if (plane >= SURFACE_PLANES || flags != CL_MEM_READ_ONLY)
+      g_error ("There are planes 0 and 1, which the doubles only let read.");
+  }
+  return shared_image_new (context, surface, plane, status);
 }
 
 /* Returns: the file descriptor in the properties; -1 if none is a dma-buf. */
@@ -117,80 +197,57 @@ find_fd (const cl_mem_properties *all)
   return -1;
 }
 
-static cl_int
-check_import (int fd, cl_mem_flags flags, gsize size, const void *data)
-{
-  const off_t available = lseek (fd, 0, SEEK_END);
-
-  if (data || flags != CL_MEM_READ_ONLY)
-    return RECORD_REFUSAL (CL_INVALID_HOST_PTR, "wrong-argument",
-                           "A dma-buf was imported together with host memory, or to be written.");
-  if (available < 0)
-    return RECORD_REFUSAL (CL_INVALID_VALUE, "wrong-argument",
-                           "The dma-buf to import, fd %d, is no file.", fd);
-  if (size == 0 || size > (gsize)available)
-    return RECORD_REFUSAL (CL_INVALID_BUFFER_SIZE, "wrong-argument",
-                           "%" G_GSIZE_FORMAT " bytes of a dma-buf of %" G_GINT64_FORMAT
-                           " were imported.",
-                           size, (gint64)available);
-  return CL_SUCCESS;
-}
-
-/* Maps the dma-buf, without a copy. The mapping keeps the memory alive, like a driver's import. */
-static SharedObject *
-import (cl_context context, int fd, gsize size, cl_int *status)
-{
-  g_autoptr (SharedObject) self = g_atomic_rc_box_new0 (SharedObject);
-  struct stat file;
-
-  *self = (SharedObject){.context = context, .size = size};
-  self->map = mmap (NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-  if (self->map == MAP_FAILED) {
-    self->map = NULL;
-    *status = CL_INVALID_VALUE;
-    return NULL;
-  }
-  if (fstat (fd, &file) == 0)
-    self->surface = surface_get_by_file (&file);
-  if (self->surface && self->surface->tiled_fd >= 0)
-    record_misuse ("wrong-argument",
-                   "The dma-buf of surface %#x was imported as if it were linear: it is tiled, and "
-                   "can only be shared as a surface.",
-                   self->surface->id);
-  self->mem = cl_next->clCreateBuffer (context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, size,
-                                       self->map, status);
-  return self->mem ? g_steal_pointer (&self) : NULL;
-}
-
 static cl_mem CL_API_CALL
 create_buffer (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
                size_t size, void *data, cl_int *status)
 {
   const int fd = find_fd (properties);
-  SharedObject *object;
+  off_t available;
+  cl_mem mem;
 
-  if (fd < 0 || !cl_offers ("dmabuf"))
+  if (fd < 0 || !offers ("dmabuf"))
     return cl_next->clCreateBufferWithProperties (context, properties, flags, size, data, status);
   *status = record_fault ("clCreateBufferWithProperties");
-  if (*status == CL_SUCCESS)
-    *status = check_import (fd, flags, size, data);
-  object = *status == CL_SUCCESS ? import (context, fd, size, status) : NULL;
-  if (!object)
+  if (*status != CL_SUCCESS)
     return NULL;
-  record_count ("dmabuf-objects", 1);
-  shared_object_add (object);
-  /* The file descriptor belongs to the driver now. */
-  close (fd);
-  return object->mem;
+  available = lseek (fd, 0, SEEK_END);
+  if (data || flags != CL_MEM_READ_ONLY || available < 0 || size == 0 || size > (gsize)available)
+    g_error ("%" G_GSIZE_FORMAT " bytes of a dma-buf of %" G_GINT64_FORMAT " were imported, "
+             "together with host memory, or to be written.",
+             size, (gint64)available);
+  mem = shared_buffer_new (context, fd, size, status);
+  if (mem)
+    close (fd); /* it belongs to the driver now */
+  return mem;
 }
 
-#define DEFINE_TRANSITION(name, function, planes, acquire)                                         \
+/* Calls that doubles_fail() can make fail, and nothing else. */
+static cl_int CL_API_CALL
+enqueue_range (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+               const size_t *global, const size_t *local, WAIT_PARAMETERS)
+{
+  const cl_int status = record_fault ("clEnqueueNDRangeKernel");
+
+  return status != CL_SUCCESS ? status
+                              : cl_next->clEnqueueNDRangeKernel (queue, kernel, dims, offset,
+                                                                 global, local, WAIT_ARGUMENTS);
+}
+
+static cl_int CL_API_CALL
+copy_rect (cl_command_queue queue, cl_mem from, cl_mem to, RECT_PARAMETERS, WAIT_PARAMETERS)
+{
+  const cl_int status = record_fault ("clEnqueueCopyBufferRect");
+
+  return status != CL_SUCCESS
+             ? status
+             : cl_next->clEnqueueCopyBufferRect (queue, from, to, RECT_ARGUMENTS, WAIT_ARGUMENTS);
+}
+
+#define DEFINE_MOVE(name, function, planes, acquire)                                               \
   static cl_int CL_API_CALL name (cl_command_queue queue, cl_uint n, const cl_mem *mems,           \
                                   WAIT_PARAMETERS)                                                 \
   {                                                                                                \
-    static const Transition transition = {function, planes, acquire};                              \
-                                                                                                   \
-    return cl_enqueue_transition (&transition, queue, n, mems, WAIT_ARGUMENTS);                    \
+    return shared_objects_move (function, planes, acquire, queue, n, mems, WAIT_ARGUMENTS);        \
   }
 
 #define ACQUIRE_PLANES   "clEnqueueAcquireVA_APIMediaSurfacesINTEL"
@@ -198,10 +255,10 @@ create_buffer (cl_context context, const cl_mem_properties *properties, cl_mem_f
 #define ACQUIRE_EXTERNAL "clEnqueueAcquireExternalMemObjectsKHR"
 #define RELEASE_EXTERNAL "clEnqueueReleaseExternalMemObjectsKHR"
 
-DEFINE_TRANSITION (acquire_planes, ACQUIRE_PLANES, TRUE, TRUE)
-DEFINE_TRANSITION (release_planes, RELEASE_PLANES, TRUE, FALSE)
-DEFINE_TRANSITION (acquire_external, ACQUIRE_EXTERNAL, FALSE, TRUE)
-DEFINE_TRANSITION (release_external, RELEASE_EXTERNAL, FALSE, FALSE)
+DEFINE_MOVE (acquire_planes, ACQUIRE_PLANES, TRUE, TRUE)
+DEFINE_MOVE (release_planes, RELEASE_PLANES, TRUE, FALSE)
+DEFINE_MOVE (acquire_external, ACQUIRE_EXTERNAL, FALSE, TRUE)
+DEFINE_MOVE (release_external, RELEASE_EXTERNAL, FALSE, FALSE)
 
 static void *CL_API_CALL
 get_address (cl_platform_id platform, const char *name)
@@ -219,7 +276,7 @@ get_address (cl_platform_id platform, const char *name)
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
-    if (strcmp (functions[i].name, name) == 0 && cl_offers (functions[i].extension))
+    if (strcmp (functions[i].name, name) == 0 && offers (functions[i].extension))
       return functions[i].function;
   return cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
 }
@@ -230,6 +287,9 @@ cl_layer_install (cl_icd_dispatch *table)
   table->clGetDeviceInfo = get_device_info;
   table->clGetExtensionFunctionAddressForPlatform = get_address;
   table->clCreateBufferWithProperties = create_buffer;
-  cl_objects_install (table);
-  cl_commands_install (table);
+  table->clCreateContext = create_context;
+  table->clGetContextInfo = get_context_info;
+  table->clGetImageInfo = get_image_info;
+  table->clEnqueueNDRangeKernel = enqueue_range;
+  table->clEnqueueCopyBufferRect = copy_rect;
 }

@@ -23,30 +23,26 @@ doubles_missing (void)
 {
   cl_platform_id platform;
   cl_device_id device;
-  cl_bool shared = CL_FALSE;
+  cl_device_exec_capabilities runs = 0;
 
   if (!doubles_record ())
     return "it does not run under tests/doubles/run.sh";
   if (clGetPlatformIDs (1, &platform, NULL) != CL_SUCCESS ||
       clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
     return "there is no OpenCL device to put the layer over";
-  clGetDeviceInfo (device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared, &shared, NULL);
-  return shared ? NULL : "the device has memory of its own, which what the layer imports is not in";
-}
-
-gboolean
-doubles_wait_for (const gchar *name, gint64 n)
-{
-  const gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
-
-  while (doubles_count (name) != n && g_get_monotonic_time () < end)
-    g_usleep (1000);
-  return doubles_count (name) == n;
+  clGetDeviceInfo (device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof runs, &runs, NULL);
+  return runs & CL_EXEC_NATIVE_KERNEL ? NULL : "the device does not run native kernels";
 }
 
 void
-doubles_assert_right (void)
+doubles_assert_clean (void)
 {
-  if (doubles_misused (NULL) > 0)
-    g_error ("The doubles saw misuse: see the standard error");
+  static const gchar *const names[] = {"live-objects", "live-contexts"};
+  const gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    while (doubles_count (names[i]) > 0 && g_get_monotonic_time () < end)
+      g_usleep (1000);
+    g_assert_cmpint (doubles_count (names[i]), ==, 0);
+  }
 }

@@ -4,6 +4,7 @@
 
 #include "record.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <va/va_drmcommon.h>
 #include <va/va_version.h>
@@ -13,26 +14,6 @@
 
 #define VENDOR   "Intel iHD driver for nobody's GPU, a test double of gemmcl - 1.0.0"
 #define MAX_SIDE 16384
-
-static const struct {
-  guint32 fourcc, bits;
-  guint32 layers[SURFACE_PLANES]; /* DRM formats of the single planes */
-} formats[SURFACE_FORMATS] = {
-    {VA_FOURCC_NV12, 12, {VA_FOURCC ('R', '8', ' ', ' '), VA_FOURCC ('G', 'R', '8', '8')}},
-    {VA_FOURCC_P010, 24, {VA_FOURCC ('R', '1', '6', ' '), VA_FOURCC ('G', 'R', '3', '2')}},
-};
-
-guint
-va_list_formats (VAImageFormat *list)
-{
-  for (guint i = 0; list && i < G_N_ELEMENTS (formats); i++) {
-    memset (&list[i], 0, sizeof list[i]);
-    list[i].fourcc = formats[i].fourcc;
-    list[i].byte_order = VA_LSB_FIRST;
-    list[i].bits_per_pixel = formats[i].bits;
-  }
-  return G_N_ELEMENTS (formats);
-}
 
 static VAStatus
 terminate (VADriverContextP context)
@@ -94,7 +75,7 @@ static VAStatus
 create_surfaces (VADriverContextP context, unsigned format, unsigned width, unsigned height,
                  VASurfaceID *ids, unsigned n, VASurfaceAttrib *attributes, unsigned n_attributes)
 {
-  guint32 fourcc = formats[format & VA_RT_FORMAT_YUV420 ? 0 : 1].fourcc;
+  guint32 fourcc = format & VA_RT_FORMAT_YUV420 ? VA_FOURCC_NV12 : VA_FOURCC_P010;
   VAStatus status = VA_STATUS_SUCCESS;
 
   for (guint i = 0; i < n_attributes; i++) {
@@ -136,21 +117,14 @@ sync_surface (VADriverContextP context, VASurfaceID id)
 
   if (!surface)
     return VA_STATUS_ERROR_INVALID_SURFACE;
-  surface_wait (surface);
+  surface->synced = TRUE;
   return VA_STATUS_SUCCESS;
 }
 
-/* Reports rendering as not ready once; the next query finds it done. */
 static VAStatus
 query_status (VADriverContextP context, VASurfaceID id, VASurfaceStatus *status)
 {
-  RECORD_LOCK ();
-  g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
-
-  if (!surface)
-    return VA_STATUS_ERROR_INVALID_SURFACE;
-  *status = surface->rendered ? VASurfaceRendering : VASurfaceReady;
-  surface_wait (surface);
+  *status = VASurfaceReady;
   return VA_STATUS_SUCCESS;
 }
 
@@ -190,14 +164,20 @@ query_surface_attributes (VADriverContextP context, VAConfigID config, VASurface
 }
 
 static void
-describe_layers (const Surface *surface, const guint32 *drm_formats, gboolean separate,
-                 VADRMPRIMESurfaceDescriptor *to)
+describe_layers (const Surface *surface, gboolean separate, VADRMPRIMESurfaceDescriptor *to)
 {
+  /* DRM formats of the single planes of NV12 and P010 */
+  static const guint32 formats[][SURFACE_PLANES] = {
+      {VA_FOURCC ('R', '8', ' ', ' '), VA_FOURCC ('G', 'R', '8', '8')},
+      {VA_FOURCC ('R', '1', '6', ' '), VA_FOURCC ('G', 'R', '3', '2')},
+  };
+
   to->num_layers = separate ? SURFACE_PLANES : 1;
   for (guint i = 0; i < SURFACE_PLANES; i++) {
     const guint layer = separate ? i : 0, plane = separate ? 0 : i;
 
-    to->layers[layer].drm_format = separate ? drm_formats[i] : surface->fourcc;
+    to->layers[layer].drm_format =
+        separate ? formats[surface->fourcc == VA_FOURCC_P010][i] : surface->fourcc;
     to->layers[layer].num_planes = separate ? 1 : SURFACE_PLANES;
     to->layers[layer].offset[plane] = (guint32)surface->planes[i].offset;
     to->layers[layer].pitch[plane] = (guint32)surface->planes[i].pitch;
@@ -213,8 +193,8 @@ get_modifier (void)
   return text ? g_ascii_strtoull (text, NULL, 16) : 0;
 }
 
-/* Exports a surface as a memfd in place of a dma-buf. A linear one can be imported by OpenCL's
- * double and mapped, but it has no fences. */
+/* Exports a surface as a memfd in place of a dma-buf, which has no fences. That of a tiled one has
+ * no pixels. */
 static VAStatus
 export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, uint32_t flags,
                 void *descriptor)
@@ -233,14 +213,13 @@ export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, 
   to->width = surface->width;
   to->height = surface->height;
   to->num_objects = 1;
-  to->objects[0].fd = surface_export (surface, modifier != 0);
+  to->objects[0].fd =
+      modifier ? surface_new_file (surface->size) : fcntl (surface->fd, F_DUPFD_CLOEXEC, 3);
   to->objects[0].size = (guint32)surface->size;
   to->objects[0].drm_format_modifier = modifier;
   if (to->objects[0].fd < 0)
     return VA_STATUS_ERROR_OPERATION_FAILED;
-  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
-    if (formats[i].fourcc == surface->fourcc)
-      describe_layers (surface, formats[i].layers, flags & VA_EXPORT_SURFACE_SEPARATE_LAYERS, to);
+  describe_layers (surface, flags & VA_EXPORT_SURFACE_SEPARATE_LAYERS, to);
   record_count ("surface-exports", 1);
   return VA_STATUS_SUCCESS;
 }
@@ -300,7 +279,7 @@ INIT_NAME (VA_MAJOR_VERSION, VA_MINOR_VERSION) (VADriverContextP context)
   context->max_profiles = 1;
   context->max_entrypoints = 1;
   context->max_attributes = 8;
-  context->max_image_formats = G_N_ELEMENTS (formats);
+  context->max_image_formats = 2;
   context->max_subpic_formats = 1;
   context->max_display_attributes = 1;
   context->str_vendor = vendor ? vendor : VENDOR;

@@ -19,9 +19,6 @@
 void va_images_install (struct VADriverVTable *table);
 void va_process_install (VADriverContextP context);
 
-/** Fills @list (nullable) with the driver's formats. Returns: their number. */
-guint va_list_formats (VAImageFormat *list);
-
 /** Buffers of all displays. */
 typedef struct {
   VABufferType type;
@@ -29,7 +26,6 @@ typedef struct {
   gsize size;
   guint8 *data;
   Surface *surface; /* (nullable): the owner of the memory, if the image was derived */
-  guint maps;
 } Buffer;
 
 /** Returns: (nullable) (transfer none): the buffer. The caller holds the lock. */

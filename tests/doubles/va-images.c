@@ -77,12 +77,9 @@ map_buffer (VADriverContextP context, VABufferID id, void **data)
   if (!self)
     return VA_STATUS_ERROR_INVALID_BUFFER;
   if (self->surface) {
-    surface_wait (self->surface);
     surface_count_readback (self->surface);
     self->surface->maps++;
-    record_count ("live-surface-maps", 1);
   }
-  self->maps++;
   *data = self->data;
   return VA_STATUS_SUCCESS;
 }
@@ -93,20 +90,29 @@ unmap_buffer (VADriverContextP context, VABufferID id)
   RECORD_LOCK ();
   Buffer *self = va_buffer_find (id);
 
-  if (!self || self->maps == 0)
+  if (!self)
     return VA_STATUS_ERROR_INVALID_BUFFER;
-  self->maps--;
   if (self->surface) {
     self->surface->maps--;
-    record_count ("live-surface-maps", -1);
+    self->surface->synced = FALSE; /* it may have been written */
   }
   return VA_STATUS_SUCCESS;
+}
+
+static VAImageFormat
+get_format (guint32 fourcc)
+{
+  return (VAImageFormat){.fourcc = fourcc,
+                         .byte_order = VA_LSB_FIRST,
+                         .bits_per_pixel = fourcc == VA_FOURCC_P010 ? 24 : 12};
 }
 
 static VAStatus
 query_image_formats (VADriverContextP context, VAImageFormat *list, int *n)
 {
-  *n = (int)va_list_formats (list);
+  list[0] = get_format (VA_FOURCC_NV12);
+  list[1] = get_format (VA_FOURCC_P010);
+  *n = 2;
   return VA_STATUS_SUCCESS;
 }
 
@@ -115,16 +121,12 @@ static VAStatus
 add_image (guint32 fourcc, guint width, guint height, Surface *surface, VAImage *image)
 {
   SurfacePlane planes[SURFACE_PLANES];
-  VAImageFormat formats[SURFACE_FORMATS];
 
   *image = (VAImage){.width = (guint16)width, .height = (guint16)height};
   image->data_size = (guint32)surface_lay_out (fourcc, width, height, planes);
   if (image->data_size == 0)
     return VA_STATUS_ERROR_INVALID_IMAGE_FORMAT;
-  va_list_formats (formats);
-  for (guint i = 0; i < SURFACE_FORMATS; i++)
-    if (formats[i].fourcc == fourcc)
-      image->format = formats[i];
+  image->format = get_format (fourcc);
   image->num_planes = SURFACE_PLANES;
   for (guint i = 0; i < SURFACE_PLANES; i++) {
     image->offsets[i] = (guint32)planes[i].offset;
@@ -167,13 +169,11 @@ copy (VADriverContextP context, VASurfaceID id, VAImageID image, gboolean whole,
     return VA_STATUS_ERROR_INVALID_SURFACE;
   if (!whole || !buffer || buffer->fourcc != surface->fourcc || buffer->size != surface->size)
     return VA_STATUS_ERROR_INVALID_IMAGE;
-  surface_wait (surface);
   if (put) {
-    surface_check_unused (surface, "vaPutImage");
+    surface_write (surface, "vaPutImage");
     surface->is_rendered = FALSE;
   } else {
     surface_count_readback (surface);
-    record_count ("surface-gets", 1);
   }
   memcpy (put ? surface->data : buffer->data, put ? buffer->data : surface->data, surface->size);
   return VA_STATUS_SUCCESS;

@@ -35,9 +35,7 @@ begin_picture (VADriverContextP context, VAContextID id, VASurfaceID surface_id)
 
   if (!surface)
     return VA_STATUS_ERROR_INVALID_SURFACE;
-  surface_check_unused (surface, "VideoProc");
-  if (!surface->rendered)
-    surface->rendered = g_memdup2 (surface->data, surface->size);
+  surface_write (surface, "VideoProc");
   set_target (id, surface);
   return VA_STATUS_SUCCESS;
 }
@@ -61,8 +59,7 @@ render (VADriverContextP context, const VAProcPipelineParameterBuffer *parameter
   if (from->fourcc != to->fourcc || from->size != to->size ||
       !is_whole (parameters->surface_region, from) || !is_whole (parameters->output_region, to))
     return VA_STATUS_ERROR_UNIMPLEMENTED;
-  surface_wait (from);
-  memcpy (to->rendered, from->data, to->size);
+  memcpy (to->data, from->data, to->size);
   return VA_STATUS_SUCCESS;
 }
 
@@ -97,8 +94,6 @@ end_picture (VADriverContextP context, VAContextID id)
   if (!to)
     return VA_STATUS_ERROR_INVALID_CONTEXT;
   to->is_rendered = TRUE;
-  if (to->is_exported)
-    surface_wait (to);
   g_hash_table_remove (targets, GUINT_TO_POINTER (id));
   return VA_STATUS_SUCCESS;
 }

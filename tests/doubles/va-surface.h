@@ -3,15 +3,11 @@
 #pragma once
 
 #include <glib.h>
-#include <sys/stat.h>
 #include <va/va.h>
 
 /*
  * The surfaces of the fake libva driver, which its entry points and the OpenCL layer share. Each is
  * an atomic reference-counted box.
- *
- * A surface's planes are in a memfd. The result of VideoProc becomes visible there only after a
- * sync, as on a GPU; until then the old bytes stay.
  *
  * A surface with references outlives vaDestroySurfaces(), but is then `destroyed`. The next new
  * surface gets its ID, as with drivers. RECORD_LOCK() guards all of this.
@@ -23,8 +19,7 @@ typedef struct {
   guint channels, size; /* of an element: 1 or 2 channels of 1 or 2 bytes */
 } SurfacePlane;
 
-#define SURFACE_PLANES  2
-#define SURFACE_FORMATS 2
+#define SURFACE_PLANES 2
 
 typedef struct {
   VADisplay display;
@@ -33,12 +28,10 @@ typedef struct {
   guint width, height;
   SurfacePlane planes[SURFACE_PLANES];
   gsize size;
-  int fd;
+  int fd; /* of a file in memory */
   guint8 *data;
-  int tiled_fd;         /* exported instead of fd if there is a modifier; otherwise -1 */
-  guint8 *rendered;     /* (nullable): the result of rendering, before a sync */
   gboolean is_rendered; /* VideoProc, not the CPU, made the content */
-  gboolean is_exported; /* users of dma-bufs need no sync, so rendering is visible at once */
+  gboolean synced;      /* vaSyncSurface() was called since somebody may have written */
   guint maps;           /* current maps by the CPU */
   guint readers;        /* OpenCL objects that are acquired now */
   gboolean destroyed;
@@ -63,20 +56,10 @@ VAStatus surface_new (VADisplay display, guint32 fourcc, guint width, guint heig
 /** Returns: (nullable) (transfer full): the surface @id of @display. */
 Surface *surface_get (VADisplay display, VASurfaceID id);
 
-/** Returns: (nullable) (transfer full): the surface that was exported as @file. */
-Surface *surface_get_by_file (const struct stat *file);
-
-/** Exports the surface's memory; if @tiled, a file without its pixels. Returns: a new file
- * descriptor; negative on failure. */
-int surface_export (Surface *self, gboolean tiled);
-
-/** Returns: TRUE if @id belongs to another display. */
-gboolean surface_is_foreign (VADisplay display, VASurfaceID id);
-
 void surface_unref (Surface *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Surface, surface_unref)
 
-/** Implements vaDestroySurfaces(). Records misuse if OpenCL uses the surface. */
+/** Implements vaDestroySurfaces(). It is misuse if OpenCL uses the surface. */
 void surface_destroy (Surface *self);
 
 /** Fills @planes for a surface or image of that size. Returns: its bytes; 0 if the driver does not
@@ -84,11 +67,11 @@ void surface_destroy (Surface *self);
 gsize surface_lay_out (guint32 fourcc, guint width, guint height,
                        SurfacePlane planes[SURFACE_PLANES]);
 
-/** Makes the result of rendering visible. */
-void surface_wait (Surface *self);
+/** Returns: a new file descriptor of a file in memory; negative on failure. */
+int surface_new_file (gsize size);
 
-/** Called before @who of VA writes to the surface. Records misuse if OpenCL uses it. */
-void surface_check_unused (Surface *self, const gchar *who);
+/** Called when @who of VA writes to the surface. It is misuse if OpenCL uses it. */
+void surface_write (Surface *self, const gchar *who);
 
 /** Called before the CPU reads. Counts readbacks from the GPU to the host. */
 void surface_count_readback (Surface *self);

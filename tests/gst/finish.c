@@ -109,14 +109,6 @@ finish_assert_same (const Finish *one, const Finish *other)
 }
 
 void
-finish_assert_right (void)
-{
-  doubles_assert_right ();
-  g_assert_true (doubles_wait_for ("live-objects", 0));
-  g_assert_true (doubles_wait_for ("live-contexts", 0));
-}
-
-void
 finish_compare (guint n, const gchar *memory, const gchar *plain, const gchar *shared)
 {
   g_auto (Finish) one = {NULL}, other = {NULL};
@@ -126,11 +118,12 @@ finish_compare (guint n, const gchar *memory, const gchar *plain, const gchar *s
   finish_assert_well (&one, n, one.memory);
   finish_assert_well (&other, n, memory);
   finish_assert_same (&one, &other);
-  finish_assert_right ();
+  doubles_assert_clean ();
 }
 
 typedef struct {
-  void (*func) (void);
+  GTestDataFunc func;
+  gconstpointer data;
   const gchar *needs;
 } Test;
 
@@ -146,15 +139,27 @@ run_test (gconstpointer data)
   else if (self->needs && !needed)
     g_test_skip ("GStreamer's va plugin is not there.");
   else
-    self->func ();
+    self->func (self->data);
+}
+
+void
+finish_add_data_test (const gchar *path, gconstpointer data, GTestDataFunc func, const gchar *needs)
+{
+  const Test test = {func, data, needs};
+
+  g_test_add_data_func_full (path, g_memdup2 (&test, sizeof test), run_test, g_free);
+}
+
+static void
+run_func (gconstpointer func)
+{
+  ((void (*) (void))func) ();
 }
 
 void
 finish_add_test (const gchar *path, void (*func) (void), const gchar *needs)
 {
-  const Test test = {func, needs};
-
-  g_test_add_data_func_full (path, g_memdup2 (&test, sizeof test), run_test, g_free);
+  finish_add_data_test (path, (gconstpointer)func, run_func, needs);
 }
 
 gboolean

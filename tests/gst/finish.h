@@ -36,15 +36,15 @@ void finish_assert_well (const Finish *self, guint n, const gchar *memory);
 /** Asserts that both gave the same bytes. */
 void finish_assert_same (const Finish *one, const Finish *other);
 
-/** Asserts that nothing was misused, and that no object, context or surface is left. */
-void finish_assert_right (void);
-
-/** Asserts all of that of two pipelines, of which the first one has system memory. */
+/** Asserts all of that of two pipelines, of which the first one has system memory, and that no
+ * object and no context is left. */
 void finish_compare (guint n, const gchar *memory, const gchar *plain, const gchar *shared);
 
 /** Registers a test that is skipped without the doubles, or, if it @needs it, without GStreamer's
  * vapostproc. @needs: (nullable): the name of an element */
 void finish_add_test (const gchar *path, void (*func) (void), const gchar *needs);
+void finish_add_data_test (const gchar *path, gconstpointer data, GTestDataFunc func,
+                           const gchar *needs);
 
 /** Returns: whether caps can say how dma-bufs are tiled; if not, the test is skipped. */
 gboolean finish_has_drm_formats (void);

@@ -157,10 +157,8 @@ run_lines (const LoadFlow *flow, const LoadSource *source)
 static void
 assert_right (void)
 {
-  doubles_assert_right ();
-  g_assert_true (doubles_wait_for ("live-objects", 0));
-  g_assert_true (doubles_wait_for ("live-contexts", 0));
-  g_assert_true (doubles_wait_for ("live-surfaces", 0));
+  doubles_assert_clean ();
+  g_assert_cmpint (doubles_count ("live-surfaces"), ==, 0);
 }
 
 /* With surfaces, or with a media driver's dma-bufs of surfaces (@dmabufs). */
