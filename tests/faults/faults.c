@@ -4,15 +4,12 @@
 
 #include <dlfcn.h>
 #include <gemmcl.h>
-#include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #define LIMIT_S   300
 #define SETTLE_US (60 * G_USEC_PER_SEC)
 
 const FaultsLayer *faults_layer;
-static gchar current[200]; /* the case, for messages */
 
 /* The loader may cut the list after the first path, so that the layer should be the first. */
 static const FaultsLayer *
@@ -93,25 +90,7 @@ faults_assert_no_objects (void)
     objects = list_objects ();
   }
   if (objects != NULL)
-    g_error ("%s: these objects are left:%s", current, objects);
-}
-
-/* A signal handler, which may call only async-signal-safe functions. */
-static void
-name_case (int signal_number)
-{
-  static const gchar hangs[] = "It hangs: ", crashes[] = "It crashes: ";
-  const gchar *failed = faults_get_failed ();
-  gssize written = signal_number == SIGALRM ? write (STDERR_FILENO, hangs, sizeof hangs - 1)
-                                            : write (STDERR_FILENO, crashes, sizeof crashes - 1);
-
-  written += write (STDERR_FILENO, current, strlen (current));
-  if (failed != NULL)
-    written += write (STDERR_FILENO, failed, strlen (failed));
-  written += write (STDERR_FILENO, "\n", 1);
-  signal (signal_number, SIG_DFL);
-  raise (signal_number);
-  (void)written;
+    g_error ("These objects are left:%s", objects);
 }
 
 void
@@ -124,11 +103,7 @@ faults_start_case (const gchar *name, FaultsMode mode, guint n)
       [FAULTS_LATE] = "a command that ends with an error",
   };
 
-  g_snprintf (current, sizeof current, "%s, call %u, %s, ", name, n, modes[mode]);
-  signal (SIGALRM, name_case);
-  signal (SIGABRT, name_case);
-  signal (SIGSEGV, name_case);
-  signal (SIGTRAP, name_case);
+  g_test_message ("%s, call %u, %s", name, n, modes[mode]);
   alarm (LIMIT_S);
   faults_set (mode, n);
 }

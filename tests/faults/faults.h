@@ -97,10 +97,10 @@ void faults_assert_no_objects (void);
 
 /**
  * faults_start_case:
- * @name: a description of the test, for messages
+ * @name: a description of the test
  *
- * Calls faults_set (). Until faults_end_case () a crash, or a duration of more than a minute, ends
- * the program with a message that names the case.
+ * Names the case, so that the log of a program that crashes ends with it, and calls faults_set ().
+ * If faults_end_case () does not follow in time, SIGALRM ends the program.
  */
 void faults_start_case (const gchar *name, FaultsMode mode, guint n);
 void faults_end_case (void);

@@ -347,23 +347,6 @@ test_sweep (gconstpointer data)
                   calls, failed);
 }
 
-/* A change of state in a thread of its own: it may not come back. */
-typedef struct {
-  Play *play;
-  GstState state;
-  gint done;
-} Change;
-
-static gpointer
-change_state (gpointer data)
-{
-  Change *self = data;
-
-  gst_element_set_state (self->play->stream->element, self->state);
-  g_atomic_int_set (&self->done, TRUE);
-  return NULL;
-}
-
 static gpointer
 push_first_caps (gpointer data)
 {
@@ -380,12 +363,6 @@ wait_for (gboolean (*condition) (gpointer data), gpointer data)
   while (!condition (data) && g_get_monotonic_time () < end)
     g_usleep (1000);
   return condition (data);
-}
-
-static gboolean
-is_done (gpointer change)
-{
-  return g_atomic_int_get (&((Change *)change)->done);
 }
 
 static gboolean
@@ -406,25 +383,19 @@ static void
 leave_compiler (GstState state)
 {
   g_auto (Play) self = {0};
-  Change change = {.play = &self, .state = state};
-  g_autoptr (GThread) pusher = NULL, changer = NULL;
-  gboolean changed, posted;
+  g_autoptr (GThread) pusher = NULL;
 
   play_init (&self, &kinds[0]);
   g_assert_true (start (&self));
   faults_hold_builds (TRUE);
   pusher = g_thread_new ("pusher", push_first_caps, &self);
   g_assert_true (wait_for (is_compiling, NULL));
-  changer = g_thread_new ("changer", change_state, &change);
-  changed = wait_for (is_done, &change);
-  posted = wait_for (has_posted, &self);
-  if (changed && change.state == GST_STATE_READY)
+  set_state (&self, state);
+  g_assert_true (wait_for (has_posted, &self));
+  if (state == GST_STATE_READY)
     g_assert_true (set_state (&self, GST_STATE_NULL));
   faults_hold_builds (FALSE);
-  g_thread_join (g_steal_pointer (&changer));
   g_thread_join (g_steal_pointer (&pusher));
-  g_assert_true (changed);
-  g_assert_true (posted);
   g_assert_true (set_state (&self, GST_STATE_NULL));
   play_again (&self);
 }
