@@ -1,10 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#define _GNU_SOURCE
 #include "fuzz.h"
 
+#include "../lib/files.h"
+
 #include <fcntl.h>
-#include <ftw.h>
 #include <glib/gstdio.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,37 +20,28 @@
 #define BYTES 24 /* size of the file to whose name fuzz_where() appends */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static gchar *dir;
-
-static int
-remove_one (const char *path, const struct stat *status G_GNUC_UNUSED, int kind G_GNUC_UNUSED,
-            struct FTW *place G_GNUC_UNUSED)
-{
-  return remove (path);
-}
+static Files files;
 
 static void
 remove_dir (void)
 {
-  nftw (dir, remove_one, 4, FTW_DEPTH | FTW_PHYS);
-  g_free (dir);
+  files_clear (&files);
 }
 
 /* Returns: the temporary directory of this process, removed at its end. XDG_CACHE_HOME names it. */
 static const gchar *
 get_dir (void)
 {
-  if (dir == NULL) {
+  if (files.dir == NULL) {
     g_autofree gchar *cache = NULL;
 
-    dir = g_dir_make_tmp ("gemmcl-fuzz-XXXXXX", NULL);
-    g_assert_nonnull (dir);
-    cache = g_build_filename (dir, "gemmcl", NULL);
+    files_init (&files);
+    cache = files_path (&files, "gemmcl");
     g_assert_cmpint (g_mkdir (cache, 0700), ==, 0);
-    g_setenv ("XDG_CACHE_HOME", dir, TRUE);
+    g_setenv ("XDG_CACHE_HOME", files.dir, TRUE);
     atexit (remove_dir);
   }
-  return dir;
+  return files.dir;
 }
 
 /* Writes a file without g_file_set_contents(), which may wait for the disk. Returns: the path,

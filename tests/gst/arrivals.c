@@ -40,12 +40,10 @@ add_event (Arrivals *self, GstEvent *event)
   case GST_EVENT_FLUSH_START:
     return;
   case GST_EVENT_FLUSH_STOP:
-    add (self, &(Arrival){.kind = ARRIVAL_FLUSH, .time = g_get_monotonic_time ()});
+    add (self, &(Arrival){.kind = ARRIVAL_FLUSH});
     return;
   default:
-    add (self, &(Arrival){.kind = ARRIVAL_EVENT,
-                          .event = gst_event_ref (event),
-                          .time = g_get_monotonic_time ()});
+    add (self, &(Arrival){.kind = ARRIVAL_EVENT, .event = gst_event_ref (event)});
   }
 }
 
@@ -65,8 +63,7 @@ note (GstPad *pad, GstPadProbeInfo *info, gpointer data)
     gst_buffer_unmap (buffer, &map);
   add (self, &(Arrival){.kind = ARRIVAL_BUFFER,
                         .buffer = gst_buffer_ref (buffer),
-                        .caps = gst_pad_get_current_caps (pad),
-                        .time = g_get_monotonic_time ()});
+                        .caps = gst_pad_get_current_caps (pad)});
   return GST_PAD_PROBE_DROP;
 }
 

@@ -17,14 +17,12 @@ typedef enum {
  * @buffer: (nullable): the buffer
  * @caps: (nullable): the caps that the pad had when it came
  * @event: (nullable): the event; neither that of caps nor that of a stream's start
- * @time: of g_get_monotonic_time()
  */
 typedef struct {
   ArrivalKind kind;
   GstBuffer *buffer;
   GstCaps *caps;
   GstEvent *event;
-  gint64 time;
 } Arrival;
 
 /** Arrivals: Those of a pad so far. Functions may be called from any thread. */

@@ -1,13 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <CL/cl.h>
-#include <CL/cl_va_api_media_sharing_intel.h>
 #include <gemmcl-context.h>
 #include <gst/gst.h>
 
 #include "doubles.h"
 #include "finish.h"
-#include "va-display.h"
 
 /* VA surfaces of the fake libva driver on Intel's own OpenCL driver, which computes nothing without
  * a GPU (tools/intel-driver.sh is the wrapper to run this with) but checks and records each call.
@@ -27,70 +24,6 @@ is_driver (void)
     return TRUE;
   g_test_skip ("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.");
   return FALSE;
-}
-
-/* Returns: (transfer full): a context on @display */
-static cl_context
-new_context (VADisplay display, clCreateFromVA_APIMediaSurfaceINTEL_fn *create)
-{
-  cl_platform_id platform;
-  cl_device_id device;
-  cl_context context;
-
-  clGetPlatformIDs (1, &platform, NULL);
-  clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
-  context = clCreateContext (
-      (cl_context_properties[]){CL_CONTEXT_VA_API_DISPLAY_INTEL, (cl_context_properties)display, 0},
-      1, &device, NULL, NULL, NULL);
-  g_assert_nonnull (context);
-  *create = (gpointer)clGetExtensionFunctionAddressForPlatform (
-      platform, "clCreateFromVA_APIMediaSurfaceINTEL");
-  return context;
-}
-
-static void
-check_plane (cl_mem image, guint plane)
-{
-  gsize width = 0, height = 0;
-  cl_image_format format = {0};
-  cl_uint number = 9;
-
-  clGetImageInfo (image, CL_IMAGE_WIDTH, sizeof width, &width, NULL);
-  clGetImageInfo (image, CL_IMAGE_HEIGHT, sizeof height, &height, NULL);
-  clGetImageInfo (image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
-  clGetImageInfo (image, CL_IMAGE_VA_API_PLANE_INTEL, sizeof number, &number, NULL);
-  g_assert_cmpuint (width, ==, plane ? 33 : 66);
-  g_assert_cmpuint (height, ==, plane ? 25 : 50);
-  g_assert_cmphex (format.image_channel_order, ==, plane ? CL_RG : CL_R);
-  g_assert_cmphex (format.image_channel_data_type, ==, CL_UNORM_INT8);
-  g_assert_cmpuint (number, ==, plane);
-}
-
-/* The driver makes images of a surface's planes, with its context on the display; no command uses
- * them. */
-static void
-test_planes (void)
-{
-  clCreateFromVA_APIMediaSurfaceINTEL_fn create;
-  VADisplay display;
-  VASurfaceID surface;
-  cl_context context;
-
-  if (!is_driver ())
-    return;
-  display = va_display_new ();
-  context = new_context (display, &create);
-  vaCreateSurfaces (display, VA_RT_FORMAT_YUV420, 66, 50, &surface, 1, NULL, 0);
-  for (guint plane = 0; plane < 2; plane++) {
-    cl_int status;
-    cl_mem image = create (context, CL_MEM_READ_ONLY, &surface, plane, &status);
-
-    g_assert_cmpint (status, ==, CL_SUCCESS);
-    check_plane (image, plane);
-    clReleaseMemObject (image);
-  }
-  clReleaseContext (context);
-  vaTerminate (display);
 }
 
 /* The driver records the commands of a pipeline. */
@@ -132,7 +65,6 @@ main (int argc, char **argv)
   gst_init (&argc, &argv);
   g_test_init (&argc, &argv, NULL);
   devices = gemmcl_list_devices (NULL, NULL);
-  g_test_add_func ("/va-driver/planes", test_planes);
   g_test_add_func ("/va-driver/pipelines", test_pipelines);
   return g_test_run ();
 }
