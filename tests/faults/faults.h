@@ -37,16 +37,6 @@ gboolean faults_init (void);
 /** faults_count_devices: Returns: the number of OpenCL devices. */
 guint faults_count_devices (void);
 
-typedef enum {
-  FAULTS_CONTEXT,
-  FAULTS_QUEUE,
-  FAULTS_MEMORY,
-  FAULTS_PROGRAM,
-  FAULTS_KERNEL,
-  FAULTS_EVENT,
-  FAULTS_N_KINDS,
-} FaultsKind;
-
 /**
  * FaultsState:
  * @is_loaded: the loader has loaded the layer
@@ -54,13 +44,13 @@ typedef enum {
  * @strikes: the number of those calls that failed
  * @held: the number of threads in a held clBuildProgram()
  * @failed: (nullable): the first function that failed in the last mode; static
- * @objects: references that the program holds
+ * @objects: references to objects that the program holds
  */
 typedef struct {
   gboolean is_loaded;
   guint calls, strikes, held;
   const gchar *failed;
-  gint objects[FAULTS_N_KINDS];
+  gint objects;
 } FaultsState;
 
 /**
@@ -92,7 +82,7 @@ extern const FaultsLayer *faults_layer;
 #define faults_hold_kernels(hold) (faults_layer->hold_kernels (hold))
 
 /** faults_assert_no_objects: Asserts that the program holds no context, queue, memory object,
- * program, kernel or event. Waits at most ten seconds for threads that release theirs. */
+ * program, kernel or event. Waits at most a minute for threads that release theirs. */
 void faults_assert_no_objects (void);
 
 /**

@@ -9,7 +9,7 @@
 static gint mode, fatal;
 static gint calls, strikes; /* counted calls, and the failed ones among them */
 static const gchar *failed;
-static gint references[FAULTS_N_KINDS];
+static gint references;                   /* to objects, that the program holds */
 static GMutex lock;                       /* guards the following variables */
 static GCond changed;                     /* one of the next two */
 static gboolean builds_held, delays_held; /* clBuildProgram() does not return, delays do not end */
@@ -138,9 +138,9 @@ late_get_status (cl_event event, cl_int status)
                                                                              : status;
 }
 
-/* Called for each new queue, whose address another one may have had. */
+/* Called for each new object, whose address a queue may have had. */
 static void
-late_forget_queue (cl_command_queue queue)
+late_forget_queue (gpointer queue)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
 
@@ -177,12 +177,6 @@ is_fatal (const gchar *function, gboolean late)
   return TRUE;
 }
 
-static void
-count (FaultsKind kind, gint n)
-{
-  g_atomic_int_add (&references[kind], n);
-}
-
 /* Fails a function that returns an object or a pointer. */
 static gpointer
 refuse (cl_int *status, cl_int error)
@@ -193,12 +187,11 @@ refuse (cl_int *status, cl_int error)
 }
 
 static gpointer
-note_created (FaultsKind kind, gpointer object)
+note_created (gpointer object)
 {
   if (object != NULL)
-    count (kind, 1);
-  if (kind == FAULTS_QUEUE)
-    late_forget_queue (object);
+    g_atomic_int_inc (&references);
+  late_forget_queue (object);
   return object;
 }
 
@@ -206,7 +199,7 @@ static cl_int
 note_enqueued (cl_int result, const cl_event *event)
 {
   if (result == CL_SUCCESS && event != NULL)
-    count (FAULTS_EVENT, 1);
+    g_atomic_int_inc (&references);
   return result;
 }
 
@@ -229,12 +222,12 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
   return late_is_doomed (queue, n_waits, waits) || starts;
 }
 
-#define CREATE(kind, Type, function, parameters, arguments, error)                                 \
+#define CREATE(Type, function, parameters, arguments)                                              \
   static Type CL_API_CALL layer_##function parameters                                              \
   {                                                                                                \
     if (is_fatal (#function, FALSE))                                                               \
-      return refuse (status, error);                                                               \
-    return note_created (FAULTS_##kind, cl_next->function arguments);                              \
+      return refuse (status, CL_OUT_OF_RESOURCES);                                                 \
+    return note_created (cl_next->function arguments);                                             \
   }
 #define COMMAND(function, parameters, arguments, is_blocking)                                      \
   static cl_int CL_API_CALL layer_##function parameters                                            \
@@ -256,21 +249,21 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
 #define ENQUEUE(function, parameters, arguments) COMMAND (function, parameters, arguments, CL_FALSE)
 #define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
   COMMAND (function, parameters, arguments, is_blocking)
-#define CALL(function, parameters, arguments, error)                                               \
+#define CALL(function, parameters, arguments)                                                      \
   static cl_int CL_API_CALL layer_##function parameters                                            \
   {                                                                                                \
-    return is_fatal (#function, FALSE) ? error : cl_next->function arguments;                      \
+    return is_fatal (#function, FALSE) ? CL_OUT_OF_RESOURCES : cl_next->function arguments;        \
   }
-#define RETAIN(kind, Type, function)                                                               \
+#define RETAIN(Type, function)                                                                     \
   static cl_int CL_API_CALL layer_##function (Type object)                                         \
   {                                                                                                \
-    count (FAULTS_##kind, 1);                                                                      \
+    g_atomic_int_inc (&references);                                                                \
     return cl_next->function (object);                                                             \
   }
-#define RELEASE(kind, Type, function)                                                              \
+#define RELEASE(Type, function)                                                                    \
   static cl_int CL_API_CALL layer_##function (Type object)                                         \
   {                                                                                                \
-    count (FAULTS_##kind, -1);                                                                     \
+    g_atomic_int_add (&references, -1);                                                            \
     return cl_next->function (object);                                                             \
   }
 #define CUSTOM(function)
@@ -382,14 +375,14 @@ layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const c
 #undef CUSTOM
 #define INSTALL(function) table->function = layer_##function;
 
-#define CREATE(kind, Type, function, parameters, arguments, error) INSTALL (function)
-#define ENQUEUE(function, parameters, arguments)                   INSTALL (function)
+#define CREATE(Type, function, parameters, arguments) INSTALL (function)
+#define ENQUEUE(function, parameters, arguments)      INSTALL (function)
 #define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
   INSTALL (function)
-#define CALL(function, parameters, arguments, error) INSTALL (function)
-#define RETAIN(kind, Type, function)                 INSTALL (function)
-#define RELEASE(kind, Type, function)                INSTALL (function)
-#define CUSTOM(function)                             INSTALL (function)
+#define CALL(function, parameters, arguments) INSTALL (function)
+#define RETAIN(Type, function)                INSTALL (function)
+#define RELEASE(Type, function)               INSTALL (function)
+#define CUSTOM(function)                      INSTALL (function)
 
 void
 cl_layer_install (cl_icd_dispatch *table)
@@ -422,9 +415,9 @@ get_state (void)
       .strikes = g_atomic_int_get (&strikes),
       .held = g_atomic_int_get (&n_held),
       .failed = g_atomic_pointer_get (&failed),
+      .objects = g_atomic_int_get (&references),
   };
-  for (guint i = 0; i < FAULTS_N_KINDS; i++)
-    state.objects[i] = g_atomic_int_get (&references[i]);
+
   return state;
 }
 
