@@ -1,5 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define GST_USE_UNSTABLE_API
 #include "finish.h"
 
 #include <gst/app/gstappsink.h>
@@ -196,4 +197,26 @@ finish_draw (GstBuffer *buffer, const gchar *text, guint index)
     }
   }
   gst_video_frame_unmap (&frame);
+}
+
+GstBufferPool *
+finish_new_va_pool (GstVaDisplay *display, const gchar *text, gsize size, gboolean dmabufs)
+{
+  const GstVideoFormat nv12 = GST_VIDEO_FORMAT_NV12;
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+  GArray *formats = g_array_append_vals (g_array_new (FALSE, FALSE, sizeof nv12), &nv12, 1);
+  g_autoptr (GstAllocator) allocator =
+      dmabufs ? gst_va_dmabuf_allocator_new (display) : gst_va_allocator_new (display, formats);
+  GstBufferPool *pool = gst_va_pool_new_with_config (caps,
+#if !GST_CHECK_VERSION(1, 23, 0)
+                                                     (gint)size,
+#endif
+                                                     1, 0, VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC,
+                                                     GST_VA_FEATURE_AUTO, allocator, NULL);
+
+  (void)size;
+  if (dmabufs)
+    g_array_unref (formats);
+  g_assert_true (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
 }

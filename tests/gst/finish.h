@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gst/gst.h>
+#include <gst/va/gstva.h>
 
 /* Pipelines under the doubles that run to their end, and what is left of them. */
 
@@ -51,3 +52,8 @@ gboolean finish_has_drm_formats (void);
 
 /** finish_draw: Draws the @index-th frame, the same whatever lies between its rows. */
 void finish_draw (GstBuffer *buffer, const gchar *caps, guint index);
+
+/** Returns: (transfer full): an active pool of NV12 surfaces of @size bytes, or, with @dmabufs, of
+ * a media driver's dma-bufs of them. */
+GstBufferPool *finish_new_va_pool (GstVaDisplay *display, const gchar *caps, gsize size,
+                                   gboolean dmabufs);

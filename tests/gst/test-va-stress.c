@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "doubles.h"
+#include "finish.h"
 #include "load.h"
 #include "va-display.h"
 
@@ -125,21 +126,6 @@ take_dmabuf (gpointer data, guint n, gboolean is_long)
   return buffer;
 }
 
-static GstBufferPool *
-new_pool (GstAllocator *allocator, const gchar *text)
-{
-  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
-  GstBufferPool *pool = gst_va_pool_new_with_config (caps,
-#if !GST_CHECK_VERSION(1, 23, 0)
-                                                     16 * HEIGHT * 2 * 3 / 2,
-#endif
-                                                     1, 0, VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC,
-                                                     GST_VA_FEATURE_AUTO, allocator, NULL);
-
-  g_assert_true (gst_buffer_pool_set_active (pool, TRUE));
-  return pool;
-}
-
 /* Through one element, and through two, of which one collects batches. */
 static void
 run_lines (const LoadFlow *flow, const LoadSource *source)
@@ -169,7 +155,6 @@ run_surfaces (const LoadFlow *flow, gboolean dmabufs)
       {FRAME ("VAMemory", "8"), FRAME ("VAMemory", "16")},
       {EXPORTED ("8"), EXPORTED ("16")},
   };
-  const GstVideoFormat nv12 = GST_VIDEO_FORMAT_NV12;
   VADisplay va = va_display_new ();
   g_autoptr (GstVaDisplay) display = gst_va_display_wrapped_new (va);
   const gint64 shared = doubles_count ("va-objects");
@@ -180,15 +165,8 @@ run_surfaces (const LoadFlow *flow, gboolean dmabufs)
                              check_frame,
                              pools};
 
-  for (guint i = 0; i < 2; i++) {
-    GArray *formats = g_array_append_vals (g_array_new (FALSE, FALSE, sizeof nv12), &nv12, 1);
-    g_autoptr (GstAllocator) allocator =
-        dmabufs ? gst_va_dmabuf_allocator_new (display) : gst_va_allocator_new (display, formats);
-
-    if (dmabufs)
-      g_array_unref (formats);
-    pools[i] = new_pool (allocator, caps[dmabufs][i]);
-  }
+  for (guint i = 0; i < 2; i++)
+    pools[i] = finish_new_va_pool (display, caps[dmabufs][i], 16 * HEIGHT * 2 * 3 / 2, dmabufs);
   run_lines (flow, &source);
   g_assert_cmpint (doubles_count ("va-objects"), >, shared);
   for (guint i = 0; i < 2; i++) {

@@ -166,22 +166,9 @@ typedef struct {
 static void
 own_init (Own *self)
 {
-  const GstVideoFormat nv12 = GST_VIDEO_FORMAT_NV12;
-  g_autoptr (GstCaps) caps = gst_caps_from_string (SURFACES);
-
   for (guint i = 0; i < 2; i++) {
-    GArray *formats = g_array_append_vals (g_array_new (FALSE, FALSE, sizeof nv12), &nv12, 1);
-    g_autoptr (GstAllocator) allocator = NULL;
-
     self->displays[i] = gst_va_display_wrapped_new (va_display_new ());
-    allocator = gst_va_allocator_new (self->displays[i], formats);
-    self->pools[i] = gst_va_pool_new_with_config (caps,
-#if !GST_CHECK_VERSION(1, 23, 0)
-                                                  64 * 48 * 3 / 2,
-#endif
-                                                  1, 0, VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC,
-                                                  GST_VA_FEATURE_AUTO, allocator, NULL);
-    g_assert_true (gst_buffer_pool_set_active (self->pools[i], TRUE));
+    self->pools[i] = finish_new_va_pool (self->displays[i], SURFACES, 64 * 48 * 3 / 2, FALSE);
   }
 }
 
