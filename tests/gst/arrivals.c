@@ -6,9 +6,8 @@ struct _Arrivals {
   GstPad *pad;
   gulong probe;
   gboolean maps;
-  GMutex lock;
-  GCond changed;
-  GPtrArray *all;
+  GAsyncQueue *all; /* (element-type Arrival) */
+  Arrival *next;    /* (nullable): taken from there */
 };
 
 static void
@@ -16,6 +15,8 @@ arrival_free (gpointer data)
 {
   Arrival *self = data;
 
+  if (!self)
+    return;
   gst_clear_buffer (&self->buffer);
   gst_clear_caps (&self->caps);
   gst_clear_event (&self->event);
@@ -25,10 +26,7 @@ arrival_free (gpointer data)
 static void
 add (Arrivals *self, const Arrival *arrival)
 {
-  g_mutex_lock (&self->lock);
-  g_ptr_array_add (self->all, g_memdup2 (arrival, sizeof *arrival));
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->lock);
+  g_async_queue_push (self->all, g_memdup2 (arrival, sizeof *arrival));
 }
 
 static void
@@ -74,9 +72,7 @@ arrivals_new (GstPad *pad, gboolean maps)
 
   self->pad = gst_object_ref (pad);
   self->maps = maps;
-  g_mutex_init (&self->lock);
-  g_cond_init (&self->changed);
-  self->all = g_ptr_array_new_with_free_func (arrival_free);
+  self->all = g_async_queue_new_full (arrival_free);
   self->probe = gst_pad_add_probe (pad,
                                    GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
                                        GST_PAD_PROBE_TYPE_EVENT_FLUSH,
@@ -89,33 +85,21 @@ arrivals_free (Arrivals *self)
 {
   gst_pad_remove_probe (self->pad, self->probe);
   gst_object_unref (self->pad);
-  g_ptr_array_unref (self->all);
-  g_mutex_clear (&self->lock);
-  g_cond_clear (&self->changed);
+  arrivals_drop (self);
+  g_async_queue_unref (self->all);
   g_free (self);
 }
 
 const Arrival *
-arrivals_get (Arrivals *self, guint index)
+arrivals_peek (Arrivals *self, guint64 timeout)
 {
-  const Arrival *arrival;
-
-  g_mutex_lock (&self->lock);
-  arrival = index < self->all->len ? g_ptr_array_index (self->all, index) : NULL;
-  g_mutex_unlock (&self->lock);
-  return arrival;
+  if (!self->next)
+    self->next = g_async_queue_timeout_pop (self->all, timeout);
+  return self->next;
 }
 
-gboolean
-arrivals_wait (Arrivals *self, guint n, gint64 timeout)
+void
+arrivals_drop (Arrivals *self)
 {
-  const gint64 end = g_get_monotonic_time () + timeout;
-  gboolean there = TRUE;
-
-  g_mutex_lock (&self->lock);
-  while (self->all->len < n && there)
-    there = g_cond_wait_until (&self->changed, &self->lock, end);
-  there = self->all->len >= n;
-  g_mutex_unlock (&self->lock);
-  return there;
+  g_clear_pointer (&self->next, arrival_free);
 }

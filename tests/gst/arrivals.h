@@ -25,7 +25,7 @@ typedef struct {
   GstEvent *event;
 } Arrival;
 
-/** Arrivals: Those of a pad so far. Functions may be called from any thread. */
+/** Arrivals: Those of a pad so far, for one thread. */
 typedef struct _Arrivals Arrivals;
 
 /**
@@ -37,12 +37,9 @@ Arrivals *arrivals_new (GstPad *pad, gboolean maps);
 void arrivals_free (Arrivals *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Arrivals, arrivals_free)
 
-/**
- * arrivals_get: Returns: (nullable): the arrival of that number; %NULL if there are fewer. It stays
- * as it is until arrivals_free().
- */
-const Arrival *arrivals_get (Arrivals *self, guint index);
+/** arrivals_peek: Returns: (nullable): the oldest arrival, until arrivals_drop(); %NULL if there is
+ * none within @timeout us. */
+const Arrival *arrivals_peek (Arrivals *self, guint64 timeout);
 
-/** arrivals_wait: Waits until there are @n. Returns: FALSE if they do not come within @timeout us.
- */
-gboolean arrivals_wait (Arrivals *self, guint n, gint64 timeout);
+/** arrivals_drop: Frees the oldest arrival. */
+void arrivals_drop (Arrivals *self);

@@ -31,7 +31,6 @@ typedef struct {
  * @late: (element-type GstEvent): tags that were flushed: the pad has them, and may send them yet
  * @flushes: (element-type Flush): those that have not arrived
  * @taken: numbers of the next buffer and of the next event to arrive
- * @at: the next arrival
  */
 typedef struct {
   Stream *stream;
@@ -40,7 +39,6 @@ typedef struct {
   GPtrArray *buffers, *events, *late;
   GQueue flushes;
   Flush taken;
-  guint at;
 } Run;
 
 /* "1 2/3 80*4" */
@@ -161,31 +159,32 @@ assert_buffer (Run *self, const Arrival *arrival, const gchar *text)
   assert_numbers (arrival, text);
 }
 
-/* The next arrival but segments and late tags. Returns: (nullable) */
+/* The next arrival but segments and late tags, if it comes within @timeout us. Returns: (nullable)
+ */
 static const Arrival *
-get_next (Run *self)
+get_next (Run *self, guint64 timeout)
 {
   const Arrival *arrival;
 
-  while ((arrival = arrivals_get (self->arrivals, self->at)) && arrival->kind == ARRIVAL_EVENT &&
+  while ((arrival = arrivals_peek (self->arrivals, timeout)) && arrival->kind == ARRIVAL_EVENT &&
          (GST_EVENT_TYPE (arrival->event) == GST_EVENT_SEGMENT ||
           g_ptr_array_find (self->late, arrival->event, NULL)))
-    self->at++;
+    arrivals_drop (self->arrivals);
   return arrival;
 }
 
 /* The same, behind all flushes but the last @n. */
 static const Arrival *
-get_next_behind (Run *self, guint n)
+get_next_behind (Run *self, guint n, guint64 timeout)
 {
   const Arrival *arrival;
 
-  while ((arrival = get_next (self)) && arrival->kind == ARRIVAL_FLUSH &&
+  while ((arrival = get_next (self, timeout)) && arrival->kind == ARRIVAL_FLUSH &&
          g_queue_get_length (&self->flushes) > n) {
     g_autofree Flush *flush = g_queue_pop_head (&self->flushes);
 
     self->taken = *flush;
-    self->at++;
+    arrivals_drop (self->arrivals);
   }
   return arrival;
 }
@@ -193,30 +192,29 @@ get_next_behind (Run *self, guint n)
 static void
 assert_arrival (Run *self, const Arrival *arrival, const gchar *text)
 {
-  self->at++;
   if (*text != 'e' && *text != 'E') {
     assert_buffer (self, arrival, text);
-    return;
+  } else {
+    g_assert_nonnull (arrival->event);
+    g_assert_cmpint (GST_EVENT_TYPE (arrival->event) == GST_EVENT_EOS, ==, *text == 'E');
+    g_assert_true (arrival->event == g_ptr_array_index (self->events, self->taken.events++));
   }
-  g_assert_nonnull (arrival->event);
-  g_assert_cmpint (GST_EVENT_TYPE (arrival->event) == GST_EVENT_EOS, ==, *text == 'E');
-  g_assert_true (arrival->event == g_ptr_array_index (self->events, self->taken.events++));
+  arrivals_drop (self->arrivals);
 }
 
 static void
 take (Run *self, const gchar *text)
 {
-  const Arrival *arrival;
+  const Arrival *arrival = get_next_behind (self, 0, FOREVER);
 
-  while (!(arrival = get_next_behind (self, 0)))
-    g_assert_true (arrivals_wait (self->arrivals, self->at + 1, FOREVER));
+  g_assert_nonnull (arrival);
   assert_arrival (self, arrival, text);
 }
 
 static void
 take_unless_flushed (Run *self, const gchar *text)
 {
-  const Arrival *arrival = get_next_behind (self, 1);
+  const Arrival *arrival = get_next_behind (self, 1, 0);
 
   if (arrival && arrival->kind != ARRIVAL_FLUSH) {
     assert_arrival (self, arrival, text);
@@ -231,7 +229,7 @@ take_unless_flushed (Run *self, const gchar *text)
 static void
 assert_no_more (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
-  const Arrival *arrival = get_next_behind (self, 0);
+  const Arrival *arrival = get_next_behind (self, 0, 0);
 
   if (arrival)
     g_error ("a %s more has arrived", arrival->buffer ? "buffer" : "event");

@@ -378,27 +378,6 @@ test_share (Rig *rig, gconstpointer side G_GNUC_UNUSED)
 }
 
 static void
-test_resize (Rig *rig, gconstpointer side G_GNUC_UNUSED)
-{
-  g_autoptr (GstMemory) memory = new_memory (rig);
-  GstMapInfo map;
-  cl_mem whole;
-  guint8 bytes[BYTES];
-
-  host_fill (memory, 0, BYTES, 1);
-  host_fill (memory, 64, 32, 2);
-  whole = open_device (memory, GST_MAP_READ, &map);
-  gst_memory_unmap (memory, &map);
-  gst_memory_resize (memory, 64, 32);
-  assert_memory (memory, 32, 2);
-  g_assert_true (open_device (memory, GST_MAP_READ, &map) == whole);
-  g_assert_cmpuint (map.size, ==, 32);
-  gst_memory_unmap (memory, &map);
-  device_read (rig, memory, bytes);
-  assert_bytes (bytes, 32, 2);
-}
-
-static void
 test_free_while_pending (Rig *rig, gconstpointer side G_GNUC_UNUSED)
 {
   const cl_event gate = new_user_event (rig);
@@ -534,7 +513,6 @@ main (int argc, char **argv)
   add ("many-readers", test_many_readers);
   add ("copy", test_copy);
   add ("share", test_share);
-  add ("resize", test_resize);
   add ("free-while-pending", test_free_while_pending);
   add ("failed-write", test_failed_write);
   add ("failed-read", test_failed_read);

@@ -142,24 +142,6 @@ push_event (Writer *self, const gchar *name)
   g_ptr_array_add (self->pending, g_strdup ("e"));
 }
 
-static void
-push_mark (Writer *self)
-{
-  push_event (self, "mark");
-}
-
-static void
-push_tag (Writer *self)
-{
-  push_event (self, "tag");
-}
-
-static void
-push_gap (Writer *self)
-{
-  push_event (self, "gap");
-}
-
 /* The times of buffers go on; their stream time is somewhere else. */
 static void
 push_segment (Writer *self)
@@ -440,14 +422,15 @@ push_buffer (Writer *self)
   self->count++;
 }
 
-/* How many in a hundred steps are which. */
+/* How many in a hundred steps are which: a function, or the event of that name. */
 static const struct {
   gint weight;
   void (*run) (Writer *self);
+  const gchar *event;
 } steps[] = {
-    {60, push_buffer},   {7, push_mark}, {3, push_tag},    {2, push_gap},
-    {3, push_segment},   {2, flush},     {1, push_eos},    {3, change_caps},
-    {4, change_weight},  {2, change_n},  {3, change_bias}, {2, change_addend},
+    {60, push_buffer},   {7, NULL, "mark"}, {3, NULL, "tag"}, {2, NULL, "gap"},
+    {3, push_segment},   {2, flush},        {1, push_eos},    {3, change_caps},
+    {4, change_weight},  {2, change_n},     {3, change_bias}, {2, change_addend},
     {5, change_scalars}, {3, rest},
 };
 
@@ -459,7 +442,10 @@ add_step (Writer *self)
 
   for (; at >= steps[i].weight; i++)
     at -= steps[i].weight;
-  steps[i].run (self);
+  if (steps[i].event)
+    push_event (self, steps[i].event);
+  else
+    steps[i].run (self);
 }
 
 /* Writes the elements. The operands that they need to start with are settings of theirs, too. */
