@@ -210,19 +210,6 @@ flush (Load *self)
   tell (self, &self->parked, FALSE);
 }
 
-/* All that was pushed is out when EOS is. */
-static void
-flow_eos (Load *self)
-{
-  for (guint round = 0; self->taken < self->total; round++) {
-    for (guint i = 0; i < round % 8; i++)
-      g_assert_cmpint (load_push (self), ==, GST_FLOW_OK);
-    stream_push_event (self->stream, gst_event_new_eos ());
-    g_assert_cmpuint (self->seen, ==, self->taken);
-    flush (self);
-  }
-}
-
 /* Flushes, whatever is in flight. */
 static void
 flow_flush (Load *self)
@@ -291,7 +278,6 @@ flow_states (Load *self)
 }
 
 const LoadFlow load_flows[LOAD_N_FLOWS] = {
-    {"eos", flow_eos},
     {"flush", flow_flush},
     {"caps", flow_caps},
     {"states", flow_states},

@@ -74,7 +74,7 @@ typedef struct {
   void (*run) (Load *load);
 } LoadFlow;
 
-#define LOAD_N_FLOWS 4
+#define LOAD_N_FLOWS 3
 extern const LoadFlow load_flows[LOAD_N_FLOWS];
 
 /** Runs a flow of @n buffers, and says how long that took. */

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "script.h"
 
-#include "arrivals.h"
 #include "shape.h"
 
 #include <gst/controller/gstdirectcontrolbinding.h>
@@ -25,6 +24,10 @@ typedef struct {
 
 /**
  * Run: of a script
+ * @maps: as in Script
+ * @arrivals: (element-type GstMiniObject): a GstSample for each buffer, with the caps that the pad
+ *   had, and events
+ * @next: (nullable): the first arrival, taken from there
  * @caps: of the next buffer
  * @buffers: (element-type GstCaps): those of each that was pushed
  * @events: (element-type GstEvent): each that was pushed
@@ -34,7 +37,9 @@ typedef struct {
  */
 typedef struct {
   Stream *stream;
-  Arrivals *arrivals;
+  gboolean maps;
+  GAsyncQueue *arrivals;
+  GstMiniObject *next;
   GstCaps *caps;
   GPtrArray *buffers, *events, *late;
   GQueue flushes;
@@ -96,9 +101,37 @@ make_buffer (Run *self, const gchar *text)
   return buffer;
 }
 
+/* Buffers are dropped once they are noted. */
+static GstPadProbeReturn
+note_arrival (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  Run *self = data;
+  g_autoptr (GstCaps) caps = NULL;
+  GstMapInfo map;
+
+  if (!(info->type & GST_PAD_PROBE_TYPE_BUFFER)) {
+    switch (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info))) {
+    case GST_EVENT_STREAM_START:
+    case GST_EVENT_CAPS:
+    case GST_EVENT_SEGMENT:
+    case GST_EVENT_FLUSH_START:
+      break;
+    default:
+      g_async_queue_push (self->arrivals, gst_event_ref (GST_PAD_PROBE_INFO_EVENT (info)));
+    }
+    return GST_PAD_PROBE_OK;
+  }
+  if (self->maps && gst_buffer_map (GST_PAD_PROBE_INFO_BUFFER (info), &map, GST_MAP_READ))
+    gst_buffer_unmap (GST_PAD_PROBE_INFO_BUFFER (info), &map);
+  caps = gst_pad_get_current_caps (pad);
+  g_async_queue_push (self->arrivals,
+                      gst_sample_new (GST_PAD_PROBE_INFO_BUFFER (info), caps, NULL, NULL));
+  return GST_PAD_PROBE_DROP;
+}
+
 /* Tensors have as many memories and numbers as their caps say. */
 static void
-assert_numbers (const Arrival *arrival, const gchar *text)
+assert_numbers (GstBuffer *buffer, const GstCaps *caps, const gchar *text)
 {
   g_autoptr (GArray) expected = parse_numbers (text);
   gint n_tensors = 1;
@@ -107,13 +140,13 @@ assert_numbers (const Arrival *arrival, const gchar *text)
   Shape shape;
 
   if (expected->len == 0) {
-    g_assert_cmpuint (gst_buffer_get_size (arrival->buffer), ==, 0);
+    g_assert_cmpuint (gst_buffer_get_size (buffer), ==, 0);
     return;
   }
-  gst_structure_get_int (gst_caps_get_structure (arrival->caps, 0), "num_tensors", &n_tensors);
-  g_assert_cmpuint (gst_buffer_n_memory (arrival->buffer), ==, (guint)n_tensors);
-  shape_init (&shape, arrival->caps);
-  found = shape_read (&shape, arrival->buffer, &n);
+  gst_structure_get_int (gst_caps_get_structure (caps, 0), "num_tensors", &n_tensors);
+  g_assert_cmpuint (gst_buffer_n_memory (buffer), ==, (guint)n_tensors);
+  shape_init (&shape, caps);
+  found = shape_read (&shape, buffer, &n);
   g_assert_nonnull (found);
   g_assert_cmpuint (n, ==, expected->len);
   g_assert_cmpuint (n % shape.columns, ==, 0);
@@ -142,82 +175,81 @@ assert_rate (const GstCaps *in, const GstCaps *out)
 }
 
 static void
-assert_buffer (Run *self, const Arrival *arrival, const gchar *text)
+assert_buffer (Run *self, GstSample *sample, const gchar *text)
 {
   const GstBufferFlags flags = parse_flags (&text);
   const guint n = self->taken.buffers++;
-  GstBuffer *buffer = arrival->buffer;
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
 
-  g_assert_nonnull (buffer);
   g_assert_cmpuint (GST_BUFFER_PTS (buffer), ==, n * FRAME);
   g_assert_cmpuint (GST_BUFFER_DTS (buffer), ==, n * FRAME / 2);
   g_assert_cmpuint (GST_BUFFER_DURATION (buffer), ==, FRAME);
   g_assert_cmpuint (GST_BUFFER_OFFSET (buffer), ==, n);
   g_assert_cmpuint (GST_BUFFER_OFFSET_END (buffer), ==, n + 1);
   g_assert_cmphex (GST_BUFFER_FLAGS (buffer) & FLAGS, ==, flags);
-  assert_rate (g_ptr_array_index (self->buffers, n), arrival->caps);
-  assert_numbers (arrival, text);
-}
-
-/* The next arrival but segments and late tags, if it comes within @timeout us. Returns: (nullable)
- */
-static const Arrival *
-get_next (Run *self, guint64 timeout)
-{
-  const Arrival *arrival;
-
-  while ((arrival = arrivals_peek (self->arrivals, timeout)) && arrival->kind == ARRIVAL_EVENT &&
-         (GST_EVENT_TYPE (arrival->event) == GST_EVENT_SEGMENT ||
-          g_ptr_array_find (self->late, arrival->event, NULL)))
-    arrivals_drop (self->arrivals);
-  return arrival;
-}
-
-/* The same, behind all flushes but the last @n. */
-static const Arrival *
-get_next_behind (Run *self, guint n, guint64 timeout)
-{
-  const Arrival *arrival;
-
-  while ((arrival = get_next (self, timeout)) && arrival->kind == ARRIVAL_FLUSH &&
-         g_queue_get_length (&self->flushes) > n) {
-    g_autofree Flush *flush = g_queue_pop_head (&self->flushes);
-
-    self->taken = *flush;
-    arrivals_drop (self->arrivals);
-  }
-  return arrival;
+  assert_rate (g_ptr_array_index (self->buffers, n), gst_sample_get_caps (sample));
+  assert_numbers (buffer, gst_sample_get_caps (sample), text);
 }
 
 static void
-assert_arrival (Run *self, const Arrival *arrival, const gchar *text)
+drop_arrival (Run *self)
+{
+  g_clear_pointer (&self->next, gst_mini_object_unref);
+}
+
+static gboolean
+is_flush (GstMiniObject *arrival)
+{
+  return GST_IS_EVENT (arrival) && GST_EVENT_TYPE (arrival) == GST_EVENT_FLUSH_STOP;
+}
+
+/* The next arrival but late tags, behind all flushes but the last @n, if it comes within @timeout
+ * us. Returns: (nullable) */
+static GstMiniObject *
+get_next (Run *self, guint n, guint64 timeout)
+{
+  while (TRUE) {
+    if (!self->next)
+      self->next = g_async_queue_timeout_pop (self->arrivals, timeout);
+    if (self->next && is_flush (self->next) && g_queue_get_length (&self->flushes) > n) {
+      g_autofree Flush *flush = g_queue_pop_head (&self->flushes);
+
+      self->taken = *flush;
+    } else if (!self->next || !g_ptr_array_find (self->late, self->next, NULL)) {
+      return self->next;
+    }
+    drop_arrival (self);
+  }
+}
+
+static void
+assert_arrival (Run *self, const gchar *text)
 {
   if (*text != 'e' && *text != 'E') {
-    assert_buffer (self, arrival, text);
+    g_assert_true (GST_IS_SAMPLE (self->next));
+    assert_buffer (self, GST_SAMPLE (self->next), text);
   } else {
-    g_assert_nonnull (arrival->event);
-    g_assert_cmpint (GST_EVENT_TYPE (arrival->event) == GST_EVENT_EOS, ==, *text == 'E');
-    g_assert_true (arrival->event == g_ptr_array_index (self->events, self->taken.events++));
+    g_assert_true (GST_IS_EVENT (self->next));
+    g_assert_cmpint (GST_EVENT_TYPE (self->next) == GST_EVENT_EOS, ==, *text == 'E');
+    g_assert_true (self->next == g_ptr_array_index (self->events, self->taken.events++));
   }
-  arrivals_drop (self->arrivals);
+  drop_arrival (self);
 }
 
 static void
 take (Run *self, const gchar *text)
 {
-  const Arrival *arrival = get_next_behind (self, 0, FOREVER);
-
-  g_assert_nonnull (arrival);
-  assert_arrival (self, arrival, text);
+  g_assert_nonnull (get_next (self, 0, FOREVER));
+  assert_arrival (self, text);
 }
 
 static void
 take_unless_flushed (Run *self, const gchar *text)
 {
-  const Arrival *arrival = get_next_behind (self, 1, 0);
+  GstMiniObject *arrival = get_next (self, 1, 0);
 
-  if (arrival && arrival->kind != ARRIVAL_FLUSH) {
-    assert_arrival (self, arrival, text);
+  if (arrival && !is_flush (arrival)) {
+    assert_arrival (self, text);
   } else if (*text == 'e') {
     GstEvent *event = g_ptr_array_index (self->events, self->taken.events++);
 
@@ -229,10 +261,10 @@ take_unless_flushed (Run *self, const gchar *text)
 static void
 assert_no_more (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
-  const Arrival *arrival = get_next_behind (self, 0, 0);
+  GstMiniObject *arrival = get_next (self, 0, 0);
 
   if (arrival)
-    g_error ("a %s more has arrived", arrival->buffer ? "buffer" : "event");
+    g_error ("a %s more has arrived", GST_IS_SAMPLE (arrival) ? "buffer" : "event");
 }
 
 static void
@@ -439,17 +471,26 @@ void
 script_run (const Script *script)
 {
   g_autoptr (Stream) stream = stream_new ("%s", script->elements);
-  g_autoptr (Arrivals) arrivals = NULL;
+  g_autoptr (GAsyncQueue) arrivals = g_async_queue_new_full ((GDestroyNotify)gst_mini_object_unref);
   g_autoptr (GPtrArray) buffers = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_caps_unref);
   g_autoptr (GPtrArray) events = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_event_unref);
   g_autoptr (GPtrArray) late = g_ptr_array_new ();
   g_autoptr (GError) error = NULL;
   g_auto (GStrv) texts = g_strsplit (script->steps, ";", -1);
-  Run self = {.stream = stream, .buffers = buffers, .events = events, .late = late};
+  Run self = {.stream = stream,
+              .maps = script->maps,
+              .arrivals = arrivals,
+              .buffers = buffers,
+              .events = events,
+              .late = late};
+  gulong probe;
 
   self.caps = gst_caps_from_string (script->caps);
   g_assert_true (stream_play (stream, script->caps, script->output));
-  self.arrivals = arrivals = arrivals_new (stream->harness->sinkpad, script->maps);
+  probe = gst_pad_add_probe (stream->harness->sinkpad,
+                             GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
+                                 GST_PAD_PROBE_TYPE_EVENT_FLUSH,
+                             note_arrival, &self, NULL);
   for (guint i = 0; texts[i]; i++) {
     g_strstrip (texts[i]);
     if (!script->is_random || g_getenv ("GEMMCL_TEST_STREAM"))
@@ -462,6 +503,8 @@ script_run (const Script *script)
   else
     stream_assert_quiet (stream);
   g_assert_no_error (error);
+  gst_pad_remove_probe (stream->harness->sinkpad, probe);
+  drop_arrival (&self);
   gst_clear_caps (&self.caps);
 }
 
