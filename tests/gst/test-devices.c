@@ -4,51 +4,13 @@
 
 #include "faults.h"
 #include "load.h"
-#include "script.h"
 
-/* Several devices in one element: order, flows, and devices that fail, of which test-faults.c has
- * more; shares.py has the lists that select them, and their shares. An OpenCL layer makes two
- * devices of one (tests/doubles/cl-split-layer.c). */
+/* Several devices in one element under load, and devices that fail, of which test-faults.c has
+ * more. flow.py has their streams; shares.py has the lists that select them, and their shares. An
+ * OpenCL layer makes two devices of one (tests/doubles/cl-split-layer.c). */
 
 #define ONE    TENSOR ("1:1")
-#define PAIR   TENSOR ("2:1")
 #define GEMMCL "gemmcl auto-tune=off devices=all "
-
-static const Script scripts[] = {
-    {"/devices/states", GEMMCL "weight=[2]", ONE, NULL,
-     "1; 2; > 2; > 4; ready; weight=[3]; play; 3; 4; 5; > 9; > 12; > 15; eos; > E"},
-    /* Results come out without another input. */
-    {"/devices/alone", GEMMCL "weight=[2] queue-depth=4", ONE, NULL,
-     "1; > 2; 2; > 4; 3; > 6; 4; > 8; 5; > 10"},
-    {"/devices/events", GEMMCL "weight=[2]", ONE, NULL,
-     "1; 2; 3; gap; 4; mark; D 5; 6; eos; > 2; > 4; > 6; > e; > 8; > e; > D 10; > 12; > E"},
-    {"/devices/caps", GEMMCL "weight=[[1,2],[3,4]]", PAIR, NULL,
-     "1 0; 0 1; 1 1; caps " TENSOR ("2:2") "; 1 0 0 1; 1 1 1 1; > 1 2; > 3 4; > 4 6; > 1 2 3 4; "
-                                           "> 4 6 4 6"},
-    {"/devices/flush", GEMMCL "weight=[2]", ONE, NULL, "1; > 2; flush; 4; 5; > 8; > 10"},
-    {"/devices/weights", GEMMCL "weight=[[1],[2]] bias=[0]", PAIR, NULL,
-     "1 1; 1 1; 1 1; weight=[[10],[20]]; 1 1; 1 1; 1 1; bias=[5]; 1 1; 1 1; addend=[7]; beta=1; "
-     "1 1; 1 1; beta=0; addend=; bias=; weight=[[1,2,3],[4,5,6]]; 1 1; 1 1; > 3; > 3; > 3; > 30; "
-     "> 30; > 30; > 35; > 35; > 42; > 42; > 5 7 9; > 5 7 9; refuse K|=|3 weight=[[1],[2],[3]]"},
-    /* A list of offsets is a part of the bias of each device. */
-    {"/devices/list-of-offsets", GEMMCL "weight=[[1],[2]] input-scale=<2,3> input-offset=<1,-1>",
-     PAIR, NULL, "1 1; 1 1; weight=[[10],[20]]; 1 1; 1 1; > 7; > 7; > 70; > 70"},
-    {"/devices/alphas", GEMMCL "weight=[1]", ONE, NULL,
-     "1; alpha=2; 1; alpha=3; 1; alpha=4; 1; > 1; > 2; > 3; > 4"},
-    {"/devices/batches", GEMMCL "weight=[2] batch-size=2 batch-timeout=0", ONE, NULL,
-     "1; mark; 2; 3; 4; 5; eos; > 2; > e; > 4; > 6; > 8; > 10; > E"},
-    {"/devices/timeout", GEMMCL "weight=[2] batch-size=4 batch-timeout=50000000", ONE, NULL,
-     "1; mark; 2; > 2; > e; > 4; 3; > 6"},
-    {"/devices/rows", GEMMCL "weight=[[1,2,-1]] row-outputs=sum+arg-max", ONE, NULL,
-     "1; 2; 3; > 1 2 -1 2 1; > 2 4 -2 4 1; > 3 6 -3 6 1"},
-    {"/devices/longer", GEMMCL "weight=[2]", AUDIO ("F32LE", "1"), NULL,
-     "3*1; 2*5; 3000*1; 5*2; 4000*3; > 3*2; > 2*10; > 3000*2; > 5*4; > 4000*6"},
-    {"/devices/memory",
-     "gemmcl name=a weight=[2] ! other/tensors(memory:OpenCL) ! " GEMMCL "weight=[3]", ONE, NULL,
-     "1; 2; 3; 4; > 6; > 12; > 18; > 24"},
-    {"/devices/beta", GEMMCL "weight=[2] beta=.5", ONE, NULL, "fail number|of|devices|is|2 1"},
-    {"/devices/wrong-buffer", GEMMCL "weight=[2]", ONE, NULL, "1; 2; fail 8|bytes 1 2; > 2; > 4"},
-};
 
 static guint
 count_devices (void)
@@ -164,7 +126,6 @@ main (int argc, char **argv)
     g_print ("1..0 # SKIP there are %u OpenCL devices, not 2\n", count_devices ());
     return 0;
   }
-  script_add_tests (scripts, G_N_ELEMENTS (scripts));
   stream_add_test ("/devices/failure", test_failure);
   for (guint i = 0; i < LOAD_N_FLOWS; i++) {
     g_autofree gchar *path = g_strconcat ("/devices/load/", load_flows[i].name, NULL);

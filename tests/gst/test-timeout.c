@@ -3,8 +3,8 @@
 #include "stream.h"
 
 /* batch-timeout: a live stream that pauses gets the results of a batch that is not full, after that
- * time and no earlier. test-flow.c looks at events in such a batch and at streams without a
- * timeout; in test-streams.c and test-stress.c batches end by it among all else. */
+ * time and no earlier. flow.py looks at events in such a batch and at streams without a timeout; in
+ * streams.py and test-stress.c batches end by it among all else. */
 
 #define CAPS(rate) TENSORS ("1", "1:1", "float32", rate)
 #define FRAME      (GST_SECOND / 10)

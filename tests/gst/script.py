@@ -1,0 +1,310 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Streams whose buffers and events must arrive in their order, with their numbers, times, offsets,
+flags and rates; and such streams written down, as tables of steps, which ';' separates:
+
+    1 2            pushes a buffer of these numbers, as the caps have them; "80*1": 80 times 1
+    DM 1 2         the same with flags: D is DISCONT, G is GAP, M is MARKER; without numbers an
+                   empty buffer
+    mark, tag, gap pushes such an event; eos ends the stream
+    flush          flushes
+    caps CAPS      other caps
+    ready, play    changes the state; then the stream begins again
+    wait N         waits for N ms
+    NAME=VALUE     sets a property of the element "a", or of the only one
+    refuse WORDS NAME=VALUE
+                   sets it; a warning with these WORDS must be posted, and the old value stays
+    fail WORDS 1 2 pushing this buffer must fail with an error that has these WORDS
+    > DM 1 2       the next arrival is that buffer, with these flags, and all else of the next that
+                   was pushed
+    > e, > E       the next arrival is the next event that was pushed, or EOS
+    -              nothing else has arrived yet
+
+WORDS has '|' for blanks within. At the end nothing else may have arrived, and neither an error nor
+a warning may have been posted.
+"""
+
+import queue
+import re
+import time
+
+from stream import ERROR, OK, READY, SECONDS, Gst, np, tensors
+import gi  # behind stream, which skips the test where it is missing
+
+for module in "GstController", "GstVideo":
+    gi.require_version(module, "1.0")
+from gi.repository import GstVideo
+
+FRAME = Gst.SECOND // 10
+FLAGS = {"D": Gst.BufferFlags.DISCONT, "G": Gst.BufferFlags.GAP, "M": Gst.BufferFlags.MARKER}
+TYPES = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "float32": "<f4", "uint8": "u1"}
+FLUSH = Gst.EventType.FLUSH_STOP
+UNTOLD = (Gst.EventType.STREAM_START, Gst.EventType.CAPS, Gst.EventType.SEGMENT,
+          Gst.EventType.FLUSH_START)
+
+
+class Shape:
+    """What caps say of a buffer. Several tensors count as one."""
+
+    def __init__(self, caps):
+        fields = caps.get_structure(0)
+        self.medium = fields.get_name().split("/")[0]
+        self.type = np.dtype(TYPES.get(fields.get_string("types" if self.medium == "other" else
+                                                         "format").split(",")[0], "u1"))
+        self.memories, self.size = 1, None
+        if self.medium == "other":
+            sizes = [np.prod(list(map(int, one.split(":"))))
+                     for one in fields.get_string("dimensions").split(",")]
+            self.memories, self.size = len(sizes), sum(sizes)
+        elif self.medium == "video":
+            self.pixels = fields.get_string("format")
+            channels = 1 if self.pixels == "GRAY8" else 3
+            self.frame = fields.get_value("height"), fields.get_value("width"), channels
+            self.size = np.prod(self.frame)
+
+    def reorder(self, values):
+        """Channels as they are in memory, or red first."""
+        return values[..., ::-1] if self.pixels == "BGR" else values
+
+    def write(self, values):
+        """The buffer of these numbers, for video of a whole frame."""
+        values = np.array(values).astype(self.type)
+        if self.medium == "video" and values.size:
+            values = self.reorder(values.reshape(self.frame)).reshape(self.frame[0], -1)
+            values = np.pad(values, [(0, 0), (0, -values.shape[1] % 4)])
+        return Gst.Buffer.new_wrapped(values.tobytes()) if values.size else Gst.Buffer.new()
+
+    def read(self, buffer, data):
+        values = np.frombuffer(data, self.type)
+        if self.medium == "video":
+            height, width, channels = self.frame
+            meta = GstVideo.buffer_get_video_meta(buffer)
+            stride = meta.stride[0] if meta else (width * channels + 3) // 4 * 4
+            values = np.stack([values[y * stride:][:width * channels] for y in range(height)])
+            values = self.reorder(values.reshape(self.frame))
+        return values.ravel().astype(float)
+
+
+def get_rates(caps):
+    """The sample rate or the frame rate."""
+    return re.findall(r"rate=\(\w+\)([\d/]+)", caps.to_string())
+
+
+def parse(text):
+    """The flags and the numbers of a buffer."""
+    flags, numbers = re.fullmatch("([DGM]*) ?(.*)", text).groups()
+    values = []
+    for word in numbers.split():
+        times, _, value = word.rpartition("*")
+        values += int(times or 1) * [float(value)]
+    return flags, values
+
+
+def listen(pad, maps):
+    """The queue that gets what arrives at a pad: buffers, with their caps and, if maps, their
+    bytes; events' types and numbers."""
+    arrivals = queue.SimpleQueue()
+
+    def chain(pad, _parent, buffer):
+        data = buffer.extract_dup(0, buffer.get_size()) if maps else None
+        arrivals.put((buffer, pad.get_current_caps(), data))
+        return OK
+
+    def note(_pad, info):
+        event = info.get_event()
+        if event.type not in UNTOLD:
+            arrivals.put((event.type, event.get_seqnum()))
+        return Gst.PadProbeReturn.OK
+
+    pad.set_chain_function_full(chain)
+    pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM | Gst.PadProbeType.EVENT_FLUSH, note)
+    return arrivals
+
+
+class Script:
+    """A stream, with what was pushed and what must arrive.
+
+    rates, events: those of each buffer, and each event, that was pushed
+    flushes: how many they were before each flush that has not arrived
+    late: events that were flushed: the pad has tags, and may send them yet
+    taken: the numbers of the next buffer and of the next event to arrive
+    """
+
+    def __init__(self, test, elements, caps, output=None, maps=False):
+        """maps: buffers are read as they arrive, and not when they are taken."""
+        self.test, self.stream = test, test.make(elements, output)
+        element = self.stream.element
+        self.element = element.get_by_name("a") if isinstance(element, Gst.Bin) else element
+        self.arrivals, self.next = listen(self.stream.sink, maps), None
+        self.rates, self.events, self.flushes, self.late = [], [], [], []
+        self.taken = 0, 0
+        self.caps = Gst.Caps.from_string(caps)
+        self.play()
+
+    def play(self):
+        self.test.assertTrue(self.stream.play(self.caps.to_string()))
+
+    def stop(self):
+        self.stream.element.set_state(READY)
+
+    def make(self, flags, values):
+        buffer, n = Shape(self.caps).write(values), len(self.rates)
+        buffer.pts, buffer.dts, buffer.duration = n * FRAME, n * FRAME // 2, FRAME
+        buffer.offset, buffer.offset_end = n, n + 1
+        for flag in flags:
+            buffer.set_flags(FLAGS[flag])
+        return buffer
+
+    def push(self, flags, values):
+        buffer = self.make(flags, values)
+        self.rates.append(get_rates(self.caps))
+        self.test.assertEqual(self.stream.push(buffer), OK)
+
+    def fail(self, words, flags, values):
+        self.test.assertEqual(self.stream.push(self.make(flags, values)), ERROR)
+        self.test.says(self.stream, words)
+
+    def send(self, event):
+        self.test.assertTrue(self.stream.src.push_event(event))
+
+    def push_event(self, kind):
+        event = {
+            "mark": lambda: Gst.Event.new_custom(Gst.EventType.CUSTOM_DOWNSTREAM,
+                                                 Gst.Structure.new_empty("mark")),
+            "tag": lambda: Gst.Event.new_tag(Gst.TagList.new_from_string(
+                f"taglist, track-number=(uint){len(self.rates) + 1}")),
+            "gap": lambda: Gst.Event.new_gap(len(self.rates) * FRAME, FRAME),
+            "eos": Gst.Event.new_eos,
+        }[kind]()
+        self.events.append((event.type, event.get_seqnum()))
+        self.send(event)
+
+    def push_segment(self, place):
+        """The next buffer has the stream time of the buffer of that number."""
+        segment = Gst.Segment()
+        segment.init(Gst.Format.TIME)
+        segment.start = segment.position = len(self.rates) * FRAME
+        segment.time = place * FRAME
+        self.send(Gst.Event.new_segment(segment))
+
+    def flush(self):
+        self.flushes.append((len(self.rates), len(self.events)))
+        self.send(Gst.Event.new_flush_start())
+        self.send(Gst.Event.new_flush_stop(True))
+        self.push_segment(len(self.rates))
+
+    def change_caps(self, text):
+        self.caps = Gst.Caps.from_string(text)
+        self.send(Gst.Event.new_caps(self.caps))
+
+    def set(self, setting):
+        """An operand that is taken reads back."""
+        name, value = setting.split("=", 1)
+        Gst.util_set_object_arg(self.element, name, value)
+        if value.startswith("["):
+            self.test.assertEqual(self.element.get_property(name), value)
+
+    def refuse(self, words, setting):
+        name, value = setting.split("=", 1)
+        before = self.element.get_property(name)
+        Gst.util_set_object_arg(self.element, name, value)
+        self.test.says(self.stream, f"The new {name}|the old one stays|{words}",
+                       kind=Gst.MessageType.WARNING)
+        self.test.assertEqual(self.element.get_property(name), before)
+
+    def peek(self, timeout=0, flushes=0):
+        """The next arrival, behind all flushes but that many, if it comes in time, or None."""
+        while True:
+            if self.next is None:
+                try:
+                    self.next = self.arrivals.get(timeout=timeout)
+                except queue.Empty:
+                    return None
+            if self.next[0] == FLUSH and len(self.flushes) > flushes:
+                self.taken = self.flushes.pop(0)
+            elif self.next not in self.late:
+                return self.next
+            self.next = None
+
+    def check(self, flags, values, others):
+        buffer, caps, data = self.next
+        n, n_events = self.taken
+        self.taken = n + 1, n_events
+        shape = Shape(caps)
+        self.test.assertEqual(
+            [buffer.pts, buffer.dts, buffer.duration, buffer.offset, buffer.offset_end],
+            [n * FRAME, n * FRAME // 2, FRAME, n, n + 1])
+        self.test.assertEqual([flag for flag in FLAGS if buffer.has_flags(FLAGS[flag])],
+                              sorted(flags))
+        self.test.assertEqual(get_rates(caps), self.rates[n])
+        data = buffer.extract_dup(0, buffer.get_size()) if data is None else data
+        if not len(values):
+            self.test.assertEqual(len(data), 0)
+            return
+        found = shape.read(buffer, data)
+        self.test.assertEqual(buffer.n_memory(), shape.memories)
+        self.test.assertEqual([len(found), shape.size or len(found)], [len(values), len(found)])
+        wrong = (found != others) & (abs(found - values) > 1e-6 * (1 + abs(found)))
+        self.test.assertFalse(wrong.any(), f"{found} instead of {values} or {others}")
+
+    def take(self, flags, values, others=None):
+        """The next arrival is that buffer, with either of the numbers."""
+        self.test.assertIsNotNone(self.peek(SECONDS), "nothing has arrived")
+        self.test.assertEqual(len(self.next), 3, f"{self.next} has arrived")
+        self.check(flags, np.array(values), np.array(values if others is None else others))
+        self.next = None
+
+    def take_event(self, is_eos):
+        """The next arrival is the next event that was pushed."""
+        arrival = self.peek(SECONDS)
+        buffers, n = self.taken
+        self.test.assertEqual(arrival, self.events[n])
+        self.test.assertEqual(arrival[0] == Gst.EventType.EOS, is_eos)
+        self.taken, self.next = (buffers, n + 1), None
+
+    def take_unless_flushed(self, what):
+        """what: the arguments of take() or of take_event()."""
+        arrival = self.peek(flushes=1)
+        if arrival is not None and arrival[0] != FLUSH:
+            (self.take_event if len(what) == 1 else self.take)(*what)
+        elif len(what) == 1:
+            buffers, n = self.taken
+            self.late.append(self.events[n])
+            self.taken = buffers, n + 1
+
+    def take_none(self):
+        self.test.assertIsNone(self.peek())
+
+    def step(self, text):
+        word, _, rest = text.partition(" ")
+        words, _, more = rest.partition(" ")
+        words = words.replace("|", " ")
+        if word in ("mark", "tag", "gap", "eos"):
+            self.push_event(word)
+        elif rest in ("e", "E"):
+            self.take_event(rest == "E")
+        elif "=" in word:
+            self.set(text)
+        else:
+            {">": lambda: self.take(*parse(rest)),
+             "-": self.take_none,
+             "flush": self.flush,
+             "caps": lambda: self.change_caps(rest),
+             "ready": self.stop,
+             "play": self.play,
+             "wait": lambda: time.sleep(int(rest) / 1000),
+             "refuse": lambda: self.refuse(words, more),
+             "fail": lambda: self.fail(words, *parse(more)),
+            }.get(word, lambda: self.push(*parse(text)))()
+
+
+def run(test, elements, steps, caps=tensors("1:1"), output=None):
+    """Runs a script. elements: as gst-launch-1.0 has them."""
+    script = Script(test, elements, caps, output)
+    for number, step in enumerate(steps.split(";"), 1):
+        try:
+            script.step(step.strip())
+        except AssertionError as error:
+            raise AssertionError(f"step {number}, {step}: {error}") from error
+    script.take_none()
+    test.is_quiet(script.stream)

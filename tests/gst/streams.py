@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Random streams: whatever comes between which buffers, each comes out once, right, in its place.
+All numbers are small integers or halves, so that results are exact in f32 in whatever order they
+are summed.
+
+GEMMCL_TEST_STREAMS is how many there are, and GEMMCL_TEST_STREAM the number of a single one, which
+stands before a failure; its steps are printed.
+"""
+
+import os
+import random
+import time
+from dataclasses import dataclass
+
+from script import FRAME, Script, Shape
+from stream import Gst, TestCase, main, np, tensors, video
+from gi.repository import GstController
+
+SINGLE = os.environ.get("GEMMCL_TEST_STREAM")
+BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
+COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 80 if BRIEF else 2000))
+MOST_STEPS = 80
+ANY_OPENCL = ";".join(f"{media}(memory:OpenCL)"
+                      for media in ("other/tensors", "audio/x-raw", "video/x-raw"))
+
+
+def stereo(sample, rate):
+    return (f"audio/x-raw,format={sample},rate={rate},channels=2,layout=interleaved,"
+            "channel-mask=(bitmask)3")
+
+
+@dataclass
+class Family:
+    """Streams that one weight suits: their caps and K, choices of N, and what a bias and an addend
+    are about."""
+    caps: list
+    k: int
+    n: tuple
+    unit: int
+
+
+FAMILIES = [
+    Family([stereo(sample, rate) for sample in ("F32LE", "S16LE") for rate in (8000, 16000)], 2,
+           (1, 2, 3), 1000),
+    Family([tensors(dimensions, rate=rate) for dimensions, rate in [
+        ("5:3", "100/1"), ("5:7", "100/1"), ("5:3", "50/1"), ("5:1", "0/1")]], 5, (1, 4, 17), 8),
+    Family([video("GRAY8", *size) for size in [(10, 4), (7, 5), (4, 10), (1, 1)]], 1, (1, 2, 3),
+           60),
+    Family([video(pixels, *size) for pixels, *size in [
+        ("RGB", 9, 4), ("BGR", 9, 4), ("RGB", 5, 6), ("BGR", 4, 4)]], 3, (1, 2, 3), 60),
+]
+
+
+class Stream:
+    """One stream, which writes itself.
+
+    values: of alpha, beta and the operands, as the next buffer is computed with; None: not there
+    control: the values of alpha or beta by the step of the stream time
+    pending: what must arrive of what was pushed: the arguments of Script's functions
+    previous: the results of the buffer before, or None. Both are right: the element may keep an
+        integer as it was stored, or as it was before
+    resets: whether the next buffer's previous output is zeros, though it may have no DISCONT
+    later: how much later the stream time is than the buffers' times, in buffers
+    """
+
+    def __init__(self, test, seed):
+        self.random = random.Random(seed)
+        self.family = self.random.choice(FAMILIES)
+        self.caps = self.random.choice(self.family.caps)
+        self.shape = Shape(Gst.Caps.from_string(self.caps))
+        self.pending, self.previous, self.control = [], None, {}
+        self.resets = self.n_changed = False
+        self.samples, self.count, self.later = 16, 0, 0
+        self.batch = 1 if self.is_true(30) else self.random.randint(2, 5)
+        self.n = self.random.choice(self.family.n)
+        self.values = {"alpha": 1, "beta": 0, "bias": None, "addend": None}
+        settings = [self.choose("weight")]
+        if self.is_true(30):
+            settings.append(self.choose("addend"))
+            self.values["beta"] = 1
+        if self.is_true(50):
+            settings.append(self.choose("bias"))
+        # A kernel that is named writes no video.
+        named = self.shape.medium != "video" and self.is_true(75)
+        self.script = Script(
+            test, f"gemmcl batch-size={self.batch} queue-depth={self.random.randint(1, 4)} "
+            f"batch-timeout={self.random.choice([-1, 0, 1000000, 20000000])} precision=f32 "
+            f"kernel={'gemm_naive' if named else 'auto'} feature-mode=pixel {' '.join(settings)}",
+            self.caps, ANY_OPENCL if self.is_true(25) else None, seed % 2)
+
+    def run(self):
+        for name in "alpha", "beta":
+            if self.is_true(20):
+                self.controls(name)
+        self.changes_scalars()
+        for step in self.random.choices(list(STEPS), STEPS.values(),
+                                        k=self.random.randint(20, MOST_STEPS - 1)):
+            step(self)
+        self.do("push_event", "eos")
+        self.pending.append((True,))
+        self.arrives()
+        self.script.take_none()
+        error = self.script.stream.pop_message(Gst.MessageType.ERROR)
+        self.script.test.assertIsNone(error)
+
+    def do(self, step, *arguments):
+        """A step of the script."""
+        if SINGLE:
+            print("#", step, *arguments, flush=True)
+        getattr(self.script, step)(*arguments)
+
+    def is_true(self, percent):
+        return self.random.random() * 100 < percent
+
+    def choose(self, name):
+        """Other values of an operand, as a setting."""
+        unit = self.family.unit
+        least, most, rows = (-1, 2, self.family.k) if name == "weight" else (-(unit // 2), unit, 1)
+        values = [[self.random.randint(least, most) for _ in range(self.n)] for _ in range(rows)]
+        self.values[name] = np.array(values, float)
+        return f"{name}={values}".replace(" ", "")
+
+    def arrives(self):
+        for what in self.pending:
+            self.do("take_event" if len(what) == 1 else "take", *what)
+        self.pending.clear()
+
+    def pushes_event(self):
+        self.do("push_event", self.random.choices(["mark", "tag", "gap"], [7, 3, 2])[0])
+        self.pending.append((False,))
+
+    def pushes_segment(self):
+        """The times of buffers go on; their stream time is somewhere else."""
+        place = self.random.randrange(MOST_STEPS)
+        self.do("push_segment", place)
+        self.later = place - self.count
+
+    def flushes(self):
+        self.do("flush")
+        for what in self.pending:
+            self.do("take_unless_flushed", what)
+        self.pending.clear()
+        self.pushes_segment()
+        self.resets = True
+
+    def ends(self):
+        self.do("push_event", "eos")
+        self.pending.append((True,))
+        self.arrives()
+        self.flushes()
+
+    def changes_caps(self):
+        caps = self.random.choice(self.family.caps)
+        if caps != self.caps:
+            self.do("change_caps", caps)
+            self.caps, self.shape = caps, Shape(Gst.Caps.from_string(caps))
+            self.resets = True
+
+    def changes_weight(self):
+        self.do("set", self.choose("weight"))
+
+    def changes_n(self):
+        """A bias and an addend must fit the weight all the time."""
+        n = self.random.choice(self.family.n)
+        if n == self.n or self.n_changed:
+            return
+        self.n_changed = self.resets = True
+        self.n = n
+        rows = [name for name in ("bias", "addend") if self.values[name] is not None]
+        for name in rows:
+            self.do("set", f"{name}=")
+        for name in ["weight", *rows]:
+            self.do("set", self.choose(name))
+
+    def changes_bias(self):
+        if self.is_true(80):
+            self.do("set", self.choose("bias"))
+        else:
+            self.values["bias"] = None
+            self.do("set", "bias=")
+
+    def changes_addend(self):
+        if self.values["addend"] is not None:
+            self.do("set", self.choose("addend"))
+
+    def choose_scalar(self, name):
+        if name == "alpha":
+            return self.random.choice([1, 1, 0.5, -1, 0, 3])
+        # Only without batches is there a previous output.
+        adds = self.values["addend"] is not None or self.batch == 1
+        return self.random.choice([0, 0, 1, -1]) if adds else 0
+
+    def changes_scalars(self):
+        for name in "alpha", "beta":
+            if name not in self.control and self.is_true(60):
+                self.values[name] = self.choose_scalar(name)
+                self.do("set", f"{name}={self.values[name]}")
+
+    def controls(self, name):
+        values = [self.choose_scalar(name)]
+        while len(values) < MOST_STEPS:
+            values.append(self.choose_scalar(name) if self.is_true(20) else values[-1])
+        source = GstController.InterpolationControlSource()
+        source.props.mode = GstController.InterpolationMode.NONE
+        for place, value in enumerate(values):
+            source.set(place * FRAME, value)
+        self.script.element.add_control_binding(
+            GstController.DirectControlBinding.new_absolute(self.script.element, name, source))
+        self.control[name] = values
+
+    def rests(self):
+        """The element may do now what it does by itself."""
+        time.sleep(self.random.randint(0, 3) / 1000)
+
+    def choose_numbers(self):
+        """Many buffers of audio are as long as the one before, and few are longer than all others.
+        """
+        if self.shape.medium != "audio":
+            m = self.shape.size // self.family.k
+        elif self.is_true(1):
+            m = self.random.randint(1000, 2499)
+        else:
+            self.samples = m = self.random.choice([1, 7, 16, 33]) if self.is_true(25) else \
+                self.samples
+        random_numbers = np.random.default_rng(self.random.getrandbits(32))
+        most = {"f": 8, "i": 1000, "u": 255}[self.shape.type.kind]
+        a = random_numbers.integers(0 if most == 255 else -most, most + 1, (m, self.family.k))
+        if self.shape.type.kind == "i":
+            a[random_numbers.random(a.shape) < 0.03] = 20000
+        return a.astype(float)
+
+    def store(self, values):
+        """Integers are rounded and saturated. No frame has two channels: they leave as tensors."""
+        if self.shape.type.kind == "f" or (self.shape.medium == "video" and self.n == 2):
+            return values
+        limits = np.iinfo(self.shape.type)
+        return np.rint(np.clip(values, limits.min, limits.max))
+
+    def compute(self, a):
+        """The two results of a buffer, of which either is right."""
+        values = self.values
+        product = values["alpha"] * (a @ values["weight"])
+        if values["bias"] is not None:
+            product += values["bias"]
+        if self.previous is None or self.previous[0].shape != product.shape:
+            self.previous = [np.zeros_like(product)] * 2
+        self.previous = [product + values["beta"] * (
+            previous if values["addend"] is None else values["addend"])
+                         for previous in self.previous]
+        stored = [self.store(one).ravel() for one in self.previous]
+        if values["beta"] == 0:
+            self.previous[1] = self.store(self.previous[1])
+        return stored
+
+    def pushes_buffer(self):
+        """Silence of audio stays silence without a bias and without beta."""
+        is_audio = self.shape.medium == "audio"
+        is_gap = self.is_true(10)
+        is_empty = is_gap and self.is_true(40)
+        discont, marker = "D" if self.is_true(7) else "", "M" if self.is_true(20) else ""
+        for name, values in self.control.items():
+            self.values[name] = values[min(self.count + self.later, MOST_STEPS - 1)]
+        a = self.choose_numbers() * (not is_gap or not is_audio)
+        self.do("push", discont + "G" * is_gap + marker, [] if is_empty else a.ravel())
+        if self.resets or discont:
+            self.previous = None
+        stays = not is_audio or is_empty or (self.values["bias"] is None and
+                                             self.values["beta"] == 0)
+        self.pending.append((discont + "G" * (is_gap and stays) + marker,
+                             *([[], []] if is_empty else self.compute(a))))
+        self.resets = self.n_changed = False
+        self.count += 1
+
+
+# How many in a hundred steps are which.
+STEPS = {
+    Stream.pushes_buffer: 60, Stream.pushes_event: 12, Stream.pushes_segment: 3, Stream.flushes: 2,
+    Stream.ends: 1, Stream.changes_caps: 3, Stream.changes_weight: 4, Stream.changes_n: 2,
+    Stream.changes_bias: 3, Stream.changes_addend: 2, Stream.changes_scalars: 5, Stream.rests: 3,
+}
+
+
+class Streams(TestCase):
+    def test_random(self):
+        for _ in range(1 if SINGLE else COUNT):
+            seed = int(SINGLE) if SINGLE else random.getrandbits(32)
+            print(f"# GEMMCL_TEST_STREAM={seed}", flush=True)
+            Stream(self, seed).run()
+            self.doCleanups()
+
+
+main()
