@@ -4,7 +4,7 @@
 
 #include "stream.h"
 
-/* Buffers' numbers of samples, and the position. flow.py and streams.py have all else of streams. */
+/* Buffers' numbers of samples, and the position. flow.py and streams.py have the rest. */
 
 #define ONE  TENSOR ("1:1")
 #define MONO AUDIO ("F32LE", "1")
