@@ -22,7 +22,8 @@ def run(test):
 
 
 def main():
-    """Runs the tests of the main module."""
-    classes = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    """Runs the tests of the main module, of which none is kept, nor what it holds."""
+    main_module = sys.modules["__main__"]
     tap.play({test.id().replace("__main__.", "", 1): partial(run, test)
-              for tests in classes for test in tests})
+              for tests in unittest.defaultTestLoader.loadTestsFromModule(main_module)
+              for test in tests})
