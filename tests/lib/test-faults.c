@@ -352,9 +352,10 @@ test_sweep (gconstpointer data)
   g_assert_false (run_case (self, counting, 0));
   faults_assert_no_objects ();
   calls = faults_get_calls ();
-  /* Most calls of a search are of runs, one like the other. */
+  /* Most calls of a search are of runs, one like the other. A search has fewer on a busy machine,
+   * so the first one is always among those that fail. */
   step = g_getenv ("GEMMCL_TEST_BRIEF") || self->searches ? calls / BRIEF_CASES + 1 : 1;
-  for (guint n = g_test_rand_int_range (1, step + 1); n <= calls; n += step, cases++) {
+  for (guint n = 1; n <= calls; n += g_test_rand_int_range (1, 2 * step), cases++) {
     reported += run_case (self, self->mode, n);
     faults_assert_no_objects ();
   }
