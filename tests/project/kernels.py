@@ -50,7 +50,7 @@ LEVELS = {
     "emulated": ["-DSUBGROUP_LEVEL=2", "-DREPEAT_IN_LOOPS"],
 }
 # Inline PTX has constraints that only this target knows.
-PTX = "--target=nvptx64-nvidia-cuda"
+PTX = ["--target=nvptx64-nvidia-cuda", "-Xclang", "-cl-ext=+cl_khr_fp16"]
 WHOLE_ROWS = ["-DWHOLE_ROWS", "-DROW_COUNT=7", "-DROW_SUM", "-DROW_MAX", "-DROW_ARG_MAX",
               "-DROW_TOP_K=2"]
 
@@ -101,7 +101,7 @@ def programs():
         kinds.add(kind)
         for title, options in variants(row, program, row.source not in seen):
             if "-DMMA_PTX" in options:
-                options = [*options, PTX]
+                options = [*options, *PTX]
             elif "-DSUBGROUP_LEVEL=0" in options:
                 options = [*options, *LEVELS["native"]]
             yield f"{row.name}, {title}", program["source"], options
