@@ -46,11 +46,12 @@ copy (const GemmclTransfer *self, const Region *region, GError **error)
   const gsize size[3] = {region->row_bytes, region->rows, 1};
   const gsize stride[2] = {region->stride, region->other_stride};
   const gsize bytes = region->rows * region->row_bytes;
-  guchar *host = (guchar *)self->data->host[region->plane] + region->other;
+  const gboolean on_host = self->data->kind == GEMMCL_DATA_HOST;
+  guchar *host = on_host ? (guchar *)self->data->host[region->plane] + region->other : NULL;
   cl_event done = NULL;
   cl_int status;
 
-  if (self->data->kind == GEMMCL_DATA_BUFFER)
+  if (!on_host)
     status = tight ? clEnqueueCopyBuffer (queue, object[in], object[!in], at[in][0], at[!in][0],
                                           bytes, CHAIN_WAIT (self->chain), &done)
                    : clEnqueueCopyBufferRect (queue, object[in], object[!in], at[in], at[!in], size,
