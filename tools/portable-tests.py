@@ -28,7 +28,7 @@ TOOLS = Path(__file__).resolve().parent
 SUITES = ["lib", "kernels", "gst"]
 # Number of shards of the kernels' tests, for machines with many cores; meson.build's is for two.
 SHARDS = 16
-SHARDED = re.compile(r"(.*)-\d+")
+SHARDED = re.compile(r"(kernels)-\d+")
 
 # GStreamer plugins that the tests load or name in pipelines.
 GST_PLUGINS = ["app", "audiotestsrc", "coreelements", "coretracers", "multifile", "rawparse",
@@ -76,12 +76,14 @@ class Pack:
             shutil.copy(original, self.folder / place)
 
     def add_build(self, build):
-        """Adds programs, libraries and scripts, but no objects and no peers of benchmarks."""
+        """Adds programs, libraries, scripts and the table of kernels, but no objects and no peers
+        of benchmarks."""
         for path in build.rglob("*"):
             place = path.relative_to(build)
             if any(part.endswith(".p") or part in NOT_PACKED for part in place.parts):
                 continue
-            if path.is_file() and (path.suffix == ".sh" or is_elf(path)):
+            if path.is_file() and (path.suffix == ".sh" or path.name == "kernel-table.txt" or
+                                   is_elf(path)):
                 self.add(path, "build" / place)
 
     def add_shared_libraries(self):
