@@ -325,6 +325,8 @@ end_before (GstGemmcl *self, GstEvent *event)
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     if (gst_gemmcl_batch_end (self) == GST_FLOW_OK)
       gst_gemmcl_turns_push_held (self);
+    /* A flow of outputs before the event is not that of buffers behind it. */
+    self->turns->flow = GST_FLOW_OK;
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
       gst_gemmcl_turns_finish (self);
       gst_gemmcl_stats_report (self);
