@@ -245,6 +245,11 @@ wait_for_fetched (GstGemmclSides *self)
     status = clWaitForEvents (1, &fetched);
     clReleaseEvent (fetched);
   }
+  if (status != CL_SUCCESS) {
+    g_mutex_lock (&self->lock);
+    self->need_download = TRUE;
+    g_mutex_unlock (&self->lock);
+  }
   return check (self, status, "the copy to the host");
 }
 
