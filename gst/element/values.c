@@ -12,6 +12,7 @@ gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
   const gboolean is_vector =
       size > 0 && !GST_VALUE_HOLDS_ARRAY (gst_value_array_get_value (array, 0));
   const guint rows = is_vector ? 1 : size;
+  guint cols = 0;
 
   for (guint i = 0; i < rows; i++) {
     const GValue *row = is_vector ? array : gst_value_array_get_value (array, i);
@@ -26,7 +27,8 @@ gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
         g_array_append_val (numbers, number);
       }
     }
-    if (n == 0 || numbers->len != (gsize)n * (i + 1)) {
+    cols = i == 0 ? n : cols;
+    if (n == 0 || n != cols || numbers->len != (gsize)cols * (i + 1)) {
       gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                        "Row %u of the array, from 0, is not like the first. Expected doubles, as "
                        "many in each row.",
