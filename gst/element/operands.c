@@ -179,7 +179,12 @@ static gboolean
 prepare (GstGemmclChange *change, const GstGemmclSettings *settings, GError **error)
 {
   g_auto (GstGemmclOperands) folded = {{NULL}};
+  gboolean is_needed = FALSE;
 
+  for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++)
+    is_needed |= change->plans[lane] != NULL;
+  if (!is_needed)
+    return TRUE;
   gst_gemmcl_operands_copy (&folded, &change->operands);
   if (!gst_gemmcl_problem_fold (&change->problem, settings, &folded, error))
     return FALSE;
