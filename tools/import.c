@@ -271,9 +271,9 @@ find_input (const Import *self, GError **error)
       n++;
     }
   }
-  if (n == 1 && self->graph->n_output == 1)
+  if (n == 1 && self->graph->n_output == 1 && self->graph->output[0]->name != NULL)
     return input;
-  fail (self, NULL, error, "expected one input and one output, found %u and %zu.", n,
+  fail (self, NULL, error, "expected one input and one output, found %u and %zu, or no name.", n,
         self->graph->n_output);
   return NULL;
 }
@@ -299,11 +299,11 @@ walk (Import *self, GError **error)
   for (gsize i = 0; i < self->graph->n_node; i++) {
     const OnnxNode *node = self->graph->node[i];
 
-    if (is_constant (node))
+    if (g_strcmp0 (value, self->graph->output[0]->name) == 0)
+      break;
+    /* Results of other nodes are not used, or the chain meets them. */
+    if (is_constant (node) || !takes (node, value))
       continue;
-    if (!takes (node, value))
-      return fail (self, node, error,
-                   "expected a chain of layers, found a node that does not take “%s”.", value);
     if (!add_node (self, node, value, error))
       return FALSE;
     value = node->output[0];

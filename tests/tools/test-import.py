@@ -259,7 +259,7 @@ class Import(Models):
             ([product, helper.make_node("Relu", ["product"], ["y"], domain="com.example")],
              "found one of “com.example”"),
             ([node("MatMul", ["x", "s"], "y"), node("Relu", ["x"], "z")],
-             "node “z” (Relu): expected a chain of layers, found a node that does not take “y”"),
+             "expected a chain of layers that ends in “z”, not in “y”"),
             ([], "expected a Gemm or MatMul, found none"),
         ]
         tensors = {"w": weight, "b": self.numbers(SIZES[1]), "s": square}
