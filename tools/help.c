@@ -129,7 +129,8 @@ tool_help_print_command (FILE *out, const ToolCommand *command)
   }
 }
 
-/* Prints @text for roff, with its hyphens and backslashes, and begins paragraphs. */
+/* Prints @text for roff, with its hyphens, backslashes and points at the beginning of lines, and
+ * begins paragraphs. */
 static void
 print_text (FILE *out, const gchar *text)
 {
@@ -137,6 +138,7 @@ print_text (FILE *out, const gchar *text)
 
   g_string_replace (roff, "\\", "\\e", 0);
   g_string_replace (roff, "-", "\\-", 0);
+  g_string_replace (roff, "\n.", "\n\\&.", 0);
   g_string_replace (roff, "\n\n", "\n.PP\n", 0);
   fputs (roff->str, out);
 }
