@@ -161,6 +161,8 @@ class Negotiation(TestCase):
     def test_templates(self):
         """values.py has the formats."""
         stream = self.make("gemmcl input=media")
+        if "(ANY)" in stream.element.get_pad_template("sink").get_caps().to_string():
+            self.skipTest("built with GstAnalytics, pads take all media that carry tensors")
         self.check(stream, "sink", FLEXIBLE,
                    "other/tensors,format=sparse; audio/x-raw,layout=non-interleaved")
         self.check(stream, "src", "", "video/x-raw,format=NV12; video/x-raw,format=I420")

@@ -47,7 +47,8 @@ class Shape:
     """What caps say of a buffer. Several tensors count as one."""
 
     def __init__(self, caps):
-        fields = caps.get_structure(0)
+        # Structures of caps have another type in newer bindings.
+        fields = Gst.Structure.new_from_string(caps.to_string())
         self.medium = fields.get_name().split("/")[0]
         self.type = np.dtype(TYPES.get(fields.get_string("types" if self.medium == "other" else
                                                          "format").split(",")[0], "u1"))

@@ -4,6 +4,7 @@
 """Elements share one OpenCL context: with each other, across what forwards no queries, and with the
 application. test-context.c has threads."""
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -27,16 +28,25 @@ def query(element):
     return asked.parse_context() if element.get_static_pad("sink").query(asked) else None
 
 
+def get_field(shared, name):
+    """A field of a GstContext. Newer bindings guard its structure."""
+    structure = shared.get_structure()
+    with contextlib.ExitStack() as stack:
+        if hasattr(structure, "__enter__"):
+            structure = stack.enter_context(structure)
+        return structure.get_value(name)
+
+
 def get_object(element):
     """Its GemmclContext."""
     shared = query(element)
-    return shared and shared.get_structure().get_value("gemmcl-context")
+    return shared and get_field(shared, "gemmcl-context")
 
 
 def get_cl(element):
     """Its cl_context, or None."""
     shared = query(element)
-    return shared and hash(shared.get_structure().get_value("cl_context"))
+    return shared and hash(get_field(shared, "cl_context"))
 
 
 class Line:
