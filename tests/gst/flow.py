@@ -187,9 +187,9 @@ def add_tests(scripts, element):
 
 
 if "GEMMCL_TEST_DEVICES" not in os.environ:
-    add_tests(SCRIPTS | ONE_DEVICE, "gemmcl")
+    add_tests({**SCRIPTS, **ONE_DEVICE}, "gemmcl")
 elif len(get_array("list_devices", None)) == 2:
-    add_tests(SCRIPTS | SEVERAL_DEVICES, SEVERAL)
+    add_tests({**SCRIPTS, **SEVERAL_DEVICES}, SEVERAL)
 else:
     Flow.test_devices = lambda self: self.skipTest("there are not 2 OpenCL devices")
 main()

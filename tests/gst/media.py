@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Frames and samples: how they lie in memory, their metas, and caps that are refused. test-flow.c
-has audio whose lengths change, values.py the formats."""
+"""Frames and samples: how they lie in memory, their metas, and caps that are refused. flow.py has
+audio whose lengths change, values.py the formats."""
 
 from gemmcl import get_info
 from stream import OK, Gst, GstAudio, GstVideo, TestCase, audio, main, np, video

@@ -37,11 +37,15 @@ class Pool(TestCase):
                 self.assertTrue(self.configure(frames(pixels)))
                 self.assertTrue(self.pool.set_active(True))
                 buffer = self.pool.acquire_buffer(None)[1]
-                meta = GstVideo.buffer_get_video_meta(buffer)
                 self.assertEqual(buffer.get_size(), size)
-                self.assertEqual([meta.stride[:meta.n_planes], meta.offset[:meta.n_planes]],
+                info = GstVideo.VideoInfo.new_from_caps(frames(pixels))
+                mapped, frame = GstVideo.VideoFrame.map(info, buffer, Gst.MapFlags.READ)
+                self.assertTrue(mapped)
+                planes = frame.info.finfo.n_planes
+                self.assertEqual([frame.info.stride[:planes], frame.info.offset[:planes]],
                                  [strides, offsets])
-                del meta, buffer
+                frame.unmap()
+                del frame, buffer
                 self.assertTrue(self.pool.set_active(False))
 
     def test_refused(self):

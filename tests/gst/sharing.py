@@ -25,7 +25,11 @@ CLOSED = "gemmcl name=a ! identity name=closed ! gemmcl name=b"
 def query(element):
     """The GstContext that an element has, or None."""
     asked = Gst.Query.new_context("OpenCL")
-    return asked.parse_context() if element.get_static_pad("sink").query(asked) else None
+    if not element.get_static_pad("sink").query(asked):
+        return None
+    shared = asked.parse_context()
+    assert shared.is_persistent()  # bins keep no other in READY
+    return shared
 
 
 def get_field(shared, name):
@@ -46,7 +50,8 @@ def get_object(element):
 def get_cl(element):
     """Its cl_context, or None."""
     shared = query(element)
-    return shared and hash(get_field(shared, "cl_context"))
+    context = shared and get_field(shared, "cl_context")
+    return None if context is None else hash(context)
 
 
 class Line:

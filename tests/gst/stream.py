@@ -258,13 +258,18 @@ class TestCase(gemmcl.TestCase):
             self.assertIsNone(stream.pop_message(kind))
 
 
+def find_live(tracer):
+    """The types of the objects that live."""
+    live = tracer.emit("get-live-objects")
+    # It has no references to what it names, though to free it would drop some.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(live))
+    return re.findall(r"object=\((\w+)\)", live.to_string().replace("\\", ""))
+
+
 def find_left(tracer):
-    """The types of the objects that live. A clock's thread may hold an element for a while."""
+    """The types of the objects that are left. A clock's thread may hold an element for a while."""
     for _ in range(200):
-        live = tracer.emit("get-live-objects")
-        # It has no references to what it names, though to free it would drop some.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(live))
-        names = re.findall(r"object=\((\w+)\)", live.to_string().replace("\\", ""))
+        names = find_live(tracer)
         if not names:
             break
         time.sleep(0.05)
@@ -275,6 +280,9 @@ def main():
     """Runs the tests of the main module; none of GStreamer's objects may be left behind them."""
     leaks = Gst.Registry.get().find_feature("leaks", Gst.TracerFactory)
     tracer = GObject.new(leaks.get_tracer_type())
+    held = Gst.Pad.new("held", Gst.PadDirection.SRC)
+    assert "GstPad" in find_live(tracer), "the tracer does not show a pad that lives"
+    del held
     try:
         tap_unittest.main()
     finally:

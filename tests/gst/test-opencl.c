@@ -8,8 +8,8 @@
 #include "memory/gstgemmclmemory.h"
 #include "stream.h"
 
-/* OpenCL memory that elements between change, that comes late, and that is never there; opencl.py
- * has what it saves. */
+/* OpenCL memory that elements between change, that comes late, and that is never there;
+ * opencl-memory.py has what it saves. */
 
 #define RGB        VIDEO ("RGB", "width=53,height=9")
 #define OPENCL_RGB "video/x-raw" OPENCL ",format=RGB,width=53,height=9,framerate=10/1"
