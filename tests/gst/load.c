@@ -50,6 +50,52 @@ static const LoadSource tensors = {
     check_tensor,
     NULL};
 
+#define EACH(number) "[" number "," number "," number "," number "]"
+#define CONTROLLED   " bias=" EACH ("0") " addend=" EACH (".125") " weight=" LOAD_WEIGHT
+
+/* Settings, each with both its values. */
+static const struct {
+  const gchar *name, *values[2];
+} controls[] = {{"alpha", {"1", "2"}},
+                {"beta", {"1", "2"}},
+                {"bias", {EACH ("0"), EACH (".0625")}},
+                {"addend", {EACH (".125"), EACH (".25")}}};
+
+/* Now and then so late that a batch is not full in time. */
+static GstBuffer *
+make_controlled (gpointer data, guint n, gboolean is_long)
+{
+  if (n % 32 == 31)
+    g_usleep (3000);
+  return make_tensor (data, n, is_long);
+}
+
+/* Any values of the settings are right, but the same for all of a buffer. */
+static void
+check_controlled (const Load *self, GstPad *pad G_GNUC_UNUSED, GstBuffer *buffer, guint n)
+{
+  const gfloat product = self->line->factor * (gfloat)n;
+  gboolean is_right = FALSE;
+  const gfloat *values;
+  GstMapInfo map;
+
+  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  values = (const gfloat *)map.data;
+  g_assert_cmpuint (map.size, ==, 16 * sizeof (gfloat));
+  for (gint alpha = 1; alpha <= 2; alpha++)
+    for (gint bias = 0; bias <= 1; bias++)
+      for (gint addend = 1; addend <= 4; addend *= 2)
+        is_right |= values[0] == alpha * product + bias * .0625f + addend * .125f;
+  if (!is_right)
+    g_error ("%g came out for %u", values[0], n);
+  for (guint i = 1; i < 16; i++)
+    g_assert_cmpfloat (values[i], ==, values[0]);
+  gst_buffer_unmap (buffer, &map);
+}
+
+static const LoadSource controlled = {
+    {TENSORS ("1", "4:4", "float32", "1000/1")}, {NULL}, make_controlled, check_controlled, NULL};
+
 /* A buffer that was pushed before a flush must not come after it. */
 static GstPadProbeReturn
 see_flush (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
@@ -210,6 +256,19 @@ flush (Load *self)
   tell (self, &self->parked, FALSE);
 }
 
+/* All that was pushed is out when EOS is. */
+static void
+flow_eos (Load *self)
+{
+  for (guint round = 0; self->taken < self->total; round++) {
+    for (guint i = 0; i < round % 8; i++)
+      g_assert_cmpint (load_push (self), ==, GST_FLOW_OK);
+    stream_push_event (self->stream, gst_event_new_eos ());
+    g_assert_cmpuint (self->seen, ==, self->taken);
+    flush (self);
+  }
+}
+
 /* Flushes, whatever is in flight. */
 static void
 flow_flush (Load *self)
@@ -240,6 +299,30 @@ flow_caps (Load *self)
   for (guint n = 0; wait_for (self, 3); n++)
     if (element)
       g_object_set (element, "weight", self->source->weights[n % n_weights], NULL);
+  end (self);
+  g_assert_cmpuint (self->seen, ==, self->taken);
+}
+
+/* This thread does what applications and sinks do meanwhile. */
+static void
+flow_control (Load *self)
+{
+  GstPad *pad = self->stream->harness->sinkpad;
+  guint64 buffers = 0;
+
+  start (self);
+  for (guint n = 0; wait_for (self, 1); n++) {
+    const guint which = n % G_N_ELEMENTS (controls);
+    g_autoptr (GstQuery) query = gst_query_new_latency ();
+    g_autoptr (GstStructure) stats = stream_get_stats (self->stream, NULL);
+
+    gst_util_set_object_arg (G_OBJECT (self->stream->element), controls[which].name,
+                             controls[which].values[n / G_N_ELEMENTS (controls) % 2]);
+    g_assert_true (gst_structure_get_uint64 (stats, "buffers", &buffers));
+    g_assert_true (gst_pad_peer_query (pad, query));
+    /* An event of the first buffer makes no other late. */
+    gst_pad_push_event (pad, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 0.5, 0, 0));
+  }
   end (self);
   g_assert_cmpuint (self->seen, ==, self->taken);
 }
@@ -278,6 +361,7 @@ flow_states (Load *self)
 }
 
 const LoadFlow load_flows[LOAD_N_FLOWS] = {
+    {"eos", flow_eos},
     {"flush", flow_flush},
     {"caps", flow_caps},
     {"states", flow_states},
@@ -293,6 +377,16 @@ load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, 
   flow->run (&load);
   g_test_message ("%s: %u in, %u out, %.2f s", line->name, load.taken, load.seen,
                   g_timer_elapsed (timer, NULL));
+}
+
+void
+load_run_controlled (const gchar *element, guint n)
+{
+  static const LoadFlow flow = {"control", flow_control};
+  g_autofree gchar *text = g_strconcat (element, CONTROLLED, NULL);
+  const LoadLine line = {"control", text, 2};
+
+  load_run (&flow, &line, &controlled, n);
 }
 
 GstTracer *

@@ -74,11 +74,18 @@ typedef struct {
   void (*run) (Load *load);
 } LoadFlow;
 
-#define LOAD_N_FLOWS 3
+#define LOAD_N_FLOWS 4
 extern const LoadFlow load_flows[LOAD_N_FLOWS];
 
 /** Runs a flow of @n buffers, and says how long that took. */
 void load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, guint n);
+
+/**
+ * Runs @n buffers through one element, of which another thread sets alpha, beta, bias and addend,
+ * reads the stats, asks for the latency and sends QoS events.
+ * @element: it and its other settings, without a weight
+ */
+void load_run_controlled (const gchar *element, guint n);
 
 /** Returns: (transfer full) (nullable): GStreamer's tracer of leaks; %NULL if it is not there. */
 GstTracer *load_start_tracer (void);

@@ -118,6 +118,13 @@ test_load (gconstpointer flow)
     load_run (flow, &lines[i], NULL, g_getenv ("GEMMCL_TEST_BRIEF") ? 300 : 10000);
 }
 
+static void
+test_control (void)
+{
+  load_run_controlled (GEMMCL "batch-size=3 batch-timeout=1000000 queue-depth=3 qos=true",
+                       g_getenv ("GEMMCL_TEST_BRIEF") ? 300 : 10000);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -132,5 +139,6 @@ main (int argc, char **argv)
 
     stream_add_data_test (path, &load_flows[i], test_load);
   }
+  stream_add_test ("/devices/control", test_control);
   return g_test_run ();
 }

@@ -5,9 +5,9 @@
 
 #include "load.h"
 
-/* Elements with many buffers in flight: order, EOS, flushes, caps and states that change under
- * load, leaks, and the memory in use, for which "-p /steady" is a process of its own. Each test
- * sends ten thousand buffers, or some hundred with GEMMCL_TEST_BRIEF. */
+/* Elements with many buffers in flight: order, EOS, flushes, caps, settings and states that change
+ * under load, leaks, and the memory in use, for which "-p /steady" is a process of its own. Each
+ * test sends ten thousand buffers, or some hundred with GEMMCL_TEST_BRIEF. */
 
 /** On GPUs a search would take memory besides the stream's. */
 #define GEMMCL "gemmcl auto-tune=off "
@@ -32,6 +32,13 @@ test_flow (gconstpointer flow)
 {
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
     load_run (flow, &lines[i], NULL, get_n ());
+}
+
+static void
+test_control (void)
+{
+  load_run_controlled (GEMMCL "batch-size=3 batch-timeout=1000000 queue-depth=3 qos=true",
+                       get_n ());
 }
 
 /* Heaps and drivers may need that much more when they are warm. */
@@ -101,6 +108,7 @@ main (int argc, char **argv)
 
     stream_add_data_test (path, &load_flows[i], test_flow);
   }
+  stream_add_test ("/stress/control", test_control);
   tracer = load_start_tracer ();
   g_test_add_data_func ("/stress/leaks", tracer, load_check_leaks);
   return g_test_run ();
