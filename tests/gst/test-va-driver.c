@@ -1,10 +1,12 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <CL/cl_va_api_media_sharing_intel.h>
 #include <gemmcl-context.h>
 #include <gst/gst.h>
 
 #include "doubles.h"
 #include "finish.h"
+#include "va-display.h"
 
 /* VA surfaces of the fake libva driver on Intel's own OpenCL driver, which computes nothing without
  * a GPU (tools/intel-driver.sh is the wrapper to run this with) but checks and records each call.
@@ -26,6 +28,66 @@ is_driver (void)
   return FALSE;
 }
 
+static cl_context
+new_context (cl_platform_id platform, VADisplay display)
+{
+  const cl_context_properties properties[] = {CL_CONTEXT_VA_API_DISPLAY_INTEL,
+                                              (cl_context_properties)display,
+                                              CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
+  cl_device_id device;
+  cl_int status;
+  cl_context context;
+
+  clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+  context = clCreateContext (properties, 1, &device, NULL, NULL, &status);
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  return context;
+}
+
+/* The driver makes images of a surface's planes, with its context on the display; no command uses
+ * them. */
+static void
+test_planes (void)
+{
+  clCreateFromVA_APIMediaSurfaceINTEL_fn create;
+  VADisplay display;
+  cl_platform_id platform;
+  cl_context context;
+  VASurfaceID surface;
+
+  if (!is_driver ())
+    return;
+  display = va_display_new ();
+  clGetPlatformIDs (1, &platform, NULL);
+  context = new_context (platform, display);
+  create = (clCreateFromVA_APIMediaSurfaceINTEL_fn)clGetExtensionFunctionAddressForPlatform (
+      platform, "clCreateFromVA_APIMediaSurfaceINTEL");
+  g_assert_cmpint (vaCreateSurfaces (display, VA_RT_FORMAT_YUV420, 66, 50, &surface, 1, NULL, 0),
+                   ==, VA_STATUS_SUCCESS);
+  for (guint plane = 0; plane < 2; plane++) {
+    cl_int status;
+    cl_mem image = create (context, CL_MEM_READ_ONLY, &surface, plane, &status);
+    gsize width = 0, height = 0;
+    cl_image_format format = {0};
+    cl_uint number = 9;
+
+    g_assert_cmpint (status, ==, CL_SUCCESS);
+    clGetImageInfo (image, CL_IMAGE_WIDTH, sizeof width, &width, NULL);
+    clGetImageInfo (image, CL_IMAGE_HEIGHT, sizeof height, &height, NULL);
+    clGetImageInfo (image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
+    clGetImageInfo (image, CL_IMAGE_VA_API_PLANE_INTEL, sizeof number, &number, NULL);
+    g_assert_cmpuint (width, ==, plane ? 33 : 66);
+    g_assert_cmpuint (height, ==, plane ? 25 : 50);
+    g_assert_cmphex (format.image_channel_order, ==, plane ? CL_RG : CL_R);
+    g_assert_cmphex (format.image_channel_data_type, ==, CL_UNORM_INT8);
+    g_assert_cmpuint (number, ==, plane);
+    clReleaseMemObject (image);
+  }
+  clReleaseContext (context);
+  vaDestroySurfaces (display, &surface, 1);
+  vaTerminate (display);
+}
+
 /* The driver records the commands of a pipeline. */
 static void
 test_pipelines (void)
@@ -41,7 +103,7 @@ test_pipelines (void)
   if (!is_driver ())
     return;
   if (!vapostproc ||
-      !g_str_has_prefix (((GemmclDeviceInfo *)g_ptr_array_index (devices, 0))->driver, "22.")) {
+      g_str_has_prefix (((GemmclDeviceInfo *)g_ptr_array_index (devices, 0))->driver, "22.")) {
     g_test_skip (vapostproc ? "This version crashes when it records what it knows of surfaces."
                             : "GStreamer's va plugin is not there.");
     return;
@@ -65,6 +127,7 @@ main (int argc, char **argv)
   gst_init (&argc, &argv);
   g_test_init (&argc, &argv, NULL);
   devices = gemmcl_list_devices (NULL, NULL);
+  g_test_add_func ("/va-driver/planes", test_planes);
   g_test_add_func ("/va-driver/pipelines", test_pipelines);
   return g_test_run ();
 }
