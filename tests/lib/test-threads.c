@@ -87,9 +87,12 @@ static gpointer
 swap_weights (gpointer data)
 {
   Swapper *self = data;
+  GemmclPlanStats stats;
 
-  for (guint i = 0; !g_atomic_int_get (&self->stop); i++)
+  for (guint i = 0; !g_atomic_int_get (&self->stop); i++) {
     set_b (self->plan, 1 + i % 50);
+    gemmcl_plan_get_stats (self->plan, &stats);
+  }
   return NULL;
 }
 
