@@ -37,6 +37,7 @@ from tap_unittest import main
 ROWS = os.environ.get("GEMMCL_TEST_ROWS", "")
 IS_BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
 INTEGERS = [kind for kind in TYPES if DTYPES[kind][0] in "iu"]
+NONE_FITS = "no problem of this kind fits the kernel"
 MISCOMPILED = "PoCL 6.0 compiles barriers in loops to wrong code, at random"
 
 
@@ -150,7 +151,7 @@ class Kernels(TestCase):
         tested = sum(self.solve(row, Problem(seed=i, **fields)) for i, fields in enumerate(cases)
                      if not find_problem(row.name, describe(**fields)))
         if not tested:
-            self.skipTest("no problem of this kind fits the kernel")
+            self.skipTest(NONE_FITS)
 
     def check_edges(self, row):
         """Sizes around those of tile and group. Some depths of engines make rows of a multiple of
