@@ -56,6 +56,8 @@ GPUS = {gpu[0]: make_gpu(*gpu) for gpu in (
     ("Arc A770", XE, 8, 4, 16, 8, 8), ("Max 1550", XE2, 8, 8, 8, 8, 16),
     ("Arc 140V", XE2, 2, 4, 8, 8, 16), ("Arc B580", XE2, 5, 4, 8, 8, 16),
     ("Panther Lake", XE2, 2, 6, 8, 10, 16))}
+ANY_CPU = {"type": CPU, "vendor": 0, "maker": "", "platform": "Imagined", "extensions": "",
+           "units": 8, "group": 4096, "group_sizes": [4096] * 3, "local": 1 << 20}
 ANY_GPU = {"type": GPU, "units": 64}
 ROWS = {row.name: row for row in table.parse(Path(sys.argv[1]).read_text("utf-8"))
         if row.kind == "KERNEL"}
@@ -72,16 +74,20 @@ ANSWERS = (Answer * 32).in_dll(ctypes.CDLL(None), "pretend_answers")
 def on(device):
     """A context on the device there is, which shows as this one."""
     get_context()
-    for each, (name, value) in zip(ANSWERS, device.items()):
-        each.name, kind = QUERIES[name]
-        answer = np.array(value, kind).tobytes() if kind else value.encode() + b"\0"
-        each.size = len(answer)
-        each.bytes[:len(answer)] = answer
-    context = c_void_p(ask("context_new", None))
-    yield context
-    LIB.g_object_unref(context)
-    for each in ANSWERS:
-        each.name = 0
+    context = c_void_p()
+    try:
+        for each, (name, value) in zip(ANSWERS, device.items()):
+            each.name, kind = QUERIES[name]
+            answer = np.array(value, kind).tobytes() if kind else value.encode() + b"\0"
+            each.size = len(answer)
+            each.bytes[:len(answer)] = answer
+        context = c_void_p(ask("context_new", None))
+        yield context
+    finally:
+        if context:
+            LIB.g_object_unref(context)
+        for each in ANSWERS:
+            each.name = 0
 
 
 def choose(device, m, n, k, **others):
@@ -159,7 +165,7 @@ class Choice(TestCase):
     def test_width(self):
         """Kernels have vectors as wide as the device's, and no wider ones."""
         for width in 4, 8, 16:
-            name = choose({"type": CPU, "units": 8, "width": width}, 512, 512, 512)
+            name = choose({**ANY_CPU, "width": width}, 512, 512, 512)
             options = ctypes.c_char_p()
             ask("kernel_get_source", name, byref(describe(512, 512, 512)), byref(options))
             self.assertIn(f"-DWIDTH={width} ", options.value.decode(), name)
