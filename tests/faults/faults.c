@@ -60,14 +60,33 @@ faults_init (void)
   return FALSE;
 }
 
+/* Returns: the kinds of objects that are left, or were released too often, with their numbers. */
+static gchar *
+list_objects (void)
+{
+  static const gchar *const kinds[FAULTS_KINDS] = {"contexts", "queues",  "memory objects",
+                                                   "programs", "kernels", "events"};
+  const FaultsState state = faults_layer->get_state ();
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < FAULTS_KINDS; i++)
+    if (state.objects[i] != 0)
+      g_string_append_printf (text, " %s: %d", kinds[i], state.objects[i]);
+  return g_string_free (text, FALSE);
+}
+
 void
 faults_assert_no_objects (void)
 {
   const gint64 end = g_get_monotonic_time () + SETTLE_US;
+  g_autofree gchar *left = list_objects ();
 
-  while (faults_layer->get_state ().objects != 0 && g_get_monotonic_time () < end)
+  while (*left != '\0' && g_get_monotonic_time () < end) {
     g_usleep (1000);
-  g_assert_cmpint (faults_layer->get_state ().objects, ==, 0);
+    g_free (left);
+    left = list_objects ();
+  }
+  g_assert_cmpstr (left, ==, "");
 }
 
 void

@@ -37,6 +37,17 @@ gboolean faults_init (void);
 /** faults_count_devices: Returns: the number of OpenCL devices. */
 guint faults_count_devices (void);
 
+/** FaultsKind: the kinds of objects that are counted, by the names of their types */
+typedef enum {
+  FAULTS_cl_context,
+  FAULTS_cl_command_queue,
+  FAULTS_cl_mem,
+  FAULTS_cl_program,
+  FAULTS_cl_kernel,
+  FAULTS_cl_event,
+  FAULTS_KINDS,
+} FaultsKind;
+
 /**
  * FaultsState:
  * @is_loaded: the loader has loaded the layer
@@ -44,13 +55,13 @@ guint faults_count_devices (void);
  * @strikes: the number of those calls that failed
  * @held: the number of threads in a held clBuildProgram()
  * @failed: (nullable): the first function that failed in the last mode; static
- * @objects: references to objects that the program holds
+ * @objects: references to objects that the program holds, by kind
  */
 typedef struct {
   gboolean is_loaded;
   guint calls, strikes, held;
   const gchar *failed;
-  gint objects;
+  gint objects[FAULTS_KINDS];
 } FaultsState;
 
 /**

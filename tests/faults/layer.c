@@ -9,7 +9,7 @@
 static gint mode, fatal;
 static gint calls, strikes; /* counted calls, and the failed ones among them */
 static const gchar *failed;
-static gint references;                   /* to objects, that the program holds */
+static gint references[FAULTS_KINDS];     /* to objects, that the program holds */
 static GMutex lock;                       /* guards the following variables */
 static GCond changed;                     /* one of the next two */
 static gboolean builds_held, delays_held; /* clBuildProgram() does not return, delays do not end */
@@ -187,10 +187,10 @@ refuse (cl_int *status, cl_int error)
 }
 
 static gpointer
-note_created (gpointer object)
+note_created (gpointer object, FaultsKind kind)
 {
   if (object != NULL)
-    g_atomic_int_inc (&references);
+    g_atomic_int_inc (&references[kind]);
   late_forget_queue (object);
   return object;
 }
@@ -199,7 +199,7 @@ static cl_int
 note_enqueued (cl_int result, const cl_event *event)
 {
   if (result == CL_SUCCESS && event != NULL)
-    g_atomic_int_inc (&references);
+    g_atomic_int_inc (&references[FAULTS_cl_event]);
   return result;
 }
 
@@ -227,7 +227,7 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
   {                                                                                                \
     if (is_fatal (#function, FALSE))                                                               \
       return refuse (status, CL_OUT_OF_RESOURCES);                                                 \
-    return note_created (cl_next->function arguments);                                             \
+    return note_created (cl_next->function arguments, FAULTS_##Type);                              \
   }
 #define COMMAND(function, parameters, arguments, is_blocking)                                      \
   static cl_int CL_API_CALL layer_##function parameters                                            \
@@ -257,13 +257,13 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
 #define RETAIN(Type, function)                                                                     \
   static cl_int CL_API_CALL layer_##function (Type object)                                         \
   {                                                                                                \
-    g_atomic_int_inc (&references);                                                                \
+    g_atomic_int_inc (&references[FAULTS_##Type]);                                                 \
     return cl_next->function (object);                                                             \
   }
 #define RELEASE(Type, function)                                                                    \
   static cl_int CL_API_CALL layer_##function (Type object)                                         \
   {                                                                                                \
-    g_atomic_int_add (&references, -1);                                                            \
+    g_atomic_int_add (&references[FAULTS_##Type], -1);                                             \
     return cl_next->function (object);                                                             \
   }
 #define CUSTOM(function)
@@ -415,9 +415,10 @@ get_state (void)
       .strikes = g_atomic_int_get (&strikes),
       .held = g_atomic_int_get (&n_held),
       .failed = g_atomic_pointer_get (&failed),
-      .objects = g_atomic_int_get (&references),
   };
 
+  for (guint i = 0; i < FAULTS_KINDS; i++)
+    state.objects[i] = g_atomic_int_get (&references[i]);
   return state;
 }
 
