@@ -5,6 +5,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <string.h>
 
 const DoublesRecord *
 doubles_record (void)
@@ -24,12 +25,16 @@ doubles_missing (void)
   cl_platform_id platform;
   cl_device_id device;
   cl_device_exec_capabilities runs = 0;
+  char extensions[8192] = "";
 
   if (!doubles_record ())
     return "it does not run under tests/doubles/run.sh";
   if (clGetPlatformIDs (1, &platform, NULL) != CL_SUCCESS ||
       clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
     return "there is no OpenCL device to put the layer over";
+  clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL);
+  if (!strstr (extensions, "cl_intel_va_api_media_sharing"))
+    return "OpenCL's loader does not load the layer";
   clGetDeviceInfo (device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof runs, &runs, NULL);
   return runs & CL_EXEC_NATIVE_KERNEL ? NULL : "the device does not run native kernels";
 }

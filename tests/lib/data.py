@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs of which A or D, or both, are on the device, or some of their problems."""
 
-from ctypes import byref, c_int
+import os
+import unittest
+from ctypes import byref, c_int, c_size_t, c_void_p
 
 from gemmcl import Plan, TestCase, call, describe, get_device, get_info, pointer, np
 from library import CPU, IN_BUFFER, ON_HOST, Data, Image
@@ -12,6 +14,7 @@ from tap_unittest import main
 
 NONE, BATCH, _, _, SMALL, GAPS, OFFSET, ALIGNMENT = range(8)  # GemmclCopyReason
 RUNS = 3
+INVALID_VALUE = -30
 
 
 def make_buffer(array):
@@ -123,6 +126,23 @@ class Sides(TestCase):
         np.testing.assert_allclose(pixels, np.minimum(255, luma * 255 / 219), atol=1)
         pixels[...] = 7
         self.assertTrue((found == 7).all())
+
+
+@unittest.skipUnless("strict" in os.environ.get("OPENCL_LAYERS", ""), "built without OpenCL layers")
+class Strict(TestCase):
+    def test_refuses(self):
+        """The layer that makes the device of these tests strict is there: it refuses a rectangle
+        whose last row has no gap, and not one that has it."""
+        device = get_device()
+        found = np.zeros(16, "u1")
+        sizes = [(c_size_t * 3)(*size) for size in ((0, 0, 0), (4, 2, 1))]
+        for size, status in (12, INVALID_VALUE), (16, 0):
+            buffer = make_buffer(np.arange(size, dtype="u1"))
+            self.assertEqual(device.cl.clEnqueueReadBufferRect(
+                device.queue, buffer, 1, sizes[0], sizes[0], sizes[1], c_size_t(8), c_size_t(0),
+                c_size_t(8), c_size_t(0), found.ctypes.data_as(c_void_p), 0, None, None), status)
+            device.cl.clReleaseMemObject(buffer)
+        self.assertEqual(found.tolist(), [0, 1, 2, 3, 0, 0, 0, 0, 8, 9, 10, 11, 0, 0, 0, 0])
 
 
 if __name__ == "__main__":
