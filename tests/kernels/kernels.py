@@ -341,5 +341,5 @@ def add_rows(shard, shards):
 if __name__ == "__main__":
     begin()
     TABLE = [Row(i) for i in range(len(KERNELS))]
-    add_rows(*map(int, sys.argv[1:]) if sys.argv[1:] else (0, 1))
+    add_rows(*map(int, sys.argv[1:3]) if sys.argv[1:] else (0, 1))
     main()

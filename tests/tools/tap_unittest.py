@@ -22,8 +22,17 @@ def run(test):
 
 
 def main():
-    """Runs the tests of the main module, of which none is kept, nor what it holds."""
+    """Runs the tests of the main module, of which none is kept, nor what it holds. Names behind -p
+    on the command line, such as Class or Class.test_it, are the beginnings of those wanted."""
     main_module = sys.modules["__main__"]
-    tap.play({test.id().replace("__main__.", "", 1): partial(run, test)
+    checks = {test.id().replace("__main__.", "", 1): partial(run, test)
               for tests in unittest.defaultTestLoader.loadTestsFromModule(main_module)
-              for test in tests})
+              for test in tests}
+    if "-p" in sys.argv:
+        names = tuple(sys.argv[sys.argv.index("-p") + 1:])
+        for name in names:
+            if not any(title.startswith(name) for title in checks):
+                sys.exit(f"no test's name begins with {name}")
+        for title in [title for title in checks if not title.startswith(names)]:
+            del checks[title]
+    tap.play(checks)
