@@ -47,8 +47,8 @@ class Shape:
     """What caps say of a buffer. Several tensors count as one."""
 
     def __init__(self, caps):
-        # Structures of caps have another type in newer bindings.
-        fields = Gst.Structure.new_from_string(caps.to_string())
+        # Newer bindings guard the structures of caps.
+        fields = Gst.Structure.new_from_string(re.sub(r"\(.*?:OpenCL\)", "", caps.to_string()))
         self.medium = fields.get_name().split("/")[0]
         self.type = np.dtype(TYPES.get(fields.get_string("types" if self.medium == "other" else
                                                          "format").split(",")[0], "u1"))
