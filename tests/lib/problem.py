@@ -35,11 +35,13 @@ def decode(elements, kind):
 
 
 def is_miscompiled(kernel):
-    """PoCL 6.0 compiles barriers in loops, which emulated subgroups have, to wrong code, at
-    random."""
+    """PoCL 6.0 compiles barriers in loops, which emulated subgroups and kernels that prefetch have,
+    to wrong code, at random."""
     device, level = get_device(), ctypes.c_int()
     if not kernel or "Portable Computing" not in device.platform or device.driver[:2] != "6.":
         return False
+    if kernel.startswith("prefetch_"):
+        return True
     ask("kernel_get_level", get_context(), kernel.partition("/")[0], byref(level))
     return level.value == EMULATED
 
