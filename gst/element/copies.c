@@ -13,8 +13,8 @@ GST_DEBUG_CATEGORY_STATIC (performance);
 #define FIRST_OF_A 8
 #define FIRST_OF_D 16
 
-/* By these bits. Other copies are no matter of negotiation: batches, VA surfaces, and buffers that
- * are copied faster. */
+/* The text of each kind. Other copies are no matter of negotiation: batches, VA surfaces, and
+ * buffers that are copied faster. */
 static const gchar *const texts[] = {
     [GST_GEMMCL_COPY_ALIGNED] = "inputs are copied because they are not aligned to their elements: "
                                 "each tensor or audio buffer in a memory of its own",

@@ -14,7 +14,7 @@
 
 #define LOG_LIMIT 4000 /* bytes of a compiler's log in a message */
 
-/* Of PTX. sm_90a is the target of NVIDIA's compiler that has wgmma (kernels/wgmma.clh). */
+/* Lines of PTX. sm_90a is the target of NVIDIA's compiler that has wgmma (kernels/wgmma.clh). */
 #define TARGET  "\n.target sm_90,"
 #define HIDDEN  "//@"
 #define VERSION "\n.version "

@@ -109,9 +109,9 @@ class Offer(TestCase):
             self.assertEqual(sum(word in line for line in lines), count, word)
         self.assertEqual(sum(marker in line for line in lines), count * len(words), lines)
 
-    # What upstream writes into, on a device with memory of its own or not: what makes it, or
-    # whether the pool's buffers have a GstVideoMeta; the copies of A, and how many of them the
-    # allocator of pinned memory makes; and what the log notes.
+    # Each memory that upstream writes into, on a device with memory of its own or not: its maker,
+    # or whether the pool's buffers have a GstVideoMeta; the copies of A, and how many of them the
+    # allocator of pinned memory makes; and the notes in the log.
     INPUTS = [
         # Rows without gaps for whoever understands a GstVideoMeta; GStreamer's own for others.
         (False, True, 0, 0, [D_GAPS]),

@@ -86,7 +86,7 @@ def run_example(text, options, *arguments):
     cl.clReleaseProgram(program)
 
 
-# By the texts, the words of row after row of A, of lane after lane, are A by rows.
+# The words of row after row of A, of lane after lane, are A by rows in the extensions' texts.
 MULTIPLY = f"""/* {ENGINES} */
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2 (a, b)
@@ -120,7 +120,7 @@ kernel void example (global ELEMENT *from, const int x, const int y, global ELEM
     to[i * 16 + get_sub_group_local_id ()] = column[i];
 }
 """
-# Of each function the types of A and B, K, and the types of a lane's words of A by subgroup.
+# The types of A and B of each function, K, and the types of a lane's words of A by subgroup.
 MULTIPLIES = {
     "bf16_bf16_matrix_mad_k16": ("bf16", "bf16", 16, {8: "int", 16: "short"}),
     "f16_f16_matrix_mad_k16": ("f16", "f16", 16, {8: "int", 16: "short"}),
