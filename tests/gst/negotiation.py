@@ -4,7 +4,7 @@
 """The caps that one pad of the element has with those of the other and the weight's shape, and the
 ones that it chooses."""
 
-from stream import READY, Gst, TestCase, main, np, tensors
+from stream import ANALYTICS, READY, Gst, TestCase, main, np, tensors
 
 STATIC, FLEXIBLE = "other/tensors,format=static", "other/tensors,format=flexible"
 STEREO = "audio/x-raw,format=S16LE,rate=8000,channels=2,channel-mask=(bitmask)3,layout=interleaved"
@@ -161,7 +161,7 @@ class Negotiation(TestCase):
     def test_templates(self):
         """values.py has the formats."""
         stream = self.make("gemmcl input=media")
-        if "(ANY)" in stream.element.get_pad_template("sink").get_caps().to_string():
+        if ANALYTICS:
             self.skipTest("built with GstAnalytics, pads take all media that carry tensors")
         self.check(stream, "sink", FLEXIBLE,
                    "other/tensors,format=sparse; audio/x-raw,layout=non-interleaved")

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""input=meta: A is a tensor in the metadata of frames, to which the test attaches it. The element
+learns what A is from buffers, unless caps announce it."""
+
+from stream import OK, READY, Gst, audio, main, np, tensors, video
+from tensor_meta import (COLOURS, RGB, TYPES, WEIGHT, MetaTestCase, announce, attach, carry,
+                         describe, draw, get_tensors, wrap)
+
+A = "input=meta tensor-id=a"
+ONE = np.ones((3, 1), int)
+# Each stream: the settings, the weight, and A of each buffer. M and the type change also within
+# what would be a batch.
+CHANGES = [draw(m, 3, seed=i, kind="float32" if i < 7 else "int8")
+           for i, m in enumerate([2, 2, 5, 5, 5, 1, 3, 3, 2])]
+STREAMS = [
+    (f"input=meta input-tensor-id=a {more}", WEIGHT, CHANGES)
+    for more in ("queue-depth=3", "batch-size=4", "output=meta", "output=meta batch-size=2")
+] + [
+    ("input=meta output=meta", WEIGHT, [draw(2, 3)]),
+    ("input-tensor-id=a", WEIGHT, [draw(2, 3)]),
+    # Rows of height x width x channels
+    (f"{A} feature-mode=row", np.ones((12, 1), int), [draw(1, m, 4, 3, seed=m) for m in (3, 2, 4)]),
+] + [
+    (A, WEIGHT, [draw(2, 2, 3, seed=seed, kind=kind) for seed in range(3)])
+    for kind in TYPES if kind not in ("int4", "uint4", "bfloat16")
+]
+# Tensors that cannot be A: the id, the shape, what does not fit it, settings, the error's words.
+REFUSED = [
+    ("b", (2, 3), {}, "tensor-id=a", 'no tensor "a"|"b", "c"'),
+    ("b", (2, 3), {}, "output=meta", '2 tensors|input-tensor-id|"b", "c"'),
+] + [("a", shape, others, "tensor-id=a", words) for shape, others, words in [
+    ((2, 4), {}, "float32 of 2 x 4|K = 4|K = 3"),
+    ((2, 3), {"type": TYPES.index("bfloat16")}, '"a"|bfloat16'),
+    ((2, 3), {"type": TYPES.index("int4")}, '"a"|another type'),
+    ((2, 3), {"type": 999}, '"a"|another type'),
+    ((2, 3), {"is_column_major": 1}, '"a"|row-major'),
+    ((2, 3), {"layout": 1}, '"a"|row-major'),
+    ((2, 3), {"data": None}, '"a"|0 bytes|24'),
+    ((0, 3), {}, '"a"|Dimension 1|1 to'),
+    ((1,), {"dims": []}, '"a"|0 dimensions'),
+    ((1,), {"dims": [1] * 17}, '"a"|17 dimensions'),
+    ((2, 3), {"dims": [2**64 - 1, 3]}, '"a"|Dimension 1'),
+    ((2, 3), {"dims": [2**31 - 1] * 3 + [3]}, '"a"|larger than memory'),
+    ((2, 4), {"dims": [3, 3]}, '"a"|32 bytes|36'),
+]]
+ANNOUNCED = announce(describe("a", "2,3"))
+# Caps that do not announce A, or not all of it.
+PARTLY = [announce(text) for text in (
+    describe("b", "7,9", "int8"), describe("a", "2,0"), describe("a", "2,3", "bfloat16"),
+    describe("a", "(string)2,3"), "(GstCaps)[tensor/strided,tensor-id=a]", "(int)3",
+    )] + [RGB + ",tensors=(structure)[tensorgroups,g=(int)3]"]
+
+
+class Inputs(MetaTestCase):
+    def test_streams(self):
+        """The result leaves as a tensor, or in the metadata of the frame, which passes with A."""
+        for settings, weight, arrays in STREAMS:
+            is_meta = "output=meta" in settings
+            with self.subTest(settings=settings, kind=arrays[0].dtype):
+                stream = self.start_weight(settings, weight=weight)
+                inputs = list(map(carry, arrays))
+                if "input-tensor-id" in settings:
+                    attach(inputs[0], "b", draw(1, kind="int8"))
+                for buffer in inputs:
+                    self.assertEqual(stream.push(buffer), OK)
+                outputs = stream.end()
+                self.assertEqual(len(outputs), len(arrays))
+                for a, buffer, output in zip(arrays, inputs, outputs):
+                    self.is_product(output, a, weight, is_meta)
+                    if is_meta:
+                        self.assertEqual(hash(output.peek_memory(0)), hash(buffer.peek_memory(0)))
+                        (name, kept), *_ = get_tensors(output)[0]
+                        self.assertEqual((name, kept.tolist()), ("a", a.tolist()))
+                n, m = weight.shape[1], arrays[-1].size // len(weight)
+                self.gives(stream, RGB if is_meta else tensors(f"{n}:{m}"))
+                self.is_quiet(stream)
+
+    def test_rows(self):
+        """Row outputs are a second tensor."""
+        stream, a = self.start_weight(f"{A} row-outputs=max"), draw(4, 3)
+        d = a @ WEIGHT
+        found = np.frombuffer(self.run_one(stream, carry(a)), "f4")
+        self.assertEqual(found.tolist(), [*d.ravel(), *d.max(1)])
+        self.gives(stream, tensors("2:4,1:4", "float32,float32"))
+
+    def test_data(self):
+        """Numbers may be fewer than the bytes, unaligned, or in several memories. The only tensor
+        needs no id."""
+        stream, a = self.start_weight("input=meta"), draw(2, 3)
+        more, odd, parts = map(wrap, (
+            a.tobytes() + bytes(9), b"-" + a.tobytes(), a.tobytes()[:8]))
+        odd.resize(1, a.nbytes)
+        parts.append_memory(wrap(a.tobytes()[8:]).get_memory(0))
+        for data in more, odd, parts:
+            self.multiplies(stream, a, buffer=carry(a, None, data=data))
+        self.is_quiet(stream)
+
+    def test_refused(self):
+        """As the first buffer, and after a good one."""
+        for ident, shape, others, settings, words in REFUSED:
+            for is_first in True, False:
+                with self.subTest(words=words, is_first=is_first):
+                    stream = self.start_weight(f"input=meta {settings}")
+                    if not is_first:
+                        self.multiplies(stream, draw(2, 3), is_meta=settings == "output=meta")
+                    buffer = carry(draw(*shape), ident, **others)
+                    attach(buffer, "c", draw(1, kind="int8"))
+                    self.refuses(stream, buffer, words)
+        self.refuses(self.start_weight("input=meta"), bytes(48), "no tensors|onnxinference")
+
+    def test_any_frame(self):
+        """Frames of formats and in memory that the element does not know pass."""
+        for caps in (video("YUY2", 4, 4).replace("raw", "raw(memory:Unknown)"), audio("U8", 2)):
+            stream = self.start_weight("input=meta output=meta", caps)
+            self.multiplies(stream, draw(2, 3), is_meta=True)
+            self.gives(stream, caps)
+            self.is_quiet(stream)
+
+    def test_chain(self):
+        """A result of gemmcl is A of the next element, in OpenCL memory, without a copy."""
+        stream = self.start(RGB, f"{COLOURS} output=meta tensor-id=a ! "
+                            f"gemmcl name=b {A} weight=[[1],[1],[1]]")
+        values = np.arange(48, dtype="u1")
+        self.multiplies(stream, values, ONE, wrap(values.tobytes()))
+        self.assertEqual([stream.get_stat(name, "b") for name in ("memory", "bytes")],
+                         ["OpenCL to system", 16 * 4])
+        self.is_quiet(stream)
+
+    def test_auto(self):
+        """Without input-tensor-id input=auto is media where caps can be read."""
+        self.gives(self.start_weight("feature-mode=pixel"), tensors("2:16"))
+
+    def test_beta(self):
+        """The previous result is that of the same M, and an addend of M x N fits one M only."""
+        stream = self.start_weight(f"{A} beta=1")
+        for m in 2, 1:
+            one, other = draw(m, 3), draw(m, 3, seed=1)
+            self.multiplies(stream, one)
+            self.multiplies(stream, one + other, buffer=carry(other))
+        stream = self.start_weight(f"{A} addend=[[0,0],[0,0]]")
+        self.multiplies(stream, draw(2, 3))
+        self.refuses(stream, carry(draw(1, 3)), "addend is 2 x 2|D is 1 x 2")
+
+    def test_new_n(self):
+        """A weight of another N, while playing."""
+        stream = self.start_weight(A)
+        self.multiplies(stream, draw(2, 3))
+        stream.element.props.weight = "[[1],[1],[1]]"
+        self.multiplies(stream, draw(2, 3), ONE)
+        self.gives(stream, tensors("1:2"))
+        self.is_quiet(stream)
+
+    def test_wait(self):
+        """Caps wait for the first tensor, and what comes behind them, too."""
+        stream, gap = self.start_weight(A), Gst.Buffer.new()
+        gap.set_flags(Gst.BufferFlags.GAP)
+        self.assertEqual(stream.push(gap), OK)
+        for event in (Gst.Event.new_gap(0, Gst.SECOND),
+                      Gst.Event.new_tag(Gst.TagList.new_from_string("taglist, title=t"))):
+            self.assertTrue(stream.src.push_event(event))
+        self.assertFalse(stream.src.peer_query(
+            Gst.Query.new_allocation(Gst.Caps.from_string(RGB), True)))
+        self.assertFalse(stream.sink.has_current_caps())
+        stream.flush()
+        self.assertTrue(stream.push_caps(video("YUY2", 4, 2)))
+        self.assertFalse(stream.sink.has_current_caps())
+        self.multiplies(stream, draw(2, 3))
+        for kind in Gst.EventType.CAPS, Gst.EventType.SEGMENT, Gst.EventType.TAG:
+            self.assertIsNotNone(stream.sink.get_sticky_event(kind, 0))
+        self.is_quiet(stream)
+
+    def test_no_buffers(self):
+        """A stream that stops while events wait starts again; one that ends has no caps."""
+        stream = self.start_weight(A)
+        stream.element.set_state(READY)
+        self.assertTrue(stream.play(RGB))
+        self.multiplies(stream, draw(2, 3))
+        stream = self.start_weight(A)
+        self.assertEqual(stream.end(), [])
+        self.assertIsNotNone(stream.sink.get_sticky_event(Gst.EventType.SEGMENT, 0))
+        self.assertFalse(stream.sink.has_current_caps())
+        self.is_quiet(stream)
+
+
+class Announced(MetaTestCase):
+    def setUp(self):
+        super().setUp()
+        self.announces()
+
+    def test_first(self):
+        """Caps are negotiated before the first buffer, which must fit them."""
+        stream = self.start_weight(A, ANNOUNCED)
+        self.gives(stream, tensors("2:2"))
+        self.multiplies(stream, draw(2, 3))
+        self.refuses(stream, carry(draw(1, 3)), "float32 of 1 x 3|float32 of 2 x 3")
+        stream = self.make(f"gemmcl {A} weight=[[1],[1]]")
+        self.assertFalse(stream.play(ANNOUNCED))
+        self.says(stream, "float32 of 2 x 3|K = 3|K = 2")
+
+    def test_both(self):
+        """Both tensors are announced; M only if upstream announces it."""
+        for m in 2, 0:
+            caps = announce(describe("a", f"{m},3"))
+            stream = self.start_weight("input=meta output=meta tensor-id=d", caps)
+            self.multiplies(stream, draw(2, 3), is_meta=True)
+            self.gives(stream, caps)
+            self.gives(stream, announce(describe("d", f"{m},2"), group="d"))
+            self.is_quiet(stream)
+
+    def test_partly(self):
+        """Caps that do not announce A, or not all of it, wait for it."""
+        for caps in PARTLY:
+            with self.subTest(caps=caps):
+                stream = self.start_weight(A, caps)
+                self.multiplies(stream, draw(2, 3))
+                self.is_quiet(stream)
+
+    def test_late(self):
+        """Caps that announce all of A, while others wait for a buffer, end the wait; later ones
+        make a new plan, also after a change of M that did not."""
+        stream = self.start_weight(A)
+        self.assertTrue(stream.push_caps(ANNOUNCED))
+        self.gives(stream, tensors("2:2"))
+        self.multiplies(stream, draw(2, 3))
+        self.is_quiet(stream)
+        stream = self.start_weight(A)
+        self.multiplies(stream, draw(5, 3))
+        self.multiplies(stream, draw(2, 3))
+        self.assertTrue(stream.push_caps(announce(describe("a", "2,3", "int8"))))
+        self.multiplies(stream, draw(2, 3, kind="int8"))
+        self.is_quiet(stream)
+
+    def test_auto(self):
+        """auto is meta where the caps announce tensors and cannot be read, and media where they
+        can."""
+        planar = video("RGBP", 4, 4)
+        caps = announce(describe("a", "2,3"), frame=planar)
+        stream = self.start_weight("tensor-id=a", caps)
+        self.multiplies(stream, draw(2, 3))
+        pad, asked = stream.element.get_static_pad("sink"), Gst.Caps.from_string(caps)
+        self.assertTrue(asked.is_subset(pad.query_caps(asked)))
+        self.assertFalse(Gst.Caps.from_string(planar).can_intersect(pad.query_caps(None)))
+        self.gives(self.start_weight("feature-mode=pixel", ANNOUNCED), tensors("2:16"))
+        stream = self.make("gemmcl input=media tensor-id=a weight=[[1],[1],[1]]")
+        self.assertFalse(stream.play(caps))
+
+
+main()

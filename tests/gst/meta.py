@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""output=meta: results as tensors in the metadata of what passes."""
+
+from stream import OK, Gst, audio, load_plugin, main, np, tensors, video
+from tensor_meta import (COLOURS, RGB, GLib, MetaTestCase, Tensor, announce, call, carry, describe,
+                         draw, find_analytics, get_tensors, wrap)
+
+GRAY = video("GRAY8", 4, 4)
+SOFTMAX = "classification-generic-softmaxed-out"
+ROWS = "row-outputs=sum+max+arg-max"
+# The caps, the settings, the type of A, M and K, N, and how many bytes are before A.
+CASES = [
+    (GRAY, "feature-mode=frame", "u1", (1, 16), 5, 0),
+    (RGB, "feature-mode=pixel", "u1", (16, 3), 3, 0),
+    (RGB, f"feature-mode=row {ROWS}", "u1", (4, 12), 7, 0),
+    (RGB, f"feature-mode=row {ROWS} batch-size=3", "u1", (4, 12), 2, 0),
+    (audio("F32LE", 2), "", "f4", (20, 2), 3, 0),
+    (audio("S16LE", 2), f"{ROWS} queue-depth=1", "i2", (2200, 2), 3, 0),
+    (tensors("6:2"), "", "f4", (2, 6), 2, 0),
+    (tensors("5,6:2", "float32,float32"), f"tensor-index=1 {ROWS}", "f4", (2, 6), 3, 20),
+]
+# Loaded before objects are counted
+DECODERS = load_plugin("tensordecoders")
+
+
+def get_memories(buffer):
+    return [hash(buffer.peek_memory(i)) for i in range(buffer.n_memory())]
+
+
+class Results(MetaTestCase):
+    def same_tensors(self, output, expected):
+        """The output has these tensors, in one meta."""
+        (found,) = get_tensors(output)
+        self.assertEqual([name for name, _ in found], list(expected))
+        for name, array in found:
+            self.assertEqual(array.dtype, np.float32)
+            np.testing.assert_array_equal(array, expected[name])
+
+    def test_cases(self):
+        """The memories of the inputs come out, with their times, and results that fit."""
+        for caps, settings, kind, (m, k), n, before in CASES:
+            with self.subTest(caps=caps, settings=settings):
+                weight = draw(k, n, seed=5)
+                stream = self.start_weight(f"output=meta tensor-id={SOFTMAX} {settings}", caps,
+                                           weight)
+                self.gives(stream, caps)
+                inputs = []
+                for seed in range(7):
+                    buffer = Gst.Buffer.new()
+                    if before:
+                        buffer.append_memory(wrap(bytes(before)).get_memory(0))
+                    data = draw(m, k, seed=seed, kind=kind).tobytes()
+                    buffer.append_memory(wrap(data).get_memory(0))
+                    buffer.pts = seed
+                    inputs.append(buffer)
+                    self.assertEqual(stream.push(buffer), OK)
+                    self.assertFalse(get_tensors(buffer))
+                outputs = stream.end()
+                self.assertEqual(list(map(get_memories, outputs)), list(map(get_memories, inputs)))
+                for seed, output in enumerate(outputs):
+                    self.assertEqual(output.pts, seed)
+                    d = draw(m, k, seed=seed) @ weight
+                    rows = np.stack([d.sum(1), d.max(1), d.argmax(1)], 1)
+                    self.same_tensors(output, {
+                        SOFTMAX: d, **({f"{SOFTMAX}-rows": rows} if ROWS in settings else {})})
+                self.is_quiet(stream)
+
+    def test_types(self):
+        for settings, kind, expected in [("f16", "f2", [[5], [11]]),
+                                         ("i8 output-scale=.5", "i1", [[10], [22]]),
+                                         ("u8 output-offset=4", "u1", [[1], [7]])]:
+            stream = self.start(tensors("2:2"), "gemmcl weight=[[1],[2]] output=meta "
+                                f"output-type={settings}")
+            self.assertEqual(stream.push(np.array([1, 2, 3, 4], "f4")), OK)
+            (((_, found),),) = get_tensors(stream.pull_buffer())
+            self.assertEqual((found.dtype, found.tolist()), (np.dtype(kind), expected))
+
+    def test_flexible(self):
+        """Flexible tensors pass, too; the result has no header."""
+        stream = self.start(tensors("2:1"), "gemmcl weight=[[1,0],[0,1]] output=flexible ! "
+                            "gemmcl weight=[[1],[2]] output=meta")
+        for m in 1, 2, 3:
+            a = draw(m, 2, seed=m)
+            self.assertTrue(stream.push_caps(tensors(f"2:{m}")))
+            self.assertEqual(stream.push(a), OK)
+            output = stream.pull_buffer()
+            self.assertEqual(output.get_size(), 128 + a.nbytes)
+            self.is_product(output, a, np.array([[1], [2]]), True)
+
+    def test_chain(self):
+        """OpenCL memory stays OpenCL memory, and the tensors of an element before stay."""
+        stream = self.make(f"{COLOURS} ! {COLOURS} output=meta tensor-id=one ! "
+                           f"{COLOURS} name=b output=meta tensor-id=two",
+                           "video/x-raw(memory:OpenCL)")
+        self.assertTrue(stream.play(RGB))
+        self.assertEqual(stream.push(bytes(range(48))), OK)
+        output = stream.pull_buffer()
+        self.assertTrue(output.peek_memory(0).is_type("GemmclMemory"))
+        self.assertEqual([[(name, values.ravel().tolist()) for name, values in meta]
+                          for meta in get_tensors(output)],
+                         [[(name, list(range(48)))] for name in ("one", "two")])
+        self.assertEqual([stream.get_stat(name, "b") for name in ("memory", "bytes")],
+                         ["OpenCL to system", 48 * 4])
+
+    def test_shared(self):
+        """A buffer that somebody else holds is copied, with the tensors that it has."""
+        stream, buffer = self.start(RGB, f"{COLOURS} output=meta"), carry(draw(4), "before")
+        self.assertEqual(stream.push(buffer), OK)
+        self.assertEqual(len(get_tensors(buffer)), 1)
+        self.assertEqual([name for ((name, _),) in get_tensors(stream.pull_buffer())],
+                         ["before", "gemmcl-out"])
+
+    def test_allocation(self):
+        """Downstream's allocator reaches upstream, since the buffers reach downstream."""
+        stream, params = self.make(f"{COLOURS} output=meta"), Gst.AllocationParams()
+        params.align, params.prefix = 255, 3
+        stream.answer_allocation(lambda query: query.add_allocation_param(None, params))
+        self.assertTrue(stream.play(RGB))
+        query = Gst.Query.new_allocation(Gst.Caps.from_string(RGB), True)
+        self.assertTrue(stream.src.peer_query(query))
+        self.assertEqual(query.get_n_allocation_params(), 1)
+        _, found = query.parse_nth_allocation_param(0)
+        self.assertEqual((found.align, found.prefix), (255, 3))
+
+    def test_flow(self):
+        """A gap passes without a tensor; a flush drops a batch, and the next one is whole."""
+        stream = self.start(RGB, f"{COLOURS} output=meta batch-size=2")
+        self.assertEqual(stream.push(bytes(48)), OK)
+        stream.flush()
+        for number in range(3):
+            buffer = wrap(bytes(48 if number < 2 else 0))
+            buffer.pts = number
+            if number == 2:
+                buffer.set_flags(Gst.BufferFlags.GAP)
+            self.assertEqual(stream.push(buffer), OK)
+        self.assertEqual([(output.pts, len(get_tensors(output))) for output in stream.end()],
+                         [(0, 1), (1, 1), (2, 0)])
+        self.is_quiet(stream)
+
+    def test_new_n(self):
+        """A weight of another N, while playing, changes the tensors."""
+        stream = self.start(GRAY, "gemmcl weight=[[1,1]] feature-mode=pixel output=meta")
+        for n in 2, 4:
+            stream.element.props.weight = str([[1] * n])
+            self.assertEqual(stream.push(bytes(16)), OK)
+            (((_, found),),) = get_tensors(stream.pull_buffer())
+            self.assertEqual(found.shape, (16, n))
+        self.is_quiet(stream)
+
+
+class Announced(MetaTestCase):
+    def setUp(self):
+        super().setUp()
+        self.announces()
+
+    def test_down(self):
+        """Tensors are appended to those of upstream."""
+        before = announce(describe("before", "3,4"), group="before")
+        stream = self.start(before, f"{COLOURS} output=meta tensor-id=mine row-outputs=sum+max")
+        for caps in before, *(announce(describe(name, f"16,{n}"), group=name)
+                              for name, n in (("mine", 3), ("mine-rows", 2))):
+            self.gives(stream, caps)
+
+    def test_up(self):
+        """Upstream is asked for the frames of downstream, not for its tensors."""
+        wanted = announce(describe("gemmcl-out", "16,3"), group="gemmcl-out",
+                          frame="video/x-raw,width=4")
+        stream = self.make(f"{COLOURS} output=meta", f"{wanted}; video/x-raw(memory:DMABuf),"
+                           "width=8,tensors=(structure)[tensorgroups]")
+        self.assertTrue(stream.play(RGB))
+        caps = stream.element.get_static_pad("sink").query_caps(None).to_string()
+        self.assertIn("width=(int)8", caps)
+        self.assertNotIn("tensors=", caps)
+
+    def test_relation(self):
+        """Analytics of an element before come to have the tensor, too."""
+        stream, buffer = self.start(RGB, f"{COLOURS} output=meta"), carry(draw(1))
+        call("gst_buffer_add_analytics_relation_meta", buffer)
+        self.assertEqual(stream.push(buffer), OK)
+        output = stream.pull_buffer()
+        tensor = Tensor.from_address(call("gst_analytics_tensor_mtd_get_tensor",
+                                          find_analytics(output, "tensor")))
+        name, values = tensor.read()
+        self.assertEqual((name, values.ravel().tolist()), ("gemmcl-out", list(range(48))))
+
+    def test_decoders(self):
+        """A decoder finds the class of the largest element of D."""
+        if not DECODERS:
+            self.skipTest("there are no tensor decoders (gstreamer1.0-plugins-bad)")
+        labels = self.write("labels", b"cat\ndog\nowl\n")
+
+        def give(_bin, _child, element):
+            if element.find_property("labels-file"):
+                element.set_property("labels-file", labels)
+
+        for decoder in "classifiertensordecoder", "tensordecodebin":
+            stream = self.make("gemmcl feature-mode=frame transpose-weight=true output=meta "
+                               f"activation=softmax tensor-id={SOFTMAX} input-scale=0.01 "
+                               f"weight=[[1,-1,1],[1,1,1],[0,1,1]] ! {decoder} name=d")
+            stream.element.connect("deep-element-added", give)
+            give(None, None, stream["d"])
+            self.assertTrue(stream.play(video("GRAY8", 3, 1)))
+            self.assertEqual(stream.push(b"\xff\xff\0\0"), OK)
+            output = stream.pull_buffer()
+            quark = call("gst_analytics_cls_mtd_get_quark", find_analytics(output, "cls"), 0)
+            self.assertEqual(GLib.quark_to_string(quark), "dog")
+            self.is_quiet(stream)
+
+
+main("caps")  # tensordecodebin's

@@ -1,0 +1,149 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tensors in the metadata of buffers (GstTensorMeta), and those that announce them in caps. All
+numbers are small integers, so that results are exact."""
+
+import ctypes
+import sys
+from ctypes import byref, c_size_t, c_void_p
+
+from library import fields
+from stream import ANALYTICS, OK, GLib, Gst, TestCase, np, video
+
+if not ANALYTICS:
+    print("1..0 # SKIP built without gstreamer-analytics-1.0 (1.26)")
+    sys.exit(0)
+LIB = ctypes.CDLL("libgstanalytics-1.0.so.0")
+RGB = video("RGB", 4, 4)
+WEIGHT = np.array([[1, 2], [3, 4], [-5, 6]])
+COLOURS = "gemmcl feature-mode=pixel weight=[[1,0,0],[0,1,0],[0,0,1]]"
+# GstTensorDataType
+TYPES = ("int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float16 float32 float64 "
+         "bfloat16").split()
+
+
+def call(name, *arguments):
+    """Calls a function of GStreamer, of which numbers are sizes."""
+    function = getattr(LIB, name)
+    function.restype = c_void_p
+    return function(*(c_void_p(hash(each)) if isinstance(each, Gst.Buffer) else
+                      c_size_t(each) if isinstance(each, int) else each for each in arguments))
+
+
+class Tensor(ctypes.Structure):
+    """GstTensor, which has its dimensions behind it."""
+    _fields_ = fields("int id layout type, pointer data, int is_column_major, size rank")
+
+    @property
+    def dims(self):
+        return (c_size_t * self.rank).from_address(ctypes.addressof(self) + ctypes.sizeof(self))
+
+    def read(self):
+        """Its id, and the array."""
+        data = ctypes.create_string_buffer(call("gst_buffer_get_size", self.data))
+        call("gst_buffer_extract", self.data, 0, data, len(data))
+        return (GLib.quark_to_string(self.id),
+                np.frombuffer(data, TYPES[self.type]).reshape(self.dims))
+
+
+class TensorMeta(ctypes.Structure):
+    """GstTensorMeta."""
+    _fields_ = fields("size flags info n, pointer tensors")
+
+
+class Mtd(ctypes.Structure):
+    """GstAnalyticsMtd."""
+    _fields_ = fields("int id, pointer meta")
+
+
+def wrap(data):
+    """The buffer of bytes, or of none."""
+    buffer = Gst.Buffer.new_allocate(None, len(data), None)
+    buffer.fill(0, data)
+    return buffer
+
+
+def attach(buffer, ident, values, **others):
+    """Adds the tensor of an array in a meta of its own. others: fields of it that are not those of
+    the array."""
+    dims, data = others.pop("dims", values.shape), others.pop("data", wrap(values.tobytes()))
+    tensor = Tensor.from_address(call("gst_tensor_alloc", len(dims)))
+    tensor.id = GLib.quark_from_string(ident) if ident else 0
+    tensor.type, tensor.rank = TYPES.index(values.dtype.name), len(dims)
+    tensor.dims[:] = dims
+    tensor.data = None if data is None else call("gst_mini_object_ref", data)
+    for name, value in others.items():
+        setattr(tensor, name, value)
+    pointer = c_void_p.from_address(call("g_malloc", 8))
+    pointer.value = ctypes.addressof(tensor)
+    meta = call("gst_buffer_add_meta", buffer, c_void_p(call("gst_tensor_meta_get_info")), None)
+    call("gst_tensor_meta_set", c_void_p(meta), 1, byref(pointer))
+
+
+def carry(values, ident="a", **others):
+    """A frame with a tensor."""
+    buffer = wrap(bytes(range(48)))
+    attach(buffer, ident, values, **others)
+    return buffer
+
+
+def get_tensors(buffer):
+    """The id and the array of each tensor, in a list for each meta."""
+    state, metas = c_void_p(), []
+    while address := call("gst_buffer_iterate_meta_filtered", buffer, byref(state),
+                          call("gst_tensor_meta_api_get_type")):
+        meta = TensorMeta.from_address(address)
+        tensors = (c_void_p * meta.n).from_address(meta.tensors)
+        metas.append([Tensor.from_address(tensor).read() for tensor in tensors])
+    return metas
+
+
+def find_analytics(buffer, kind):
+    """The first analytics of a kind that a buffer has."""
+    meta, found = call("gst_buffer_get_analytics_relation_meta", buffer), Mtd()
+    assert meta and call("gst_analytics_relation_meta_iterate", c_void_p(meta), byref(c_void_p()),
+                         call(f"gst_analytics_{kind}_mtd_get_mtd_type"), byref(found))
+    return byref(found)
+
+
+def draw(*shape, seed=0, kind="float32"):
+    """Always the same numbers for a seed."""
+    return ((np.arange(np.prod(shape)) * 7 + seed * 3) % 13).reshape(shape).astype(kind)
+
+
+def describe(ident, dims, kind="float32"):
+    return (f"(GstCaps)[tensor/strided,tensor-id={ident},dims=<{dims}>,"
+            f"dims-order=(string)row-major,type=(string){kind}]")
+
+
+def announce(*tensors, group="g", frame=RGB):
+    """Caps that announce tensors, as GStreamer 1.28 has them."""
+    return (f"{frame},tensors=(structure)[tensorgroups,"
+            f"{group}=(/uniquelist){{{','.join(tensors)}}}]")
+
+
+class MetaTestCase(TestCase):
+    def announces(self):
+        """Caps announce tensors."""
+        if tuple(Gst.version()) < (1, 28):
+            self.skipTest("caps announce tensors since GStreamer 1.28")
+
+    def start_weight(self, settings, caps=RGB, weight=WEIGHT):
+        text = str(weight.tolist()).replace(" ", "")
+        return self.start(caps, f"gemmcl weight={text} {settings}")
+
+    def multiplies(self, stream, a, weight=WEIGHT, buffer=None, is_meta=False):
+        """A, which the buffer has in its metadata, is multiplied."""
+        self.assertEqual(stream.push(buffer or carry(a)), OK)
+        self.is_product(stream.pull_buffer(), a, weight, is_meta)
+
+    def is_product(self, output, a, weight, is_meta):
+        """The last tensor in the metadata of the output, or the output itself, is A times B."""
+        expected = a.reshape(-1, len(weight)).astype(float) @ weight
+        found = get_tensors(output)[-1][-1][1] if is_meta else np.frombuffer(
+            output.extract_dup(0, output.get_size()), "f4").reshape(-1, weight.shape[1])
+        np.testing.assert_array_equal(found, expected)
+
+    def refuses(self, stream, buffer, words):
+        self.assertLess(stream.push(buffer), OK)
+        self.says(stream, words)
