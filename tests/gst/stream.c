@@ -92,8 +92,9 @@ stream_new (const gchar *format, ...)
   return parse (text);
 }
 
-gboolean
-stream_push_caps (Stream *self, const gchar *text)
+/* Returns: whether they were accepted. */
+static gboolean
+push_caps (Stream *self, const gchar *text)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (text), accepted = NULL;
   g_autoptr (GstPad) pad = gst_element_get_static_pad (self->element, "sink");
@@ -111,7 +112,7 @@ stream_play (Stream *self, const gchar *input, const gchar *output)
   self->harness = gst_harness_new_with_element (self->element, "sink", "src");
   if (output)
     gst_harness_set_sink_caps_str (self->harness, output);
-  return stream_push_caps (self, input);
+  return push_caps (self, input);
 }
 
 Stream *
@@ -166,29 +167,15 @@ stream_push_event (Stream *self, GstEvent *event)
   g_assert_true (gst_harness_push_event (self->harness, event));
 }
 
-static void
-push_segment (Stream *self)
-{
-  GstSegment segment;
-
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  stream_push_event (self, gst_event_new_segment (&segment));
-}
-
-void
-stream_flush (Stream *self)
-{
-  stream_push_event (self, gst_event_new_flush_start ());
-  stream_push_event (self, gst_event_new_flush_stop (TRUE));
-  push_segment (self);
-}
-
 void
 stream_begin (Stream *self, const gchar *caps)
 {
+  GstSegment segment;
+
   stream_push_event (self, gst_event_new_stream_start ("again"));
-  g_assert_true (stream_push_caps (self, caps));
-  push_segment (self);
+  g_assert_true (push_caps (self, caps));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  stream_push_event (self, gst_event_new_segment (&segment));
 }
 
 void
@@ -287,8 +274,9 @@ stream_assert_memory (Stream *self, const gchar *name, const gchar *memory, guin
   g_assert_cmpuint (found, ==, bytes);
 }
 
-GError *
-stream_pop_message (Stream *self, GstMessageType type)
+/* Returns: (nullable): the next error, or warning, that was posted. */
+static GError *
+pop_message (Stream *self, GstMessageType type)
 {
   g_autoptr (GstMessage) message = gst_bus_pop_filtered (self->bus, type);
   GError *error = NULL;
@@ -303,7 +291,7 @@ stream_pop_message (Stream *self, GstMessageType type)
 void
 stream_assert_message (Stream *self, GstMessageType type, const gchar *words)
 {
-  g_autoptr (GError) error = stream_pop_message (self, type);
+  g_autoptr (GError) error = pop_message (self, type);
 
   assert_words (error ? error->message : NULL, words);
 }
@@ -311,32 +299,11 @@ stream_assert_message (Stream *self, GstMessageType type, const gchar *words)
 void
 stream_assert_quiet (Stream *self)
 {
-  g_autoptr (GError) error = stream_pop_message (self, GST_MESSAGE_ERROR);
-  g_autoptr (GError) warning = stream_pop_message (self, GST_MESSAGE_WARNING);
+  g_autoptr (GError) error = pop_message (self, GST_MESSAGE_ERROR);
+  g_autoptr (GError) warning = pop_message (self, GST_MESSAGE_WARNING);
 
   g_assert_no_error (error);
   g_assert_no_error (warning);
-}
-
-GstCaps *
-stream_get_caps (Stream *self, const gchar *name, const gchar *pad_name)
-{
-  g_autoptr (GstPad) pad = gst_element_get_static_pad (stream_get (self, name), pad_name);
-  GstCaps *caps = gst_pad_get_current_caps (pad);
-
-  g_assert_nonnull (caps);
-  return caps;
-}
-
-void
-assert_caps (GstCaps *caps, const gchar *text)
-{
-  g_autoptr (GstCaps) found = caps, expected = gst_caps_from_string (text);
-  g_autofree gchar *found_text = gst_caps_to_string (caps);
-
-  g_assert_nonnull (expected);
-  if (!gst_caps_is_subset (found, expected))
-    g_error ("%s is not a subset of %s", found_text, text);
 }
 
 void
@@ -381,17 +348,6 @@ assert_floats (GstBuffer *buffer, const gdouble *expected, gsize n, gdouble tole
       g_error ("element %" G_GSIZE_FORMAT " is %g, expected %g", i, found, expected[i]);
   }
   gst_buffer_unmap (buffer, &map);
-}
-
-void
-reference_gemm (gsize m, gsize n, gsize k, const gdouble *a, const gdouble *b, gdouble *d)
-{
-  for (gsize i = 0; i < m; i++)
-    for (gsize j = 0; j < n; j++) {
-      d[i * n + j] = 0.0;
-      for (gsize l = 0; l < k; l++)
-        d[i * n + j] += a[i * k + l] * b[l * n + j];
-    }
 }
 
 gchar *

@@ -67,14 +67,8 @@ GstElement *stream_get (Stream *self, const gchar *name);
 /** Sets a state; asserts that this succeeds. */
 void stream_set_state (Stream *self, GstState state);
 
-/** Pushes other caps. Returns: whether they were accepted. */
-gboolean stream_push_caps (Stream *self, const gchar *caps);
-
 /** Pushes an event; asserts that it was handled. */
 void stream_push_event (Stream *self, GstEvent *event);
-
-/** Flushes; a new segment begins. */
-void stream_flush (Stream *self);
 
 /** Begins a stream again after READY, with @caps. */
 void stream_begin (Stream *self, const gchar *caps);
@@ -100,21 +94,12 @@ GstStructure *stream_get_stats (Stream *self, const gchar *name);
 /** Asserts where A and D of an element were, and how much went through the host. */
 void stream_assert_memory (Stream *self, const gchar *name, const gchar *memory, guint64 bytes);
 
-/** Returns: (transfer full) (nullable): the next error, or warning, that was posted. */
-GError *stream_pop_message (Stream *self, GstMessageType type);
-
 /** Asserts that an error, or a warning, was posted in which all words stand; @words has a '|'
  * between them. */
 void stream_assert_message (Stream *self, GstMessageType type, const gchar *words);
 
 /** Asserts that neither an error nor a warning was posted. */
 void stream_assert_quiet (Stream *self);
-
-/** Returns: (transfer full): the caps of a pad of an element. */
-GstCaps *stream_get_caps (Stream *self, const gchar *name, const gchar *pad);
-
-/** Asserts that @caps (transfer full) are a subset of what @text says. */
-void assert_caps (GstCaps *caps, const gchar *text);
 
 /** Asserts that @words, with a '|' between them, are in @text. */
 void assert_words (const gchar *text, const gchar *words);
@@ -124,9 +109,6 @@ GstBuffer *noise_bytes (gsize size, guint seed);
 
 /** Asserts that @buffer holds floats near @expected: |difference| <= @tolerance * (1 + |value|). */
 void assert_floats (GstBuffer *buffer, const gdouble *expected, gsize n, gdouble tolerance);
-
-/** Reference: D = A B in double precision. */
-void reference_gemm (gsize m, gsize n, gsize k, const gdouble *a, const gdouble *b, gdouble *d);
 
 /** Returns: "[[1,2],[3,4]]" for what gemmcl's weight takes. */
 gchar *literal (const gdouble *values, gsize rows, gsize cols);

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""auto-tune: a faster kernel is found while buffers flow, and takes over between two of them. How,
+and that it is right, tests/lib/test-auto-tune.c tests; here each buffer must come out of its own
+weight, once, in order. The device's clock is the test's (clock.h), which decides what is faster."""
+
+import ctypes
+import tempfile
+import time
+from ctypes import c_void_p
+
+from gemmcl import LIB, ask, describe, enter_cache, get_info, list_candidates
+from stream import SECONDS, TestCase, main, np, tensors
+
+M, N, K = 96, 64, 128
+MORE = 40  # buffers behind a swap
+PERIOD = 30  # buffers of a weight
+FAST = 100  # microseconds; kernels that were not set take 200
+CPU = 1  # GemmclDeviceType
+PRELOADED = ctypes.CDLL(None)  # with clock.h and pretend.c
+# A GPU (CL_DEVICE_TYPE) of an unknown maker (CL_DEVICE_VENDOR_ID, CL_DEVICE_VENDOR)
+GPU = {0x1000: bytes([4, 0, 0, 0, 0, 0, 0, 0]), 0x1001: bytes(4), 0x102c: b"-\0"}
+
+
+class Answer(ctypes.Structure):
+    """One of pretend_answers."""
+    _fields_ = [("name", ctypes.c_uint), ("size", ctypes.c_uint), ("bytes", ctypes.c_ubyte * 512)]
+
+
+def make_weight(factor):
+    """Every other element of a row of A, times the factor."""
+    weight = np.zeros((K, N), int)
+    weight[::2] = factor * np.eye(N)
+    return str(weight.tolist()).replace(" ", "")
+
+
+class Flow:
+    """Buffers of equal numbers, n by now, and weights that change after a period of them."""
+
+    def __init__(self, test, settings, period=None):
+        self.test, self.period, self.n, self.previous = test, period, 0, 0
+        self.adds = "beta=1" in settings
+        self.stream = test.start(tensors(f"{K}:{M}"), "gemmcl queue-depth=3 "
+                                 f"weight={make_weight(2)} {settings}")
+
+    def push(self, count=1, rows=M):
+        """What comes out must be of its own weight."""
+        for _ in range(count):
+            number, factor = 1 + self.n % 8, 2
+            if self.period:
+                factor += self.n // self.period % 5
+                if self.n % self.period == 0:
+                    self.stream.element.props.weight = make_weight(factor)
+            found = self.test.run_one(self.stream, np.full((rows, K), number, "f4"))
+            self.previous = factor * number + self.adds * self.previous
+            np.testing.assert_array_equal(np.frombuffer(found, "f4"),
+                                          np.full(rows * N, self.previous))
+            self.n += 1
+
+    def push_until_swapped(self, kernel):
+        end = time.monotonic() + SECONDS
+        while self.stream.get_stat("auto-tune") != "swapped":
+            self.test.assertLess(time.monotonic(), end)
+            self.push()
+        self.push(MORE)
+        self.has("swapped", "tuned", kernel)
+
+    def has(self, state, source, kernel=None):
+        """The stats say this of auto-tune and of the kernel."""
+        get = self.stream.get_stat
+        self.test.assertEqual((get("auto-tune"), get("kernel-source"), kernel and get("kernel")),
+                              (state, source, kernel))
+
+    def end(self):
+        self.test.assertEqual(self.stream.end(), [])
+        self.test.is_quiet(self.stream)
+        self.stream.stop()
+
+
+class AutoTune(TestCase):
+    def begin(self):
+        """Forgets what was found, and makes a kernel that the rules do not choose the fastest.
+        Returns its name."""
+        context = c_void_p(ask("context_new", None))
+        ask("tuning_forget", context)
+        kernel = list_candidates(describe(M, N, K), context)[2]
+        LIB.g_object_unref(context)
+        PRELOADED.clock_reset()
+        PRELOADED.clock_set(kernel.encode(), FAST)
+        return kernel
+
+    def swaps(self, settings):
+        """The kernel is swapped while weights change. Returns its name."""
+        kernel = self.begin()
+        flow = Flow(self, settings, PERIOD)
+        self.assertEqual(flow.stream.get_stat("kernel-source"), "rules")
+        flow.push_until_swapped(kernel)
+        flow.end()
+        return kernel
+
+    def test_swap(self):
+        """The previous output goes over the swap; the next start has the kernel from the file."""
+        settings = "auto-tune=on beta=1"
+        kernel = self.swaps(settings)
+        flow = Flow(self, settings)
+        flow.push(MORE)
+        flow.has("known", "tuned", kernel)
+        flow.end()
+
+    def test_caps(self):
+        """Other caps end the search, and begin another."""
+        kernel = self.begin()
+        flow = Flow(self, "auto-tune=on")
+        for i in range(7):
+            rows = M << i % 2
+            self.assertTrue(flow.stream.push_caps(tensors(f"{K}:{rows}")))
+            flow.push(1, rows)
+            if i == 3:
+                time.sleep(0.5)
+        flow.push_until_swapped(kernel)
+        flow.end()
+
+    def test_stop(self):
+        """The element stops at any moment of a search."""
+        for i in range(6):
+            self.begin()
+            flow = Flow(self, "auto-tune=on")
+            flow.push()
+            time.sleep(i * i * 0.03)
+            flow.end()
+
+    def test_off(self):
+        """By default CPUs are not tuned, and a kernel that was named is never left."""
+        cases = [("auto-tune=off", "rules"), ("auto-tune=on kernel=gemm_naive", "named")]
+        for settings, source in cases + [("", "rules")] * (get_info().type == CPU):
+            kernel = self.begin()
+            flow = Flow(self, settings)
+            flow.push()
+            flow.has("off", source)
+            self.assertEqual(PRELOADED.clock_count(kernel.encode()), 0)
+            flow.end()
+
+    def test_gpu(self):
+        """By default GPUs are."""
+        answers = (Answer * len(GPU)).in_dll(PRELOADED, "pretend_answers")
+        for answer, (name, data) in zip(answers, GPU.items()):
+            answer.name, answer.size = name, len(data)
+            answer.bytes[:len(data)] = data
+        self.addCleanup(ctypes.memset, answers, 0, ctypes.sizeof(answers))
+        self.swaps("")
+
+
+with tempfile.TemporaryDirectory() as cache:
+    enter_cache(cache)
+    main()
