@@ -111,12 +111,28 @@ class Inputs(MetaTestCase):
         self.refuses(self.start_weight("input=meta"), bytes(48), "no tensors|onnxinference")
 
     def test_any_frame(self):
-        """Frames of formats and in memory that the element does not know pass."""
+        """Frames of formats and in memory that the element does not know pass, or tensors leave,
+        with any M as long as there was no buffer."""
+        results = [Gst.Caps.from_string(f"other/tensors,dimensions=(string){dims}")
+                   for dims in ("2:9", "2:2")]
         for caps in (video("YUY2", 4, 4).replace("raw", "raw(memory:Unknown)"), audio("U8", 2)):
             stream = self.start_weight("input=meta output=meta", caps)
             self.multiplies(stream, draw(2, 3), is_meta=True)
             self.gives(stream, caps)
             self.is_quiet(stream)
+            stream = self.make("gemmcl input=meta output=meta", caps)
+            found = stream.element.get_static_pad("sink").query_caps(None)
+            self.assertTrue(found.is_equal(Gst.Caps.from_string(caps)))
+            stream = self.make("gemmcl input=meta", "other/tensors")
+            found = stream.element.get_static_pad("sink").query_caps(None)
+            self.assertTrue(found.can_intersect(Gst.Caps.from_string(caps)))
+            stream = self.make(f"gemmcl {A} weight=[[1,2],[3,4],[-5,6]]", None, caps)
+            self.assertTrue(stream.play(caps))
+            for is_known in False, True:
+                found = stream.element.get_static_pad("src").query_caps(None)
+                self.assertEqual([found.can_intersect(result) for result in results],
+                                 [not is_known, True])
+                self.multiplies(stream, draw(2, 3))
 
     def test_chain(self):
         """A result of gemmcl is A of the next element, in OpenCL memory, without a copy."""

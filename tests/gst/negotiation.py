@@ -4,7 +4,8 @@
 """The caps that one pad of the element has with those of the other and the weight's shape, and the
 ones that it chooses."""
 
-from stream import ANALYTICS, READY, Gst, TestCase, main, np, tensors
+from gemmcl import get_info
+from stream import ANALYTICS, NULL, READY, Gst, TestCase, main, np, tensors
 
 STATIC, FLEXIBLE = "other/tensors,format=static", "other/tensors,format=flexible"
 STEREO = "audio/x-raw,format=S16LE,rate=8000,channels=2,channel-mask=(bitmask)3,layout=interleaved"
@@ -12,10 +13,20 @@ SURROUND = STEREO.replace("2,", "6,").replace(")3", ")0x3f")
 WIDE = "patch-width=3 patch-height=2"
 PATCHES = f"{WIDE} feature-mode=patch patch-stride=1 patch-padding=1"
 TO_FLEXIBLE = "output=flexible"
+SURFACE = "video/x-raw(memory:VAMemory),format=NV12,height=2,width="
+DMABUF = "video/x-raw(memory:DMABuf),format=BGRx"
+TILES = "NV12:0x0100000000000002"
+CPU = 1  # GemmclDeviceType
 
 
 def video(pixels, more=""):
     return f"video/x-raw,format={pixels},width=4,height=2,framerate=30/1{more}"
+
+
+def drm(*formats):
+    """Dma-bufs as GStreamer has them since 1.24."""
+    return [f"video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={name},width=4,height=2,"
+            "framerate=30/1" for name in formats if Gst.version() >= (1, 24)]
 
 
 def dims(*texts, more=""):
@@ -63,6 +74,10 @@ DOWN = [
     (tensors("3:2", "int16"), 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw", TO_FLEXIBLE),
     ("other/tensors", 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw", TO_FLEXIBLE),
     (video("RGB"), 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw", TO_FLEXIBLE),
+] + [
+    # Memory of others never goes out.
+    (text, 3, 3, video("BGR"), f"{SURFACE}4; {DMABUF}")
+    for text in [f"{SURFACE}4,framerate=30/1", *drm("NV12", TILES)]
 ]
 # The same of downstream for upstream.
 UP = [
@@ -78,7 +93,16 @@ UP = [
     (FLEXIBLE, 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
     ("other/tensors", 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", ""),
     (FLEXIBLE, 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", "", TO_FLEXIBLE),
+    # With output=meta upstream is asked for frames, and not for the tensors of downstream.
+    (video("RGB", ",tensors=(structure)[after]"), 3, 3,
+     video("RGB", ",tensors=(structure)[before]"), "", "output=meta"),
 ]
+# Memory of others: what the host can map; surfaces and their tiles, of which Intel's driver has no
+# whole chroma of odd sizes; and what is neither.
+BUFFERS = [DMABUF, *drm("NV12")]
+SURFACES = [f"{SURFACE}64", *drm(TILES, "P010:0x0100000000000009")]
+STRANGE = drm("XR24:0x0100000000000002", "NV12:0x0200000000000001")
+NEITHER = [f"{SURFACE}63", SURFACE.replace("=2", "=3") + "64", *STRANGE]
 
 # The caps that come in, those of downstream, K, N, a part of those that go out, and settings.
 CHOICES = [
@@ -136,14 +160,15 @@ def describe(k, n, settings):
 
 
 class Negotiation(TestCase):
-    def check(self, stream, pad, has, lacks, asked=None):
-        """The pad can have each of the caps, or none of them."""
-        stream.element.set_state(READY)
+    def check(self, stream, pad, has, lacks, asked=None, state=READY):
+        """The pad can have each of the caps, or none of them. Returns all that it can have."""
+        stream.element.set_state(state)
         found = stream.element.get_static_pad(pad).query_caps(asked)
         for texts, there in (has, True), (lacks, False):
             for text in filter(None, texts.split(";")):
                 self.assertEqual(found.can_intersect(Gst.Caps.from_string(text)), there,
                                  f"{text} and {found.to_string()}")
+        return found
 
     def test_down(self):
         for caps, k, n, has, lacks, *settings in DOWN:
@@ -157,6 +182,24 @@ class Negotiation(TestCase):
                 self.check(self.make(describe(k, n, "".join(settings)), caps), "sink", has, lacks)
         self.check(self.make(describe(4, 3, ""), "video/x-raw"), "sink", "video/x-raw,format=RGB",
                    "", Gst.Caps.from_string("video/x-raw,format=RGB"))
+
+    def test_memories(self):
+        """Without a device all memory comes in; then what this one reads, which copies dma-bufs."""
+        stream = self.make("gemmcl", "other/tensors")
+        found = self.check(stream, "sink", ";".join(BUFFERS), ";".join(NEITHER), None, NULL)
+        # A build without VA has none of them.
+        self.assertEqual(len({found.can_intersect(Gst.Caps.from_string(text))
+                              for text in SURFACES}), 1)
+        if get_info().type == CPU:
+            found = self.check(stream, "sink", ";".join(BUFFERS), ";".join(SURFACES + NEITHER))
+            self.assertTrue(found.get_features(found.get_size() - 1).contains("memory:DMABuf"))
+        # Pads that take all media get what they do not offer, too.
+        for text in SURFACES + STRANGE if ANALYTICS and get_info().type == CPU else ():
+            stream = self.make(describe(3, 1, ""))
+            self.assertFalse(stream.play(text))
+            if text in SURFACES:
+                self.says(stream, "cl_intel_va_api_media_sharing")
+            self.is_quiet(stream)
 
     def test_templates(self):
         """values.py has the formats."""

@@ -52,7 +52,8 @@ GST.gst_context_writable_structure.restype = c_void_p
 SECONDS = 120  # longer than anything takes
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
 FAILURE = Gst.StateChangeReturn.FAILURE
-READY, PAUSED, PLAYING = Gst.State.READY, Gst.State.PAUSED, Gst.State.PLAYING
+NULL, READY = Gst.State.NULL, Gst.State.READY
+PAUSED, PLAYING = Gst.State.PAUSED, Gst.State.PLAYING
 
 
 def tensors(dimensions, types="float32", rate="10/1"):

@@ -250,6 +250,28 @@ test_mapped (void)
   g_assert_cmpint (doubles_count ("acquires"), ==, acquired);
 }
 
+/* Upstream may prefer dma-bufs if they are imported: system memory is offered last then. */
+static void
+test_order (void)
+{
+  static const gchar *const without[] = {"", "va,dmabuf"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (without); i++) {
+    g_autoptr (Stream) stream = stream_new ("gemmcl");
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (stream->element, "sink");
+    g_autoptr (GstCaps) caps = NULL;
+
+    g_setenv ("GEMMCL_DOUBLES_WITHOUT", without[i], TRUE);
+    stream_set_state (stream, GST_STATE_READY);
+    caps = gst_pad_query_caps (pad, NULL);
+    g_unsetenv ("GEMMCL_DOUBLES_WITHOUT");
+    g_assert_cmpint (
+        gst_caps_features_contains (gst_caps_get_features (caps, gst_caps_get_size (caps) - 1),
+                                    "memory:DMABuf"),
+        ==, i);
+  }
+}
+
 /* With the formats' new names, in caps and metas. */
 static void
 test_drm (void)
@@ -313,6 +335,7 @@ main (int argc, char **argv)
   finish_add_test ("/dmabuf/import", test_import, NULL);
   finish_add_test ("/dmabuf/inflight", test_inflight, NULL);
   finish_add_test ("/dmabuf/mapped", test_mapped, NULL);
+  finish_add_test ("/dmabuf/order", test_order, NULL);
   finish_add_test ("/dmabuf/drm", test_drm, NULL);
   finish_add_test ("/dmabuf/failures", test_failures, NULL);
   finish_add_test ("/dmabuf/vapostproc", test_vapostproc, "vapostproc");
