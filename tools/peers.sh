@@ -2,10 +2,10 @@
 # Compares gemmcl with other GEMM libraries on a CPU: installs them, builds the benchmark, runs it
 # (tests/bench/peers/main.py, which takes the options; --help lists them).
 #
-#   tools/peers.sh [OPTION...] [MxNxK[+layer|+u8]...]
+#   tools/peers.sh [OPTION...] [MxNxK[+layer|+u8|+search]...]
 #   tools/intel-runtime.sh tools/peers.sh ...   the same on Intel's OpenCL runtime for CPUs
 #   eval "$(tools/peers.sh --env)"              sets up the peers from PyPI for the rest of a shell,
-#                                               for `meson test --benchmark peers gallery`
+#                                               for `meson test --benchmark peers search`
 #
 # tools/setup.sh installs OpenBLAS, oneDNN and CLBlast from the distribution. pip fetches MKL,
 # onnxruntime, openvino and faiss from PyPI (380 MB, 1 GB unpacked) into gemmcl-peers/ of the user's

@@ -43,7 +43,7 @@ test=(
 optional_test=(abigail-tools gi-docgen oclgrind python3-onnx reuse)
 # The same, but 50 MB to fetch: the reference of convolutions.
 optional_full=(python3-torch)
-# Peers of tools/peers.sh; the last two are for pipelines with onnxruntime, packaging for faiss.
+# Peers of tools/peers.sh; the last two are for the element, packaging for faiss.
 peers=(
   libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-packaging
   python3-pip

@@ -6,7 +6,8 @@
 Both lines have the same source and end in fakesink. They run in turns; the ratio of a round is the
 other element's time to gemmcl's, and the median and the quartiles of the rounds are printed. A
 turn's time is the one that gst-launch-1.0 prints, from PLAYING to EOS, when all results are done.
-Compiling happens before, in PAUSED.
+Compiling happens before, in PAUSED. "3 times" is three elements that hand on OpenCL memory, against
+the same with system memory between them.
 
 Exit status: 0; 1 if a line fails; 2 for wrong usage.
 """
@@ -55,16 +56,21 @@ def mix(inputs, outputs):
 
 def cases():
     """Yields (name, the other element, source, gemmcl's line, the other line)."""
+    rgb, gray = "video/x-raw,format=RGB", "video/x-raw,format=GRAY8"
+    sepia = f"gemmcl weight={SEPIA}"
     for size in ((160, 120), (1280, 720)):
         for name, caps, ours, other, theirs in (
-            ("NV12 to RGB", "NV12", f"gemmcl weight={IDENTITY} ! video/x-raw,format=RGB",
-             "videoconvert", f"{CONVERT} ! video/x-raw,format=RGB"),
-            ("RGB to GRAY8", "RGB", f"gemmcl weight={GREY} ! video/x-raw,format=GRAY8",
-             "videoconvert", f"{CONVERT} ! video/x-raw,format=GRAY8"),
-            ("RGB, sepia", "RGB", f"gemmcl weight={SEPIA} ! video/x-raw,format=RGB",
-             "coloreffects", "coloreffects preset=sepia"),
-            ("NV12 to RGB, sepia", "NV12", f"gemmcl weight={SEPIA} ! video/x-raw,format=RGB",
-             "both", f"{CONVERT} ! video/x-raw,format=RGB ! coloreffects preset=sepia"),
+            ("NV12 to RGB", "NV12", f"gemmcl weight={IDENTITY} ! {rgb}",
+             "videoconvert", f"{CONVERT} ! {rgb}"),
+            ("RGB to GRAY8", "RGB", f"gemmcl weight={GREY} ! {gray}",
+             "videoconvert", f"{CONVERT} ! {gray}"),
+            ("RGB, sepia", "RGB", f"{sepia} ! {rgb}", "coloreffects", "coloreffects preset=sepia"),
+            ("RGB, saturation and hue", "RGB", f"{sepia} ! {rgb}",
+             "videobalance", "videobalance saturation=0.5 hue=0.1"),
+            ("NV12 to RGB, sepia", "NV12", f"{sepia} ! {rgb}",
+             "both", f"{CONVERT} ! {rgb} ! coloreffects preset=sepia"),
+            ("RGB, sepia 3 times", "RGB", f"{sepia} ! {sepia} ! {sepia} ! {rgb}",
+             "system memory", f"{sepia} ! {rgb} ! " * 3 + "identity"),
         ):
             yield f"{size[0]}x{size[1]} {name}", other, VIDEO.format(caps, *size), ours, theirs
     for inputs, outputs in ((2, 1), (8, 2), (32, 32)):

@@ -16,13 +16,8 @@ RELU, SOFTMAX = 1, 9  # GemmclActivation
 ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K = 1, 2, 4, 8  # GemmclRowOutput
 NORMALIZE_A = 1  # GemmclNormalize
 AUTO, CPU, GPU = 0, 1, 2  # GemmclDeviceType
-GRAY8, RGB = 0, 2  # GemmclPixelFormat
-PIXEL, PATCH = 0, 3  # GemmclFeatureMode
-OUTPUT = 3  # GemmclAddend
 ON_HOST, IN_BUFFER = 0, 1  # GemmclDataKind
 COPY_HOST_PTR = 1 | 1 << 5  # CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR
-PINNED = 1 | 1 << 4  # CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR
-READ_WRITE = 3  # CL_MAP_READ | CL_MAP_WRITE
 PROFILING_START, PROFILING_END = 0x1282, 0x1283
 KEPT = []
 
@@ -179,41 +174,6 @@ class Context:
         return result.value
 
 
-class Link:
-    """Copies from pinned memory of the host to the device and back, both directions at once."""
-
-    def __init__(self, context, up, down):
-        self.cl = context.cl
-        self.ways = [self._make(context, name, size) for name, size in
-                     (("clEnqueueWriteBuffer", up), ("clEnqueueReadBuffer", down))]
-
-    def _make(self, context, name, size):
-        status = c_int()
-        queue = c_void_p(self.cl.clCreateCommandQueue(context.cl_context, context.device,
-                                                      ctypes.c_uint64(0), byref(status)))
-        good(status.value, "clCreateCommandQueue")
-        on_device, pinned = (
-            c_void_p(self.cl.clCreateBuffer(context.cl_context, ctypes.c_uint64(flags),
-                                            c_size_t(size), None, byref(status)))
-            for flags in (1, PINNED))
-        good(status.value, "clCreateBuffer")
-        address = self.cl.clEnqueueMapBuffer(queue, pinned, 1, ctypes.c_uint64(READ_WRITE),
-                                             c_size_t(0), c_size_t(size), 0, None, None,
-                                             byref(status))
-        good(status.value, "clEnqueueMapBuffer")
-        return getattr(self.cl, name), queue, on_device, c_size_t(size), c_void_p(address)
-
-    def play(self, count):
-        """Copies each way that many times."""
-        for _ in range(count):
-            for enqueue, queue, on_device, size, address in self.ways:
-                good(enqueue(queue, on_device, 0, c_size_t(0), size, address, 0, None, None),
-                     "A copy")
-                self.cl.clFlush(queue)
-        for _, queue, *_ in self.ways:
-            good(self.cl.clFinish(queue), "clFinish")
-
-
 class Plan:
     """A plan with its weights; @b and @bias are addresses."""
 
@@ -228,26 +188,21 @@ class Plan:
         self.kernel = context.lib.gemmcl_plan_get_kernel(self.plan).decode()
         self.kept = []
 
-    def free(self):
-        """Releases the plan with its weights."""
-        self.context.lib.g_object_unref(self.plan)
-
     def _set(self, name, rows, columns, address):
         matrix = c_void_p(self.context.call("matrix_new", F32, c_size_t(rows), c_size_t(columns),
                                             c_void_p(address)))
         self.context.call("plan_set_" + name, self.plan, matrix)
         self.context.lib.gemmcl_matrix_unref(matrix)
 
-    def make_run(self, kind, a, d, rows=None, a_stride=0, d_stride=0):
-        """The arguments of a run: addresses or buffers of A, D and the row outputs, and the bytes
-        of a frame's rows."""
-        def data(where, stride):
-            result = Data(kind=kind, stride=(stride, 0, 0))
+    def make_run(self, kind, a, d, rows=None):
+        """The arguments of a run: addresses or buffers of A, D and the row outputs."""
+        def data(where):
+            result = Data(kind=kind)
             (result.objects if kind == IN_BUFFER else result.host)[0] = where
             self.kept.append(result)
             return ctypes.cast(byref(result), c_void_p)
-        result = Run(size=ctypes.sizeof(Run), alpha=1, a=data(a, a_stride), d=data(d, d_stride),
-                     rows=data(rows, 0) if rows else None)
+        result = Run(size=ctypes.sizeof(Run), alpha=1, a=data(a), d=data(d),
+                     rows=data(rows) if rows else None)
         self.kept.append(result)
         return byref(result)
 

@@ -17,22 +17,28 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 from library import MISSING  # noqa: E402  pylint: disable=wrong-import-position
 
-# The forms of a row: the product alone; with bias and ReLU; with u8 input and output; with softmax
-# and with row outputs (all three, or arg-max).
-PLAIN, LAYER, BYTES = "plain", "layer", "u8"
+# The forms of a row: the product alone; with bias and ReLU; with u8 input and output; M queries for
+# the nearest of N vectors of norm 1, by their cosines; with softmax and with row outputs (all
+# three, or arg-max).
+PLAIN, LAYER, BYTES, SEARCH = "plain", "layer", "u8", "search"
 ROWS = ("softmax", "rows", "softmax+rows", "softmax+argmax")
-FORMS = (PLAIN, LAYER, BYTES, *ROWS)
+FORMS = (PLAIN, LAYER, BYTES, SEARCH, *ROWS)
+TOP = 5  # vectors that a search finds
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A contender: the variant in process.py, the forms that it supports, and what installs it."""
+    """A contender: the variant in process.py, the forms that it supports, and what installs it.
+
+    @optional: it takes part only where --contenders names it
+    """
 
     name: str
     variant: str
     forms: tuple
     install: str = ""
     opencl: bool = False
+    optional: bool = False
 
 
 OURS = "gemmcl"
@@ -40,16 +46,23 @@ STREAM = "gemmcl streaming"
 CLOCK = "gemmcl by the device's clock"
 HOST = "gemmcl on host memory"
 APART = "gemmcl in steps"
+ELEMENT = "gemmcl element"
+POOLED = "gemmcl element with its pool"
 CLBLAST = "CLBlast"
 MEMCPY = "memcpy"
+LINK = "link"
 WHEELS = "tools/peers.sh (from PyPI)"
 ONEDNN = "Debian's libdnnl2 or libdnnl3"
+GSTREAMER = "Debian's python3-gst-1.0 and gstreamer1.0-plugins-base"
+USUAL = (PLAIN, LAYER, BYTES)
 KINDS = (
     Kind(OURS, "device", FORMS, opencl=True),
-    Kind(STREAM, "stream", (PLAIN, LAYER, BYTES), opencl=True),
-    Kind(CLOCK, "clock", (PLAIN, LAYER, BYTES), opencl=True),
-    Kind(HOST, "host", (PLAIN, LAYER, BYTES), opencl=True),
+    Kind(STREAM, "stream", USUAL, opencl=True),
+    Kind(CLOCK, "clock", USUAL, opencl=True),
+    Kind(HOST, "host", USUAL, opencl=True),
     Kind(APART, "apart", ROWS, opencl=True),
+    Kind(ELEMENT, "element", USUAL, GSTREAMER, opencl=True),
+    Kind(POOLED, "pooled", USUAL, GSTREAMER, opencl=True, optional=True),
     Kind("OpenBLAS", "openblas", (PLAIN,), "Debian's libopenblas0"),
     Kind("oneDNN matmul", "matmul", (PLAIN, LAYER), ONEDNN),
     Kind("oneDNN inner product", "inner-product", (PLAIN, LAYER), ONEDNN),
@@ -59,8 +72,11 @@ KINDS = (
     Kind("onnxruntime", "onnxruntime", (LAYER,), WHEELS),
     Kind("openvino", "openvino", (LAYER,), WHEELS),
     Kind(MEMCPY, "memcpy", (BYTES,), "a compiler with OpenMP"),
+    Kind("NumPy", "numpy", (SEARCH,), "Debian's python3-numpy"),
+    Kind("faiss", "faiss", (SEARCH,), WHEELS),
+    Kind(LINK, "link", USUAL, opencl=True, optional=True),
 )
-NOT_PEERS = (OURS, STREAM, CLOCK, HOST, APART)
+NOT_PEERS = (OURS, STREAM, CLOCK, HOST, APART, ELEMENT, POOLED, LINK)
 
 # The settings that keep each from instructions that a lesser CPU lacks. onnxruntime has no such
 # setting, nor has openvino, which uses onnxruntime's library for f32: they are left out.
@@ -92,6 +108,9 @@ def environment(kind, isa, build):
         # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another
         # within microseconds, so a shorter time does not make them slower.
         "KMP_BLOCKTIME": "10",
+        # The loader of faiss asks NumPy 2 for the CPU; its library chooses what the CPU has.
+        "FAISS_OPT_LEVEL": "generic",
+        "GST_PLUGIN_PATH": str(build / "gst"),
     }
     wheels = os.environ.get("GEMMCL_PEERS")
     paths = {"PYTHONPATH": [HERE.parent]}

@@ -9,6 +9,7 @@ import pathlib
 import sys
 from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_void_p
 
+from contenders import TOP
 from library import Failure, Missing, load
 
 ROW_MAJOR, NO_TRANS, TRANS, PACKED, B_MATRIX = 101, 111, 112, 151, 162  # of cblas.h and MKL
@@ -220,7 +221,9 @@ class Onnxruntime:
         a, d = problem.array("a", m, k), problem.array("d", m, n)
         session = onnx_layer.make_session(problem.array("b", k, n), problem.array("bias", n), m,
                                           problem.threads)
-        binding = onnx_layer.bind(session, (m, k, a.ctypes.data), (m, n, d.ctypes.data))
+        binding = session.io_binding()
+        binding.bind_input("a", "cpu", 0, a.dtype, a.shape, a.ctypes.data)
+        binding.bind_output("d", "cpu", 0, d.dtype, d.shape, d.ctypes.data)
         self.about = f"onnxruntime {onnx_layer.VERSION}, threads: {problem.threads}"
         self.run = lambda: session.run_with_iobinding(binding)
 
@@ -251,3 +254,46 @@ class Openvino:
         """Runs it, without the conversions of infer()."""
         self.request.start_async()
         self.request.wait()
+
+
+class Numpy:
+    """A search by NumPy."""
+
+    def __init__(self, problem):
+        import numpy  # pylint: disable=import-outside-toplevel
+
+        self.numpy = numpy
+        m, n, k = problem.shape
+        self.gallery, self.queries = problem.array("b", n, k), problem.array("a", m, k)
+        self.d = problem.array("d", m, 2 * TOP)
+        self.about = f"NumPy {numpy.__version__}"
+
+    def run(self):
+        """Runs it."""
+        numpy, queries = self.numpy, self.queries
+        scores = queries / numpy.linalg.norm(queries, axis=1, keepdims=True) @ self.gallery.T
+        columns = numpy.argpartition(-scores, TOP - 1, axis=1)[:, :TOP]
+        values = numpy.take_along_axis(scores, columns, axis=1)
+        order = numpy.argsort(-values, axis=1)
+        self.d[:, :TOP] = numpy.take_along_axis(values, order, axis=1)
+        self.d[:, TOP:] = numpy.take_along_axis(columns, order, axis=1)
+
+
+class Faiss:
+    """faiss' exact search, which keeps a copy of the vectors."""
+
+    def __init__(self, problem):
+        import faiss  # pylint: disable=import-outside-toplevel
+
+        self.faiss = faiss
+        m, n, k = problem.shape
+        self.index = faiss.IndexFlatIP(k)
+        self.index.add(problem.array("b", n, k))
+        self.queries, self.d = problem.array("a", m, k), problem.array("d", m, 2 * TOP)
+        self.about = f"faiss {faiss.__version__}, IndexFlatIP"
+
+    def run(self):
+        """Runs it."""
+        queries = self.queries.copy()
+        self.faiss.normalize_L2(queries)
+        self.d[:, :TOP], self.d[:, TOP:] = self.index.search(queries, TOP)

@@ -18,17 +18,13 @@ import pathlib
 import sys
 import tempfile
 
-from contenders import (BYTES, FLOATS, FORMS, KINDS, LAYER, LIMITS, NOT_PEERS, OURS, PLAIN,
-                        UNLIMITED, Contender, Failure, Kind)
-from match import Match, quartiles
+from contenders import (BYTES, ELEMENT, FLOATS, FORMS, KINDS, LAYER, LIMITS, NOT_PEERS, OURS, PLAIN,
+                        POOLED, SEARCH, TOP, UNLIMITED, Failure)
+from match import Match
 from problem import Problem, parse_shape
 from report import GOALS, all_reached, describe_cpu, make_row, print_foot, print_head, print_row
 
 SKIPPED = 77
-# A kernel without effect, with a growing number of work-groups
-LAUNCH = Kind("launch", "launch", (PLAIN,), opencl=True)
-LAUNCHES = 501
-GROUPS = (1, 2, 16, 256, 4096)
 
 
 class Settings(argparse.Namespace):
@@ -40,7 +36,9 @@ class Settings(argparse.Namespace):
         """True if a contender takes part."""
         if self.isa and kind.name in UNLIMITED:
             return False
-        return not self.contenders or kind.name == OURS or kind.name in self.contenders
+        if self.contenders:
+            return kind.name == OURS or kind.name in self.contenders
+        return not kind.optional
 
     def arguments(self, kind):
         """The arguments of a contender besides its problem."""
@@ -49,6 +47,8 @@ class Settings(argparse.Namespace):
             result += ["--platform", self.platform]
         if kind.name in NOT_PEERS and self.kernel:
             result += ["--kernel", self.kernel]
+        if kind.name in (ELEMENT, POOLED):
+            result += ["--properties", self.properties]
         return result
 
 
@@ -56,9 +56,10 @@ def parse_row(text):
     """MxNxK or MxNxK+FORM."""
     shape, _, form = text.partition("+")
     form = form or PLAIN
-    if form not in FORMS:
+    shape = parse_shape(shape)
+    if form not in FORMS or form == SEARCH and shape[1] < TOP:
         raise ValueError(text)
-    return parse_shape(shape), form
+    return shape, form
 
 
 def default_rows():
@@ -78,8 +79,7 @@ def parse_options(arguments):
                         help="only these besides ours: " + ", ".join(kind.name for kind in KINDS))
     parser.add_argument("--kernel", "-k", help="of ours, instead of the one it chooses")
     parser.add_argument("--platform", help="OpenCL's, by number or part of its name")
-    parser.add_argument("--launch", action="store_true",
-                        help="instead: what a launch costs, by the number of work-groups")
+    parser.add_argument("--properties", default="", help="more of the element's")
     parser.add_argument("--strict", action="store_true", help="fail unless every goal is reached")
     parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+FORM]",
                         help="forms: " + ", ".join(FORMS[1:]))
@@ -95,28 +95,6 @@ def play(row, settings):
                 raise Failure(OURS, SKIPPED, match.missing[OURS])
             match.play(settings.seconds)
             return make_row(match)
-
-
-def measure_launch(settings):
-    """The cost of a launch, for the JSON; raises Failure. Prints a table."""
-    rows = []
-    for groups in GROUPS:
-        with tempfile.TemporaryDirectory(prefix="gemmcl-launch-") as folder:
-            contender = Contender(
-                LAUNCH, [*Problem((groups, 1, 1), PLAIN, folder).arguments(),
-                         *settings.arguments(LAUNCH)], settings, folder + "/launch")
-            try:
-                device = contender.wait_ready()
-                times = [1e6 * each for each in contender.turn(LAUNCHES)]
-            finally:
-                contender.close()
-        rows.append({"groups": float(groups), **quartiles(times)})
-    print(f"A kernel that does nothing, from its enqueueing until it is done: {device}\n"
-          f"{'groups':>8} {'median us':>10}  quartiles")
-    for row in rows:
-        print(f"{row['groups']:8.0f} {row['median']:10.1f}  {row['lower_quartile']:.1f} to"
-              f" {row['upper_quartile']:.1f}")
-    return {"cpu": describe_cpu(), "launch": {"device": device, "microseconds": rows}}
 
 
 def play_all(settings):
@@ -137,13 +115,13 @@ def main(arguments):
     """The options of the command line."""
     settings = parse_options(arguments)
     try:
-        results = measure_launch(settings) if settings.launch else play_all(settings)
+        results = play_all(settings)
     except Failure as failure:
         print(failure, file=sys.stderr)
         return SKIPPED if failure.missing else 1
     if settings.json:
         settings.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
-    return 1 if settings.strict and not all_reached(results.get("rows", [])) else 0
+    return 1 if settings.strict and not all_reached(results["rows"]) else 0
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 """A linear layer with ReLU as an ONNX model, and onnxruntime's session for it. The model is written
 as the few fields of the protocol buffers that are needed, with the numbers of onnx.proto."""
 
-import numpy
 import onnxruntime
 
 FLOAT = 1
@@ -60,12 +59,3 @@ def make_session(b, bias, rows, threads):
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(make_layer(b, bias, rows), options,
                                         providers=["CPUExecutionProvider"])
-
-
-def bind(session, a, d):
-    """A binding to A and D, each (rows, columns, address)."""
-    binding = session.io_binding()
-    for function, name, (rows, columns, address) in ((binding.bind_input, "a", a),
-                                                     (binding.bind_output, "d", d)):
-        function(name, "cpu", 0, numpy.float32, (rows, columns), address)
-    return binding

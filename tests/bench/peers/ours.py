@@ -1,23 +1,19 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The contenders on the OpenCL device: gemmcl in several ways, CLBlast, and an empty kernel."""
+"""The contenders on the OpenCL device: gemmcl in several ways, CLBlast, and the link to it."""
 
-import ctypes
 import os
-from ctypes import byref, c_float, c_int, c_size_t, c_void_p
+import time
+from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p
 
-from library import (AUTO, CPU, F32, IN_BUFFER, ON_HOST, PROFILING_END, PROFILING_START, RELU,
-                     ROW_ARG_MAX, ROW_MAX, ROW_SUM, SOFTMAX, U8, Context, Plan, good, load,
-                     memory)
+from contenders import SEARCH, TOP
+from library import (AUTO, CPU, F32, IN_BUFFER, NORMALIZE_A, ON_HOST, PROFILING_END,
+                     PROFILING_START, RELU, ROW_ARG_MAX, ROW_MAX, ROW_SUM, ROW_TOP_K, SOFTMAX, U8,
+                     Context, Plan, good, load, memory)
 
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112  # of clblast_c.h
-# The condition is never true, which the compiler does not know.
-NOTHING = b"""kernel void nothing (global int *x)
-{
-  if (get_global_id (0) == 0x7fffffff)
-    x[0] = 1;
-}
-"""
+PINNED = 1 | 1 << 4  # CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR
+READ_WRITE = 3  # CL_MAP_READ | CL_MAP_WRITE
 
 
 class OnDevice:
@@ -52,6 +48,10 @@ class Gemmcl(OnDevice):
         words = problem.form.split("+")
         rows = (ROW_SUM | ROW_MAX | ROW_ARG_MAX if "rows" in words
                 else ROW_ARG_MAX if "argmax" in words else 0)
+        search = {}
+        if problem.form == SEARCH:
+            rows = ROW_TOP_K
+            search = {"trans_b": 1, "normalize": NORMALIZE_A, "top_k": TOP}
         kind = U8 if problem.form == "u8" else F32
         if problem.options.variant == "apart":
             os.environ["GEMMCL_ROWS"] = "apart"
@@ -59,16 +59,17 @@ class Gemmcl(OnDevice):
             self.context, problem.b, problem.bias if problem.layer else None,
             problem.options.kernel, m=problem.m, n=problem.n, k=problem.k, a_type=kind,
             d_type=kind, row_outputs=rows,
-            activation=RELU if problem.layer else SOFTMAX if "softmax" in words else 0)
-        size = problem.m * 3 * 4
+            activation=RELU if problem.layer else SOFTMAX if "softmax" in words else 0, **search)
+        size = problem.m * 2 * TOP * 4
         rows = self.context.buffer(size, memory(size)[0]) if rows else None
         self.runs = [self.plan.make_run(IN_BUFFER, self.a, d, rows) for d in self.d]
         self.about = (f"{self.plan.kernel} on {self.context.name}, {self.context.platform}"
                       f" ({self.context.driver}), vectors of {self.context.width} floats")
-        self.last = None
         self.run = getattr(self, "_" + problem.options.variant, self._device)
         if problem.options.variant == "stream":
-            self.drain = self._drain
+            self.play = self._stream
+        if problem.form == SEARCH:
+            self.read = lambda: self.context.read(rows, size, problem.d)
         if problem.options.variant == "host":
             self.runs = [self.plan.make_run(ON_HOST, problem.a, problem.d, None)]
             self.read = lambda: None
@@ -80,17 +81,18 @@ class Gemmcl(OnDevice):
     def _host(self):
         self.plan.run(self.runs[0])
 
-    def _stream(self):
-        event = c_void_p()
-        self.plan.submit(self.runs[0], None, event)
-        self.runs.reverse()
-        self._drain()
-        self.last = event
-
-    def _drain(self):
-        if self.last:
-            self.context.wait(self.last)
-        self.last = None
+    def _stream(self, count):
+        begin = time.perf_counter()
+        last = None
+        for _ in range(count):
+            event = c_void_p()
+            self.plan.submit(self.runs[0], None, event)
+            self.runs.reverse()
+            if last:
+                self.context.wait(last)
+            last = event
+        self.context.wait(last)
+        return time.perf_counter() - begin
 
     def _clock(self):
         first, last = c_void_p(), c_void_p()
@@ -130,23 +132,39 @@ class ClBlast(OnDevice):
         self.context.finish()
 
 
-class Launch(OnDevice):
-    """A kernel without effect, with M work-groups of one work-item."""
+class Link(OnDevice):
+    """Copies of A from pinned memory of the host to the device and of D back, in two queues, both
+    directions at once."""
 
     def __init__(self, problem):
         super().__init__(problem)
         cl = self.context.cl
-        program = c_void_p(cl.clCreateProgramWithSource(
-            self.context.cl_context, 1, byref(ctypes.c_char_p(NOTHING)), None, None))
-        good(cl.clBuildProgram(program, 0, None, None, None, None), "clBuildProgram")
-        self.kernel = c_void_p(cl.clCreateKernel(program, b"nothing", byref(c_int())))
-        good(cl.clSetKernelArg(self.kernel, 0, c_size_t(8), byref(self.a)), "clSetKernelArg")
-        self.groups, self.local = c_size_t(problem.m), c_size_t(1)
+        self.ways = [self._make(*way) for way in (
+            (cl.clEnqueueWriteBuffer, self.a, problem.m * problem.k * problem.item),
+            (cl.clEnqueueReadBuffer, self.d[0], problem.d_bytes))]
         self.about = f"{self.context.name}, {self.context.driver}"
 
-    def run(self):
-        """Runs it, and waits."""
-        good(self.context.cl.clEnqueueNDRangeKernel(
-            self.context.queue, self.kernel, 1, None, byref(self.groups), byref(self.local), 0,
-            None, None), "clEnqueueNDRangeKernel")
-        self.context.finish()
+    def _make(self, enqueue, on_device, size):
+        """The enqueueing function with its arguments."""
+        cl, context = self.context.cl, self.context.cl_context
+        status, size = c_int(), c_size_t(size)
+        queue = c_void_p(cl.clCreateCommandQueue(context, self.context.device, c_uint64(0),
+                                                 byref(status)))
+        good(status.value, "clCreateCommandQueue")
+        pinned = c_void_p(cl.clCreateBuffer(context, c_uint64(PINNED), size, None, byref(status)))
+        good(status.value, "clCreateBuffer")
+        address = c_void_p(cl.clEnqueueMapBuffer(queue, pinned, 1, c_uint64(READ_WRITE),
+                                                 c_size_t(0), size, 0, None, None, byref(status)))
+        good(status.value, "clEnqueueMapBuffer")
+        return enqueue, queue, on_device, 0, c_size_t(0), size, address, 0, None, None
+
+    def play(self, count):
+        """The seconds of that many copies each way."""
+        begin = time.perf_counter()
+        for _ in range(count):
+            for enqueue, queue, *arguments in self.ways:
+                good(enqueue(queue, *arguments), "A copy")
+                self.context.cl.clFlush(queue)
+        for _, queue, *_ in self.ways:
+            good(self.context.cl.clFinish(queue), "clFinish")
+        return time.perf_counter() - begin

@@ -6,9 +6,11 @@ import pathlib
 
 import numpy
 
-from contenders import BYTES, LAYER, MEMCPY
+from contenders import BYTES, LAYER, LINK, MEMCPY, SEARCH, TOP
 
 ROWS_CHECKED = 64
+COSINE_BOUND = 1e-5  # in f32
+CHUNKS = 16  # of the vectors of a search, as doubles
 
 
 def parse_shape(text):
@@ -28,19 +30,22 @@ class Problem:
         self.folder = pathlib.Path(folder)
         m, n, k = shape
         random = numpy.random.default_rng(1)
-        self.a = self._make_a(random, m, k)
-        self.b = (random.random((k, n), numpy.float32) - numpy.float32(0.5)).astype(numpy.float32)
+        self.bias = random.random(n, numpy.float32) - numpy.float32(0.5)
+        if form == SEARCH:
+            # B is transposed: a vector of norm 1 in a row. The queries are rows of it with noise.
+            self.b = random.standard_normal((n, k), numpy.float32)
+            self.b /= numpy.sqrt(numpy.einsum("ij,ij->i", self.b, self.b))[:, None]
+            self.a = (3 * self.b[random.integers(0, n, m)]
+                      + random.standard_normal((m, k), numpy.float32) / numpy.float32(k ** 0.5))
+        else:
+            self.a = random.random((m, k), numpy.float32) - numpy.float32(0.5)
+            self.b = random.random((k, n), numpy.float32) - numpy.float32(0.5)
         if form == BYTES:
+            self.a = random.integers(0, 256, (m, k), numpy.uint8)
             # Like a colour matrix, it keeps white.
             self.b = numpy.abs(self.b) / numpy.abs(self.b).sum(axis=0)
-        self.bias = random.random(n, numpy.float32) - numpy.float32(0.5)
         for name in ("a", "b", "bias"):
-            getattr(self, name).tofile(self.folder / name)
-
-    def _make_a(self, random, m, k):
-        if self.form == BYTES:
-            return random.integers(0, 256, (m, k), numpy.uint8)
-        return random.random((m, k), numpy.float32) - numpy.float32(0.5)
+            getattr(self, name).tofile(self.folder / f"{name}.raw")
 
     @property
     def name(self):
@@ -54,6 +59,10 @@ class Problem:
     def check(self, name, path):
         """Compares rows of a contender's result, spread over the whole, with double precision.
         Returns a description of the error, or None."""
+        if name == LINK:
+            return None  # It copies zeros.
+        if self.form == SEARCH:
+            return self._check_search(name, path)
         kind = numpy.uint8 if self.form == BYTES else numpy.float32
         m, n, k = self.shape
         d = numpy.fromfile(path, kind).reshape(m, n)
@@ -78,3 +87,20 @@ class Problem:
         row, column = wrong[0]
         return (f"{name}: element ({rows[row]}, {column}) of {self.name} is {d[rows[row], column]}"
                 f" and should be {exact[row, column]:g}")
+
+    def _check_search(self, name, path):
+        """The same for a search: distinct vectors, which are the nearest up to the error of the
+        cosines."""
+        values, columns = numpy.hsplit(
+            numpy.fromfile(path, numpy.float32).reshape(self.shape[0], 2 * TOP), 2)
+        queries = self.a.astype(float)
+        queries /= numpy.linalg.norm(queries, axis=1, keepdims=True)
+        exact = numpy.concatenate([queries @ part.T for part in numpy.array_split(self.b, CHUNKS)],
+                                  axis=1)
+        nearest = -numpy.sort(numpy.partition(-exact, TOP - 1)[:, :TOP])
+        found = numpy.take_along_axis(exact, columns.astype(int), axis=1)
+        if (all(len(set(row)) == TOP for row in columns)
+                and numpy.allclose(found, nearest, 0, COSINE_BOUND)
+                and numpy.allclose(values, nearest, 0, COSINE_BOUND)):
+            return None
+        return f"{name}: these are not the {TOP} nearest of {self.name}"

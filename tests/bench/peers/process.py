@@ -8,20 +8,23 @@ runs. Exit status: 0; 1 with a message; 77 with one if the contender is missing.
 """
 
 import argparse
+import importlib
 import os
 import sys
 import time
 
-import host
-import ours
+from contenders import SEARCH, TOP
 from library import MISSING, Failure, Missing, memory
 
+# The module and class of each variant
 CONTENDERS = {
-    **dict.fromkeys(("device", "clock", "stream", "host", "apart"), ours.Gemmcl),
-    "clblast": ours.ClBlast, "launch": ours.Launch,
-    "openblas": host.OpenBlas, "mkl": host.Mkl, "mkl-packed": host.Mkl,
-    "matmul": host.OneDnn, "inner-product": host.OneDnn,
-    "onnxruntime": host.Onnxruntime, "openvino": host.Openvino, "memcpy": host.Memcpy,
+    **dict.fromkeys(("device", "clock", "stream", "host", "apart"), ("ours", "Gemmcl")),
+    "element": ("element", "Element"), "pooled": ("element", "Pooled"),
+    "clblast": ("ours", "ClBlast"), "link": ("ours", "Link"),
+    "openblas": ("host", "OpenBlas"), "mkl": ("host", "Mkl"), "mkl-packed": ("host", "Mkl"),
+    "matmul": ("host", "OneDnn"), "inner-product": ("host", "OneDnn"),
+    "onnxruntime": ("host", "Onnxruntime"), "openvino": ("host", "Openvino"),
+    "memcpy": ("host", "Memcpy"), "numpy": ("host", "Numpy"), "faiss": ("host", "Faiss"),
 }
 
 
@@ -35,13 +38,15 @@ class Problem:
         self.item = 1 if self.form == "u8" else 4
         self.layer = self.form == "layer"
         self.d_bytes = self.m * self.n * self.item
+        # A search's result is not D, but the values and the columns of the largest elements.
+        self.result_bytes = self.m * 2 * TOP * 4 if self.form == SEARCH else self.d_bytes
         self.pages = {}
         self.a, self.b, self.bias = map(self._read, ("a", "b", "bias"))
-        self.d, self.pages["d"] = memory(self.d_bytes)
+        self.d, self.pages["d"] = memory(max(self.d_bytes, self.result_bytes))
 
     def _read(self, name):
         """A matrix in memory of its own, since a mapped file would not get large pages."""
-        path = f"{self.options.folder}/{name}"
+        path = f"{self.options.folder}/{name}.raw"
         address, self.pages[name] = memory(os.path.getsize(path))
         with open(path, "rb") as file:
             file.readinto(self.pages[name])
@@ -51,22 +56,19 @@ class Problem:
         """A matrix of f32 as numpy's array."""
         import numpy  # pylint: disable=import-outside-toplevel
 
-        return numpy.frombuffer(self.pages[name], numpy.float32).reshape(shape)
+        return numpy.frombuffer(self.pages[name], numpy.float32, numpy.prod(shape)).reshape(shape)
 
 
 def measure(contender, runs):
     """The seconds of each run. A contender with a clock of its own returns them from run(); one
-    that does not wait for its runs has drain(), and each run counts as an equal share."""
-    clock = time.perf_counter
+    whose runs overlap has play() for all of them, and each counts as an equal share."""
+    if hasattr(contender, "play"):
+        return [contender.play(runs) / runs] * runs
     seconds = []
-    begin = clock()
     for _ in range(runs):
-        start = clock()
+        start = time.perf_counter()
         own = contender.run()
-        seconds.append(own or clock() - start)
-    if hasattr(contender, "drain"):
-        contender.drain()
-        return [(clock() - begin) / runs] * runs
+        seconds.append(own or time.perf_counter() - start)
     return seconds
 
 
@@ -78,14 +80,16 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--kernel")
     parser.add_argument("--platform")
+    parser.add_argument("--properties", default="")
     problem = Problem(parser.parse_args())
     try:
-        contender = CONTENDERS[problem.options.variant](problem)
+        module, name = CONTENDERS[problem.options.variant]
+        contender = getattr(importlib.import_module(module), name)(problem)
         measure(contender, 1)
         if hasattr(contender, "read"):
             contender.read()
         with open(problem.options.result, "wb") as file:
-            file.write(memoryview(problem.pages["d"])[:problem.d_bytes])
+            file.write(memoryview(problem.pages["d"])[:problem.result_bytes])
         print(contender.about, flush=True)
         for line in sys.stdin:
             print(*(f"{each:.9f}" for each in measure(contender, int(line))), flush=True)

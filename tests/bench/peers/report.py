@@ -5,7 +5,7 @@
 import pathlib
 import re
 
-from contenders import BYTES, CLBLAST, CLOCK, LAYER, NOT_PEERS, OURS, PLAIN, STREAM
+from contenders import BYTES, CLBLAST, CLOCK, ELEMENT, LAYER, NOT_PEERS, OURS, PLAIN, STREAM
 
 # M, N, K: the goals: the minimum speed relative to the best peer, and to CLBlast.
 GOALS = {
@@ -71,6 +71,9 @@ def make_row(match):
             row[key] = judge(find_best(match, name)[1], goals[0], quiet)
     if CLBLAST in ratios:
         row["of_clblast"] = judge(ratios[CLBLAST], goals[1], quiet)
+    if ELEMENT in ratios:
+        row["element"] = {each.name: match.ratios(each.name, ELEMENT)
+                          for each in match.contenders if each.name != ELEMENT}
     wanted = sum(goal is not None for goal in (goals if problem.form == PLAIN else goals[:1]))
     row["reached"] = [row[key]["reached"] for key in ("of_best_peer", "of_clblast")
                       if key in row and row[key]["reached"] is not None]
@@ -108,9 +111,12 @@ def print_row(row):
           f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('streaming')):38}"
           f" {words_of(row.get('by_clock')):38}"
           f" {words_of(row.get('of_clblast'))}")
-    for words, key in (("by medians", "median"), ("by fastest runs", "fastest")):
-        each = ", ".join(f"{name} {ratio[key]:.2f}" for name, ratio in row["ratios"].items())
-        print(f"{'':4}{words}, of {each}")
+    for words, ratios, key in (("by medians", row["ratios"], "median"),
+                               ("by fastest runs", row["ratios"], "fastest"),
+                               ("the element by medians", row.get("element"), "median")):
+        if ratios:
+            each = ", ".join(f"{name} {ratio[key]:.2f}" for name, ratio in ratios.items())
+            print(f"{'':4}{words}, of {each}")
     noise = "" if row["others"] < QUIET else ": too much to judge"
     print(f"{'':4}{row['rounds']} rounds, {row['others']:.0%} of the CPUs went to others{noise}",
           flush=True)

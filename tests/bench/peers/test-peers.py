@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The peers benchmark on small problems: its output, checks and verdicts.
+"""The benchmarks on small problems: their output, checks and verdicts.
 
 Its argument is the build directory.
 """
@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 # pylint: disable=wrong-import-position
 import library
-from contenders import APART, BYTES, CLBLAST, CLOCK, LAYER, OURS, PLAIN, STREAM
+import numpy
+from contenders import (APART, BYTES, CLBLAST, CLOCK, ELEMENT, LAYER, LINK, OURS, PLAIN, POOLED,
+                        SEARCH, STREAM)
 from problem import Problem
 from report import GOALS, all_reached, make_row
 # pylint: enable=wrong-import-position
@@ -54,18 +57,24 @@ class Run(tool.TestCase):
         """Each form of a row is played, its results are checked, and the JSON has the ratios."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "peers.json"
-            said = play("--contenders", f"memcpy,{CLOCK},{APART}", "--json", path,
-                        "33x20x17", "33x20x17+layer", "64x3x3+u8",
-                        "33x20x17+softmax+rows")
+            said = play("--contenders", f"memcpy,{CLOCK},{APART},{ELEMENT},{POOLED},{LINK},NumPy",
+                        "--json", path, "33x20x17", "33x20x17+layer", "64x3x3+u8",
+                        "33x20x17+softmax+rows", "3x3000x40+search")
             if said.returncode == 77:
                 self.skipTest(said.stderr.strip())
             self.assertEqual(said.returncode, 0, said.stderr)
             rows = json.loads(path.read_text("utf-8"))["rows"]
-        self.assertEqual([row["form"] for row in rows], [PLAIN, LAYER, BYTES, "softmax+rows"])
+        self.assertEqual([row["form"] for row in rows],
+                         [PLAIN, LAYER, BYTES, "softmax+rows", SEARCH])
         for row in rows:
-            for name in (OURS, CLOCK if row["form"] != "softmax+rows" else APART):
-                self.assertGreater(row["seconds"][name], 0)
+            others = {"softmax+rows": (APART,), SEARCH: ("NumPy",)}.get(
+                row["form"], (CLOCK, ELEMENT, POOLED, LINK))
+            for name in (OURS, *others):
+                if name not in (ELEMENT, POOLED) or name not in row["missing"]:
+                    self.assertGreater(row["seconds"][name], 0)
             self.assertGreaterEqual(row["rounds"], 5)
+            if ELEMENT in row["seconds"]:
+                self.assertGreater(row["element"][OURS]["median"], 0)
         self.assertIn("33x20x17 bias, ReLU", said.stdout)
 
     def test_missing(self):
@@ -75,6 +84,17 @@ class Run(tool.TestCase):
             self.skipTest(said.stderr.strip())
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertRegex(said.stdout, "memcpy is missing.*OpenMP.*bytes")
+
+    def test_elements(self):
+        """The element against another one, by gst-launch-1.0."""
+        if not os.environ.get("GST_PLUGIN_PATH") or not shutil.which("gst-launch-1.0"):
+            self.skipTest("there is no plugin, or no gst-launch-1.0")
+        said = subprocess.run(
+            [sys.executable, HERE.parent / "elements.py", "--rounds", "2", "--case",
+             "160x120 RGB to GRAY8"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertRegex(said.stdout, r"RGB to GRAY8 +videoconvert +[\d.]+ +[\d.]+  \d+\.\d+ \(")
 
     def test_installed_after_the_build(self):
         """tools/peers.sh finds a library in a build that was set up without it."""
@@ -100,7 +120,7 @@ class Run(tool.TestCase):
 
     def test_usage(self):
         """An invalid row is wrong usage."""
-        for row in ("8x8", "0x8x8", "8x8x8+f64", "8xax8"):
+        for row in ("8x8", "0x8x8", "8x8x8+f64", "8xax8", "8x4x8+search"):
             self.assertEqual(play(row).returncode, 2, row)
 
     def test_kernel_unknown(self):
@@ -140,6 +160,28 @@ class Check(unittest.TestCase):
         for form in (PLAIN, LAYER, BYTES):
             self.assertRegex(self.result_of(form, add), r"it: element \(8, 4\) of 9x5x7")
         self.assertRegex(self.result_of(PLAIN, invalidate), "nan")
+
+    def test_search(self):
+        """Vectors that are not the nearest, a vector found twice, and a wrong cosine fail."""
+        def shift(d):
+            d[2, 5:] = (d[2, 5:] + 1) % 9
+
+        def repeat(d):
+            d[0, 6] = d[0, 5]
+
+        def add(d):
+            d[1, 0] += 0.001
+        with tempfile.TemporaryDirectory() as folder:
+            problem = Problem((3, 9, 7), SEARCH, folder)
+            exact = problem.a @ problem.b.T / numpy.linalg.norm(problem.a, axis=1, keepdims=True)
+            columns = numpy.argsort(-exact)[:, :5]
+            right = numpy.hstack([numpy.take_along_axis(exact, columns, 1), columns]).astype("f4")
+            for spoil in (None, shift, repeat, add):
+                d = right.copy()
+                if spoil:
+                    spoil(d)
+                d.tofile(folder + "/d")
+                self.assertEqual(problem.check("it", folder + "/d") is None, spoil is None)
 
 
 class Judge(unittest.TestCase):
