@@ -11,10 +11,6 @@ import os
 from ctypes import byref, c_double, c_int, c_size_t, c_ssize_t, c_void_p
 
 MISSING = 77  # the exit status for it
-F32, U8 = 0, 5  # GemmclType
-RELU, SOFTMAX = 1, 9  # GemmclActivation
-ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K = 1, 2, 4, 8  # GemmclRowOutput
-NORMALIZE_A = 1  # GemmclNormalize
 AUTO, CPU, GPU = 0, 1, 2  # GemmclDeviceType
 ON_HOST, IN_BUFFER = 0, 1  # GemmclDataKind
 COPY_HOST_PTR = 1 | 1 << 5  # CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR
@@ -116,9 +112,8 @@ class Context:
         self.lib = load(os.environ.get("GEMMCL_LIBRARY", "libgemmcl.so.0"))
         self.cl = load("libOpenCL.so.1")
         for name in ("context_new", "context_get_device_info", "context_get_cl_context",
-                     "context_get_cl_device", "context_get_cl_queue", "plan_new", "matrix_new"):
+                     "context_get_cl_device", "context_get_cl_queue"):
             getattr(self.lib, "gemmcl_" + name).restype = c_void_p
-        self.lib.gemmcl_plan_get_kernel.restype = ctypes.c_char_p
         for name in ("clCreateBuffer", "clCreateProgramWithSource", "clCreateKernel",
                      "clCreateCommandQueue", "clEnqueueMapBuffer"):
             getattr(self.cl, name).restype = c_void_p
@@ -139,10 +134,8 @@ class Context:
     def call(self, function, *arguments):
         """Calls a function of gemmcl, with a GError; raises Failure."""
         error = ctypes.POINTER(Error)()
-        result = getattr(self.lib, "gemmcl_" + function)(*arguments, byref(error))
-        if not result:
+        if not getattr(self.lib, "gemmcl_" + function)(*arguments, byref(error)):
             raise Failure(error.contents.message.decode())
-        return result
 
     def buffer(self, size, address):
         """A buffer with a copy of the bytes at an address."""
@@ -172,45 +165,3 @@ class Context:
         good(self.cl.clGetEventProfilingInfo(event, which, c_size_t(8), byref(result), None),
              "The profile of an event")
         return result.value
-
-
-class Plan:
-    """A plan with its weights; @b and @bias are addresses."""
-
-    def __init__(self, context, b, bias=None, kernel=None, **problem):
-        gemm = Gemm(a_scale=1, alpha=1, bias=bias is not None, **problem)
-        self.context = context
-        self.plan = c_void_p(context.call("plan_new", context.context, byref(gemm),
-                                          kernel.encode() if kernel else None))
-        self._set("b", *((gemm.n, gemm.k) if gemm.trans_b else (gemm.k, gemm.n)), b)
-        if bias is not None:
-            self._set("bias", 1, gemm.n, bias)
-        self.kernel = context.lib.gemmcl_plan_get_kernel(self.plan).decode()
-        self.kept = []
-
-    def _set(self, name, rows, columns, address):
-        matrix = c_void_p(self.context.call("matrix_new", F32, c_size_t(rows), c_size_t(columns),
-                                            c_void_p(address)))
-        self.context.call("plan_set_" + name, self.plan, matrix)
-        self.context.lib.gemmcl_matrix_unref(matrix)
-
-    def make_run(self, kind, a, d, rows=None):
-        """The arguments of a run: addresses or buffers of A, D and the row outputs."""
-        def data(where):
-            result = Data(kind=kind)
-            (result.objects if kind == IN_BUFFER else result.host)[0] = where
-            self.kept.append(result)
-            return ctypes.cast(byref(result), c_void_p)
-        result = Run(size=ctypes.sizeof(Run), alpha=1, a=data(a), d=data(d),
-                     rows=data(rows) if rows else None)
-        self.kept.append(result)
-        return byref(result)
-
-    def run(self, run):
-        """Runs it, and waits."""
-        self.context.call("plan_run", self.plan, run)
-
-    def submit(self, run, first=None, done=None):
-        """Enqueues a run; @first and @done take its events."""
-        self.context.call("plan_submit", self.plan, run,
-                          *(None if each is None else byref(each) for each in (first, done)))

@@ -39,7 +39,7 @@ ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish
 ADDENDS = "none matrix row output previous".split()
 
 
-class Refused(Exception):
+class Refused(library.Failure):
     """An error of the library: a GError of its domain, with the name of its code."""
 
     def __init__(self, error):

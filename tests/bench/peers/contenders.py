@@ -71,7 +71,7 @@ KINDS = (
     Kind(CLBLAST, "clblast", (PLAIN,), "Debian's libclblast1", opencl=True),
     Kind("onnxruntime", "onnxruntime", (LAYER,), WHEELS),
     Kind("openvino", "openvino", (LAYER,), WHEELS),
-    Kind(MEMCPY, "memcpy", (BYTES,), "a compiler with OpenMP"),
+    Kind(MEMCPY, "memcpy", (BYTES,), "nothing"),
     Kind("NumPy", "numpy", (SEARCH,), "Debian's python3-numpy"),
     Kind("faiss", "faiss", (SEARCH,), WHEELS),
     Kind(LINK, "link", USUAL, opencl=True, optional=True),
@@ -104,19 +104,16 @@ def environment(kind, isa, build):
     result = {
         **os.environ,
         "GEMMCL_LIBRARY": str(build / "lib/libgemmcl.so.0"),
-        "PEERS_MEMCPY": str(build / "tests/bench/peers/libpeers-memcpy.so"),
         # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another
         # within microseconds, so a shorter time does not make them slower.
         "KMP_BLOCKTIME": "10",
-        # The loader of faiss asks NumPy 2 for the CPU; its library chooses what the CPU has.
-        "FAISS_OPT_LEVEL": "generic",
         "GST_PLUGIN_PATH": str(build / "gst"),
     }
     wheels = os.environ.get("GEMMCL_PEERS")
-    paths = {"PYTHONPATH": [HERE.parent]}
+    paths = {"PYTHONPATH": [HERE.parent, HERE.parent.parent / "lib"]}
     if wheels and not kind.opencl:
-        paths = {"PYTHONPATH": [HERE.parent, f"{wheels}/python"],
-                 "LD_LIBRARY_PATH": [f"{wheels}/lib"]}
+        paths["PYTHONPATH"].append(f"{wheels}/python")
+        paths["LD_LIBRARY_PATH"] = [f"{wheels}/lib"]
     for name, folders in paths.items():
         result[name] = os.pathsep.join(filter(None, (*map(str, folders), result.get(name))))
     if isa:

@@ -9,6 +9,7 @@ import pathlib
 import sys
 from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_void_p
 
+import numpy
 from contenders import TOP
 from library import Failure, Missing, load
 
@@ -85,19 +86,18 @@ class Mkl(Blas):
 
 
 class Memcpy:
-    """memcpy of A to D, each thread a share; see memcpy.c. problem.py then expects D = A."""
+    """memcpy of A to D by one thread. problem.py then expects D = A."""
+
+    about = "memcpy of the C library"
 
     def __init__(self, problem):
         if problem.k != problem.n:
-            raise Missing("A and D have not as many bytes.")
-        self.function = load(os.environ["PEERS_MEMCPY"]).peers_memcpy
-        self.arguments = (c_void_p(problem.d), c_void_p(problem.a), c_size_t(problem.d_bytes),
-                          problem.threads)
-        self.about = f"memcpy of the C library, threads: {problem.threads}"
+            raise Missing("A and D differ in size.")
+        self.arguments = problem.d, problem.a, problem.d_bytes
 
     def run(self):
         """Runs it."""
-        self.function(*self.arguments)
+        ctypes.memmove(*self.arguments)
 
 
 class OneDnn:
@@ -260,9 +260,6 @@ class Numpy:
     """A search by NumPy."""
 
     def __init__(self, problem):
-        import numpy  # pylint: disable=import-outside-toplevel
-
-        self.numpy = numpy
         m, n, k = problem.shape
         self.gallery, self.queries = problem.array("b", n, k), problem.array("a", m, k)
         self.d = problem.array("d", m, 2 * TOP)
@@ -270,8 +267,8 @@ class Numpy:
 
     def run(self):
         """Runs it."""
-        numpy, queries = self.numpy, self.queries
-        scores = queries / numpy.linalg.norm(queries, axis=1, keepdims=True) @ self.gallery.T
+        norms = numpy.linalg.norm(self.queries, axis=1, keepdims=True)
+        scores = self.queries / norms @ self.gallery.T
         columns = numpy.argpartition(-scores, TOP - 1, axis=1)[:, :TOP]
         values = numpy.take_along_axis(scores, columns, axis=1)
         order = numpy.argsort(-values, axis=1)
@@ -283,6 +280,9 @@ class Faiss:
     """faiss' exact search, which keeps a copy of the vectors."""
 
     def __init__(self, problem):
+        # The loader of faiss asks NumPy 2 for the CPU; its library chooses what the CPU has. Its
+        # threads would spin where other load has the CPUs.
+        os.environ |= {"FAISS_OPT_LEVEL": "generic", "OMP_WAIT_POLICY": "passive"}
         import faiss  # pylint: disable=import-outside-toplevel
 
         self.faiss = faiss

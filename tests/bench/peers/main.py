@@ -7,8 +7,8 @@ Every contender is a process that has set up its problem, packed the weights and
 threads, and waits for its turn. Turns alternate, so that other load affects all alike. The result
 is the median of the ratios of turns in a round. tools/peers.sh installs the peers.
 
-Exit status: 0; 1 if a contender failed or its result is wrong, and with --strict also unless every
-goal was judged and reached; 2 for wrong usage; 77 without an OpenCL device.
+Exit status: 0; 1 if a contender failed or its result is wrong; 2 for wrong usage; 77 without an
+OpenCL device.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from contenders import (BYTES, ELEMENT, FLOATS, FORMS, KINDS, LAYER, LIMITS, NOT
                         POOLED, SEARCH, TOP, UNLIMITED, Failure)
 from match import Match
 from problem import Problem, parse_shape
-from report import GOALS, all_reached, describe_cpu, make_row, print_foot, print_head, print_row
+from report import GOALS, describe_cpu, make_row, print_foot, print_head, print_row
 
 SKIPPED = 77
 
@@ -80,7 +80,6 @@ def parse_options(arguments):
     parser.add_argument("--kernel", "-k", help="of ours, instead of the one it chooses")
     parser.add_argument("--platform", help="OpenCL's, by number or part of its name")
     parser.add_argument("--properties", default="", help="more of the element's")
-    parser.add_argument("--strict", action="store_true", help="fail unless every goal is reached")
     parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+FORM]",
                         help="forms: " + ", ".join(FORMS[1:]))
     return parser.parse_args(arguments, Settings())
@@ -102,7 +101,8 @@ def play_all(settings):
     cpu = describe_cpu()
     rows = []
     limit = f"; limited to {settings.isa}, {FLOATS[settings.isa]} floats" if settings.isa else ""
-    print(f"{cpu['name']} ({cpu['numbers']}), {cpu['vectors']}, {settings.threads} threads{limit}")
+    words = ", ".join(f"{name} {value}" for name, value in cpu.items())
+    print(f"{words}; {settings.threads} threads{limit}")
     print_head()
     for row in settings.rows or default_rows():
         rows.append(play(row, settings))
@@ -121,7 +121,7 @@ def main(arguments):
         return SKIPPED if failure.missing else 1
     if settings.json:
         settings.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
-    return 1 if settings.strict and not all_reached(results["rows"]) else 0
+    return 0
 
 
 if __name__ == "__main__":

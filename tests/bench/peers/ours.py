@@ -4,13 +4,15 @@
 
 import os
 import time
-from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p, cast
 
+import gemmcl
 from contenders import SEARCH, TOP
-from library import (AUTO, CPU, F32, IN_BUFFER, NORMALIZE_A, ON_HOST, PROFILING_END,
-                     PROFILING_START, RELU, ROW_ARG_MAX, ROW_MAX, ROW_SUM, ROW_TOP_K, SOFTMAX, U8,
-                     Context, Plan, good, load, memory)
+from library import (AUTO, CPU, IN_BUFFER, PROFILING_END, PROFILING_START, Context, Data, good,
+                     load, memory)
 
+ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K = 1, 2, 4, 8  # GemmclRowOutput
+NORMALIZE_A = 1  # GemmclNormalize
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112  # of clblast_c.h
 PINNED = 1 | 1 << 4  # CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR
 READ_WRITE = 3  # CL_MAP_READ | CL_MAP_WRITE
@@ -52,41 +54,56 @@ class Gemmcl(OnDevice):
         if problem.form == SEARCH:
             rows = ROW_TOP_K
             search = {"trans_b": 1, "normalize": NORMALIZE_A, "top_k": TOP}
-        kind = U8 if problem.form == "u8" else F32
+        kind = "u8" if problem.form == "u8" else "f32"
         if problem.options.variant == "apart":
             os.environ["GEMMCL_ROWS"] = "apart"
-        self.plan = Plan(
-            self.context, problem.b, problem.bias if problem.layer else None,
-            problem.options.kernel, m=problem.m, n=problem.n, k=problem.k, a_type=kind,
-            d_type=kind, row_outputs=rows,
-            activation=RELU if problem.layer else SOFTMAX if "softmax" in words else 0, **search)
-        size = problem.m * 2 * TOP * 4
-        rows = self.context.buffer(size, memory(size)[0]) if rows else None
-        self.runs = [self.plan.make_run(IN_BUFFER, self.a, d, rows) for d in self.d]
+        m, n, k = problem.shape
+        gemm = gemmcl.describe(
+            m, n, k, a_type=kind, d_type=kind, row_outputs=rows, bias=problem.layer,
+            activation=("relu" if problem.layer else "softmax" if "softmax" in words else "none"),
+            **search)
+        operands = {"b": problem.array("b", *((n, k) if search else (k, n)))}
+        if problem.layer:
+            operands["bias"] = problem.array("bias", n)
+        self.plan = gemmcl.Plan(gemm, problem.options.kernel, self.context.context, **operands)
+        size = m * 2 * TOP * 4
+        found = self.context.buffer(size, memory(size)[0]) if rows else None
+        a, *ds, rows = map(self._in_buffer, (self.a, *self.d, found))
+        self.runs = [byref(self.plan.make_run(a=a, d=d, rows=rows)) for d in ds]
         self.about = (f"{self.plan.kernel} on {self.context.name}, {self.context.platform}"
                       f" ({self.context.driver}), vectors of {self.context.width} floats")
         self.run = getattr(self, "_" + problem.options.variant, self._device)
         if problem.options.variant == "stream":
             self.play = self._stream
         if problem.form == SEARCH:
-            self.read = lambda: self.context.read(rows, size, problem.d)
+            self.read = lambda: self.context.read(found, size, problem.d)
         if problem.options.variant == "host":
-            self.runs = [self.plan.make_run(ON_HOST, problem.a, problem.d, None)]
+            a, d = problem.array("a", m, k, dtype=kind), problem.array("d", m, n, dtype=kind)
+            self.runs = [byref(self.plan.make_run(a=a, d=d))]
             self.read = lambda: None
 
+    @staticmethod
+    def _in_buffer(buffer):
+        data = (Data * 1)(Data(kind=IN_BUFFER))
+        data[0].objects[0] = buffer
+        return cast(data, c_void_p) if buffer else None
+
+    def _submit(self, first=None, last=None):
+        self.context.call("plan_submit", self.plan, self.runs[0], first, last)
+
     def _device(self):
-        self.plan.submit(self.runs[0])
+        self._submit()
         self.context.finish()
 
     def _host(self):
-        self.plan.run(self.runs[0])
+        self.context.call("plan_run", self.plan, self.runs[0])
 
     def _stream(self, count):
         begin = time.perf_counter()
         last = None
         for _ in range(count):
             event = c_void_p()
-            self.plan.submit(self.runs[0], None, event)
+            self._submit(None, byref(event))
             self.runs.reverse()
             if last:
                 self.context.wait(last)
@@ -96,7 +113,7 @@ class Gemmcl(OnDevice):
 
     def _clock(self):
         first, last = c_void_p(), c_void_p()
-        self.plan.submit(self.runs[0], first, last)
+        self._submit(byref(first), byref(last))
         self.context.finish()
         seconds = 1e-9 * (self.context.profile(last, PROFILING_END)
                           - self.context.profile(first, PROFILING_START))

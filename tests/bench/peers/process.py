@@ -13,6 +13,8 @@ import os
 import sys
 import time
 
+import numpy
+
 from contenders import SEARCH, TOP
 from library import MISSING, Failure, Missing, memory
 
@@ -52,11 +54,10 @@ class Problem:
             file.readinto(self.pages[name])
         return address
 
-    def array(self, name, *shape):
-        """A matrix of f32 as numpy's array."""
-        import numpy  # pylint: disable=import-outside-toplevel
-
-        return numpy.frombuffer(self.pages[name], numpy.float32, numpy.prod(shape)).reshape(shape)
+    def array(self, name, *shape, dtype="f32"):
+        """A matrix as NumPy's array."""
+        dtype = {"f32": numpy.float32, "u8": numpy.uint8}[dtype]
+        return numpy.frombuffer(self.pages[name], dtype, numpy.prod(shape)).reshape(shape)
 
 
 def measure(contender, runs):

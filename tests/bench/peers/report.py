@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The results of a match: the best peer, ratios, verdicts; as a table and as JSON."""
 
-import pathlib
-import re
+import os
+import subprocess
 
 from contenders import BYTES, CLBLAST, CLOCK, ELEMENT, LAYER, NOT_PEERS, OURS, PLAIN, STREAM
 
@@ -20,21 +20,15 @@ GOALS = {
 # Goals are judged only if others use at most this share of the CPUs. Threads that wait for each
 # other wait for the process that took the CPU of one, which can make a contender ten times slower.
 QUIET = 0.1
-WIDTHS = (("avx512f", "AVX-512, 16 floats"), ("avx2", "AVX2, 8 floats"), ("avx", "AVX, 8 floats"),
-          ("sse2", "SSE2, 4 floats"), ("asimd", "NEON, 4 floats"))
+CPU_FIELDS = ("Model name", "CPU family", "Model", "Stepping", "CPU(s)")
 
 
 def describe_cpu():
-    """The CPU's name and numbers, and its vector width."""
-    text = pathlib.Path("/proc/cpuinfo").read_text("utf-8")
-    fields = {key.strip(): value.strip() for key, _, value in
-              (line.partition(":") for line in text.split("\n\n")[0].splitlines())}
-    flags = (fields.get("flags") or fields.get("Features") or "").split()
-    width = next((words for flag, words in WIDTHS if flag in flags), "vectors unknown")
-    numbers = ", ".join(f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping")
-                        if key in fields)
-    return {"name": fields.get("model name", "unknown"), "numbers": numbers, "vectors": width,
-            "cpus": len(re.findall(r"^processor\s*:", text, re.MULTILINE))}
+    """The CPU's name and numbers, by lscpu."""
+    said = subprocess.run("lscpu", stdout=subprocess.PIPE, text=True, check=True,
+                          env={**os.environ, "LC_ALL": "C"}).stdout
+    lines = (map(str.strip, line.split(":", 1)) for line in said.splitlines())
+    return {name: value for name, value in lines if name in CPU_FIELDS}
 
 
 def judge(ratio, goal, quiet):
@@ -74,10 +68,6 @@ def make_row(match):
     if ELEMENT in ratios:
         row["element"] = {each.name: match.ratios(each.name, ELEMENT)
                           for each in match.contenders if each.name != ELEMENT}
-    wanted = sum(goal is not None for goal in (goals if problem.form == PLAIN else goals[:1]))
-    row["reached"] = [row[key]["reached"] for key in ("of_best_peer", "of_clblast")
-                      if key in row and row[key]["reached"] is not None]
-    row["not_judged"] = wanted - len(row["reached"])
     return row
 
 
@@ -131,22 +121,13 @@ def print_head():
 
 
 def print_foot(rows):
-    """The contenders that took part and those that did not, and the number of reached goals."""
+    """The contenders that took part, and those that did not."""
     about, missing = {}, {}
     for row in rows:
         about |= row["about"]
         missing |= row["missing"]
-    reached = [each for row in rows for each in row["reached"]]
     print("\nWho took part, as in the last row of each:")
     for name, words in about.items():
         print(f"  {name}: {words}")
     for name, words in missing.items():
         print(f"  {name} is missing. What installs it: {words}")
-    print(f"Goals: {reached.count(True)} reached, {reached.count(False)} missed,"
-          f" {sum(row['not_judged'] for row in rows)} not judged for want of a peer"
-          " or of a quiet machine.")
-
-
-def all_reached(rows):
-    """True if every goal was judged and reached."""
-    return all(all(row["reached"]) and not row["not_judged"] for row in rows)
