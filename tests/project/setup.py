@@ -6,10 +6,9 @@
 usage: setup.py SOURCE-DIRECTORY
 """
 
-import contextlib
 import os
-import pty
-import subprocess
+import re
+import shlex
 import sys
 import tempfile
 from functools import partial
@@ -29,78 +28,41 @@ esac
     "apt-cache": "echo 'Candidate: 1'\n",
     "id": "echo 0\n",
 }
-
-
-class Setup:
-    """A folder of programs, and a run of tools/setup.sh."""
-
-    def __init__(self, home):
-        self.home = Path(home)
-        for name, text in PROGRAMS.items():
-            program = self.home / name
-            program.write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
-            program.chmod(0o755)
-
-    def run(self, *arguments, answer=None):
-        """Returns the exit status and the output. answer: typed on a terminal; None: there is no
-        terminal."""
-        master, slave = pty.openpty()
-        os.write(master, answer or b"")
-        ran = subprocess.run(
-            [TOOLS / "setup.sh", *arguments],
-            stdin=subprocess.DEVNULL if answer is None else slave,
-            stdout=slave,
-            stderr=slave,
-            env={**os.environ, "HOME": str(self.home), "PATH": f"{self.home}:{os.environ['PATH']}"},
-            timeout=60,
-            check=False,
-        )
-        os.close(slave)
-        said = b""
-        with open(master, "rb", buffering=0) as terminal, contextlib.suppress(OSError):
-            while True:  # until no process has the terminal open
-                said += terminal.read(4096)
-        return ran.returncode, said.decode()
-
-
-def check_no_terminal(setup):
-    status, said = setup.run("--ask", "demo")
-    yield "it installs without a question", status == 0 and "[Y/n]" not in said
-    yield "it says what it installs", "To install: " in said and "pocl-opencl-icd" in said
-    yield "without dpkg's lines", "a line of dpkg" not in said
-
-
-def check_terminal(setup):
-    for answer, expected in ((b"n\n", 1), (b"y\n", 0)):
-        status, said = setup.run("--ask", "demo", answer=answer)
-        yield f"{answer!r} is obeyed", status == expected and "[Y/n]" in said
-    status, said = setup.run("demo", answer=b"n\n")
-    yield "without --ask there is no question", status == 0 and "[Y/n]" not in said
-
-
-def check_demo(_):
-    said = subprocess.run([TOOLS / "demo.sh", "--no"], stderr=subprocess.PIPE, check=False)
-    yield "an unknown option is refused", said.returncode == 2 and b"[--yes]" in said.stderr
-
-
-def check_failure(setup):
-    (setup.home / "fails").touch()
-    status, said = setup.run("demo")
-    yield "the exit status is 1", status == 1
-    yield "dpkg's lines are shown", "a line of dpkg" in said and "Failed: apt-get" in said
-
-
+QUESTION = r"\[Y/n\]"
+DPKG = "a line of dpkg"
+# The options, what is typed on a terminal, or None without one, the exit status, and what the
+# output has and has not.
 CASES = {
-    "without a terminal": check_no_terminal,
-    "on a terminal": check_terminal,
-    "a failed installation": check_failure,
-    "options of tools/demo.sh": check_demo,
+    "it installs without a terminal": (
+        "--ask", None, 0, "To install: .*pocl-opencl-icd", f"{QUESTION}|{DPKG}"),
+    "a no is obeyed": ("--ask", "n\n", 1, QUESTION, DPKG),
+    "a yes is obeyed": ("--ask", "y\n", 0, QUESTION, DPKG),
+    "without --ask there is no question": ("", "n\n", 0, "To install: ", QUESTION),
+    "a failure shows dpkg's lines": ("--ask", None, 1, f"(?s){DPKG}.*Failed: apt-get", QUESTION),
 }
 
 
-def find_faults(case):
+def check(title, options, answer, status, wanted, unwanted):
     with tempfile.TemporaryDirectory() as home:
-        return [f"not so: {what}" for what, right in case(Setup(home)) if not right]
+        for name, text in PROGRAMS.items():
+            program = Path(home, name)
+            program.write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+            program.chmod(0o755)
+        if "failure" in title:
+            Path(home, "fails").touch()
+        line = f"{shlex.quote(str(TOOLS / 'setup.sh'))} {options} demo"
+        said = tap.run("script", "-qec", line if answer else f"{line} </dev/null", "/dev/null",
+                       stdin=None, input=answer or "", timeout=60,
+                       env={**os.environ, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}"})
+    tap.expect(said.returncode, status, said.stdout)
+    if not re.search(wanted, said.stdout) or re.search(unwanted, said.stdout):
+        yield f"expected {wanted!r} and not {unwanted!r}: {said.stdout}"
 
 
-tap.play({name: partial(find_faults, case) for name, case in CASES.items()})
+def check_demo():
+    said = tap.run(TOOLS / "demo.sh", "--no")
+    tap.expect((said.returncode, "[--yes]" in said.stdout), (2, True), said.stdout)
+
+
+tap.play({"tools/demo.sh refuses an unknown option": check_demo,
+          **{title: partial(check, title, *case) for title, case in CASES.items()}})
