@@ -488,8 +488,8 @@ const ToolCommand tool_bench = {
         "--kernel=all leaves out kernels that cannot solve the problem on the device, and the "
         "table gives the reason. Ctrl-C stops after the current run; results so far are "
         "written.\n\n"
-        "Where the library chooses the kernel, a column gives the source of the choice: named "
-        "by the user, tuned on this machine, shipped with the library, or its rules.",
+        "If -k has auto or rules, a column gives the source of each choice: named by the user, "
+        "tuned on this machine, shipped with the library, or its rules.",
     .groups = {{"Device", tool_device_entries},
                {"Problem", problem_entries},
                {"Arithmetic", tool_epilogue_entries},

@@ -11,8 +11,8 @@
 #include "memory/error.h"
 
 #define MATRIX_GRAMMAR                                                                             \
-  "the path or file: URI of a .npy file, x.safetensors#name, x.raw#f32:ROWSxCOLS, or numbers as "  \
-  "in [[1,2],[3,4]]"
+  "the path or file: URI of a .npy file, x.safetensors#name, x.onnx#name, "                        \
+  "x.raw#f32:ROWSxCOLS, or numbers as in [[1,2],[3,4]]"
 
 #ifdef GEMMCL_HAVE_ANALYTICS
   #define META_LACK ""
@@ -234,8 +234,8 @@ static const Property table[] = {
      "Index, from 0, of the tensor of a buffer that is multiplied; the others pass through", READY,
      UINT, SETTING (tensor_index), 0, 0, GST_GEMMCL_MAX_TENSORS - 1},
     {"row-outputs", "Row outputs",
-     "Figures of each row of D, as float32, in this order, in one more tensor behind the others. D "
-     "is then a tensor, too, whatever the input is. Not for audio. Default: none",
+     "Figures of each row of D, as float32, in this order, in one more tensor behind the others. "
+     "Video then leaves as tensors; audio is refused unless output=meta. Default: none",
      READY, FLAGS, SETTING (gemm.row_outputs), 0, .type = "GstGemmclRowOutputs",
      .values = row_outputs},
     {"top-k", "Top-k", "Number of elements of row-outputs=top-k; at most N", READY, UINT,
@@ -314,7 +314,7 @@ static const Property table[] = {
      "addend, and after batch-timeout. With more than 1, beta needs an addend",
      READY, UINT, SETTING (batch_size), 1, 1, 1024},
     {"batch-timeout", "Batch timeout",
-     "Time in nanoseconds after which a batch is multiplied that is not full. 0: never; -1: the "
+     "Time in nanoseconds after which an incomplete batch is multiplied. 0: never; -1: the "
      "duration of batch-size buffers, if caps or buffers tell it, otherwise never",
      READY, INT64, SETTING (batch_timeout), -1, -1},
     {"queue-depth", "Queue depth",

@@ -115,7 +115,7 @@ def print_row(row):
 def print_head():
     """The head of the table."""
     print(f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
-          f"{'ours of it, of the goal (quartiles)':38} {'with two runs under way':38}"
+          f"{'ours of it, of the goal (quartiles)':38} {'with two runs in flight':38}"
           f" {'by the device clock':38}"
           " ours of CLBlast")
 
