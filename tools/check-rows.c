@@ -7,10 +7,12 @@
  */
 #include "check.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options.h"
 
@@ -22,25 +24,19 @@
 /**
  * Product: a problem for a row of the table, as large as the tile of a work-group and some more
  * @more_m, @more_n: rows and columns of D beyond the tile
+ * @less: subtracted from sizes that the row limits
  * @stored: A has the type that the kernel multiplies; otherwise f32
- * @m, @n: the sizes; 0: from the tile
- * @last: only for a row that fits none of the problems before
  */
 typedef struct {
   const gchar *name;
-  gsize k, more_m, more_n;
+  gsize k, more_m, more_n, less;
   gboolean stored;
-  gsize m, n;
-  gboolean last;
 } Product;
 
 /* 2D block reads need rows of a multiple of 16 bytes, which the second problem does not have. */
 static const Product products[] = {
-    {"stored", 96, 8, 16, TRUE},
-    {"edges", 83, 3, 5, FALSE},
-    {"few rows", 83, .more_n = 5, .m = 4, .last = TRUE},
-    {"one row", 83, .more_n = 5, .m = 1, .last = TRUE},
-    {"narrow", 13, .more_m = 3, .n = 13, .last = TRUE},
+    {"stored", 96, 8, 16, 0, TRUE},
+    {"edges", 83, 3, 5, 3, FALSE},
 };
 
 typedef struct {
@@ -74,6 +70,13 @@ get_group (const gchar *name, gsize *rows, gsize *columns)
     }
 }
 
+/* @max: 0: no limit */
+static gsize
+limit (gsize size, gsize max, const Product *product)
+{
+  return max == 0 || size <= max ? size : max - MIN (max - 1, product->less);
+}
+
 static GemmclGemm
 make_gemm (const GemmclKernelInfo *info, const Product *product)
 {
@@ -85,9 +88,9 @@ make_gemm (const GemmclKernelInfo *info, const Product *product)
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
   get_group (info->name, &gemm.m, &gemm.n);
-  gemm.m = product->m > 0 ? product->m : gemm.m + product->more_m;
-  gemm.n = product->n > 0 ? product->n : gemm.n + product->more_n;
-  gemm.k = product->k;
+  gemm.m = limit (gemm.m + product->more_m, info->max_m, product);
+  gemm.n = limit (gemm.n + product->more_n, info->max_n, product);
+  gemm.k = limit (product->k, info->max_k, product);
   gemm.precision = info->precision;
   gemm.a_type = product->stored ? types[info->precision] : GEMMCL_TYPE_F32;
   return gemm;
@@ -170,144 +173,157 @@ describe_wrong (const Numbers *self)
                    : NULL;
 }
 
-static gchar *
-describe (const Product *product, const GemmclGemm *gemm, const gchar *why)
-{
-  return g_strdup_printf ("%s, %zu x %zu x %zu: %s", product->name, gemm->m, gemm->n, gemm->k, why);
-}
-
-/* Sets the result "failed"; ends this process if its device may be lost. */
 static void
-fail (json_t *object, const GError *error, const gchar *why)
+set_larger (json_t *row, const gchar *key, guint64 bytes)
 {
-  if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
-    tool_worker_lose (why);
-  check_set_result (object, "failed", why);
-}
+  const json_int_t known = json_integer_value (json_object_get (row, key));
 
-static void
-set_larger (json_t *object, const gchar *key, guint64 bytes)
-{
-  const json_int_t known = json_integer_value (json_object_get (object, key));
-
-  json_object_set_new (object, key, json_integer (MAX (known, (json_int_t)bytes)));
+  json_object_set_new (row, key, json_integer (MAX (known, (json_int_t)bytes)));
 }
 
 /* Adds the driver's figures of the plan's kernel, the largest of all problems. Returns: TRUE if the
  * kernel was built natively. */
 static gboolean
-add_build (GemmclPlan *plan, json_t *object)
+add_build (GemmclPlan *plan, json_t *row)
 {
   GemmclBuildInfo info;
 
   gemmcl_plan_get_build_info (plan, &info);
-  json_object_set_new (object, "subgroup_size", json_integer (info.subgroup_size));
-  set_larger (object, "private_bytes", info.private_bytes);
-  set_larger (object, "spill_bytes", info.spill_bytes);
+  json_object_set_new (row, "subgroup_size", json_integer (info.subgroup_size));
+  set_larger (row, "private_bytes", info.private_bytes);
+  set_larger (row, "spill_bytes", info.spill_bytes);
   return info.level == GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
-/* Returns: FALSE if the row failed, so that no other problem is needed. */
+/* Sets the result of @row for a problem. Returns: FALSE if no other problem is needed. */
 static gboolean
 check_product (GemmclContext *context, const GemmclKernelInfo *info, const Product *product,
-               json_t *answer)
+               json_t *row)
 {
   const GemmclGemm gemm = make_gemm (info, product);
   g_auto (Numbers) numbers = {.is_int8 = FALSE};
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree gchar *wrong = NULL, *why = NULL;
-  const gchar *result = "wrong";
+  const gchar *result = "failed";
 
-  if (!gemmcl_kernel_fits (context, info->name, &gemm, NULL) ||
-      (product->last && g_strcmp0 (tool_json_get_string (answer, "result"), "unfit") != 0))
+  if (!gemmcl_kernel_fits (context, info->name, &gemm, NULL))
     return TRUE;
-  plan = gemmcl_plan_new (context, &gemm, info->name, &error);
   numbers_init (&numbers, &gemm);
-  if (plan != NULL && !add_build (plan, answer)) {
-    result = "failed";
+  plan = gemmcl_plan_new (context, &gemm, info->name, &error);
+  if (plan != NULL && !add_build (plan, row)) {
     wrong = g_strdup ("It does not build natively.");
-  } else if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL)) {
-    /* Only the build tells the largest work-group. */
-    result = "unfit";
-    wrong = g_strdup (error->message);
   } else if (plan == NULL || !multiply (&numbers, plan, &error)) {
-    why = describe (product, &gemm, error->message);
-    fail (answer, error, why);
-    return FALSE;
+    wrong = g_strdup (error->message);
+    /* Only the build tells the largest work-group. */
+    if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL))
+      result = "unfit";
   } else {
     wrong = describe_wrong (&numbers);
+    result = wrong != NULL ? "wrong" : "ok";
   }
-  why = wrong != NULL ? describe (product, &gemm, wrong) : NULL;
-  check_set_result (answer, wrong != NULL ? result : "ok", why);
+  why = wrong != NULL ? g_strdup_printf ("%s, %zu x %zu x %zu: %s", product->name, gemm.m, gemm.n,
+                                         gemm.k, wrong)
+                      : NULL;
+  /* The device may be lost to this process. */
+  if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
+    tool_worker_lose (why);
+  check_set_result (row, result, why);
   return wrong == NULL;
 }
 
-void
-check_build_row (GemmclContext *context, const json_t *row)
+/* Compiles the programs of every @n-th row, from @first on, so that the worker finds them in the
+ * cache. */
+static void
+build_rows (const json_t *rows, gsize first, gsize n)
 {
-  const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (row, "kernel"));
+  g_autoptr (GemmclContext) context = tool_open_context (NULL);
 
-  for (guint i = 0; i < G_N_ELEMENTS (products); i++) {
-    const GemmclGemm gemm = make_gemm (info, &products[i]);
-    GemmclPlan *plan = gemmcl_kernel_fits (context, info->name, &gemm, NULL)
-                           ? gemmcl_plan_new (context, &gemm, info->name, NULL)
-                           : NULL;
+  for (gsize i = first; context != NULL && i < json_array_size (rows); i += n) {
+    const json_t *row = json_array_get (rows, i);
+    const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (row, "kernel"));
 
-    g_clear_object (&plan);
+    for (guint j = 0; j < G_N_ELEMENTS (products) && check_is_open (row); j++) {
+      const GemmclGemm gemm = make_gemm (info, &products[j]);
+      g_autoptr (GemmclPlan) plan = gemmcl_kernel_fits (context, info->name, &gemm, NULL)
+                                        ? gemmcl_plan_new (context, &gemm, info->name, NULL)
+                                        : NULL;
+    }
   }
 }
 
-static json_t *
-run_row (const Check *self, const json_t *row)
-{
-  const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (row, "kernel"));
-  const gint64 start = g_get_monotonic_time ();
-  json_t *answer = json_pack ("{s:s}", "result", "unfit");
-
-  for (guint i = 0; i < G_N_ELEMENTS (products); i++)
-    if (!check_product (self->context, info, &products[i], answer))
-      break;
-  json_object_set_new (answer, "seconds",
-                       json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
-  return answer;
-}
-
-/* Processes that compile ahead of this one. Each uses a core; compiling takes most of the time. */
+/* Processes that compile ahead of the worker. Each uses a core; compiling takes most of the time. */
 #define MOST_BUILDERS 6
 
 static guint
-start_builders (GPid builders[MOST_BUILDERS])
+start_builders (const json_t *rows, GPid builders[MOST_BUILDERS])
 {
   const guint n = CLAMP (g_get_num_processors () - 1, 1, MOST_BUILDERS);
+  const gint nowhere = open ("/dev/null", O_WRONLY | O_CLOEXEC);
 
   for (guint i = 0; i < n; i++) {
-    g_autofree gchar *option = g_strdup_printf ("--builder=%u/%u", i, n);
-
-    builders[i] = tool_worker_start_helper (option);
+    builders[i] = tool_worker_fork (nowhere);
+    if (builders[i] == 0) {
+      build_rows (rows, i, n);
+      _exit (EXIT_SUCCESS);
+    }
   }
+  close (nowhere);
   return n;
 }
 
-void
-check_rows (const Check *self, gint64 deadline)
+typedef struct {
+  gint64 deadline;
+  gdouble patience;
+} Limits;
+
+static gboolean
+run_row (GemmclContext *context, json_t *row, gpointer data)
 {
-  const json_t *rows = json_object_get (self->report, "rows");
+  const Limits *limits = data;
+  const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (row, "kernel"));
+  const gint64 start = g_get_monotonic_time ();
+
+  if (!check_is_open (row) || start >= limits->deadline)
+    return FALSE;
+  tool_worker_begin (NULL, limits->patience);
+  json_object_set_new (row, "result", json_string ("unfit"));
+  for (guint i = 0; i < G_N_ELEMENTS (products); i++)
+    if (!check_product (context, info, &products[i], row))
+      break;
+  json_object_set_new (row, "seconds",
+                       json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
+  return TRUE;
+}
+
+static void
+lose (json_t *row, G_GNUC_UNUSED const gchar *what, const gchar *why, G_GNUC_UNUSED gpointer data)
+{
+  check_set_result (row, "lost", why);
+}
+
+gboolean
+check_rows (json_t *rows, gint64 deadline, gint64 end, gdouble patience, GError **error)
+{
+  static const ToolWork work = {run_row, lose, NULL};
+  Limits limits = {deadline, patience};
   GPid builders[MOST_BUILDERS];
-  guint n_builders = 0;
+  guint n_open = 0, n_builders;
+  const json_t *row;
+  gboolean ok;
+  gsize i;
 
-  tool_worker_step ("kernels on exact problems");
-  for (gsize i = 0; i < json_array_size (rows) && check_get_left (deadline) > 0; i++) {
-    json_t *row = json_array_get (rows, i);
-
-    if (!check_is_open (row) || !check_is_native (row))
-      continue;
-    if (n_builders == 0)
-      n_builders = start_builders (builders);
-    tool_worker_begin (row, self->patience, json_pack ("{s:s}", "result", "lost"));
-    tool_worker_set (row, run_row (self, row));
+  json_array_foreach (rows, i, row)
+  {
+    n_open += check_is_open (row);
   }
-  for (guint i = 0; i < n_builders; i++)
-    if (builders[i] > 0)
-      kill (builders[i], SIGKILL);
+  if (n_open == 0 || g_get_monotonic_time () >= deadline)
+    return TRUE;
+  tool_worker_step ("kernels on exact problems");
+  n_builders = start_builders (rows, builders);
+  ok = tool_worker_run (rows, &work, &limits, end, error);
+  for (guint b = 0; b < n_builders; b++)
+    if (builders[b] > 0)
+      kill (-builders[b], SIGKILL);
+  return ok;
 }

@@ -9,13 +9,6 @@
 /* Most bytes that are kept of the output of a pipeline. */
 #define MOST_SAID 2000
 
-static json_t *
-make_result (const gchar *result, const gchar *why, const gchar *said)
-{
-  return json_pack ("{s:s, s:o, s:o}", "result", result, "why", tool_json_string (why), "said",
-                    tool_json_string (said));
-}
-
 /* Returns: (nullable) (transfer full): a sentence on the element that GStreamer lacks, which is
  * vapostproc without a VA driver. */
 static gchar *
@@ -28,9 +21,11 @@ find_missing (const gchar *said)
              : NULL;
 }
 
-static json_t *
-run_pipeline (const GemmclDeviceInfo *info)
+/* @data: the limit in seconds */
+static gboolean
+run_pipeline (GemmclContext *context, json_t *va, gpointer data)
 {
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   g_autofree gchar *platform = g_strdup_printf ("platform=\"%s\"", info->platform);
   g_autofree gchar *device = g_strdup_printf ("device=\"%s\"", info->name);
   const gchar *const arguments[] = {LAUNCH,
@@ -52,34 +47,46 @@ run_pipeline (const GemmclDeviceInfo *info)
                                     "fakesink",
                                     NULL};
   g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "LC_ALL", "C", TRUE);
-  g_autofree gchar *said = NULL, *why = NULL, *missing = NULL;
+  g_autofree gchar *said = NULL, *missing = NULL;
   g_autoptr (GError) error = NULL;
   gint status;
 
-  if (!g_spawn_sync (NULL, (gchar **)arguments, environment, G_SPAWN_SEARCH_PATH,
-                     tool_worker_set_up, NULL, &said, NULL, &status, &error))
-    return make_result ("absent", error->message, NULL);
-  if (status == 0)
-    return make_result ("passed", NULL, NULL);
-  missing = find_missing (said);
-  if (missing != NULL)
-    return make_result ("absent", missing, NULL);
-  why = tool_worker_describe_end (status);
-  g_strchomp (said);
-  return make_result ("failed", why, said + MAX (strlen (said), MOST_SAID) - MOST_SAID);
+  tool_worker_begin (NULL, *(const gdouble *)data);
+  if (!g_spawn_sync (NULL, (gchar **)arguments, environment,
+                     G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said,
+                     &status, &error)) {
+    check_set_result (va, "absent", error->message);
+  } else if (g_spawn_check_wait_status (status, &error)) {
+    check_set_result (va, "passed", NULL);
+  } else if ((missing = find_missing (said)) != NULL) {
+    check_set_result (va, "absent", missing);
+  } else {
+    g_strchomp (said);
+    check_set_result (va, "failed", error->message);
+    json_object_set_new (va, "said",
+                         tool_json_string (said + MAX (strlen (said), MOST_SAID) - MOST_SAID));
+  }
+  return TRUE;
 }
 
-void
-check_va (const Check *self, gdouble seconds)
+static void
+lose (json_t *va, G_GNUC_UNUSED const gchar *what, const gchar *why, G_GNUC_UNUSED gpointer data)
 {
-  json_t *va = json_object_get (self->report, "va");
+  check_set_result (va, "failed", why);
+}
 
-  if (!check_is_open (va) || seconds <= 0.0)
-    return;
+gboolean
+check_va (json_t *report, gdouble seconds, gint64 end, GError **error)
+{
+  static const ToolWork work = {run_pipeline, lose, NULL};
+  json_t *va = json_object_get (report, "va");
+  g_autoptr (json_t) items = json_pack ("[O]", va);
+
+  if (seconds <= 0.0)
+    return TRUE;
   tool_worker_step ("VA surfaces");
-  tool_worker_begin (va, seconds, json_pack ("{s:s}", "result", "failed"));
-  tool_worker_set (
-      va, json_is_true (json_object_get (self->report, "shares_surfaces"))
-              ? run_pipeline (gemmcl_context_get_device_info (self->context))
-              : make_result ("absent", "The device has no cl_intel_va_api_media_sharing.", NULL));
+  if (json_is_true (json_object_get (report, "shares_surfaces")))
+    return tool_worker_run (items, &work, &seconds, end, error);
+  check_set_result (va, "absent", "The device has no cl_intel_va_api_media_sharing.");
+  return TRUE;
 }

@@ -5,15 +5,38 @@
 #include <math.h>
 #include <sys/utsname.h>
 
-#include "gemmcl.h"
-#include "tool.h"
 #include "options.h"
+#include "search.h"
+#include "tool.h"
 
 #define DEFAULT_SECONDS 150
 #define DEFAULT_OUTPUT  "gemmcl-check.json"
 
 /* Version of the report; raised when a key changes its meaning. */
 #define FORMAT 2
+
+/* Candidates of a shape: the rules' choice and the next ones in the order of the rules. */
+#define MOST_CANDIDATES 5
+
+/* Shapes of a whole check. */
+#define N_SHAPES 8
+
+/* f32 peak from which the largest shape has sizes of 4096. At half of this peak 2 * 4096^3
+ * operations take a tenth of a second. */
+#define LARGE_GFLOPS 2750.0
+
+/* Seconds for building and running a kernel, or this share of all if that is more. */
+#define HANG_SECONDS 30.0
+#define HANG_SHARE   0.1
+
+/* The time for rows at first, as a share of all, and that for surfaces, of the rest. */
+#define ROWS_SHARE 0.6
+#define VA_SHARE   0.3
+
+#define MOST_VA_SECONDS 20.0
+
+/* The time for each entry of "speed" on average at most. */
+#define MOST_SPEED_SECONDS 10.0
 
 /* Seconds after the end of the time in which a candidate may still end. */
 #define LAST_SECONDS 3
@@ -22,8 +45,6 @@ static struct {
   gchar *seconds;
   const gchar *kernels;
   const gchar *output;
-  gboolean worker;
-  gchar *builder;
 } options = {.kernels = "all", .output = DEFAULT_OUTPUT};
 
 static const GOptionEntry entries[] = {
@@ -36,10 +57,6 @@ static const GOptionEntry entries[] = {
      "The report, which is replaced; - is the standard output, and the summary then "
      "goes to the standard error (default: " DEFAULT_OUTPUT ")",
      "FILE"},
-    {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
-     "Work for another process of this command", NULL},
-    {"builder", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &options.builder,
-     "Compile every N-th kernel from number I on", "I/N"},
     {NULL}};
 
 /* Describes the system without the name of the machine, since the report is sent to others. */
@@ -54,175 +71,119 @@ describe_system (void)
                     name.machine);
 }
 
-/* Returns: the number of rows, candidates and steps that are wrong, failed or lost. */
-static guint
-count_faults (const json_t *report)
-{
-  guint n = check_is_faulty (json_object_get (report, "va"));
-  const json_t *object, *candidate;
-  gsize i, j;
+/* The check that the user asked for. */
+typedef struct {
+  GPtrArray *kernels;
+  GArray *shapes;
+  gdouble seconds;
+  gint64 start;
+  json_t *report;
+} Check;
 
-  json_array_foreach (json_object_get (report, "rows"), i, object)
-  {
-    n += check_is_faulty (object);
-  }
-  json_array_foreach (json_object_get (report, "speed"), i, object)
-  {
-    json_array_foreach (json_object_get (object, "candidates"), j, candidate)
+static void
+check_clear (Check *self)
+{
+  g_clear_pointer (&self->kernels, g_ptr_array_unref);
+  g_clear_pointer (&self->shapes, g_array_unref);
+  g_clear_pointer (&self->report, json_decref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
+
+gdouble
+check_get_left (gint64 deadline)
+{
+  return MAX (deadline - g_get_monotonic_time (), 0) / (gdouble)G_USEC_PER_SEC;
+}
+
+static json_t *
+describe_row (GemmclContext *context, const GemmclKernelInfo *info)
+{
+  g_autoptr (GError) why = NULL;
+  GemmclKernelLevel level;
+  const gchar *name = NULL;
+
+  if (gemmcl_kernel_get_level (context, info->name, &level, &why))
+    name = gemmcl_kernel_level_get_name (level);
+  return json_pack ("{s:s, s:s, s:s, s:s?, s:o}", "kernel", info->name, "precision",
+                    gemmcl_precision_get_name (info->precision), "needs", info->needs, "level",
+                    name, "why", tool_json_string (why != NULL ? why->message : NULL));
+}
+
+/* The last rows of the table, which fewer devices can run, come first, since the time may not
+ * suffice for all. */
+static json_t *
+list_rows (GemmclContext *context, const GPtrArray *names)
+{
+  json_t *rows = json_array ();
+
+  for (guint i = names->len; i-- > 0;)
+    json_array_append_new (
+        rows, describe_row (context, tool_get_kernel_info (g_ptr_array_index (names, i))));
+  return rows;
+}
+
+/* Appends the entries of a shape: one for each precision with a candidate. */
+static void
+add_entries (GemmclContext *context, GemmclGemm gemm, json_t *list)
+{
+  static const GemmclPrecision precisions[] = {GEMMCL_PRECISION_F32, GEMMCL_PRECISION_BF16,
+                                               GEMMCL_PRECISION_F16, GEMMCL_PRECISION_I8};
+
+  for (guint i = 0; i < G_N_ELEMENTS (precisions); i++) {
+    g_autoptr (json_t) entry = NULL;
+    gboolean native = FALSE;
+    json_t *candidate;
+    gsize j;
+
+    gemm.precision = precisions[i];
+    entry = tool_search_new_entry (context, &gemm, MOST_CANDIDATES);
+    json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
     {
-      n += json_is_true (json_object_get (candidate, "faulty"));
+      native |= tool_get_precision (tool_json_get_string (candidate, "kernel")) == gemm.precision;
     }
-  }
-  return n;
-}
-
-static void
-print_device (FILE *out, const json_t *device)
-{
-  const json_t *peak = json_object_get (device, "peak_gflops");
-
-  fprintf (out, "Device   %s (%s, %s)\n", tool_json_get_string (device, "name"),
-           tool_json_get_string (device, "type"), tool_json_get_string (device, "platform"));
-  fprintf (out, "Driver   %s, %s\n", tool_json_get_string (device, "driver"),
-           tool_json_get_string (device, "version"));
-  if (json_is_number (peak))
-    fprintf (out, "f32 peak %.1f GFLOPS: %s\n", json_number_value (peak),
-             tool_json_get_string (device, "peak_source"));
-  else
-    fprintf (out, "f32 peak %s\n", tool_json_get_string (device, "peak_source"));
-}
-
-/* Returns: the number of rows with that @result; NULL: with any. */
-static guint
-count_rows (const json_t *report, const gchar *result)
-{
-  const json_t *row;
-  guint n = 0;
-  gsize i;
-
-  json_array_foreach (json_object_get (report, "rows"), i, row)
-  {
-    const gchar *found = tool_json_get_string (row, "result");
-    n += found != NULL && (result == NULL || g_str_equal (found, result));
-  }
-  return n;
-}
-
-static void
-print_row (FILE *out, const json_t *row)
-{
-  const json_int_t private = json_integer_value (json_object_get (row, "private_bytes"));
-  const json_int_t spilled = json_integer_value (json_object_get (row, "spill_bytes"));
-  const gchar *why = tool_json_get_string (row, "why");
-
-  if (check_is_faulty (row))
-    fprintf (out, "         %s %s: %s\n", tool_json_get_string (row, "kernel"),
-             tool_json_get_string (row, "result"), why);
-  else if (spilled > 0)
-    fprintf (out,
-             "         %s has %" JSON_INTEGER_FORMAT
-             " bytes of private memory, %" JSON_INTEGER_FORMAT " of them spilled\n",
-             tool_json_get_string (row, "kernel"), private, spilled);
-}
-
-static void
-print_rows (FILE *out, const json_t *report)
-{
-  const json_t *rows = json_object_get (report, "rows"), *row;
-  const guint n = count_rows (report, NULL);
-  const guint late = count_rows (report, "not reached");
-  gsize i;
-
-  fprintf (out, "Kernels  %u of %u native ones are right, %u wrong, %u failed, %u lost\n",
-           count_rows (report, "ok"), n, count_rows (report, "wrong"),
-           count_rows (report, "failed"), count_rows (report, "lost"));
-  if (late > 0)
-    fprintf (
-        out,
-        "         %u were not reached in the time; compiled kernels are kept, so that another run "
-        "reaches more\n",
-        late);
-  json_array_foreach (rows, i, row)
-  {
-    print_row (out, row);
+    if (native)
+      json_array_append (list, entry);
   }
 }
 
-static void
-print_va (FILE *out, const json_t *va)
+/* @asked: problems; none: those of a whole check. */
+static json_t *
+list_entries (GemmclContext *context, const GArray *asked)
 {
-  const gchar *why = tool_json_get_string (va, "why"), *said = tool_json_get_string (va, "said");
+  const gdouble peak = gemmcl_context_get_device_info (context)->peak_gflops;
+  const gchar *usual[N_SHAPES + 1] = {"1024,1024,1024", "64,1024,1024",  "16,1024,1024",
+                                      "3600,96,147",    "1,4096,4096",   "64,4096,4096",
+                                      "256,4096,4096",  "2048,2048,2048"};
+  g_autoptr (GArray) whole = NULL;
+  json_t *list = json_array ();
 
-  fprintf (out, "VA       %s%s%s\n", tool_json_get_string (va, "result"), why != NULL ? ": " : "",
-           why != NULL ? why : "");
-  if (said != NULL && *said != '\0')
-    fprintf (out, "%s\n", said);
+  if (peak >= LARGE_GFLOPS)
+    usual[N_SHAPES - 1] = "4096,4096,4096";
+  if (asked->len == 0)
+    asked = whole = tool_problems_new (usual, &tool_gemm, NULL);
+  for (guint i = 0; i < asked->len; i++)
+    add_entries (context, g_array_index (asked, GemmclGemm, i), list);
+  return list;
 }
 
-/* Prints the row of @entry, with the shares of @peak, NaN without one, and its faults below. */
-static void
-print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry, gdouble peak)
+/* In a worker. */
+static gboolean
+find_facts (GemmclContext *context, json_t *report, gpointer data)
 {
-  static const gchar *const choices[] = {"rules", "tuned"};
-  g_autoptr (json_t) row = json_deep_copy (entry);
-  const gchar *error = tool_json_get_string (entry, "error");
-  const json_t *candidate;
-  gsize i;
+  const Check *asked = data;
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  const gboolean shares = gemmcl_device_info_has_extension (info, "cl_intel_va_api_media_sharing");
+  json_t *device = tool_json_device (0, info);
 
-  for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
-    json_t *choice = json_object_get (row, choices[c]);
-
-    json_object_set_new (choice, "efficiency",
-                         tool_json_number (tool_json_get_number (choice, "gflops") / peak));
-  }
-  tool_table_print (out, columns, n, row);
-  if (error != NULL)
-    fprintf (out, "  %s\n", error);
-  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
-  {
-    if (json_is_true (json_object_get (candidate, "faulty")))
-      fprintf (out, "  %s: %s\n", tool_json_get_string (candidate, "kernel"),
-               tool_json_get_string (candidate, "why"));
-  }
-}
-
-static void
-print_speed (FILE *out, const json_t *speed, gdouble peak)
-{
-  ToolColumn columns[] = {
-      {"M x N x K", 18},
-      {"type", .key = "precision"},
-      {"rules", .key = "rules.kernel"},
-      {"GFLOPS", 8, TRUE, .key = "rules.gflops", .format = "%.1f"},
-      {"of peak", 0, TRUE, .key = "rules.efficiency", .format = "%.1f", .unit = " %"},
-      {"fastest", .key = "tuned.kernel"},
-      {"GFLOPS", 8, TRUE, .key = "tuned.gflops", .format = "%.1f"},
-      {"of peak", 0, TRUE, .key = "tuned.efficiency", .format = "%.1f", .unit = " %"},
-      {"gain", 6, TRUE, .key = "gain", .format = "%.2f"}};
-  const json_t *entry;
-  gsize i;
-
-  fputc ('\n', out);
-  tool_table_titles (out, columns, G_N_ELEMENTS (columns), speed);
-  json_array_foreach (speed, i, entry)
-  {
-    print_entry (out, columns, G_N_ELEMENTS (columns), entry, peak);
-  }
-}
-
-/* Prints the summary of @report. */
-static void
-print_summary (FILE *out, const json_t *report)
-{
-  const json_t *device = json_object_get (report, "device");
-
-  print_device (out, device);
-  print_rows (out, report);
-  if (json_object_get (report, "va") != NULL)
-    print_va (out, json_object_get (report, "va"));
-  if (json_array_size (json_object_get (report, "speed")) > 0)
-    print_speed (out, json_object_get (report, "speed"),
-                 tool_json_get_number (device, "peak_gflops"));
+  /* The device's number has a meaning only on this machine. */
+  json_object_del (device, "device");
+  json_object_set_new (device, "cores", json_integer (info->cores));
+  json_object_set_new (device, "ip_version", json_integer (info->ip_version));
+  json_object_update_new (report, json_pack ("{s:o, s:b, s:o, s:{}, s:o}", "device", device,
+                                             "shares_surfaces", shares, "rows",
+                                             list_rows (context, asked->kernels), "va", "speed",
+                                             list_entries (context, asked->shapes)));
+  return TRUE;
 }
 
 /* Marks what the check did not come to. */
@@ -234,7 +195,7 @@ mark_unreached (json_t *report)
 
   json_array_foreach (json_object_get (report, "rows"), i, row)
   {
-    if (check_is_open (row) && check_is_native (row))
+    if (check_is_open (row))
       check_set_result (row, "not reached", NULL);
   }
   if (check_is_open (va))
@@ -242,12 +203,12 @@ mark_unreached (json_t *report)
 }
 
 static gboolean
-write_report (json_t *report, gint64 start, GError **error)
+write_report (const Check *self, GError **error)
 {
-  const gdouble seconds = (g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC;
+  const gdouble seconds = (g_get_monotonic_time () - self->start) / (gdouble)G_USEC_PER_SEC;
 
-  json_object_set_new (report, "seconds", json_real (seconds));
-  return tool_json_write (report, options.output, error);
+  json_object_set_new (self->report, "seconds", json_real (seconds));
+  return tool_json_write (self->report, options.output, error);
 }
 
 /* Prints the summary, and how to send the report. */
@@ -258,7 +219,7 @@ conclude (const json_t *report)
   FILE *out = piped ? stderr : stdout;
   g_autofree gchar *name = g_filename_display_name (options.output);
 
-  print_summary (out, report);
+  check_print_summary (out, report);
   if (!piped)
     fprintf (out,
              "\nThe report is in %s. It names the device, its driver and the system's version, not "
@@ -267,37 +228,70 @@ conclude (const json_t *report)
              name);
 }
 
-/* Writes the report as soon as it has the device, so that a wrong path fails early. */
+/* Times kernels, but for those of lost processes, and faulty rows. */
 static gboolean
-on_change (gpointer start, json_t *object, const json_t *change, GError **error)
+time_kernels (const Check *self, gint64 end, gint64 last, gdouble patience, GError **error)
 {
-  return json_object_get (change, "device") == NULL || g_str_equal (options.output, "-") ||
-         write_report (object, *(const gint64 *)start, error);
+  static const ToolWork work = {tool_search_work, tool_search_lose, NULL};
+  json_t *speed = json_object_get (self->report, "speed"), *row;
+  const gdouble most = MOST_SPEED_SECONDS * (gdouble)json_array_size (speed);
+  g_autoptr (json_t) bad = json_array ();
+  ToolSearch search = {
+      .entries = speed,
+      .bad = bad,
+      .end = MIN (end, g_get_monotonic_time () + (gint64)(most * G_USEC_PER_SEC)),
+      .patience = patience,
+  };
+  gsize i;
+
+  json_array_foreach (json_object_get (self->report, "rows"), i, row)
+  {
+    if (check_is_faulty (row))
+      json_array_append (bad, row);
+  }
+  return tool_worker_run (speed, &work, &search, last, error);
 }
 
 static gboolean
-check (gdouble seconds, GError **error)
+run_steps (Check *self, GError **error)
 {
-  const gint64 start = g_get_monotonic_time ();
-  const gint64 end = start + (gint64)(seconds * G_USEC_PER_SEC);
-  json_t *report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl", GEMMCL_VERSION,
-                              "system", describe_system ());
-  g_autoptr (json_t) state = json_pack ("{s:I, s:I, s:o}", "start", (json_int_t)start, "end",
-                                        (json_int_t)end, "report", report);
+  static const ToolWork finding = {find_facts, NULL, NULL};
+  g_autoptr (json_t) items = json_pack ("[O]", self->report);
+  const gint64 end = self->start + (gint64)(self->seconds * G_USEC_PER_SEC);
+  const gint64 last = end + LAST_SECONDS * G_USEC_PER_SEC;
+  const gint64 rows_end = self->start + (gint64)(ROWS_SHARE * self->seconds * G_USEC_PER_SEC);
+  const gdouble patience = MAX (HANG_SECONDS, HANG_SHARE * self->seconds);
+  json_t *rows;
+
+  if (!tool_worker_run (items, &finding, self, G_MAXINT64, error))
+    return FALSE;
+  /* A wrong path fails early. */
+  if (!g_str_equal (options.output, "-") && !write_report (self, error))
+    return FALSE;
+  rows = json_object_get (self->report, "rows");
+  return check_rows (rows, rows_end, last, patience, error) &&
+         check_va (self->report, MIN (VA_SHARE * check_get_left (end), MOST_VA_SECONDS), last,
+                   error) &&
+         time_kernels (self, end, last, patience, error) &&
+         check_rows (rows, end, last, patience, error);
+}
+
+static gboolean
+check (Check *self, GError **error)
+{
   guint n_faults;
   gboolean ok;
 
   tool_catch_interrupt ();
-  ok = tool_worker_run (state, end + LAST_SECONDS * G_USEC_PER_SEC, on_change, (gpointer)&start,
-                        error);
-  if (json_object_get (report, "device") == NULL)
+  ok = run_steps (self, error);
+  if (json_object_get (self->report, "device") == NULL)
     return FALSE;
-  mark_unreached (report);
+  mark_unreached (self->report);
   /* Results are written even if a later step failed. The first error is reported. */
-  if (!write_report (report, start, ok ? error : NULL))
+  if (!write_report (self, ok ? error : NULL))
     return FALSE;
-  conclude (report);
-  n_faults = count_faults (report);
+  conclude (self->report);
+  n_faults = check_count_faults (self->report);
   if (ok && n_faults > 0)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u faults were found.", n_faults);
   return ok && n_faults == 0;
@@ -306,21 +300,16 @@ check (gdouble seconds, GError **error)
 static gboolean
 run (gchar **operands, GError **error)
 {
-  g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, error);
-  g_autoptr (GArray) shapes = tool_problems_new ((const gchar *const *)operands, &tool_gemm,
-                                                 kernels != NULL ? error : NULL);
-  const CheckAsked asked = {kernels, shapes};
-  gdouble seconds = DEFAULT_SECONDS;
-  guint builder, n_builders;
+  g_auto (Check) self = {.seconds = DEFAULT_SECONDS, .start = g_get_monotonic_time ()};
 
-  if (kernels == NULL || shapes == NULL ||
-      !tool_parse_positive ("--seconds", options.seconds, &seconds, error))
+  if ((self.kernels = tool_list_kernels (options.kernels, FALSE, error)) == NULL ||
+      (self.shapes = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error)) ==
+          NULL ||
+      !tool_parse_positive ("--seconds", options.seconds, &self.seconds, error))
     return FALSE;
-  if (options.builder != NULL && sscanf (options.builder, "%u/%u", &builder, &n_builders) == 2)
-    return check_build (&asked, builder, n_builders, error);
-  if (options.worker)
-    return check_serve (&asked, error);
-  return check (seconds, error);
+  self.report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl", GEMMCL_VERSION, "system",
+                           describe_system ());
+  return check (&self, error);
 }
 
 const ToolCommand tool_check = {

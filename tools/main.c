@@ -17,8 +17,6 @@ const ToolCommand *const tool_commands[] = {
     &tool_devices, &tool_kernels, &tool_check,    &tool_bench,  &tool_tune,
     &tool_warm,    &tool_run,     &tool_quantize, &tool_import, NULL};
 
-gchar **tool_arguments;
-
 G_DEFINE_QUARK (gemmcl - tool - error - quark, tool_error)
 
 static struct {
@@ -140,8 +138,6 @@ main (gint argc, gchar **argv)
   const gchar *name = command != NULL ? command->name : "";
   gint status;
 
-  /* GOption takes options out of @argv. */
-  tool_arguments = g_strdupv (argv);
   /* Messages have the character set of the terminal, numbers always a decimal point. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");

@@ -30,8 +30,9 @@
 
 /* The search for an entry. */
 typedef struct {
+  const ToolSearch *asked;
   GemmclContext *context;
-  const json_t *bad, *candidates;
+  json_t *entry;
   GemmclGemm gemm;
   gdouble seconds, patience;
   gboolean begun; /* a candidate was announced */
@@ -55,15 +56,32 @@ tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, guint mos
 
 /* Returns: the candidate with that kernel; the first one for "rules". */
 static json_t *
-find_candidate (const Search *self, const gchar *kernel)
+find_candidate (const json_t *entry, const gchar *kernel)
 {
-  gsize i = json_array_size (self->candidates);
+  const json_t *candidates = json_object_get (entry, "candidates");
+  gsize i = json_array_size (candidates);
   json_t *candidate;
 
   do
-    candidate = json_array_get (self->candidates, --i);
+    candidate = json_array_get (candidates, --i);
   while (i > 0 && g_strcmp0 (tool_json_get_string (candidate, "kernel"), kernel) != 0);
   return candidate;
+}
+
+static void
+set_reason (json_t *candidate, gboolean faulty, const gchar *why)
+{
+  json_object_set_new (candidate, "faulty", json_boolean (faulty));
+  json_object_set_new (candidate, "why", tool_json_string (why));
+}
+
+void
+tool_search_lose (json_t *entry, const gchar *kernel, const gchar *why, gpointer data)
+{
+  json_t *candidate = find_candidate (entry, kernel);
+
+  set_reason (candidate, TRUE, why);
+  json_array_append (((ToolSearch *)data)->bad, candidate);
 }
 
 static json_t *
@@ -79,38 +97,32 @@ static void
 on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer data)
 {
   Search *self = data;
-  json_t *object = find_candidate (self, candidate->kernel);
 
   self->begun = TRUE;
-  if (step != GEMMCL_TUNING_STEP_TRIED)
-    tool_worker_begin (object,
-                       step == GEMMCL_TUNING_STEP_TRY
-                           ? self->patience
-                           : HANG_SECONDS + HANG_FACTOR * candidate->seconds +
-                                 HANG_SHARE * self->seconds,
-                       json_pack ("{s:b}", "faulty", TRUE));
+  if (step == GEMMCL_TUNING_STEP_TRY)
+    tool_worker_begin (candidate->kernel, self->patience);
+  else if (step == GEMMCL_TUNING_STEP_TURN)
+    tool_worker_begin (candidate->kernel, HANG_SECONDS + HANG_FACTOR * candidate->seconds +
+                                              HANG_SHARE * self->seconds);
   else if (candidate->lost)
     tool_worker_lose (candidate->why);
-  else
-    tool_worker_set (object, json_pack ("{s:o, s:o}", "gflops", get_gflops (self, candidate), "why",
-                                        tool_json_string (candidate->why)));
 }
 
 /* Returns: (nullable): the reason why the candidate's row of the table is not tried. Kernels that
  * differ only in the split of K are built from the same row. */
-static json_t *
+static const gchar *
 find_reason (const Search *self, const gchar *kernel)
 {
   const gsize length = strcspn (kernel, "/");
   const json_t *bad;
   gsize i;
 
-  json_array_foreach (self->bad, i, bad)
+  json_array_foreach (self->asked->bad, i, bad)
   {
     const gchar *other = tool_json_get_string (bad, "kernel");
 
     if (other != NULL && strcspn (other, "/") == length && strncmp (kernel, other, length) == 0)
-      return json_object_get (bad, "why");
+      return tool_json_get_string (bad, "why");
   }
   return NULL;
 }
@@ -123,35 +135,18 @@ list_names (const Search *self)
   json_t *candidate;
   gsize i;
 
-  json_array_foreach (self->candidates, i, candidate)
+  json_array_foreach (json_object_get (self->entry, "candidates"), i, candidate)
   {
     const gchar *kernel = tool_json_get_string (candidate, "kernel");
-    json_t *why = find_reason (self, kernel);
+    const gchar *why = find_reason (self, kernel);
 
     if (why == NULL)
       g_ptr_array_add (names, (gpointer)kernel);
     else
-      tool_worker_set (candidate, json_pack ("{s:O}", "why", why));
+      json_object_set_new (candidate, "why", json_string (why));
   }
   g_ptr_array_add (names, NULL);
   return names;
-}
-
-/* Sets what the search found of its candidates. Returns: TRUE if one has no fault. */
-static gboolean
-set_candidates (const Search *self, const GemmclTuningResult *result)
-{
-  gboolean usable = FALSE;
-
-  for (guint i = 0; i < result->candidates->len; i++) {
-    const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
-
-    usable |= !candidate->faulty;
-    tool_worker_set (find_candidate (self, candidate->kernel),
-                     json_pack ("{s:o, s:o, s:b}", "gflops", get_gflops (self, candidate), "why",
-                                tool_json_string (candidate->why), "faulty", candidate->faulty));
-  }
-  return usable;
 }
 
 static json_t *
@@ -162,26 +157,22 @@ make_choice (const Search *self, const GemmclTuningCandidate *candidate)
                            : json_null ();
 }
 
-/* @names: (nullable): the kernels; NULL: the choice of the rules and the next one
- * @change: gets the result. Returns: TRUE if the library may choose one that works but was left. */
+/* @names: (nullable): the kernels; NULL: the choice of the rules and the next one. Returns: TRUE if
+ * the library may choose one that works but was left. */
 static gboolean
-search (Search *self, const GPtrArray *names, json_t *change)
+search (Search *self, const GPtrArray *names)
 {
   GemmclTuningOptions options = GEMMCL_TUNING_OPTIONS_INIT;
   g_autoptr (GemmclTuningResult) result = NULL;
   g_autoptr (GError) error = NULL;
-  gboolean usable;
+  gboolean usable = FALSE;
 
-  if (names != NULL) {
-    options.candidates = MAX (names->len, 2);
-    options.names = (const gchar *const *)names->pdata;
-  } else {
-    options.candidates = 2;
-  }
+  options.candidates = names != NULL ? MAX (names->len, 2) : 2;
+  options.names = names != NULL ? (const gchar *const *)names->pdata : NULL;
   options.seconds = RUNNING_SHARE * self->seconds;
   options.try_seconds = TRYING_SHARE * self->seconds;
   options.share = 1;
-  options.dry_run = TRUE;
+  options.dry_run = !self->asked->store;
   options.runs = MOST_RUNS;
   options.notify = on_step;
   options.data = self;
@@ -190,14 +181,26 @@ search (Search *self, const GPtrArray *names, json_t *change)
   if (self->begun && g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
     tool_worker_lose (error->message);
   if (result == NULL) {
-    json_object_set_new (change, "error", tool_json_string (error->message));
+    json_object_set_new (self->entry, "error", tool_json_string (error->message));
     return FALSE;
   }
-  usable = set_candidates (self, result);
-  json_object_set_new (change, "rules", make_choice (self, result->first));
-  json_object_set_new (change, "tuned", make_choice (self, result->best));
-  json_object_set_new (change, "gain",
+  for (guint i = 0; i < result->candidates->len; i++) {
+    const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
+
+    json_t *object = find_candidate (self->entry, candidate->kernel);
+
+    set_reason (object, candidate->faulty, candidate->why);
+    json_object_set_new (object, "gflops", get_gflops (self, candidate));
+    usable |= !candidate->faulty;
+  }
+  json_object_set_new (self->entry, "rules", make_choice (self, result->first));
+  json_object_set_new (self->entry, "tuned", make_choice (self, result->best));
+  json_object_set_new (self->entry, "gain",
                        tool_json_number (result->best != NULL ? result->gain : NAN));
+  if (result->stored)
+    json_object_set_new (self->entry, "stored", json_true ());
+  if (result->why_not_stored != NULL)
+    json_object_set_new (self->entry, "why_not_stored", tool_json_string (result->why_not_stored));
   return usable && result->first == NULL;
 }
 
@@ -207,49 +210,37 @@ get_seconds_until (gint64 end)
   return (gdouble)(end - g_get_monotonic_time ()) / G_USEC_PER_SEC;
 }
 
-static void
-search_entry (Search *self, json_t *entry)
+gboolean
+tool_search_work (GemmclContext *context, json_t *entry, gpointer data)
 {
+  const ToolSearch *asked = data;
   const gint64 start = g_get_monotonic_time ();
+  const gsize n = json_array_size (asked->entries);
+  Search self = {.asked = asked, .context = context, .entry = entry, .gemm = tool_gemm};
+  g_autofree gchar *name = tool_json_get_problem (entry), *step = NULL;
   g_autoptr (GPtrArray) names = NULL;
-  json_t *change = json_object ();
+  gsize i = 0;
 
+  if (!json_is_null (json_object_get (entry, "seconds")))
+    return FALSE;
+  while (json_array_get (asked->entries, i) != entry)
+    i++;
+  step =
+      g_strdup_printf ("%zu/%zu %s %s", i + 1, n, name, tool_json_get_string (entry, "precision"));
+  tool_worker_step (step);
+  /* Up to twice its equal share of the remaining time, since most kernels are built for the first
+   * problem. */
+  self.seconds = MAX (get_seconds_until (asked->end) * 2.0 / (gdouble)(n - i + 1), LEAST_SECONDS);
+  self.patience = asked->patience > 0
+                      ? asked->patience
+                      : CLAMP (TRY_SHARE * self.seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS);
   tool_set_choice ("--precision", tool_json_get_string (entry, "precision"), NULL, NULL);
-  self->gemm = tool_gemm;
-  tool_json_get_sizes (entry, &self->gemm);
-  self->candidates = json_object_get (entry, "candidates");
-  names = list_names (self);
+  self.gemm.precision = tool_gemm.precision;
+  tool_json_get_sizes (entry, &self.gemm);
+  names = list_names (&self);
   /* A kernel that spills is used only if no other works. Then the library may choose it. */
-  if (search (self, names, change))
-    search (self, NULL, change);
-  json_object_set_new (change, "seconds", json_real (-get_seconds_until (start)));
-  tool_worker_set (entry, change);
-}
-
-void
-tool_search (GemmclContext *context, json_t *entries, const json_t *bad, gint64 end,
-             gdouble patience)
-{
-  const gsize n = json_array_size (entries);
-  json_t *entry;
-  gsize i;
-
-  json_array_foreach (entries, i, entry)
-  {
-    g_autofree gchar *name = tool_json_get_problem (entry);
-    g_autofree gchar *step = g_strdup_printf ("%zu/%zu %s %s", i + 1, n, name,
-                                              tool_json_get_string (entry, "precision"));
-    Search self = {.context = context, .bad = bad};
-
-    if (!json_is_null (json_object_get (entry, "seconds")))
-      continue;
-    tool_worker_step (step);
-    /* Up to twice its equal share of the remaining time, since most kernels are built for the first
-     * problem. */
-    self.seconds = MAX (get_seconds_until (end) * 2.0 / (gdouble)(n - i + 1), LEAST_SECONDS);
-    self.patience = patience > 0
-                        ? patience
-                        : CLAMP (TRY_SHARE * self.seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS);
-    search_entry (&self, entry);
-  }
+  if (search (&self, names))
+    search (&self, NULL);
+  json_object_set_new (entry, "seconds", json_real (-get_seconds_until (start)));
+  return TRUE;
 }

@@ -5,8 +5,8 @@
 #include "worker.h"
 
 /**
- * The search for the fastest kernel in the worker of `gemmcl tune` and `gemmcl check`. Each problem
- * is an entry of the worker's state:
+ * The search for the fastest kernel, which `gemmcl tune` and `gemmcl check` do in a worker. Each
+ * problem is an item of the worker, an entry:
  *
  *   "precision", "layout", "m", "n", "k"
  *   "candidates": in the order of the rules; each has its "kernel" and "gflops". "why" is the
@@ -18,6 +18,7 @@
  *   "gain":  how many times as fast as "rules" it is
  *   "seconds": the time that the search took; null until its end
  *   "error": why a problem could not be searched
+ *   "stored": set to true if the library remembers "tuned"; "why_not_stored" is a failure of that
  */
 
 /** tool_search_new_entry: Returns: (transfer full): an entry for @gemm with the first candidates,
@@ -25,11 +26,22 @@
 json_t *tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, guint most);
 
 /**
- * tool_search:
- * @entries: a list in the state; those without "seconds" are searched
- * @bad: objects whose "kernel" is of a row that is not tried, for the reason "why"
+ * ToolSearch:
+ * @entries: those without "seconds" are searched
+ * @bad: objects whose "kernel" is of a row that is not tried, for the reason "why"; gets the
+ *   candidates with which workers are lost
  * @end: the monotonic time at which the search should end
  * @patience: seconds for building a kernel and its first run; 0: by the time of the problem
+ * @store: the library remembers the results
  */
-void tool_search (GemmclContext *context, json_t *entries, const json_t *bad, gint64 end,
-                  gdouble patience);
+typedef struct {
+  json_t *entries;
+  json_t *bad;
+  gint64 end;
+  gdouble patience;
+  gboolean store;
+} ToolSearch;
+
+/** tool_search_work, tool_search_lose: functions of a #ToolWork; @data begins with a #ToolSearch. */
+gboolean tool_search_work (GemmclContext *context, json_t *entry, gpointer data);
+void tool_search_lose (json_t *entry, const gchar *kernel, const gchar *why, gpointer data);

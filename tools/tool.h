@@ -72,9 +72,6 @@ extern const ToolCommand tool_warm;
 /** tool_commands: all commands, ended by %NULL, in the order of the help. */
 extern const ToolCommand *const tool_commands[];
 
-/** tool_arguments: those of this process, ended by %NULL. */
-extern gchar **tool_arguments;
-
 /** Ctrl-C, for commands that finish or write something before they end. */
 
 /** tool_catch_interrupt: Makes tool_check_interrupt() report the first Ctrl-C from now on. The

@@ -24,7 +24,6 @@ static struct {
   gboolean list;
   gboolean forget;
   gchar *json;
-  gboolean worker;
 } options;
 
 static const GOptionEntry problem_entries[] = {
@@ -45,8 +44,6 @@ static const GOptionEntry search_entries[] = {
      "Also write the results, or the list, as JSON; - is the standard output, and the "
      "table then goes to the standard error",
      "FILE"},
-    {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
-     "Work for another process of this command", NULL},
     {NULL}};
 
 static const GOptionEntry memory_entries[] = {
@@ -67,20 +64,23 @@ static ToolColumn columns[N_COLUMNS] = {
     {"gain", 8, TRUE, .key = "more", .format = "%+.1f", .unit = " %"},
 };
 
-/* The search for all problems. */
+/* The search for all problems: @search: first, for its functions; @problems: (element-type
+ * GemmclGemm): those that were asked for; @facts: the device, and the entries for each problem;
+ * @report: the entries with results. */
 typedef struct {
-  GemmclContext *context;
+  ToolSearch search;
   GArray *problems;
-  json_t *report;
+  json_t *facts, *report;
   guint n_failed;
 } Tuning;
 
 static void
 tuning_clear (Tuning *self)
 {
+  g_clear_pointer (&self->search.bad, json_decref);
+  g_clear_pointer (&self->facts, json_decref);
   g_clear_pointer (&self->report, json_decref);
   g_clear_pointer (&self->problems, g_array_unref);
-  g_clear_object (&self->context);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Tuning, tuning_clear)
 
@@ -94,20 +94,23 @@ get_table_output (void)
 static void
 print_head (const Tuning *self)
 {
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
   FILE *out = get_table_output ();
   g_autofree gchar *path = gemmcl_tuning_get_path ();
+  const json_t *entry;
+  gsize i;
 
-  for (guint i = 0; i < self->problems->len; i++) {
-    const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, i);
-    g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
+  json_array_foreach (self->search.entries, i, entry)
+  {
+    g_autofree gchar *name = tool_json_get_problem (entry);
     tool_table_fit (&columns[COLUMN_PROBLEM], name);
   }
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
-    tool_table_fit (&columns[COLUMN_RULES], gemmcl_get_kernel (i)->name);
-    tool_table_fit (&columns[COLUMN_TUNED], gemmcl_get_kernel (i)->name);
+  for (guint k = 0; k < gemmcl_get_n_kernels (); k++) {
+    tool_table_fit (&columns[COLUMN_RULES], gemmcl_get_kernel (k)->name);
+    tool_table_fit (&columns[COLUMN_TUNED], gemmcl_get_kernel (k)->name);
   }
-  fprintf (out, "Device    %s\nDriver    %s\nFile      %s\n\n", info->name, info->driver, path);
+  fprintf (out, "Device    %s\nDriver    %s\nFile      %s\n\n",
+           tool_json_get_string (self->facts, "device"),
+           tool_json_get_string (self->facts, "driver"), path);
   tool_table_titles (out, columns, N_COLUMNS, NULL);
 }
 
@@ -194,66 +197,23 @@ print_notes (const json_t *entry)
                 name);
 }
 
-/* Stores and reports the result of a search, at its end. */
+/* Reports the result of a search. Fails if it could not be stored. */
 static gboolean
-on_change (gpointer data, json_t *entry, const json_t *change, GError **error)
+on_done (json_t *entry, gpointer data, GError **error)
 {
   Tuning *self = data;
-  const json_t *best = json_object_get (entry, "tuned");
-  const gboolean found = !json_is_null (best);
-  const gboolean store = found && !options.dry_run;
-  GemmclGemm gemm = tool_gemm;
-  gboolean ok = TRUE;
+  const gchar *why = tool_json_get_string (entry, "why_not_stored");
 
-  if (json_object_get (change, "seconds") == NULL)
-    return TRUE;
-  tool_json_get_sizes (entry, &gemm);
-  if (store)
-    ok = gemmcl_tuning_store (self->context, &gemm, tool_json_get_string (best, "kernel"),
-                              tool_json_get_number (best, "gflops"), error);
-  json_object_set_new (entry, "stored", json_boolean (store && ok));
   tool_worker_clear_progress ();
   print_notes (entry);
   if (json_object_get (entry, "error") == NULL) {
     print_row (entry);
     json_array_append (self->report, entry);
   }
-  self->n_failed += !found;
-  return ok;
-}
-
-/* Returns: the object of `gemmcl tune --json` for a problem, without a result. */
-static json_t *
-make_entry (const Tuning *self, const GemmclGemm *gemm)
-{
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
-  json_t *entry = tool_search_new_entry (self->context, gemm, G_MAXUINT);
-
-  json_object_set_new (entry, "device", tool_json_string (info->name));
-  json_object_set_new (entry, "driver", tool_json_string (info->driver));
-  json_object_set_new (entry, "stored", json_false ());
-  return entry;
-}
-
-static gboolean
-tune_problems (Tuning *self, gdouble seconds, GError **error)
-{
-  json_t *entries = json_array ();
-  g_autoptr (json_t) state =
-      json_pack ("{s:I, s:o}", "end",
-                 (json_int_t)(g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC)),
-                 "entries", entries);
-
-  for (guint i = 0; i < self->problems->len; i++)
-    json_array_append_new (entries,
-                           make_entry (self, &g_array_index (self->problems, GemmclGemm, i)));
-  print_head (self);
-  if (!tool_worker_run (state, G_MAXINT64, on_change, self, error))
-    return FALSE;
-  if (self->n_failed > 0)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u of %u problems could not be tuned.",
-                 self->n_failed, self->problems->len);
-  return self->n_failed == 0;
+  self->n_failed += json_is_null (json_object_get (entry, "tuned"));
+  if (why != NULL)
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED, why);
+  return why == NULL;
 }
 
 static GArray *
@@ -265,25 +225,68 @@ list_usual (const GemmclDeviceInfo *info)
   return tool_problems_new ((const gchar *const *)sizes, &tool_gemm, NULL);
 }
 
+/* In a worker: the names of the device, and an entry without a result for each problem. */
+static gboolean
+find_facts (GemmclContext *context, json_t *facts, gpointer data)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  const GArray *asked = ((const Tuning *)data)->problems;
+  g_autoptr (GArray) usual = list_usual (info);
+  const GArray *problems = asked->len > 0 ? asked : usual;
+  json_t *entries = json_array ();
+
+  for (guint i = 0; i < problems->len; i++) {
+    json_t *entry =
+        tool_search_new_entry (context, &g_array_index (problems, GemmclGemm, i), G_MAXUINT);
+
+    json_object_set_new (entry, "device", tool_json_string (info->name));
+    json_object_set_new (entry, "driver", tool_json_string (info->driver));
+    json_object_set_new (entry, "stored", json_false ());
+    json_array_append_new (entries, entry);
+  }
+  json_object_set_new (facts, "device", tool_json_string (info->name));
+  json_object_set_new (facts, "driver", tool_json_string (info->driver));
+  json_object_set_new (facts, "entries", entries);
+  return TRUE;
+}
+
+static gboolean
+tune_problems (Tuning *self, GError **error)
+{
+  static const ToolWork finding = {find_facts, NULL, NULL};
+  static const ToolWork searching = {tool_search_work, tool_search_lose, on_done};
+  g_autoptr (json_t) items = json_pack ("[O]", self->facts);
+
+  if (!tool_worker_run (items, &finding, self, G_MAXINT64, error))
+    return FALSE;
+  self->search.entries = json_object_get (self->facts, "entries");
+  print_head (self);
+  if (!tool_worker_run (self->search.entries, &searching, self, G_MAXINT64, error))
+    return FALSE;
+  if (self->n_failed > 0)
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u of %zu problems could not be tuned.",
+                 self->n_failed, json_array_size (self->search.entries));
+  return self->n_failed == 0;
+}
+
 static gboolean
 tune (gchar **operands, GError **error)
 {
-  g_auto (Tuning) self = {.context = NULL};
+  g_auto (Tuning) self = {.search.store = !options.dry_run};
   gdouble seconds = DEFAULT_SECONDS;
   gboolean ok;
 
   if (!tool_parse_positive ("--time", options.time, &seconds, error))
     return FALSE;
   self.problems = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error);
-  if (self.problems == NULL || (self.context = tool_open_context (error)) == NULL)
+  if (self.problems == NULL)
     return FALSE;
-  if (self.problems->len == 0) {
-    g_array_unref (self.problems);
-    self.problems = list_usual (gemmcl_context_get_device_info (self.context));
-  }
+  self.search.end = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+  self.search.bad = json_array ();
+  self.facts = json_object ();
   self.report = json_array ();
   tool_catch_interrupt ();
-  ok = tune_problems (&self, seconds, error);
+  ok = tune_problems (&self, error);
   /* Results are written even if a later step failed. The first error is reported. */
   if (options.json != NULL && !tool_json_write (self.report, options.json, ok ? error : NULL))
     return FALSE;
@@ -304,21 +307,11 @@ list (GemmclContext *context, GError **error)
   return options.json == NULL || tool_json_write (json, options.json, error);
 }
 
-/* The worker. Its state has "end", the monotonic time at which the search ends, and "entries". */
-static void
-work (GemmclContext *context, json_t *state, G_GNUC_UNUSED gpointer data)
-{
-  tool_search (context, json_object_get (state, "entries"), json_object_get (state, "lost"),
-               json_integer_value (json_object_get (state, "end")), 0);
-}
-
 static gboolean
 run (gchar **operands, GError **error)
 {
   g_autoptr (GemmclContext) context = NULL;
 
-  if (options.worker)
-    return tool_worker_serve (work, NULL, error);
   if (!check_options (operands, error))
     return FALSE;
   if (!options.list && !options.forget)

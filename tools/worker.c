@@ -3,10 +3,11 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib-unix.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -21,12 +22,6 @@
 /* Ticks in which a process has to end after it closed its output. */
 #define END_TICKS 10
 
-/* Bytes of one read; a line may be longer. */
-#define CHUNK 4096
-
-/* The link to this process's program, on Linux. */
-#define EXECUTABLE "/proc/self/exe"
-
 /* Losses in a row after which the device needs a rest. */
 #define MOST_LOSSES 4
 
@@ -36,29 +31,42 @@
 /* Limit for opening a device, and between a report and the next announcement. */
 #define START_SECONDS 60.0
 
-/* Prefix of reports; other lines come from a driver or a compiler. */
-#define REPORT "gemmcl-report "
-
 #define DEFAULT_WIDTH 80
 
 /* ECMA-48: back to the first column, and erase to the end of the line. */
 #define ERASE_LINE "\r\033[K"
 
 typedef struct {
-  json_t *state;
-  ToolWorkerNotify notify;
+  json_t *items;
+  const ToolWork *work;
   gpointer data;
   GPid pid; /* 0: there is no process */
-  gint output;
-  GString *text;   /* read but not used yet */
-  GString *said;   /* the other lines since the last report */
-  json_t *at;      /* (nullable): the object that gets the blame for a loss */
-  json_t *if_lost; /* its members then */
+  GIOChannel *reports;
+  FILE *output;    /* of drivers and compilers */
+  json_t *at;      /* (nullable): the item that gets the blame for a loss */
+  gchar *what;     /* (nullable): as announced */
   gdouble seconds; /* the limit for the next report, and its end */
   gint64 limit;
-  gboolean has_begun; /* a worker has reported something */
+  gboolean has_begun; /* a worker has opened the device */
   guint losses;       /* in a row */
 } Worker;
+
+/* In a worker: where its reports go, and its item. */
+static struct {
+  FILE *reports;
+  gsize index;
+} own;
+
+/* @message: (transfer full) */
+static void
+report (json_t *message)
+{
+  g_autoptr (json_t) owned = message;
+
+  json_dumpf (owned, own.reports, JSON_COMPACT);
+  fputc ('\n', own.reports);
+  fflush (own.reports);
+}
 
 static struct {
   gchar *step;
@@ -91,9 +99,13 @@ show_progress (void)
   fflush (stderr);
 }
 
-static void
-begin_progress (const gchar *step)
+void
+tool_worker_step (const gchar *step)
 {
+  if (own.reports != NULL) {
+    report (json_pack ("{s:s}", "step", step));
+    return;
+  }
   g_free (progress.step);
   progress.step = g_strdup (step);
   progress.start = g_get_monotonic_time ();
@@ -105,7 +117,7 @@ begin_progress (const gchar *step)
 /* Waits only a moment, since a process that hangs in its driver may never end. @status: NULL: it is
  * not needed. Returns: FALSE if the process has not ended. */
 static gboolean
-wait_for_end (Worker *self, gint *status)
+wait_for_end (const Worker *self, gint *status)
 {
   for (guint i = 0; i < END_TICKS; i++) {
     const gint pid = waitpid (self->pid, status, WNOHANG);
@@ -121,164 +133,87 @@ wait_for_end (Worker *self, gint *status)
 static void
 end (Worker *self)
 {
-  if (self->pid == 0)
-    return;
-  kill (-self->pid, SIGKILL);
-  wait_for_end (self, NULL);
-  close (self->output);
+  if (self->pid > 0) {
+    kill (-self->pid, SIGKILL);
+    wait_for_end (self, NULL);
+  }
   self->pid = 0;
+  g_clear_pointer (&self->reports, g_io_channel_unref);
+  g_clear_pointer (&self->output, fclose);
 }
 
 static void
 worker_clear (Worker *self)
 {
   end (self);
-  g_string_free (self->text, TRUE);
-  g_string_free (self->said, TRUE);
-  json_decref (self->at);
-  json_decref (self->if_lost);
+  g_free (self->what);
   tool_worker_clear_progress ();
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Worker, worker_clear)
 
-void
-tool_worker_set_up (G_GNUC_UNUSED gpointer unused)
-{
-  prctl (PR_SET_PDEATHSIG, SIGKILL);
-  dup2 (STDOUT_FILENO, STDERR_FILENO);
-}
-
-static void
-set_up_worker (G_GNUC_UNUSED gpointer unused)
-{
-  setpgid (0, 0);
-  tool_worker_set_up (NULL);
-}
-
-/* Returns: the command line of this process with one more option. */
-static gchar **
-make_command (const gchar *option)
-{
-  g_autoptr (GStrvBuilder) command = g_strv_builder_new ();
-  g_autofree gchar *executable = g_file_read_link (EXECUTABLE, NULL);
-
-  g_strv_builder_add_many (command, executable != NULL ? executable : EXECUTABLE, tool_arguments[1],
-                           option, NULL);
-  g_strv_builder_addv (command, (const gchar **)tool_arguments + 2);
-  return g_strv_builder_end (command);
-}
-
 GPid
-tool_worker_start_helper (const gchar *option)
+tool_worker_fork (gint output)
 {
-  g_auto (GStrv) command = make_command (option);
-  GPid pid = 0;
+  GPid pid;
 
-  g_spawn_async (NULL, command, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
-                 tool_worker_set_up, NULL, &pid, NULL);
+  /* The child would write buffered output again. */
+  fflush (NULL);
+  pid = fork ();
+  /* In both processes: neither waits for the other. */
+  setpgid (pid, pid);
+  if (pid == 0) {
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    dup2 (output, STDOUT_FILENO);
+    dup2 (output, STDERR_FILENO);
+  }
   return pid;
 }
 
-/* Starts a process, whose input is a file with the state. */
+static void work (const Worker *self, gint reports) G_GNUC_NORETURN;
+
 static gboolean
 start (Worker *self, GError **error)
 {
-  g_auto (GStrv) command = make_command ("--worker");
-  FILE *input = tmpfile ();
-  gboolean ok;
+  gint ends[2] = {-1, -1};
 
-  if (input == NULL || json_dumpf (self->state, input, JSON_COMPACT) != 0 ||
-      fseek (input, 0, SEEK_SET) != 0) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "No temporary file can be written: %s",
+  self->output = tmpfile ();
+  if (self->output == NULL || !g_unix_open_pipe (ends, FD_CLOEXEC, NULL) ||
+      (self->pid = tool_worker_fork (fileno (self->output))) < 0) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "No process can be started: %s",
                  g_strerror (errno));
-    ok = FALSE;
-  } else {
-    ok = g_spawn_async_with_pipes_and_fds (
-        NULL, (const gchar *const *)command, NULL, G_SPAWN_DO_NOT_REAP_CHILD, set_up_worker, NULL,
-        fileno (input), -1, -1, NULL, NULL, 0, &self->pid, NULL, &self->output, NULL, error);
+    return FALSE;
   }
-  g_clear_pointer (&input, fclose);
-  g_string_truncate (self->text, 0);
-  g_string_truncate (self->said, 0);
-  return ok;
+  if (self->pid == 0)
+    work (self, ends[1]);
+  close (ends[1]);
+  self->reports = g_io_channel_unix_new (ends[0]);
+  g_io_channel_set_close_on_unref (self->reports, TRUE);
+  g_io_channel_set_encoding (self->reports, NULL, NULL);
+  g_io_channel_set_flags (self->reports, G_IO_FLAG_NONBLOCK, NULL);
+  return TRUE;
 }
 
+/* Returns: the end of what the process printed since it began something. */
 static gchar *
-take_line (Worker *self)
+read_output (const Worker *self)
 {
-  const gchar *end = strchr (self->text->str, '\n');
-  gchar *line;
+  gchar said[MOST_SAID + 1] = "";
 
-  if (end == NULL)
-    return NULL;
-  line = g_strndup (self->text->str, end - self->text->str);
-  g_string_erase (self->text, 0, end - self->text->str + 1);
-  return line;
+  if (fseek (self->output, -MOST_SAID, SEEK_END) != 0)
+    rewind (self->output);
+  said[fread (said, 1, MOST_SAID, self->output)] = '\0';
+  return g_utf8_make_valid (g_strstrip (said), -1);
 }
 
-/* Returns: FALSE at the end of the output. */
-static gboolean
-read_more (Worker *self)
-{
-  GPollFD poll = {.fd = self->output, .events = G_IO_IN};
-  gchar chunk[CHUNK];
-  gssize n;
-
-  if (g_poll (&poll, 1, TICK_MS) <= 0)
-    return TRUE;
-  n = read (self->output, chunk, sizeof chunk);
-  if (n > 0)
-    /* Drops the rest of a chunk after a NUL, which a report never has. */
-    g_string_append_len (self->text, chunk, strnlen (chunk, n));
-  return n > 0 || (n < 0 && errno == EINTR);
-}
-
+/* @at: (nullable): the item that gets the blame for a loss from now on */
 static void
-keep_line (GString *said, const gchar *line)
+set_blame (Worker *self, json_t *at, const gchar *what, gdouble seconds)
 {
-  g_autofree gchar *valid = g_utf8_make_valid (line, -1);
-
-  g_string_append_printf (said, "%s\n", valid);
-  if (said->len > MOST_SAID)
-    g_string_erase (said, 0, said->len - MOST_SAID);
-}
-
-gchar *
-tool_worker_describe_end (gint status)
-{
-  if (WIFSIGNALED (status))
-    return g_strdup_printf ("The process died of signal %d, \"%s\".", WTERMSIG (status),
-                            strsignal (WTERMSIG (status)));
-  return g_strdup_printf ("The process ended with exit status %d.", WEXITSTATUS (status));
-}
-
-/* Returns: the object at @path. */
-static json_t *
-find (json_t *state, const json_t *path)
-{
-  for (gsize i = 0; i < json_array_size (path); i++) {
-    const json_t *place = json_array_get (path, i);
-
-    state = json_is_string (place) ? json_object_get (state, json_string_value (place))
-                                   : json_array_get (state, json_integer_value (place));
-  }
-  return state;
-}
-
-static void
-set_limit (Worker *self, gdouble seconds)
-{
+  self->at = at;
+  g_free (self->what);
+  self->what = g_strdup (what);
   self->seconds = seconds;
   self->limit = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
-}
-
-static void
-set_blame (Worker *self, json_t *at, json_t *if_lost)
-{
-  json_decref (self->at);
-  json_decref (self->if_lost);
-  self->at = json_incref (at);
-  self->if_lost = json_incref (if_lost);
 }
 
 typedef enum {
@@ -292,74 +227,50 @@ typedef enum {
 static Outcome
 take_report (Worker *self, const json_t *report, gchar **why, GError **error)
 {
-  json_t *at = find (self->state, json_object_get (report, "at"));
-  json_t *change = json_object_get (report, "change");
-  const gchar *kind = tool_json_get_string (report, "report");
+  const json_t *index = json_object_get (report, "item");
+  json_t *item = index != NULL ? json_array_get (self->items, json_integer_value (index)) : NULL;
+  json_t *content = json_object_get (report, "content");
+  const gchar *step = tool_json_get_string (report, "step");
+  const gdouble seconds = tool_json_get_number (report, "seconds");
 
-  self->has_begun = TRUE;
-  set_limit (self, START_SECONDS);
-  if (g_strcmp0 (kind, "begin") == 0) {
-    set_limit (self, json_number_value (json_object_get (report, "seconds")));
-    set_blame (self, at, change);
-  } else if (g_strcmp0 (kind, "set") == 0) {
-    json_object_update (at, change);
-    set_blame (self, NULL, NULL);
-    if (tool_json_get_string (change, "why") == NULL)
-      self->losses = 0;
-    if (self->notify != NULL && !self->notify (self->data, at, change, error))
-      return HAS_FAILED;
-  } else if (g_strcmp0 (kind, "step") == 0) {
-    begin_progress (tool_json_get_string (report, "text"));
-  } else if (g_strcmp0 (kind, "lost") == 0) {
-    *why = g_strdup (tool_json_get_string (report, "text"));
+  *why = g_strdup (tool_json_get_string (report, "why"));
+  if (*why != NULL)
     return IS_LOST;
-  } else if (g_strcmp0 (kind, "error") == 0) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                         tool_json_get_string (report, "text"));
-    return HAS_FAILED;
-  } else {
-    return IS_DONE;
-  }
-  return GOES_ON;
-}
-
-/* Takes the reports that were read. Other lines are kept for the message of a loss. */
-static Outcome
-take_reports (Worker *self, gchar **why, GError **error)
-{
-  Outcome outcome = GOES_ON;
-
-  while (outcome == GOES_ON) {
-    g_autofree gchar *line = take_line (self);
-    g_autoptr (json_t) report = NULL;
-
-    if (line == NULL)
-      break;
-    if (g_str_has_prefix (line, REPORT))
-      report = json_loads (line + strlen (REPORT), 0, NULL);
-    if (report == NULL) {
-      keep_line (self->said, line);
-      continue;
-    }
-    outcome = take_report (self, report, why, error);
-    if (outcome == GOES_ON)
-      g_string_truncate (self->said, 0);
-  }
-  return outcome;
+  /* It survived what it announced before. */
+  if (self->at != NULL)
+    self->losses = 0;
+  self->has_begun = TRUE;
+  set_blame (self, content == NULL ? item : NULL, tool_json_get_string (report, "what"),
+             isnan (seconds) ? START_SECONDS : seconds);
+  if (step != NULL)
+    tool_worker_step (step);
+  if (content == NULL)
+    return GOES_ON;
+  json_object_update (item, content);
+  return self->work->done == NULL || self->work->done (item, self->data, error) ? GOES_ON
+                                                                                : HAS_FAILED;
 }
 
 /* Reads the reports of the process to its end, or to the deadline. */
 static Outcome
 follow (Worker *self, gint64 deadline, gchar **why, GError **error)
 {
+  GPollFD poll = {.fd = g_io_channel_unix_get_fd (self->reports), .events = G_IO_IN};
+  g_autoptr (GError) ended = NULL;
   gint status = 0;
 
-  set_limit (self, START_SECONDS);
-  do {
-    const Outcome outcome = take_reports (self, why, error);
+  set_blame (self, NULL, NULL, START_SECONDS);
+  for (;;) {
+    g_autofree gchar *line = NULL;
+    const GIOStatus read = g_io_channel_read_line (self->reports, &line, NULL, NULL, NULL);
+    /* The process may have died while it wrote. */
+    g_autoptr (json_t) report = line != NULL ? json_loads (line, 0, NULL) : NULL;
+    const Outcome outcome = report != NULL ? take_report (self, report, why, error) : GOES_ON;
 
     if (outcome != GOES_ON)
       return outcome;
+    if (read != G_IO_STATUS_NORMAL && read != G_IO_STATUS_AGAIN)
+      break;
     show_progress ();
     if (!tool_check_interrupt (error))
       return HAS_FAILED;
@@ -369,26 +280,28 @@ follow (Worker *self, gint64 deadline, gchar **why, GError **error)
       *why = g_strdup_printf ("There was no answer in %.0f seconds.", self->seconds);
       return IS_LOST;
     }
-  } while (read_more (self));
-  *why = wait_for_end (self, &status) ? tool_worker_describe_end (status)
-                                      : g_strdup ("The process fell silent.");
+    if (read == G_IO_STATUS_AGAIN)
+      g_poll (&poll, 1, TICK_MS);
+  }
+  if (!wait_for_end (self, &status))
+    *why = g_strdup ("The process fell silent.");
+  else if (g_spawn_check_wait_status (status, &ended))
+    return IS_DONE;
+  else
+    *why = g_strdup (ended->message);
   return IS_LOST;
 }
 
-/* Blames the object that was under way. Returns: FALSE with an error after too many losses, or if
- * the device could not even be opened. */
+/* Blames the item that was under way. Returns: FALSE with an error after too many losses, or if the
+ * device could not even be opened. */
 static gboolean
 note_loss (Worker *self, const gchar *why, GError **error)
 {
-  const gchar *said = g_strstrip (self->said->str);
+  g_autofree gchar *said = read_output (self);
   g_autofree gchar *text = g_strconcat (why, *said ? " It said last: " : NULL, said, NULL);
 
-  if (self->at != NULL) {
-    json_object_update (self->at, self->if_lost);
-    json_object_set_new (self->at, "why", tool_json_string (text));
-    json_array_append (json_object_get (self->state, "lost"), self->at);
-    set_blame (self, NULL, NULL);
-  }
+  if (self->at != NULL)
+    self->work->lose (self->at, self->what, text, self->data);
   if (!self->has_begun)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "The device cannot be opened. %s", text);
   else if (++self->losses == MOST_LOSSES)
@@ -400,118 +313,59 @@ note_loss (Worker *self, const gchar *why, GError **error)
 }
 
 gboolean
-tool_worker_run (json_t *state, gint64 deadline, ToolWorkerNotify notify, gpointer data,
+tool_worker_run (json_t *items, const ToolWork *work, gpointer data, gint64 deadline,
                  GError **error)
 {
-  g_auto (Worker) self = {.state = state,
-                          .notify = notify,
-                          .data = data,
-                          .text = g_string_new (NULL),
-                          .said = g_string_new (NULL)};
+  g_auto (Worker) self = {.items = items, .work = work, .data = data};
   Outcome outcome;
 
-  json_object_set_new (state, "lost", json_array ());
   do {
     g_autofree gchar *why = NULL;
 
     if (!start (&self, error))
       return FALSE;
     outcome = follow (&self, deadline, &why, error);
-    end (&self);
     if (outcome == IS_LOST && !note_loss (&self, why, error))
       return FALSE;
+    end (&self);
   } while (outcome == IS_LOST);
   return outcome == IS_DONE;
 }
 
-/* The state of this process, if it is a worker. */
-static json_t *own_state;
-
-/* Begins a new line, since a driver may have printed an incomplete one. */
-static void
-report (json_t *message)
+void
+tool_worker_begin (const gchar *what, gdouble seconds)
 {
-  g_autoptr (json_t) owned G_GNUC_UNUSED = message;
-
-  fputs ("\n" REPORT, stdout);
-  json_dumpf (message, stdout, JSON_COMPACT);
-  fputc ('\n', stdout);
+  /* Earlier output has nothing to do with it. */
   fflush (stdout);
-}
-
-static void
-report_text (const gchar *kind, const gchar *text)
-{
-  report (json_pack ("{s:s, s:o}", "report", kind, "text", tool_json_string (text)));
-}
-
-void
-tool_worker_step (const gchar *step)
-{
-  report_text ("step", step);
-}
-
-/* Returns: (nullable): the keys and indices that lead from @from to @object. */
-static json_t *
-find_path (json_t *from, const json_t *object)
-{
-  json_t *path = NULL, *inner;
-  const gchar *key;
-  gsize i;
-
-  if (from == object)
-    return json_array ();
-  json_object_foreach (from, key, inner)
-  {
-    if ((path = find_path (inner, object)) != NULL) {
-      json_array_insert_new (path, 0, json_string (key));
-      return path;
-    }
-  }
-  json_array_foreach (from, i, inner)
-  {
-    if ((path = find_path (inner, object)) != NULL) {
-      json_array_insert_new (path, 0, json_integer ((json_int_t)i));
-      return path;
-    }
-  }
-  return NULL;
-}
-
-void
-tool_worker_begin (const json_t *object, gdouble seconds, json_t *if_lost)
-{
-  report (json_pack ("{s:s, s:o, s:f, s:o}", "report", "begin", "at", find_path (own_state, object),
-                     "seconds", seconds, "change", if_lost));
-}
-
-void
-tool_worker_set (json_t *object, json_t *change)
-{
-  json_object_update (object, change);
-  report (json_pack ("{s:s, s:o, s:o}", "report", "set", "at", find_path (own_state, object),
-                     "change", change));
+  if (ftruncate (STDOUT_FILENO, 0) == 0)
+    lseek (STDOUT_FILENO, 0, SEEK_SET);
+  report (json_pack ("{s:I, s:s?, s:f}", "item", (json_int_t)own.index, "what", what, "seconds",
+                     seconds));
 }
 
 void
 tool_worker_lose (const gchar *why)
 {
-  report_text ("lost", why);
+  report (json_pack ("{s:o}", "why", tool_json_string (why)));
   _exit (EXIT_FAILURE);
 }
 
-gboolean
-tool_worker_serve (ToolWork work, gpointer data, GError **error)
+static void
+work (const Worker *self, gint reports)
 {
-  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GError) error = NULL;
+  GemmclContext *context;
 
-  own_state = json_loadf (stdin, 0, NULL);
-  context = tool_open_context (error);
-  if (context == NULL) {
-    report_text ("error", (*error)->message);
-    return FALSE;
+  own.reports = fdopen (reports, "w");
+  context = tool_open_context (&error);
+  if (context == NULL)
+    tool_worker_lose (error->message);
+  report (json_object ());
+  for (own.index = 0; own.index < json_array_size (self->items); own.index++) {
+    json_t *item = json_array_get (self->items, own.index);
+
+    if (self->work->work (context, item, self->data))
+      report (json_pack ("{s:I, s:O}", "item", (json_int_t)own.index, "content", item));
   }
-  work (context, own_state, data);
-  report_text ("done", NULL);
-  return TRUE;
+  _exit (EXIT_SUCCESS);
 }

@@ -106,9 +106,10 @@ class Report(Check):
         self.assertEqual(rows[KERNELS[0]]["result"], "ok")
 
     def test_every_precision_is_exact(self):
+        """And a row that takes few rows of A."""
         rows = {row["precisions"]: row["name"] for row in self.read("kernels", "--json")
                 if row["here"] == "native"}
-        _, found, _ = self.check(0, kernels=tuple(rows.values()))
+        _, found, _ = self.check(0, kernels=("gemv_4x4_64x4", *rows.values()))
         self.assertEqual({row["result"] for row in found.values()}, {"ok"})
 
 
@@ -223,7 +224,7 @@ class Surfaces(Check):
     def test_failed(self):
         va = self.surfaces(1, "echo ERROR: not negotiated >&2; exit 1")
         self.assertEqual((va["result"], va["said"]), ("failed", "ERROR: not negotiated"))
-        self.assertIn("exit status 1", va["why"])
+        self.assertIn("code 1", va["why"])
 
     def test_hangs(self):
         va = self.surfaces(1, "sleep 1000", seconds=8)

@@ -115,7 +115,7 @@ class Broken(Tune):
     def test_one_of_them(self):
         """Breaks the rules' choice. Only that must leave, for that reason."""
         first = self.first()
-        died, silent = r"The process died of signal 9\b", r"There was no answer in \d+ sec"
+        died, silent = r"Child process killed by signal 9\b", r"There was no answer in \d+ sec"
         for variable, pattern in {
             "WRONG_KERNEL": "The result is wrong",
             "UNBUILT_KERNEL": "Kernel .* is too much",

@@ -59,10 +59,9 @@ def has_ended(pid):
 
 
 def workers(process):
-    """The running processes of the tool that it started; a sanitizer may have started others."""
+    """The running processes that the tool started."""
     children = read_process(process.pid, f"task/{process.pid}/children").split()
-    return [int(pid) for pid in children
-            if "--worker" in read_process(pid, "cmdline").split("\0") and not has_ended(pid)]
+    return [int(pid) for pid in children if not has_ended(pid)]
 
 
 def faults(**variables):
