@@ -252,7 +252,7 @@ build_rows (const json_t *rows, gsize first, gsize n)
   }
 }
 
-/* Processes that compile ahead of the worker. Each uses a core; compiling takes most of the time. */
+/* Processes that compile ahead of the worker, each on a core; compiling takes most of the time. */
 #define MOST_BUILDERS 6
 
 static guint

@@ -42,6 +42,7 @@ typedef struct {
   gboolean store;
 } ToolSearch;
 
-/** tool_search_work, tool_search_lose: functions of a #ToolWork; @data begins with a #ToolSearch. */
+/** tool_search_work, tool_search_lose: functions of a #ToolWork whose data begins with a
+ * #ToolSearch. */
 gboolean tool_search_work (GemmclContext *context, json_t *entry, gpointer data);
 void tool_search_lose (json_t *entry, const gchar *kernel, const gchar *why, gpointer data);
