@@ -32,16 +32,6 @@ bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **er
   return FALSE;
 }
 
-static gfloat *
-make_random (GRand *random, gsize count)
-{
-  gfloat *data = g_try_new (gfloat, count);
-
-  for (gsize i = 0; data != NULL && i < count; i++)
-    data[i] = (gfloat)g_rand_double_range (random, -1.0, 1.0);
-  return data;
-}
-
 gboolean
 bench_can_store (GemmclType type)
 {
@@ -91,8 +81,8 @@ make_host_data (BenchProblem *self, GError **error)
 
   self->size_d = gemm->m * gemm->n;
   self->a = make_stored (random, gemm->a_type, gemm->m * gemm->k);
-  self->b = make_random (random, gemm->k * gemm->n);
-  self->c = has_c ? make_random (random, self->size_d) : NULL;
+  self->b = make_stored (random, GEMMCL_TYPE_F32, gemm->k * gemm->n);
+  self->c = has_c ? make_stored (random, GEMMCL_TYPE_F32, self->size_d) : NULL;
   self->d = g_try_new (gfloat, self->size_d);
   if (self->a == NULL || self->b == NULL || self->d == NULL || (has_c && self->c == NULL)) {
     g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,

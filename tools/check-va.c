@@ -84,9 +84,10 @@ check_va (json_t *report, gdouble seconds, gint64 end, GError **error)
 
   if (seconds <= 0.0)
     return TRUE;
-  tool_worker_step ("VA surfaces");
-  if (json_is_true (json_object_get (report, "shares_surfaces")))
+  if (json_is_true (json_object_get (report, "shares_surfaces"))) {
+    tool_worker_step ("VA surfaces");
     return tool_worker_run (items, &work, &seconds, end, error);
+  }
   check_set_result (va, "absent", "The device has no cl_intel_va_api_media_sharing.");
   return TRUE;
 }

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,11 +29,6 @@
 
 /* Limit for opening a device, and between a report and the next announcement. */
 #define START_SECONDS 60.0
-
-#define DEFAULT_WIDTH 80
-
-/* ECMA-48: back to the first column, and erase to the end of the line. */
-#define ERASE_LINE "\r\033[K"
 
 typedef struct {
   json_t *items;
@@ -68,50 +62,21 @@ report (json_t *message)
   fflush (own.reports);
 }
 
-static struct {
-  gchar *step;
-  gint64 start;
-  gint64 shown; /* seconds since the start */
-} progress;
-
 void
 tool_worker_clear_progress (void)
 {
-  if (progress.step != NULL && isatty (STDERR_FILENO))
-    fputs (ERASE_LINE, stderr);
-  progress.shown = -1;
-}
-
-/* Shows the step and its seconds on a terminal. */
-static void
-show_progress (void)
-{
-  const gint64 seconds = (g_get_monotonic_time () - progress.start) / G_USEC_PER_SEC;
-  g_autofree gchar *line = g_strdup_printf ("%s, %" G_GINT64_FORMAT " s", progress.step, seconds);
-  struct winsize size = {0};
-
-  if (progress.step == NULL || seconds == progress.shown || !isatty (STDERR_FILENO))
-    return;
-  progress.shown = seconds;
-  ioctl (STDERR_FILENO, TIOCGWINSZ, &size);
-  /* A line that wraps could not be erased. */
-  fprintf (stderr, ERASE_LINE "%.*s", (size.ws_col > 0 ? size.ws_col : DEFAULT_WIDTH) - 1, line);
-  fflush (stderr);
+  /* ECMA-48: back to the first column, and erase to the end of the line. */
+  if (isatty (STDERR_FILENO))
+    g_printerr ("\r\033[K");
 }
 
 void
 tool_worker_step (const gchar *step)
 {
-  if (own.reports != NULL) {
+  if (own.reports != NULL)
     report (json_pack ("{s:s}", "step", step));
-    return;
-  }
-  g_free (progress.step);
-  progress.step = g_strdup (step);
-  progress.start = g_get_monotonic_time ();
-  progress.shown = -1;
-  if (!isatty (STDERR_FILENO))
-    g_printerr ("%s\n", step);
+  else
+    g_printerr (isatty (STDERR_FILENO) ? "%s" : "%s\n", step);
 }
 
 /* Waits only a moment, since a process that hangs in its driver may never end. @status: NULL: it is
@@ -129,10 +94,11 @@ wait_for_end (const Worker *self, gint *status)
   return FALSE;
 }
 
-/* Ends the process, if there is one. */
+/* Ends the process, if there is one, and its progress. */
 static void
 end (Worker *self)
 {
+  tool_worker_clear_progress ();
   if (self->pid > 0) {
     kill (-self->pid, SIGKILL);
     wait_for_end (self, NULL);
@@ -147,7 +113,6 @@ worker_clear (Worker *self)
 {
   end (self);
   g_free (self->what);
-  tool_worker_clear_progress ();
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Worker, worker_clear)
 
@@ -271,7 +236,6 @@ follow (Worker *self, gint64 deadline, gchar **why, GError **error)
       return outcome;
     if (read != G_IO_STATUS_NORMAL && read != G_IO_STATUS_AGAIN)
       break;
-    show_progress ();
     if (!tool_check_interrupt (error))
       return HAS_FAILED;
     if (self->has_begun && g_get_monotonic_time () >= deadline)
