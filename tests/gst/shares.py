@@ -2,8 +2,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Several devices in one element: which ones, what each does, and the memory. test-devices.c has
-the flow of buffers and failures. An OpenCL layer makes two devices of one
-(tests/doubles/cl-split-layer.c)."""
+the flow of buffers and failures. PoCL shows two devices, by POCL_DEVICES."""
 
 from gemmcl import get_array
 from stream import FAILURE, READY, TestCase, main, np, tensors

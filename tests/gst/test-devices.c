@@ -6,8 +6,8 @@
 #include "load.h"
 
 /* Several devices in one element under load, and devices that fail, of which test-faults.c has
- * more. flow.py has their streams; shares.py has the lists that select them, and their shares. An
- * OpenCL layer makes two devices of one (tests/doubles/cl-split-layer.c). */
+ * more. flow.py has their streams; shares.py has the lists that select them, and their shares. PoCL
+ * shows two devices, by POCL_DEVICES. */
 
 #define ONE    TENSOR ("1:1")
 #define GEMMCL "gemmcl auto-tune=off devices=all "
