@@ -112,15 +112,15 @@ def pack_test(test, build, source):
     """Returns the entry of one of Meson's tests for run.py, which expands {here} and {python}."""
 
     def move(text):
+        if re.fullmatch(r"python[0-9.]*", Path(text).name):
+            return "{python}"
         if (build / text).exists():
             text = os.path.normpath(build / text)
         return text.replace(str(build), "{here}/build").replace(str(source), "{here}/source")
 
     program, *arguments = test["cmd"]
     known = {name: test[name] for name in ("name", "timeout", "protocol", "is_parallel")}
-    if re.fullmatch(r"python[0-9.]*", Path(program).name):
-        program = "{python}"
-    elif move(program) == program:
+    if move(program) == program:
         return {**known, "left_out": f"{Path(program).name} is not packed"}
     known["cmd"] = [move(text) for text in (program, *arguments)]
     known["env"] = {name: move(value) for name, value in test["env"].items()}

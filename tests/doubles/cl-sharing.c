@@ -221,7 +221,7 @@ create_buffer (cl_context context, const cl_mem_properties *properties, cl_mem_f
   return mem;
 }
 
-/* Calls that doubles_fail() can make fail, and nothing else. */
+/* Calls that can be made to fail, and nothing else. */
 static cl_int CL_API_CALL
 enqueue_range (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
                const size_t *global, const size_t *local, WAIT_PARAMETERS)

@@ -9,8 +9,7 @@
 /**
  * DoublesRecord:
  * @count: returns the count @name (record.c lists the names)
- * @fail: makes the @n-th call (1 is the next) of an OpenCL function (a literal) from now on return
- *   @error
+ * @fail: makes the @n-th call (1 is the next) of an OpenCL function from now on return @error
  */
 typedef struct {
   gint64 (*count) (const gchar *name);
@@ -20,8 +19,7 @@ typedef struct {
 /** Returns: the record; NULL if the program does not run under the doubles. */
 const DoublesRecord *doubles_record (void);
 
-#define doubles_count(name)              (doubles_record ()->count (name))
-#define doubles_fail(function, n, error) (doubles_record ()->fail (function, n, error))
+#define doubles_count(name) (doubles_record ()->count (name))
 
 /** Returns: (nullable): the reason why the program does not run under the doubles, or why they
  * cannot run on this device; NULL if it runs. */

@@ -44,7 +44,7 @@ static void
 fail (const gchar *function, guint n, gint error)
 {
   RECORD_LOCK ();
-  fault.function = function;
+  fault.function = g_intern_string (function);
   fault.left = n;
   fault.error = error;
 }

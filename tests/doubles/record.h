@@ -23,6 +23,6 @@ extern GRecMutex record_lock;
 /** Adds @n to the count @name. */
 void record_count (const gchar *name, gint64 n);
 
-/** Called first by functions that doubles_fail() can make fail. Returns: the error to return, or
+/** Called first by functions that can be made to fail. Returns: the error to return, or
  * CL_SUCCESS. */
 gint record_fault (const gchar *function);

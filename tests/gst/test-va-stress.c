@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "doubles.h"
-#include "finish.h"
 #include "load.h"
 #include "va-display.h"
 
@@ -147,6 +146,31 @@ assert_right (void)
   g_assert_cmpint (doubles_count ("live-surfaces"), ==, 0);
 }
 
+/* Returns: (transfer full): an active pool of surfaces, or, with @dmabufs, of a media driver's
+ * dma-bufs of them. */
+static GstBufferPool *
+new_pool (GstVaDisplay *display, const gchar *text, gboolean dmabufs)
+{
+  const GstVideoFormat nv12 = GST_VIDEO_FORMAT_NV12;
+  GstBufferPool *pool = gst_va_pool_new ();
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+  g_autoptr (GArray) formats =
+      g_array_append_vals (g_array_new (FALSE, FALSE, sizeof nv12), &nv12, 1);
+  g_autoptr (GstAllocator) allocator = dmabufs
+                                           ? gst_va_dmabuf_allocator_new (display)
+                                           : gst_va_allocator_new (display, g_array_ref (formats));
+
+  gst_buffer_pool_config_set_params (config, caps, 1, 1, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_buffer_pool_config_set_allocator (config, allocator, NULL);
+  gst_buffer_pool_config_set_va_allocation_params (config, VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC,
+                                                   GST_VA_FEATURE_AUTO);
+  g_assert_true (gst_buffer_pool_set_config (pool, config));
+  g_assert_true (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
 /* With surfaces, or with a media driver's dma-bufs of surfaces (@dmabufs). */
 static void
 run_surfaces (const LoadFlow *flow, gboolean dmabufs)
@@ -166,7 +190,7 @@ run_surfaces (const LoadFlow *flow, gboolean dmabufs)
                              pools};
 
   for (guint i = 0; i < 2; i++)
-    pools[i] = finish_new_va_pool (display, caps[dmabufs][i], 16 * HEIGHT * 2 * 3 / 2, dmabufs);
+    pools[i] = new_pool (display, caps[dmabufs][i], dmabufs);
   run_lines (flow, &source);
   g_assert_cmpint (doubles_count ("va-objects"), >, shared);
   for (guint i = 0; i < 2; i++) {

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""dma-bufs, which here are files in memory, under the doubles: with strides and offsets of any kind
+they give what the same frames in the system's memory give. va.py has those of surfaces."""
+
+import os
+from dataclasses import dataclass
+
+from doubles import (HAS_DRM_FORMATS, TestCase, count, draw, fail, get_info, lay_out, make_file,
+                     make_frame, make_memory, without)
+from interposed import count_copies, reset_copies
+import stream
+from stream import Gst, GstVideo, main
+
+N = 4
+CAPS = "video/x-raw,format={},width=22,height=14,framerate=30/1"
+TEXT = "gemmcl weight=[[.3,.1],[.6,.2],[.1,.9]]"
+
+
+@dataclass
+class Layout:
+    """How a frame lies in a dma-buf.
+
+    before: bytes of the dma-buf before the memory; gap: within it before each plane
+    padding: bytes after each row
+    pieces: "whole", a memory for each plane ("planes"), or each a dma-buf of its own, too ("files")
+    """
+
+    before: int = 0
+    gap: int = 0
+    padding: int = 0
+    pieces: str = "whole"
+
+    def make(self, info, seed):
+        """A buffer with a frame."""
+        planes, offsets, ends = draw(info, seed), [], [self.before]
+        strides = [plane.shape[1] + self.padding for plane in planes]
+        for plane, stride in zip(planes, strides):
+            offsets.append(ends[-1] + self.gap)
+            ends.append(offsets[-1] + len(plane) * stride)
+        data, buffer = lay_out(planes, ends[-1], offsets, strides), Gst.Buffer.new()
+        file = make_file(data)
+        if self.pieces == "whole":
+            buffer.append_memory(make_memory(os.dup(file), self.before, ends[-1]))
+            offsets = [offset - self.before for offset in offsets]
+        else:
+            for i, (start, end) in enumerate(zip(offsets, ends[1:])):
+                offsets[i] = buffer.get_size()
+                buffer.append_memory(
+                    make_memory(make_file(data[start:end]), 0, end - start)
+                    if self.pieces == "files" else make_memory(os.dup(file), start, end))
+        os.close(file)
+        if self.before:  # a part of another memory
+            whole = buffer.peek_memory(0)
+            buffer.replace_memory(0, whole.share(0, whole.get_sizes()[0]))
+        GstVideo.buffer_add_video_meta_full(
+            buffer, 0, info.finfo.format, info.width, info.height, len(planes),
+            offsets + [0] * (4 - len(planes)), strides + [0] * (4 - len(planes)))
+        return buffer
+
+
+ODD, ODD_PLANES = Layout(52, 7, 3), Layout(52, 7, 3, "planes")
+
+
+class Dmabufs(TestCase):
+    def play_dmabufs(self, layout, pixels="NV12", settings="", is_drm=False):
+        """Plays two frames by turns, each twice: it is imported once."""
+        caps = CAPS.format(pixels)
+        frames = [layout.make(get_info(caps), seed) for seed in range(2)]
+        if is_drm:  # as GStreamer 1.24 writes formats
+            for frame in frames:
+                GstVideo.buffer_get_video_meta(frame).format = GstVideo.VideoFormat.DMA_DRM
+            caps = caps.replace("format=", "format=DMA_DRM,drm-format=")
+        return self.play(f"{TEXT} {settings}", caps.replace("raw", "raw(memory:DMABuf)"),
+                         frames * (N // 2))
+
+    def agree(self, memory, layout, pixels="NV12", settings="", is_drm=False):
+        """Frames in the system's memory give the same."""
+        caps = CAPS.format(pixels)
+        expected = self.play(f"{TEXT} {settings}", caps,
+                             [make_frame(caps, i % 2) for i in range(N)])
+        reset_copies()
+        found = self.play_dmabufs(layout, pixels, settings, is_drm)
+        self.is_well(found, N, memory)
+        self.assertTrue(found.outputs == expected.outputs)
+        self.is_clean()
+
+    def test_import(self):
+        """A dma-buf with the layout that the plan wants is read in place. The device copies each
+        plane of another one once. Planes may be memories of their own if they lie in one dma-buf;
+        otherwise the host copies them."""
+        for pixels, layout, copies in [
+                ("NV12", Layout(), 0), ("NV12", Layout(padding=10), 2 * N), ("NV12", ODD, 2 * N),
+                ("I420", ODD, 3 * N), ("BGRx", Layout(padding=10), N), ("RGB", Layout(), 0),
+                ("NV12", Layout(pieces="planes"), 0), ("NV12", ODD_PLANES, 2 * N),
+                ("I420", ODD_PLANES, 3 * N), ("I420", Layout(padding=3, pieces="files"), None)]:
+            with self.subTest(pixels=pixels, layout=layout):
+                imports = copies is not None
+                imported, acquired = count("dmabuf-objects"), count("acquires")
+                self.agree("DMABuf to system" if imports else "system", layout, pixels)
+                self.assertEqual(count("dmabuf-objects") - imported, 2 if imports else 0)
+                self.assertEqual(count("acquires") - acquired, N if imports else 0)
+                if imports:
+                    self.assertEqual(count_copies().copies, copies)
+
+    def test_inflight(self):
+        self.agree("DMABuf to system", ODD, settings="batch-size=2 queue-depth=2")
+
+    def test_mapped(self):
+        """A device that imports nothing has them mapped and copied."""
+        acquired = count("acquires")
+        with without("va,dmabuf"):
+            for layout in Layout(), Layout(padding=10), ODD:
+                self.agree("system", layout)
+        self.assertEqual(count("acquires"), acquired)
+
+    def test_order(self):
+        """A device that imports dma-bufs offers the system's memory last; another one dma-bufs."""
+        for missing, last in ("", "system"), ("va,dmabuf", "dma-buf"):
+            with self.subTest(without=missing), without(missing):
+                played = stream.Stream(TEXT)
+                try:
+                    played.element.set_state(Gst.State.READY)
+                    caps = played.element.get_static_pad("sink").query_caps(None)
+                    features = caps.get_features(caps.get_size() - 1)
+                    self.assertEqual(features.contains("memory:DMABuf"), last == "dma-buf")
+                finally:
+                    played.stop()
+
+    def test_drm(self):
+        """With the formats' new names, in caps and metas."""
+        if not HAS_DRM_FORMATS:
+            self.skipTest("GStreamer before 1.24 has no DRM formats")
+        self.agree("DMABuf to system", ODD, is_drm=True)
+        with without("va,dmabuf"):
+            self.agree("system", ODD, is_drm=True)
+
+    def test_failures(self):
+        """One that the driver refuses is copied, and not tried again; what fails later is an
+        error."""
+        imported = count("dmabuf-objects")
+        fail("clCreateBufferWithProperties", 1, -61)
+        self.agree("DMABuf to system", ODD)
+        self.assertEqual(count("dmabuf-objects") - imported, 1)
+        for function, words in [("clEnqueueAcquireExternalMemObjectsKHR", "Acquiring shared"),
+                                ("clEnqueueReleaseExternalMemObjectsKHR", "Releasing shared"),
+                                ("clEnqueueCopyBufferRect", "Copying A")]:
+            fail(function, 2, -6)
+            self.has_words(self.play_dmabufs(ODD).error, words)
+            self.is_clean()
+
+
+main()

@@ -1,0 +1,166 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Elements under the doubles (tests/doubles/README.md), which count what OpenCL and VA do, and
+whose calls fail on request."""
+
+import contextlib
+import ctypes
+import gc
+import os
+import time
+from collections import namedtuple
+
+import stream
+from gemmcl import get_device
+from stream import OK, Gst, GstVideo, np
+import gi  # behind stream, which skips the test where it is missing
+
+gi.require_version("GstAllocators", "1.0")
+from gi.repository import GstAllocators
+
+EXTENSIONS = 0x1030  # CL_DEVICE_EXTENSIONS
+EXECUTION = 0x1029  # CL_DEVICE_EXECUTION_CAPABILITIES
+RUNS_NATIVE_KERNELS = 2
+DMABUFS = GstAllocators.DmaBufAllocator.new()
+ERROR, WARNING = Gst.MessageType.ERROR, Gst.MessageType.WARNING
+HAS_DRM_FORMATS = Gst.version() >= (1, 24)
+
+# outputs: the bytes of each; memory: where A and D were; error, warning: the first ones, or "".
+Result = namedtuple("Result", "outputs memory error warning")
+
+
+class Record(ctypes.Structure):
+    """DoublesRecord."""
+    _fields_ = [("count", ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)),
+                ("fail", ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint, ctypes.c_int))]
+
+
+if "GEMMCL_DOUBLES" in os.environ:
+    RECORD = Record.in_dll(ctypes.CDLL(os.environ["GEMMCL_DOUBLES"]), "gemmcl_doubles")
+
+
+def count(name):
+    return RECORD.count(name.encode())
+
+
+def fail(function, number, error):
+    """That call of an OpenCL function fails; 1 is the next."""
+    RECORD.fail(function.encode(), number, error)
+
+
+@contextlib.contextmanager
+def without(extensions):
+    """The device lacks these extensions meanwhile."""
+    os.environ["GEMMCL_DOUBLES_WITHOUT"] = extensions
+    try:
+        yield
+    finally:
+        del os.environ["GEMMCL_DOUBLES_WITHOUT"]
+
+
+def get_info(caps):
+    """The GstVideoInfo of caps."""
+    return GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps))
+
+
+def draw(info, seed):
+    """The planes of a frame, rows x bytes. Samples of P010 have ten bits."""
+    rng, planes = np.random.default_rng(seed), []
+    for plane in range(info.finfo.n_planes):
+        part = info.finfo.plane.index(plane)  # the first component in it
+        rows = -(-info.height >> info.finfo.h_sub[part])
+        size = -(-info.width >> info.finfo.w_sub[part]) * info.finfo.pixel_stride[part]
+        if info.finfo.depth[0] == 10:
+            values = rng.integers(64, 940, (rows, size // 2)).astype("<u2") << 6
+            planes.append(values.view("u1"))
+        else:
+            planes.append(rng.integers(16, 236, (rows, size)).astype("u1"))
+    return planes
+
+
+def lay_out(planes, size, offsets, strides):
+    """The bytes of a frame."""
+    data = np.zeros(size, "u1")
+    for plane, offset, stride in zip(planes, offsets, strides):
+        for y, row in enumerate(plane):
+            data[offset + y * stride:][:len(row)] = row
+    return data.tobytes()
+
+
+def make_frame(caps, seed):
+    """A frame in the system's memory."""
+    info = get_info(caps)
+    return Gst.Buffer.new_wrapped(lay_out(draw(info, seed), info.size, info.offset, info.stride))
+
+
+def make_file(data):
+    """What stands for a dma-buf."""
+    file = os.memfd_create("frame")
+    os.write(file, data)
+    return file
+
+
+def make_memory(file, start, end):
+    """The memory of these bytes of a dma-buf, which owns the file."""
+    memory = GstAllocators.DmaBufAllocator.alloc(DMABUFS, file, end)
+    memory.resize(start, end - start)
+    return memory
+
+
+class TestCase(stream.TestCase):
+    """A test that is skipped without the doubles."""
+
+    def setUp(self):
+        super().setUp()
+        if "GEMMCL_DOUBLES" not in os.environ:
+            self.skipTest("it does not run under tests/doubles/run.sh")
+        if b"cl_intel_va_api_media_sharing" not in self.ask_device(EXTENSIONS, 8192):
+            self.skipTest("OpenCL's loader does not load the layer")
+        if not self.ask_device(EXECUTION, 8)[0] & RUNS_NATIVE_KERNELS:
+            self.skipTest("the device does not run native kernels")
+
+    def ask_device(self, name, size):
+        value = ctypes.create_string_buffer(size)
+        device = get_device()
+        device.cl.clGetDeviceInfo(device.device, name, ctypes.c_size_t(size), value, None)
+        return value.raw
+
+    def needs(self, element):
+        if not Gst.ElementFactory.find(element):
+            self.skipTest(f"GStreamer's {element} is not there")
+
+    def is_clean(self):
+        """No object and no context is left. OpenCL's threads may hold some for a moment."""
+        names = "live-objects", "live-contexts"
+        end = time.monotonic() + 5
+        while any(map(count, names)) and time.monotonic() < end:
+            gc.collect()
+            time.sleep(0.001)
+        self.assertEqual([count(name) for name in names], [0, 0])
+
+    def play(self, text, caps, buffers, set_up=lambda stream: None):
+        """Pushes buffers through elements, of which one is called "g", until one is refused.
+        set_up is called before they start. Returns a Result."""
+        played, posted = stream.Stream(text), {ERROR: "", WARNING: ""}
+        try:
+            set_up(played)
+            if played.play(caps):
+                # Up to the first that is refused.
+                all(played.push(buffer) == OK for buffer in buffers)
+            outputs = [output.extract_dup(0, output.get_size()) for output in played.end()]
+            memory = played.get_stat("memory", "g" if "!" in text else None)
+            while (message := played.bus.pop_filtered(ERROR | WARNING)) is not None:
+                parse = message.parse_error if message.type == ERROR else message.parse_warning
+                posted[message.type] = posted[message.type] or parse()[0].message
+            return Result(outputs, memory, *posted.values())
+        finally:
+            played.stop()
+
+    def is_well(self, result, number, memory):
+        """So many outputs, no complaint, and where A and D were."""
+        self.assertEqual((len(result.outputs), result.error, result.warning, result.memory),
+                         (number, "", "", memory))
+
+    def has_words(self, text, words):
+        for word in words.split("|"):
+            self.assertIn(word, text)

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""VA surfaces under the doubles: frames of vapostproc give what the same frames in the system's
+memory give, and the element copies none of them. In environments of their own: a display of another
+driver's (GEMMCL_DOUBLES_VENDOR), and dma-bufs that media drivers tile (GEMMCL_DOUBLES_MODIFIER),
+which are read as surfaces, or not at all."""
+
+import ctypes
+import os
+import sys
+from ctypes import byref, c_size_t, c_ssize_t, c_void_p
+
+from doubles import (HAS_DRM_FORMATS, TestCase, count, draw, fail, get_info, lay_out, make_file,
+                     make_frame, make_memory, without)
+from gemmcl import get_device
+from interposed import count_copies, reset_copies
+from stream import GST, Gst, GstVideo, np, share
+from tap_unittest import main
+import gi  # behind stream, which skips the test where it is missing
+
+try:
+    gi.require_version("GstVa", "1.0")
+except ValueError as missing:
+    print(f"1..0 # SKIP {missing} (gir1.2-gst-plugins-bad-1.0)")
+    sys.exit(0)
+from gi.repository import GstVa
+
+VENDOR, MODIFIER = map(os.environ.get, ("GEMMCL_DOUBLES_VENDOR", "GEMMCL_DOUBLES_MODIFIER"))
+# With GstTensorMeta frames may come in that the element cannot read.
+ANALYTICS = Gst.ElementFactory.make("gemmcl").get_static_pad("sink").get_pad_template_caps(
+    ).can_intersect(Gst.Caps.from_string("video/x-raw,format=YUY2"))
+
+N = 5
+FRAME = "video/x-raw,format=NV12,width=66,height=50,framerate=30/1"
+SMALL = "video/x-raw,format=NV12,width=64,height=48,framerate=30/1"
+OF_SURFACES = SMALL.replace("raw", "raw(memory:VAMemory)")
+SURFACE = "vapostproc ! video/x-raw(memory:VAMemory) !"
+DMABUF = "vapostproc name=from ! video/x-raw(memory:DMABuf) !"
+# Pixels become tensors, whose rows have no padding.
+PIXELS = "gemmcl name=g weight=[[.3,.1],[.6,.2],[.1,.9]]"
+SECOND = "gemmcl weight=[[1,.5],[.5,1]]"
+NOT_SHARED = "tiled dma-bufs) are not taken.|has no cl_intel_va_api_media_sharing"
+
+USER_SYNC, VA_DISPLAY = 0x1085, 0x4097  # properties of cl_contexts
+PROBE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p, c_void_p)
+COPY_METADATA = 7  # GstBufferCopyFlags
+for function in ("gst_buffer_new", "gst_buffer_peek_memory", "gst_memory_share",
+                 "gst_mini_object_ref"):
+    getattr(GST, function).restype = c_void_p
+
+
+def literal(*shape):
+    """A weight of multiples of 1/8."""
+    values = np.random.default_rng(1).integers(-8, 9, shape) / 8
+    return str(values.tolist()).replace(" ", "")
+
+
+class Surfaces(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.needs("vapostproc")
+
+    def play_frames(self, text, caps=FRAME, number=N, *set_up):
+        return self.play(text, caps, (make_frame(caps, i) for i in range(number)), *set_up)
+
+    def agree(self, memory, shared, plain=PIXELS, caps=FRAME, number=N):
+        """Both lines give the same; the plain one has frames in the system's memory. No frame was
+        fetched but by the element's kernel."""
+        expected = self.play_frames(plain, caps, number)
+        reset_copies()
+        found = self.play_frames(shared, caps, number)
+        self.is_well(expected, number, expected.memory)
+        self.is_well(found, number, memory)
+        self.assertTrue(found.outputs == expected.outputs)
+        self.is_right()
+
+    def is_right(self):
+        self.is_clean()
+        self.assertEqual(count("surface-readbacks"), 0)
+
+    def refuses(self, text, words):
+        """The surfaces are not taken, for a reason that a warning tells; what else upstream has
+        is."""
+        refused = self.play_frames(f"{text} {PIXELS}")
+        self.assertEqual(refused.outputs, [])
+        self.has_words(refused.warning, words)
+        self.agree("system", f"vapostproc ! video/x-raw ! {PIXELS}")
+
+
+class Untiled(Surfaces):
+    def test_modes(self):
+        """The weight is written, and nothing is copied or read, as of plain frames."""
+        patch = ("gemmcl name=g feature-mode=patch patch-width=5 patch-height=4 "
+                 f"weight={literal(5 * 4 * 3, 3)}")
+        frame = f"gemmcl name=g feature-mode=frame weight={literal(16 * 16 * 3, 2)}"
+        for pixels in "NV12", "P010_10LE":
+            for width, height, colours, text in [(66, 50, "bt601", PIXELS),
+                                                 (38, 22, "bt709", PIXELS),
+                                                 (66, 50, "bt601", patch),
+                                                 (16, 16, "bt709", frame)]:
+                with self.subTest(pixels=pixels, width=width, text=text[:40]):
+                    caps = (f"video/x-raw,format={pixels},width={width},height={height},"
+                            f"framerate=30/1,colorimetry={colours}")
+                    self.agree("VA to system", f"{SURFACE} {text}", text, caps)
+                    copies = count_copies()
+                    self.assertEqual((copies.writes, copies.reads, copies.copies), (1, 0, 0))
+
+    def test_inflight(self):
+        """Several surfaces are in flight, of which each image is made once."""
+        before = count("va-objects")
+        self.agree("VA to system", f"{SURFACE} {PIXELS} batch-size=2 queue-depth=3", number=40)
+        self.assertLessEqual(count("va-objects") - before, 40)
+        self.assertEqual(count("dmabuf-objects"), 0)
+
+    def test_chain(self):
+        """The second element has the context of the one that reads surfaces, without the host."""
+        self.agree("VA to OpenCL", f"{SURFACE} {PIXELS} ! {SECOND}", f"{PIXELS} ! {SECOND}")
+
+    def test_tee(self):
+        """Two elements read the same surfaces at the same time."""
+        self.agree("VA to system", f"{SURFACE} tee name=t  t. ! queue ! "
+                   f"gemmcl weight=[[1],[1],[1]] ! fakesink  t. ! queue ! {PIXELS}", number=40)
+
+    def test_passed(self):
+        """With output=meta surfaces pass as they are: the element behind reads them, too."""
+        if not ANALYTICS:
+            self.skipTest("built without gstreamer-analytics-1.0 (1.26)")
+        self.agree("VA to system", f"{SURFACE} gemmcl weight=[[1],[1],[1]] output=meta "
+                   f"feature-mode=pixel ! {PIXELS}", number=40)
+
+    def test_no_product(self):
+        """Without a product no frame is read, and so none is acquired."""
+        before = count("acquires")
+        self.is_well(self.play_frames(f"{SURFACE} {PIXELS} alpha=0 bias=[1,2]"), N, "VA to system")
+        self.assertEqual(count("acquires"), before)
+        self.is_right()
+
+    def make_display(self):
+        """A VADisplay and a pool of its surfaces, which no element and no bin knows."""
+        make = ctypes.CDLL(None).va_display_new
+        make.restype = c_void_p
+        handle, pool = make(), GstVa.VaPool()
+        allocator = GstVa.VaAllocator.new(GstVa.VaDisplayWrapped.new(handle),
+                                          [GstVideo.VideoFormat.NV12])
+        config = pool.get_config()
+        Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(OF_SURFACES), 1, 1, 0)
+        Gst.BufferPool.config_add_option(config, "GstBufferPoolOptionVideoMeta")
+        Gst.BufferPool.config_set_allocator(config, allocator, None)
+        GstVa.buffer_pool_config_set_va_allocation_params(config, 0, GstVa.VaFeature.AUTO)
+        self.assertTrue(pool.set_config(config) and pool.set_active(True))
+        self.addCleanup(pool.set_active, False)
+        return handle, pool
+
+    def make_surface(self, pool, seed):
+        buffer = pool.acquire_buffer(None)[1]
+        meta = GstVideo.buffer_get_video_meta(buffer)
+        planes = draw(get_info(SMALL), seed)
+        buffer.fill(0, lay_out(planes, buffer.get_size(), meta.offset, meta.stride))
+        return buffer
+
+    def play_surfaces(self, pools, *set_up):
+        """Plays four frames of two pools."""
+        surfaces = (self.make_surface(pools[i // 2], i) for i in range(4))
+        return self.play(PIXELS, OF_SURFACES, surfaces, *set_up)
+
+    def test_displays(self):
+        """The display comes with the first buffer, and another one with the third."""
+        expected = self.play_frames(PIXELS, SMALL, 4)
+        found = self.play_surfaces([self.make_display()[1] for _ in range(2)])
+        self.is_well(found, 4, "VA to system")
+        self.assertTrue(found.outputs == expected.outputs)
+
+    def make_context(self, *properties):
+        """The cl_context of an application."""
+        cl, status = get_device().cl, ctypes.c_int()
+        cl.clCreateContext.restype = c_void_p
+        context = cl.clCreateContext((c_ssize_t * 5)(USER_SYNC, 1, *properties), 1,
+                                     byref(get_device().device), None, None, byref(status))
+        self.assertEqual(status.value, 0)
+        self.addCleanup(cl.clReleaseContext, c_void_p(context))
+        return context
+
+    def test_own_context(self):
+        """The application's context is taken as it is, with the display or without."""
+        display, pool = self.make_display()
+        expected = self.play_frames(PIXELS, SMALL, 4)
+        context = self.make_context(VA_DISPLAY, display)
+        found = self.play_surfaces([pool] * 2, lambda stream: share(stream.element, context))
+        self.is_well(found, 4, "VA to system")
+        self.assertTrue(found.outputs == expected.outputs)
+        context = self.make_context()
+        refused = self.play_surfaces([pool] * 2, lambda stream: share(stream.element, context))
+        self.has_words(refused.error, "was made without a VADisplay")
+
+    def test_dmabufs(self):
+        """Those of vapostproc are surfaces, and may be tiled: they are read as such, or mapped."""
+        self.agree("VA to system", f"{DMABUF} {PIXELS}")
+        with without("va"):
+            self.agree("system", f"{DMABUF} {PIXELS}")
+
+    def test_failures(self):
+        """Calls that fail end in an error that names them, and nothing is left acquired; but that
+        the launch of a new plan fails is no error."""
+        for name, number, error, words in [
+                ("clCreateFromVA_APIMediaSurfaceINTEL", 2, 2,
+                 "clCreateFromVA_APIMediaSurfaceINTEL for plane 1"),
+                ("clCreateFromVA_APIMediaSurfaceINTEL", 1, -6, "OpenCL error -6"),
+                ("clEnqueueAcquireVA_APIMediaSurfacesINTEL", 1, -6,
+                 "Acquiring shared memory objects"),
+                ("clEnqueueAcquireVA_APIMediaSurfacesINTEL", 3, -6,
+                 "Acquiring shared memory objects"),
+                ("clEnqueueReleaseVA_APIMediaSurfacesINTEL", 1, -6,
+                 "Releasing shared memory objects"),
+                # A new plan launches its kernels once, the frame takes a gather for each plane.
+                ("clEnqueueNDRangeKernel", 1, -5, None),
+                ("clEnqueueNDRangeKernel", 4, -5, "clEnqueueNDRangeKernel for gather"),
+                ("clEnqueueNDRangeKernel", 5, -5, "clEnqueueNDRangeKernel for ")]:
+            with self.subTest(name=name, number=number):
+                fail(name, number, error)
+                found = self.play_frames(f"{SURFACE} {PIXELS}")
+                if words:
+                    self.has_words(found.error, words)
+                else:
+                    self.is_well(found, N, "VA to system")
+                self.is_clean()
+
+    def test_no_context(self):
+        fail("clCreateContext", 1, -6)
+        self.refuses(SURFACE, "VA surfaces cannot be shared")
+
+    def test_extension(self):
+        with without("va,dmabuf"):
+            self.refuses(SURFACE, NOT_SHARED)
+
+
+class Vendor(Surfaces):
+    def test_vendor(self):
+        self.refuses(SURFACE, "tiled dma-bufs) are not taken.|with Intel's media driver only")
+
+
+def share_all(memory):
+    return GST.gst_memory_share(memory, c_ssize_t(0), c_ssize_t(-1))
+
+
+def share_part(memory):
+    return GST.gst_memory_share(memory, c_ssize_t(64), c_ssize_t(-1))
+
+
+def forge(memory):
+    size = c_size_t()
+    GST.gst_memory_get_sizes(memory, None, byref(size))
+    made = make_memory(make_file(bytes(size.value)), 0, size.value)
+    return GST.gst_mini_object_ref(c_void_p(hash(made)))
+
+
+class Tiles(Surfaces):
+    def play_replaced(self, make):
+        """Plays frames of vapostproc, each in the memory that make returns for its own; both are
+        addresses."""
+        @PROBE
+        def probe(_pad, info, _data):
+            place = c_void_p.from_address(info + 16)  # GstPadProbeInfo.data
+            other = c_void_p(GST.gst_buffer_new())
+            GST.gst_buffer_copy_into(other, place, COPY_METADATA, c_size_t(0), c_ssize_t(-1))
+            memory = c_void_p(GST.gst_buffer_peek_memory(place, 0))
+            GST.gst_buffer_append_memory(other, c_void_p(make(memory)))
+            GST.gst_mini_object_unref(place)
+            place.value = other.value
+            return Gst.PadProbeReturn.OK
+
+        def set_up(stream):
+            pad = c_void_p(hash(stream["from"].get_static_pad("src")))
+            GST.gst_pad_add_probe(pad, int(Gst.PadProbeType.BUFFER), probe, None, None)
+
+        return self.play_frames(f"{DMABUF} {PIXELS}", FRAME, N, set_up)
+
+    def test_tiles(self):
+        """With GStreamer 1.22 the caps say nothing of tiles."""
+        before = count("dmabuf-objects")
+        self.agree("VA to system", f"{DMABUF} {PIXELS} queue-depth=2")
+        self.agree("VA to system", f"{DMABUF} {PIXELS}", caps=FRAME.replace("NV12", "P010_10LE"))
+        self.assertEqual(count("dmabuf-objects"), before)
+
+    def test_named(self):
+        """A format with the modifier, by name."""
+        if not HAS_DRM_FORMATS:
+            self.skipTest("GStreamer before 1.24 has no DRM formats")
+        self.agree("VA to system", "vapostproc ! video/x-raw(memory:DMABuf),format=DMA_DRM,"
+                   f"drm-format=NV12:{MODIFIER} ! queue ! {PIXELS}")
+
+    def test_parts(self):
+        """The whole of a surface is one; a part of it cannot be read, nor can what is no surface,
+        though its caps say that it is tiled."""
+        expected, whole = self.play_frames(PIXELS), self.play_replaced(share_all)
+        self.is_well(whole, N, "VA to system")
+        self.assertTrue(whole.outputs == expected.outputs)
+        refused = [(share_part, "is not a whole VA surface|the first of GstVaDmabufAllocator")]
+        if HAS_DRM_FORMATS:
+            refused.append((forge, "drm-format=(string)NV12:0x|is not a whole VA surface|the first "
+                            "of GstDmaBufAllocator|put vapostproc before gemmcl"))
+        for make, words in refused:
+            found = self.play_replaced(make)
+            self.has_words(found.error, words)
+            self.assertEqual(found.outputs, [])
+        self.is_right()
+
+    def test_unshared(self):
+        """A device that shares no surfaces cannot read tiles: the element refuses them where the
+        caps say that they are some; else GStreamer refuses to map them."""
+        with without("va"):
+            if HAS_DRM_FORMATS:
+                self.refuses(DMABUF, NOT_SHARED)
+            else:
+                refused = self.play_frames(f"{DMABUF} {PIXELS}")
+                self.assertTrue(refused.error)
+                self.assertEqual(refused.outputs, [])
+                shared = self.play_replaced(share_all)
+                self.has_words(shared.error, "has no cl_intel_va_api_media_sharing")
+                self.assertEqual(shared.outputs, [])
+        self.is_right()
+
+
+# Those of the environment
+for name in {"Untiled", "Vendor", "Tiles"} - {"Vendor" if VENDOR else "Tiles" if MODIFIER else
+                                              "Untiled"}:
+    del globals()[name]
+main()
