@@ -2,14 +2,15 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """auto-tune: a faster kernel is found while buffers flow, and takes over between two of them. How,
-and that it is right, tests/lib/test-auto-tune.c tests; here each buffer must come out of its own
-weight, once, in order. The device's clock is the test's (clock.h), which decides what is faster."""
+and that it is right, tests/lib/auto-tune.py tests; here each buffer must come out of its own
+weight, once, in order. The device's clock is the test's (clock.py), which decides what is faster."""
 
 import ctypes
 import tempfile
 import time
 from ctypes import c_void_p
 
+from clock import Clock
 from gemmcl import LIB, ask, describe, enter_cache, get_info, list_candidates
 from stream import SECONDS, TestCase, main, np, tensors
 
@@ -18,14 +19,19 @@ MORE = 40  # buffers behind a swap
 PERIOD = 30  # buffers of a weight
 FAST = 100  # microseconds; kernels that were not set take 200
 CPU = 1  # GemmclDeviceType
-PRELOADED = ctypes.CDLL(None)  # with clock.h and pretend.c
 # A GPU (CL_DEVICE_TYPE) of an unknown maker (CL_DEVICE_VENDOR_ID, CL_DEVICE_VENDOR)
 GPU = {0x1000: bytes([4, 0, 0, 0, 0, 0, 0, 0]), 0x1001: bytes(4), 0x102c: b"-\0"}
 
 
-class Answer(ctypes.Structure):
-    """One of pretend_answers."""
-    _fields_ = [("name", ctypes.c_uint), ("size", ctypes.c_uint), ("bytes", ctypes.c_ubyte * 512)]
+def pretend_gpu(get_info, device, name, room, value, size):
+    """A device of GPU's answers, in place of clGetDeviceInfo()."""
+    if name not in GPU:
+        return get_info(device, name, room, value, size)
+    if size:
+        ctypes.c_size_t.from_address(size).value = len(GPU[name])
+    if value:
+        ctypes.memmove(value, GPU[name], len(GPU[name]))
+    return 0
 
 
 def make_weight(factor):
@@ -79,6 +85,10 @@ class Flow:
 
 
 class AutoTune(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.clock = Clock(self)
+
     def begin(self):
         """Forgets what was found, and makes a kernel that the rules do not choose the fastest.
         Returns its name."""
@@ -86,8 +96,8 @@ class AutoTune(TestCase):
         ask("tuning_forget", context)
         kernel = list_candidates(describe(M, N, K), context)[2]
         LIB.g_object_unref(context)
-        PRELOADED.clock_reset()
-        PRELOADED.clock_set(kernel.encode(), FAST)
+        self.clock.reset()
+        self.clock.times[kernel] = FAST
         return kernel
 
     def swaps(self, settings):
@@ -138,16 +148,12 @@ class AutoTune(TestCase):
             flow = Flow(self, settings)
             flow.push()
             flow.has("off", source)
-            self.assertEqual(PRELOADED.clock_count(kernel.encode()), 0)
+            self.assertEqual(self.clock.counts[kernel], 0)
             flow.end()
 
     def test_gpu(self):
         """By default GPUs are."""
-        answers = (Answer * len(GPU)).in_dll(PRELOADED, "pretend_answers")
-        for answer, (name, data) in zip(answers, GPU.items()):
-            answer.name, answer.size = name, len(data)
-            answer.bytes[:len(data)] = data
-        self.addCleanup(ctypes.memset, answers, 0, ctypes.sizeof(answers))
+        self.replace("clGetDeviceInfo", pretend_gpu)
         self.swaps("")
 
 

@@ -2,7 +2,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Which rows of the table are native on a device, and which one the rules choose, on devices as
-which pretend.c shows whatever device there is. Nothing is compiled or run.
+which whatever device there is shows (hooks.c). Nothing is compiled or run.
 
     choice.py TABLE             the file that C's preprocessor makes of kernels.def
     choice.py TABLE --table     prints the table of docs/internals/intel.md
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import table
 from gemmcl import (KERNELS, LIB, PRECISIONS, Refused, TestCase, ask, describe, get_context,
-                    get_info, list_candidates, np)
+                    get_info, list_candidates, np, replace)
 from tap_unittest import main
 
 # CL_DEVICE_... and CL_PLATFORM_NAME, and the types of the answers; text otherwise.
@@ -63,31 +63,31 @@ ROWS = {row.name: row for row in table.parse(Path(sys.argv[1]).read_text("utf-8"
         if row.kind == "KERNEL"}
 
 
-class Answer(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_uint), ("size", ctypes.c_uint), ("bytes", ctypes.c_ubyte * 512)]
-
-
-ANSWERS = (Answer * 32).in_dll(ctypes.CDLL(None), "pretend_answers")
-
-
 @contextmanager
 def on(device):
     """A context on the device there is, which shows as this one."""
+    answers = {}
+    for name, value in device.items():
+        query, kind = QUERIES[name]
+        answers[query] = np.array(value, kind).tobytes() if kind else value.encode() + b"\0"
+
+    def answer(ask_next, subject, query, room, value, size):
+        if query not in answers:
+            return ask_next(subject, query, room, value, size)
+        if size:
+            ctypes.c_size_t.from_address(size).value = len(answers[query])
+        if value and room >= len(answers[query]):
+            ctypes.memmove(value, answers[query], len(answers[query]))
+        return 0
     get_context()
-    context = c_void_p()
+    ends = [replace(f"clGet{what}Info", answer) for what in ("Device", "Platform")]
+    context = c_void_p(ask("context_new", None))
     try:
-        for each, (name, value) in zip(ANSWERS, device.items()):
-            each.name, kind = QUERIES[name]
-            answer = np.array(value, kind).tobytes() if kind else value.encode() + b"\0"
-            each.size = len(answer)
-            each.bytes[:len(answer)] = answer
-        context = c_void_p(ask("context_new", None))
         yield context
     finally:
-        if context:
-            LIB.g_object_unref(context)
-        for each in ANSWERS:
-            each.name = 0
+        LIB.g_object_unref(context)
+        for end in ends:
+            end()
 
 
 def choose(device, m, n, k, **others):

@@ -40,18 +40,6 @@ files_path (const Files *files, const gchar *name)
   return g_build_filename (files->dir, name, NULL);
 }
 
-gchar *
-files_write (const Files *files, const gchar *name, gconstpointer data, gsize n)
-{
-  g_autoptr (GError) error = NULL;
-  gchar *path = files_path (files, name);
-
-  g_unlink (path);
-  g_file_set_contents_full (path, data, n, G_FILE_SET_CONTENTS_NONE, 0600, &error);
-  g_assert_no_error (error);
-  return path;
-}
-
 void
 files_remove_all (const gchar *path)
 {

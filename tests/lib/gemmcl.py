@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import unittest
-from ctypes import byref, c_void_p
+from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 try:
     import numpy as np
@@ -37,6 +37,7 @@ TYPES = list(DTYPES)
 PRECISIONS = "f32 f16 bf16 tf32 i8".split()
 ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish softmax").split()
 ADDENDS = "none matrix row output previous".split()
+HOST_UNIFIED_MEMORY = 0x1035  # CL_DEVICE_HOST_UNIFIED_MEMORY
 
 
 class Refused(library.Failure):
@@ -270,6 +271,39 @@ def on_host(arrays):
     return ctypes.cast(data, c_void_p)
 
 
+# The functions of hooks.c: the types of their results and arguments.
+HOOKS = {"clGetDeviceInfo": "ipizpp", "clGetPlatformInfo": "ipizpp",
+         "clGetSupportedImageFormats": "ipqiipp", "clCreateBuffer": "ppqzpp",
+         "clBuildProgram": "ipipppp", "clGetEventProfilingInfo": "ipizpp",
+         "gemmcl_plan_submit": "ippppp"}
+HOOKED = []  # Threads of the library may call them until the process ends.
+
+
+def replace(name, function):
+    """From now on each call of the function of that name, by the library, too, is one of this. Its
+    first argument is the function of that name. Returns a function that ends this."""
+    types = {"i": c_int, "p": c_void_p, "q": c_uint64, "z": c_size_t}
+    kind = ctypes.CFUNCTYPE(*(types[code] for code in HOOKS[name]))
+    of_name = kind((name, LIB if name.startswith("gemmcl") else ctypes.CDLL("libOpenCL.so.1")))
+    HOOKED.append(kind(functools.partial(function, of_name)))
+    place = c_void_p.in_dll(ctypes.CDLL(None), "hook_" + name)
+    end = functools.partial(setattr, place, "value", place.value)
+    place.value = ctypes.cast(HOOKED[-1], c_void_p).value
+    return end
+
+
+def deny_unified(get_info, device, name, room, value, size):
+    """The device has memory of its own."""
+    status = get_info(device, name, room, value, size)
+    if name == HOST_UNIFIED_MEMORY and value:
+        c_int.from_address(value).value = 0
+    return status
+
+
+if "GEMMCL_TEST_DISCRETE" in os.environ:
+    replace("clGetDeviceInfo", deny_unified)
+
+
 class TestCase(unittest.TestCase):
     """A test with a folder, which is removed at its end."""
 
@@ -277,6 +311,10 @@ class TestCase(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
+
+    def replace(self, name, function):
+        """As replace(), until the end of the test."""
+        self.addCleanup(replace(name, function))
 
     def write(self, name, content):
         """Writes a file into the folder. Returns its path."""

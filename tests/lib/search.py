@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The search for the fastest kernel. The device's clock is the test's (clock.c, preloaded), so that
+"""The search for the fastest kernel. The device's clock is the test's (clock.py), so that
 what is found does not depend on the machine; the kernels, and their results, are the library's. The
 library's cache directory is the test's own."""
 
@@ -9,10 +9,11 @@ import ctypes
 import tempfile
 import threading
 import time
-from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int, c_void_p
+from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_int, c_void_p
 
-from gemmcl import (LIB, PRECISIONS, Plan, PtrArray, TestCase, ask, call, describe, enter_cache,
-                    get_context, get_name, list_candidates)
+from clock import Candidate, Clock, Result
+from gemmcl import (LIB, PRECISIONS, Plan, TestCase, ask, call, describe, enter_cache, get_context,
+                    get_name, list_candidates)
 from image import PATCH, PIXEL, get_shape, make_image
 from library import Error, fields
 from problem import ARG_MAX, SUM
@@ -20,30 +21,8 @@ from tap_unittest import main
 
 FAST, SLOW = 100, 900  # microseconds; kernels that were not set take 200
 LIMIT = 120  # seconds in which a cancelled search ends, on a machine that is busy
-CLOCK = ctypes.CDLL(None)
 NOTIFY = CFUNCTYPE(None, c_int, c_void_p, c_void_p)
 CANCELLED = 19  # G_IO_ERROR_CANCELLED
-
-
-class Candidate(Structure):
-    """GemmclTuningCandidate."""
-    _fields_ = fields("text kernel, double seconds, text why, int faulty lost")
-
-    @property
-    def name(self):
-        return self.kernel.decode()
-
-
-class Result(Structure):
-    """GemmclTuningResult."""
-    _fields_ = [("candidates", POINTER(PtrArray)), ("first", POINTER(Candidate)),
-                ("best", POINTER(Candidate)), *fields("double gain device_seconds, int stored,"
-                                                      " text why_not_stored")]
-
-    def list(self):
-        array = self.candidates.contents
-        return [Candidate.from_address(address)
-                for address in (c_void_p * array.len).from_address(array.data)]
 
 
 class Options(Structure):
@@ -56,20 +35,15 @@ class Search(TestCase):
     def setUp(self):
         super().setUp()
         get_context()
+        self.clock = Clock(self)
         self.forget()
         self.gemm = describe(96, 64, 128)
         self.names = list_candidates(self.gemm)
         self.first, self.second, self.third = self.names[:3]
 
     def forget(self):
-        CLOCK.clock_reset()
+        self.clock.reset()
         ask("tuning_forget", get_context())
-
-    def set_time(self, kernel, microseconds):
-        CLOCK.clock_set(kernel.encode(), microseconds)
-
-    def count(self, kernel):
-        return CLOCK.clock_count(kernel.encode())
 
     def search(self, gemm=None, **others):
         """The result with all of the device's time, so that nothing sleeps."""
@@ -91,7 +65,7 @@ class Search(TestCase):
     def test_faster(self):
         """A faster kernel is found, remembered, and used by the next plan."""
         self.chooses("rules", self.first)
-        self.set_time(self.third, FAST)
+        self.clock.times[self.third] = FAST
         result = self.search()
         self.assertEqual(len(result.list()), 5)
         self.assertEqual((result.first[0].name, result.best[0].name), (self.first, self.third))
@@ -107,7 +81,7 @@ class Search(TestCase):
 
     def test_kept(self):
         """Where nothing is faster, the rules' choice is remembered: a hundredth is noise."""
-        self.set_time(self.second, 198)
+        self.clock.times[self.second] = 198
         result = self.search()
         self.is_first_best(result)
         self.assertEqual(result.gain, 1)
@@ -119,30 +93,30 @@ class Search(TestCase):
         runs = []
         for other in FAST, 198, 215:
             self.forget()
-            self.set_time(self.second, other)
+            self.clock.times[self.second] = other
             self.assertTrue(self.search(candidates=2, runs=1).best)
-            runs.append(self.count(self.second))
+            runs.append(self.clock.counts[self.second])
         self.assertEqual(runs, [runs[0], runs[0] + 10, runs[0]])
 
     def test_slow_leave(self):
-        self.set_time(self.second, 300)
-        self.set_time(self.third, SLOW)
+        self.clock.times[self.second] = 300
+        self.clock.times[self.third] = SLOW
         result = self.search()
         self.assertEqual(self.find(result, self.second).why, b"Others were faster.")
         self.assertEqual(self.find(result, self.third).why, b"Its first run was slow.")
         self.assertFalse(self.find(result, self.third).faulty)
-        self.assertEqual(self.count(self.third), 1)
-        self.assertLess(self.count(self.second), self.count(self.first))
+        self.assertEqual(self.clock.counts[self.third], 1)
+        self.assertLess(self.clock.counts[self.second], self.clock.counts[self.first])
 
     def test_part(self):
         """Where runs are long, a sixteenth of the rows shows that a kernel is far too slow."""
-        self.set_time(self.first, 2000)
-        self.set_time(self.second, 30000)
+        self.clock.times[self.first] = 2000
+        self.clock.times[self.second] = 30000
         result = self.search(candidates=2)
         self.assertEqual(self.find(result, self.second).why, b"Its first run was slow.")
-        self.assertEqual(self.count(self.second), 1)
+        self.assertEqual(self.clock.counts[self.second], 1)
         for kernel, rows in (self.second, 6), (self.first, 0):
-            self.assertEqual(CLOCK.clock_get_rows(kernel.encode()), rows)
+            self.assertEqual(self.clock.rows[kernel], rows)
 
     def test_dry_run(self):
         result = self.search(dry_run=True)
@@ -155,20 +129,20 @@ class Search(TestCase):
         comparison, the first because a few of its rows are looked at."""
         for wrong in self.names[:3]:
             self.forget()
-            self.set_time(wrong, FAST)
-            CLOCK.clock_break(wrong.encode())
+            self.clock.times[wrong] = FAST
+            self.clock.broken = wrong
             result = self.search()
             found = self.find(result, wrong)
             self.assertTrue(found.faulty)
             self.assertIn(b"The result is wrong: ", found.why)
-            self.assertEqual(self.count(wrong), 1)
+            self.assertEqual(self.clock.counts[wrong], 1)
             self.assertNotEqual(result.best[0].name, wrong)
 
     def test_one_element(self):
         """Wherever it is, a single element that is wrong shows."""
         for at in 0, 64 + 1, 40 * 64 + 33, 96 * 64 - 1:
             self.forget()
-            CLOCK.clock_spoil(self.second.encode(), ctypes.c_size_t(at))
+            self.clock.spoilt = self.second, at
             result = self.search(candidates=2)
             found = self.find(result, self.second)
             self.assertTrue(found.faulty)
@@ -191,7 +165,7 @@ class Search(TestCase):
         """No candidate is tried after that time, and nothing is compared; a turn has no more runs:
         the first one, and 15 turns."""
         self.search(candidates=2, runs=1)
-        self.assertEqual(self.count(self.first), 16)
+        self.assertEqual(self.clock.counts[self.first], 16)
         self.forget()
         result = self.search(candidates=2, runs=1, try_seconds=1e-9)
         self.assertEqual(result.list()[1].why, b"There was no time to try it.")
@@ -202,7 +176,7 @@ class Search(TestCase):
         """Where rows cannot be looked at, the comparison with the first is all there is."""
         gemm = describe(96, 64, 128, a_type="u8", d_type="u8")
         wrong = list_candidates(gemm)[1]
-        CLOCK.clock_break(wrong.encode())
+        self.clock.broken = wrong
         found = self.find(self.search(gemm), wrong)
         self.assertTrue(found.faulty)
         self.assertIn(b"The result is wrong: element ", found.why)
@@ -211,7 +185,7 @@ class Search(TestCase):
         """The search keeps to its time; what cannot be compared within it is not remembered."""
         for seconds, is_enough in (1e-3, False), (3e-3, True):
             self.forget()
-            self.set_time(self.second, FAST)
+            self.clock.times[self.second] = FAST
             result = self.search(seconds=seconds)
             self.assertLessEqual(result.device_seconds, seconds)
             self.assertEqual(result.first[0].name, self.first)
@@ -240,7 +214,7 @@ class Search(TestCase):
             self.assertEqual(error[0].code, CANCELLED)
         timer.join()
         self.assertLess(time.monotonic() - begin, LIMIT)
-        self.assertEqual(self.count(self.first), 1)
+        self.assertEqual(self.clock.counts[self.first], 1)
         self.chooses("rules", self.first)
         LIB.g_object_unref(cancellable)
 

@@ -4,6 +4,7 @@
 /* Plans, weights and contexts that several threads use at once. The scripts test what one thread
  * sees of them. */
 
+#include "clock.h"
 #include "files.h"
 #include "gemmcl-opencl.h"
 #include "gemmcl.h"
@@ -49,7 +50,7 @@ finish (Run *self)
 }
 
 static GemmclPlan *
-make_plan (void)
+make_plan (const gchar *kernel)
 {
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
   g_autoptr (GError) error = NULL;
@@ -58,7 +59,7 @@ make_plan (void)
   gemm.m = M;
   gemm.n = N;
   gemm.k = K;
-  plan = gemmcl_plan_new (context, &gemm, "gemm_naive", &error);
+  plan = gemmcl_plan_new (context, &gemm, kernel, &error);
   g_assert_no_error (error);
   return plan;
 }
@@ -96,11 +97,17 @@ swap_weights (gpointer data)
   return NULL;
 }
 
-/* Weights that change under load: every result is wholly of one. */
-static void
-test_swap (void)
+static gboolean
+is_searching (GemmclPlan *plan)
 {
-  g_autoptr (GemmclPlan) plan = make_plan ();
+  return plan && gemmcl_plan_get_tuning (plan, NULL, NULL) < GEMMCL_TUNING_STATE_KEPT;
+}
+
+/* Weights change under load, and every result is wholly of one. A @tuned plan gets another kernel
+ * meanwhile. */
+static void
+run_swapped (GemmclPlan *plan, GemmclPlan *tuned)
+{
   Swapper swapper = {.plan = plan};
   GThread *thread;
   Run runs[RUNS];
@@ -109,20 +116,53 @@ test_swap (void)
     run_init (&runs[i], i);
   set_b (plan, 1);
   thread = g_thread_new ("swapper", swap_weights, &swapper);
-  for (guint i = 0; i < 300 + RUNS; i++) {
+  for (guint i = 0; i < 300 || is_searching (tuned); i++) {
     if (i >= RUNS)
       g_assert_cmpfloat (finish (&runs[i % RUNS]), >=, 1);
-    if (i < 300)
-      submit (&runs[i % RUNS], plan);
+    submit (&runs[i % RUNS], plan);
   }
+  for (guint i = 0; i < RUNS; i++)
+    finish (&runs[i]);
   g_atomic_int_set (&swapper.stop, TRUE);
   g_thread_join (thread);
+}
+
+static void
+test_swap (void)
+{
+  g_autoptr (GemmclPlan) plan = make_plan ("gemm_naive");
+
+  run_swapped (plan, NULL);
+}
+
+/* Plans that wait for another's search are cancelled or go. */
+static void
+test_tune (void)
+{
+  g_autoptr (GemmclPlan) plan = make_plan (NULL), cancelled = make_plan (NULL),
+                         dropped = make_plan (NULL);
+  GemmclPlan *const plans[] = {plan, cancelled, dropped};
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_auto (GStrv) names = NULL;
+
+  gemm.m = M;
+  gemm.n = N;
+  gemm.k = K;
+  names = gemmcl_tuning_list_candidates (context, &gemm);
+  clock_set (NULL, 20);
+  clock_set (names[1], 10);
+  for (guint i = 0; i < G_N_ELEMENTS (plans); i++)
+    gemmcl_plan_auto_tune (plans[i], GEMMCL_AUTO_TUNE_ON);
+  gemmcl_plan_cancel_tuning (cancelled, G_MAXINT32);
+  g_clear_object (&dropped);
+  run_swapped (plan, plan);
+  g_assert_cmpstr (gemmcl_plan_get_kernel (plan), ==, names[1]);
 }
 
 static gpointer
 change_often (gpointer data G_GNUC_UNUSED)
 {
-  g_autoptr (GemmclPlan) plan = make_plan ();
+  g_autoptr (GemmclPlan) plan = make_plan ("gemm_naive");
   Run run;
 
   run_init (&run, 0);
@@ -249,6 +289,7 @@ main (int argc, char **argv)
     return 0;
   }
   g_test_add_func ("/threads/swap", test_swap);
+  g_test_add_func ("/threads/tune", test_tune);
   g_test_add_func ("/threads/weights", test_weights);
   g_test_add_func ("/threads/shared", test_shared);
   g_test_add_func ("/threads/writers", test_writers);

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""gemmcl_plan_auto_tune(): a plan is run all the time while a faster kernel is found and takes
+over, and each result is compared with a reference. The device's clock is the test's (clock.py),
+which decides which kernel is faster; all else is real. The library's cache directory is the test's
+own."""
+
+import tempfile
+import time
+from collections import deque
+from contextlib import contextmanager
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
+from threading import Event, get_ident
+
+from clock import Clock, Result
+from gemmcl import (LIB, Plan, TestCase, ask, call, describe, enter_cache, get_context, get_device,
+                    get_name, list_candidates, make, np, replace)
+from library import CPU
+from tap_unittest import main
+
+M, N, K = 32, 64, 32
+DEPTH = 3  # in-flight runs
+LIMIT = 120  # seconds until something happens, on a machine that is busy
+FAST = 10  # microseconds: a search rests 49 times as long
+USUAL = 20  # of kernels that are neither fast nor slow
+SLOW = 900  # longer than what is run five times at first
+AUTO, ON, OFF = range(3)  # GemmclAutoTune
+OPERANDS = {"b": (K, N), "bias": (1, N), "c": (M, N)}  # in the order of GemmclPlanOperand
+OUT_OF_RESOURCES, BUILD_PROGRAM_FAILURE = -5, -11
+
+
+def draw(shape, seed):
+    """Integers so small that f32 is exact."""
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype("f4")
+
+
+class Flow:
+    """Runs of a plan, each with another A."""
+
+    def __init__(self, kernel=None, mode=ON, addend="none", context=None):
+        self.plan = Plan(describe(M, N, K, bias=True, addend=addend), kernel, context)
+        call("plan_auto_tune", self.plan, mode)
+        self.first = self.plan.kernel
+        self.previous = np.zeros((M, N), "f4") if addend == "previous" else None
+        self.operands = {"bias": 0, "c": 0}
+        self.set("b", 1)
+        self.runs, self.count = deque(), 0
+
+    def set(self, name, seed):
+        self.operands[name] = draw(OPERANDS[name], seed)
+        self.plan.set(name, self.operands[name])
+
+    def prepare(self, name, seed):
+        return c_void_p(ask("plan_prepare", self.plan, list(OPERANDS).index(name),
+                            make(draw(OPERANDS[name], seed))))
+
+    def use(self, prepared, name, seed):
+        call("plan_use", self.plan, prepared)
+        self.operands[name] = draw(OPERANDS[name], seed)
+
+    def get_tuning(self):
+        """The state of the search, its result, and why it failed."""
+        result, why = POINTER(Result)(), c_char_p()
+        state = call("plan_get_tuning", self.plan, byref(result), byref(why), result=c_int)
+        return get_name("tuning_state_get_name", state), result, why.value
+
+    def is_final(self):
+        return self.get_tuning()[0] in ("kept", "swapped", "failed")
+
+    def has_result(self):
+        return bool(self.get_tuning()[1])
+
+    def run(self, count=40):
+        """Submits runs; waits for the oldest of DEPTH, and checks it."""
+        for _ in range(count):
+            if len(self.runs) == DEPTH:
+                self.check()
+            a, d, done = draw((M, K), self.count), np.empty((M, N), "f4"), c_void_p()
+            expected = a @ self.operands["b"] + self.operands["bias"] + self.operands["c"]
+            if self.previous is not None:
+                self.previous = expected = expected + self.previous
+            run = self.plan.make_run(a=a, d=d, beta=1)
+            ask("plan_submit", self.plan, byref(run), None, byref(done))
+            self.runs.append((done, a, d, expected))
+            self.count += 1
+
+    def check(self, count=1):
+        for _ in range(count):
+            done, _, d, expected = self.runs.popleft()
+            get_device().wait(done)
+            np.testing.assert_array_equal(d, expected)
+
+    def run_until(self, is_so, change=lambda: None):
+        """Other threads get their share of the CPU."""
+        end = time.monotonic() + LIMIT
+        while not is_so():
+            assert time.monotonic() < end, (self.get_tuning(), self.count)
+            change()
+            self.run(1)
+            time.sleep(2e-4)
+
+    def cancel(self, seconds=LIMIT):
+        """Returns whether the search's thread has ended."""
+        return call("plan_cancel_tuning", self.plan, c_int64(int(seconds * 1e6)), result=c_int)
+
+
+@contextmanager
+def obstructed(name, fails=False):
+    """Meanwhile the function of that name fails in other threads, or does not return there. Yields
+    a function that returns whether it was called."""
+    begun, ended, this = Event(), Event(), get_ident()
+
+    def obstruct(call_next, *arguments):
+        if get_ident() == this:
+            return call_next(*arguments)
+        begun.set()
+        if not fails:
+            ended.wait()
+            return call_next(*arguments)
+        if name == "clBuildProgram":
+            return BUILD_PROGRAM_FAILURE
+        c_int.from_address(arguments[-1]).value = OUT_OF_RESOURCES
+        return None
+    end = replace(name, obstruct)
+    try:
+        yield begun.is_set
+    finally:
+        ended.set()
+        end()
+
+
+class AutoTune(TestCase):
+    def setUp(self):
+        super().setUp()
+        get_context()
+        self.clock = Clock(self)
+        self.begin()
+
+    def begin(self):
+        """Forgets what was found, and makes a kernel that the rules do not choose the fastest."""
+        ask("tuning_forget", get_context())
+        self.slow, self.kernel = list_candidates(describe(M, N, K, bias=True))[1:3]
+        self.clock.reset(USUAL)
+        self.clock.times[self.kernel] = FAST
+
+    def make_context(self):
+        """A context that has built no candidate yet."""
+        context = c_void_p(ask("context_new", None))
+        self.addCleanup(LIB.g_object_unref, context)
+        return context
+
+    def get_source(self, flow):
+        return get_name("choice_source_get_name", call("plan_get_choice_source", flow.plan))
+
+    def is_first(self, flow, state):
+        self.assertEqual((flow.get_tuning()[0], flow.plan.kernel), (state, flow.first))
+
+    def is_swapped(self, flow):
+        self.assertEqual((flow.get_tuning()[0], flow.plan.kernel, self.get_source(flow)),
+                         ("swapped", self.kernel, "tuned"))
+
+    def finish(self, flow):
+        """All runs are right, and were counted."""
+        flow.run()
+        flow.check(len(flow.runs))
+        self.assertTrue(flow.cancel())
+        stats = flow.plan.get_stats()
+        self.assertEqual((stats.runs, stats.flops), (flow.count, 2 * M * N * K * flow.count))
+
+    def swap(self, flow, change=lambda: None):
+        flow.run_until(flow.is_final, change)
+        self.is_swapped(flow)
+        self.finish(flow)
+
+    def test_swap(self):
+        """With all operands; and the next plan, which takes the kernel from the file."""
+        flow = Flow(addend="matrix")
+        flow.set("bias", 2)
+        flow.set("c", 3)
+        self.assertEqual(self.get_source(flow), "rules")
+        self.swap(flow)
+        self.is_swapped(flow)
+        _, result, why = flow.get_tuning()
+        self.assertEqual((result[0].first[0].name, result[0].best[0].name, result[0].stored, why),
+                         (flow.first, self.kernel, True, None))
+        self.clock.reset()
+        flow = Flow(addend="matrix")
+        self.finish(flow)
+        self.assertEqual((flow.first, flow.get_tuning()[0]), (self.kernel, "known"))
+        self.assertFalse(self.clock.counts)
+
+    def test_previous(self):
+        """The previous result goes over to the other kernel."""
+        self.swap(Flow(addend="previous"))
+
+    def test_operands(self):
+        """Operands that change all the time go over, too."""
+        flow = Flow()
+
+        def change():
+            if flow.count % 10 == 0:
+                flow.set("b", flow.count)
+            if flow.count % 35 == 0:
+                flow.set("bias", flow.count)
+        self.swap(flow, change)
+        flow.set("b", 1000)
+        flow.set("bias", 1000)
+        flow.run()
+        flow.check(len(flow.runs))
+
+    def test_prepared(self):
+        """An operand that was prepared and not used keeps the kernel, until it is used or freed.
+        The operand that it holds then keeps nothing."""
+        for is_used in True, False:
+            self.begin()
+            flow = Flow()
+            prepared = flow.prepare("b", 2)
+            flow.run_until(flow.has_result)
+            for _ in range(5):
+                flow.run()
+                time.sleep(0.1)
+            self.is_first(flow, "searching")
+            if is_used:
+                flow.use(prepared, "b", 2)
+                flow.run_until(flow.is_final)
+            call("prepared_free", prepared)
+            self.swap(flow)
+
+    def use_bias(self, flow, name, fails=False):
+        """After the search the bias changes, while the function of that name is obstructed for the
+        thread that prepares it for the other kernel."""
+        prepared = flow.prepare("bias", 5)
+        flow.run_until(flow.has_result)
+        with obstructed(name, fails) as is_reached:
+            flow.use(prepared, "bias", 5)
+            call("prepared_free", prepared)
+            flow.run_until(is_reached)
+            flow.run()
+            if fails:
+                flow.run_until(flow.is_final)
+            else:
+                self.is_first(flow, "searching")
+
+    def test_block(self):
+        """Runs go on while the thread prepares an operand that changed, however long that takes."""
+        flow = Flow()
+        self.use_bias(flow, "clCreateBuffer")
+        self.swap(flow)
+
+    def test_stuck(self):
+        """A compiler that does not return keeps its thread. It keeps neither the plan from running
+        and from going, nor others of the context from what they compile."""
+        context = self.make_context()
+        with obstructed("clBuildProgram") as is_reached:
+            flow = Flow(context=context)
+            flow.run_until(is_reached)
+            flow.run()
+            flow.check(len(flow.runs))
+            self.is_first(flow, "searching")
+            flow.set("b", 2)
+            self.finish(Flow("gemm_naive", context=context))
+            self.assertFalse(flow.cancel(0))
+            begun = time.monotonic()
+            self.assertFalse(flow.cancel(0.1))
+            self.assertGreaterEqual(time.monotonic() - begun, 0.1)
+            self.is_first(flow, "off")
+            del flow
+
+    def test_drop(self):
+        """A plan is dropped, or its search cancelled, at any moment."""
+        for i in range(8):
+            self.begin()
+            flow = Flow()
+            flow.run(1)
+            time.sleep(i * i * 5e-3)
+            if i % 2 == 0:
+                self.assertTrue(flow.cancel())
+                if not flow.is_final():
+                    self.is_first(flow, "off")
+                self.finish(flow)
+            flow.check(len(flow.runs))
+
+    def test_turns(self):
+        """Searches take turns, and one does not look for what another has found. The first run of
+        the slow kernel is its last, so that it counts the searches."""
+        self.clock.times[self.slow] = SLOW
+        one = Flow()
+        one.run_until(lambda: one.get_tuning()[0] == "searching")
+        two, three = Flow(), Flow()
+        self.is_first(two, "waiting")
+        self.is_first(three, "waiting")
+        self.assertTrue(three.cancel())
+        self.is_first(three, "off")
+        self.is_first(one, "searching")
+        for flow in one, two:
+            flow.run_until(flow.is_final)
+        self.assertTrue(one.has_result())
+        self.assertFalse(two.has_result())
+        self.assertEqual(self.clock.counts[self.slow], 1)
+        for flow in one, two:
+            self.swap(flow)
+        self.finish(three)
+        self.is_first(three, "off")
+
+    def test_kept(self):
+        """Where the rules chose well, all stays as it is."""
+        self.clock.times.clear()
+        flow = Flow()
+        flow.run_until(flow.is_final)
+        self.is_first(flow, "kept")
+        self.assertEqual(self.get_source(flow), "rules")
+        self.finish(flow)
+
+    def test_failures(self):
+        """Candidates that do not build are not used; nor is a search a loss that finds no memory,
+        or an operand that cannot be prepared for the other kernel."""
+        for name, in_search, state in (("clBuildProgram", True, "kept"),
+                                       ("clCreateBuffer", True, "failed"),
+                                       ("clCreateBuffer", False, "failed")):
+            self.begin()
+            if in_search:
+                with obstructed(name, True):
+                    flow = Flow(context=self.make_context())
+                    flow.run_until(flow.is_final)
+            else:
+                flow = Flow()
+                self.use_bias(flow, name, True)
+            self.is_first(flow, state)
+            _, result, why = flow.get_tuning()
+            self.assertEqual((bool(result), why and b"CL_OUT_OF_RESOURCES" in why),
+                             (state == "kept" or not in_search, state == "failed" or None))
+            if state == "kept":
+                self.assertTrue(all(each.faulty for each in result[0].list()[1:]))
+            flow.set("b", 2)
+            self.finish(flow)
+            self.is_first(flow, state)
+
+    def test_off(self):
+        """By default CPUs are not tuned, and a kernel that was named is never left."""
+        cases = [(None, OFF), ("gemm_naive", ON)]
+        if get_device().type == CPU:
+            cases.append((None, AUTO))
+        for case in cases:
+            flow = Flow(*case)
+            self.finish(flow)
+            self.is_first(flow, "off")
+            self.assertFalse(self.clock.counts)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as cache:
+        enter_cache(cache)
+        main()

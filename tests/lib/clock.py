@@ -1,0 +1,87 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What tests of the search for the fastest kernel share: a clock of the device that shows what a
+test wants, and the structures of the search."""
+
+import ctypes
+from collections import Counter
+from ctypes import POINTER, Structure, c_size_t, c_uint64, c_void_p
+
+from gemmcl import PtrArray, get_device, get_name
+from library import PROFILING_END, Data, Run, fields, good
+
+USUAL = 200
+
+
+class Candidate(Structure):
+    """GemmclTuningCandidate."""
+    _fields_ = fields("text kernel, double seconds, text why, int faulty lost")
+
+    @property
+    def name(self):
+        return self.kernel.decode()
+
+
+class Result(Structure):
+    """GemmclTuningResult."""
+    _fields_ = [("candidates", POINTER(PtrArray)), ("first", POINTER(Candidate)),
+                ("best", POINTER(Candidate)), *fields("double gain device_seconds, int stored,"
+                                                      " text why_not_stored")]
+
+    def list(self):
+        array = self.candidates.contents
+        return [Candidate.from_address(address)
+                for address in (c_void_p * array.len).from_address(array.data)]
+
+
+class Clock:
+    """The device's clock until the test ends, by which a run of a kernel takes so many
+    microseconds.
+
+    times: of the kernels that do not take the usual time
+    counts, rows: the library's own runs of each kernel since reset(), and M of the last one; 0 is
+        all rows
+    broken: a kernel that computes twice what it should
+    spoilt: a kernel and the element of its f32 D that is a hundredth too large"""
+
+    def __init__(self, test):
+        self.kernels = {}  # of events
+        self.reset()
+        test.replace("gemmcl_plan_submit", self.submit)
+        test.replace("clGetEventProfilingInfo", self.get_time)
+
+    def reset(self, usual=USUAL):
+        self.times, self.counts, self.rows = {}, Counter(), {}
+        self.usual, self.broken, self.spoilt = usual, None, (None, 0)
+
+    def submit(self, submit, plan, run, first, done, error):
+        kernel = get_name("plan_get_kernel", c_void_p(plan))
+        run = Run.from_buffer_copy(Run.from_address(run))
+        if kernel == self.broken:
+            run.alpha *= 2
+        if not submit(plan, ctypes.addressof(run), first, done, error):
+            return 0
+        self.counts[kernel] += 1
+        self.rows[kernel] = run.m
+        for event in filter(None, (first, done)):
+            self.kernels[c_void_p.from_address(event).value] = kernel
+        if kernel == self.spoilt[0]:
+            self.spoil(run)
+        return 1
+
+    def spoil(self, run):
+        """Adds to the element of D, after the run."""
+        value, at, d = ctypes.c_float(), c_size_t(4 * self.spoilt[1]), Data.from_address(run.d)
+        for name, step in ("Read", 0.01), ("Write", 0):
+            enqueue = getattr(get_device().cl, f"clEnqueue{name}Buffer")
+            good(enqueue(c_void_p(run.queue), c_void_p(d.objects[0]), 1, at, c_size_t(4),
+                         ctypes.byref(value), 0, None, None), enqueue.__name__)
+            value.value += step
+
+    def get_time(self, get_time, event, name, room, value, size):
+        status = get_time(event, name, room, value, size)
+        kernel = self.kernels.get(event)
+        if kernel and value and not status:
+            time = 1000 * self.times.get(kernel, self.usual) if name == PROFILING_END else 0
+            c_uint64.from_address(value).value = time
+        return status

@@ -1,0 +1,38 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#include "../next.h"
+#include "gemmcl-opencl.h"
+
+/* Preloaded, and so in front of OpenCL's loader and the library. A script may set hook_NAME
+ * (gemmcl.py), which is then called in place of the function NAME, by the library, too. */
+#define HOOK(Result, name, parameters, ...)                                                        \
+  Result (*hook_##name) parameters;                                                                \
+  Result name parameters                                                                           \
+  {                                                                                                \
+    return (hook_##name ? hook_##name : NEXT (name)) (__VA_ARGS__);                                \
+  }
+
+HOOK (cl_int, clGetDeviceInfo,
+      (cl_device_id device, cl_device_info name, size_t room, void *value, size_t *size), device,
+      name, room, value, size)
+HOOK (cl_int, clGetPlatformInfo,
+      (cl_platform_id platform, cl_platform_info name, size_t room, void *value, size_t *size),
+      platform, name, room, value, size)
+HOOK (cl_int, clGetSupportedImageFormats,
+      (cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint n,
+       cl_image_format *formats, cl_uint *n_formats),
+      context, flags, type, n, formats, n_formats)
+HOOK (cl_mem, clCreateBuffer,
+      (cl_context context, cl_mem_flags flags, size_t size, void *data, cl_int *status), context,
+      flags, size, data, status)
+HOOK (cl_int, clBuildProgram,
+      (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
+       void (CL_CALLBACK *notify) (cl_program, void *), void *data),
+      program, n, devices, options, notify, data)
+HOOK (cl_int, clGetEventProfilingInfo,
+      (cl_event event, cl_profiling_info name, size_t room, void *value, size_t *size), event, name,
+      room, value, size)
+HOOK (gboolean, gemmcl_plan_submit,
+      (GemmclPlan * plan, const GemmclRun *run, cl_event *first, cl_event *done, GError **error),
+      plan, run, first, done, error)
