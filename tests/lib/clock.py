@@ -34,6 +34,12 @@ class Result(Structure):
                 for address in (c_void_p * array.len).from_address(array.data)]
 
 
+class Options(Structure):
+    """GemmclTuningOptions, and a field of a later version."""
+    _fields_ = fields("size size, int candidates, double seconds share, pointer names, int dry_run,"
+                      " double try_seconds, int runs, pointer notify data later")
+
+
 class Clock:
     """The device's clock until the test ends, by which a run of a kernel takes so many
     microseconds.

@@ -24,7 +24,7 @@ except ImportError:
 import library
 from library import Data, Error, Gemm, Image, Info, Run, fields
 
-LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"])
+LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"], ctypes.RTLD_GLOBAL)  # so that hooks.c finds it
 # For processes that load the library, too. A sanitizer that is preloaded starts another program to
 # print its report, which would hang with it.
 ENVIRONMENT = dict(os.environ)
@@ -45,6 +45,7 @@ class Refused(library.Failure):
 
     def __init__(self, error):
         super().__init__(error.message.decode())
+        assert error.domain == LIB.gemmcl_error_quark(), error.message
         self.code = ERRORS[error.code]
 
 

@@ -9,13 +9,13 @@ import ctypes
 import tempfile
 import threading
 import time
-from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_int, c_void_p
+from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_void_p
 
-from clock import Candidate, Clock, Result
+from clock import Candidate, Clock, Options, Result
 from gemmcl import (LIB, PRECISIONS, Plan, TestCase, ask, call, describe, enter_cache, get_context,
                     get_name, list_candidates)
 from image import PATCH, PIXEL, get_shape, make_image
-from library import Error, fields
+from library import Error
 from problem import ARG_MAX, SUM
 from tap_unittest import main
 
@@ -23,12 +23,6 @@ FAST, SLOW = 100, 900  # microseconds; kernels that were not set take 200
 LIMIT = 120  # seconds in which a cancelled search ends, on a machine that is busy
 NOTIFY = CFUNCTYPE(None, c_int, c_void_p, c_void_p)
 CANCELLED = 19  # G_IO_ERROR_CANCELLED
-
-
-class Options(Structure):
-    """GemmclTuningOptions, and a field of a later version."""
-    _fields_ = fields("size size, int candidates, double seconds share, pointer names, int dry_run,"
-                      " double try_seconds, int runs, pointer notify data later")
 
 
 class Search(TestCase):

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Each OpenCL call of a plan's life fails, alone or with all that follow it. The library reports
+that or its results are right, nothing leaks or hangs, and the same plan works afterwards. The layer
+of tests/faults makes calls fail, and counts objects."""
+
+import ctypes
+import os
+import random
+import shutil
+import tempfile
+import time
+from ctypes import CFUNCTYPE, Structure, byref, c_int, c_void_p
+
+from clock import Options, Result
+from gemmcl import (LIB, Plan, Refused, TestCase, ask, call, describe, enter_cache, get_array,
+                    get_info, np)
+from library import CPU, Image, fields
+from tap_unittest import main
+
+RUNS = 3  # under way at once; one more follows, with other weights
+BRIEF_CASES = 16  # of a sweep with GEMMCL_TEST_BRIEF, at random places of all calls
+SETTLE = 60  # seconds until threads have released their objects
+MAX = 2  # GEMMCL_ROW_MAX
+# A is u8 and D f32, with a gap between their rows. The rules choose where there is no kernel.
+PROBLEMS = {
+    "plain": dict(m=33, n=5, k=17),
+    "split": dict(m=4, n=8, k=64, kernel="gemm_naive/2"),
+    "previous": dict(m=9, n=5, k=17, addend="previous"),
+    "batch": dict(m=9, n=5, k=17, batch=3, gap=2),
+    "bytes": dict(m=16, n=16, k=32, precision="i8"),
+    "rows": dict(m=9, n=5, k=17, row_outputs=MAX),
+    "frame": dict(m=20, n=4, k=3, a_image=Image(format=2, width=5, height=4)),
+    "large": dict(m=512, n=96, k=16),
+}
+NONE, ONE, REST, LATE = range(4)  # FaultsMode
+MODES = {"one": ONE, "rest": REST, "late": LATE}
+CL = ctypes.CDLL("libOpenCL.so.1")
+
+
+class State(Structure):
+    """FaultsState; the last numbers are those of objects."""
+    _fields_ = fields("int is_loaded calls strikes held, text failed") + [("objects", c_int * 6)]
+
+
+class Layer(Structure):
+    """FaultsLayer."""
+    _fields_ = [("get_state", CFUNCTYPE(State)), ("set", CFUNCTYPE(None, c_int, c_int))]
+
+
+LAYER = Layer.in_dll(ctypes.CDLL(os.environ["OPENCL_LAYERS"]), "gemmcl_faults")
+
+
+def allocate(shape, kind):
+    """Zeros at an address that CPUs can work at."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    memory = np.zeros(size + 64, "u1")
+    start = -memory.ctypes.data % 64
+    return memory[start:start + size].view(kind).reshape(shape)
+
+
+class Life:
+    """A plan's life. All numbers are integers that floats hold."""
+
+    def __init__(self, m, n, k, kernel=None, gap=0, **fields):
+        self.kernel, self.n, self.context, self.plan, self.done = kernel, n, None, None, {}
+        lda = k + gap if gap else 0
+        self.gemm = describe(m, n, k, lda=lda, ldd=n + gap, a_type="u8",
+                             **{"batch": 1, **fields})
+        rng = np.random.default_rng(1)
+        shape = RUNS + 1, self.gemm.batch, m
+        self.a, self.d = allocate((*shape, k + gap), "u1"), allocate((*shape, n + gap), "f4")
+        self.rows = np.zeros((*shape, 1), "f4")
+        self.a[..., :k] = rng.integers(0, 256, (*shape, k))
+        self.b = rng.integers(-127, 128, (2, k, n))
+        # Quantised anew, such rows of A and columns of B are exact.
+        self.a[..., :2], self.b[:, 0] = (0, 255), 127
+        self.expected = self.a[..., :k].astype(int) @ self.b[[0] * RUNS + [1]][:, None]
+        if "addend" in fields:
+            self.expected = self.expected.cumsum(0)
+
+    def make_context(self):
+        self.context = c_void_p(ask("context_new", None))
+
+    def make_plan(self):
+        self.plan = Plan(self.gemm, self.kernel, self.context)
+
+    def submit(self, run):
+        done = c_void_p()
+        a = [each.reshape(4, -1) if self.gemm.a_image else each for each in self.a[run]]
+        rows = {"rows": list(self.rows[run])} if self.gemm.row_outputs else {}
+        made = self.plan.make_run(a=a, d=list(self.d[run]), beta=int(self.gemm.addend > 0),
+                                  **rows)
+        ask("plan_submit", self.plan, byref(made), None, byref(done))
+        self.done[run] = done
+
+    def wait(self, run):
+        """Returns whether it succeeded."""
+        done = self.done.pop(run)
+        status = CL.clWaitForEvents(1, byref(done))
+        CL.clReleaseEvent(done)
+        return not status
+
+    def finish(self, run):
+        """Returns whether it succeeded, with right results."""
+        if not self.wait(run):
+            return False
+        np.testing.assert_array_equal(self.d[run][..., :self.n], self.expected[run])
+        if self.gemm.row_outputs:
+            np.testing.assert_array_equal(self.rows[run][..., 0], self.expected[run].max(-1))
+        return True
+
+    def live(self):
+        """Returns whether all runs succeeded."""
+        self.make_plan()
+        self.plan.set("b", self.b[0])
+        for run in range(RUNS):
+            self.submit(run)
+        if not all(self.finish(run) for run in range(RUNS)):
+            return False
+        self.plan.set("b", self.b[1])
+        self.submit(RUNS)
+        return self.finish(RUNS)
+
+    def search(self):
+        """That a kernel fails costs the search no more than that candidate. In such a short time
+        turns are of one run."""
+        options = Options(size=ctypes.sizeof(Options), candidates=3, share=1, seconds=1e-3, runs=9,
+                          dry_run=True)
+        address = ask("tuning_search", self.context, byref(self.gemm), byref(options), None)
+        result = Result.from_address(address)
+        best = result.best and result.best[0].name
+        for each in result.list():
+            assert not each.faulty or (each.why and each.name != best), (each.name, each.why)
+        call("tuning_result_free", c_void_p(address))
+        return True
+
+    def recover(self):
+        """After a call that failed, others do not."""
+        for run in list(self.done):
+            self.wait(run)
+        if not self.plan:
+            self.make_plan()
+        call("plan_reset_previous", self.plan)
+        self.expected[RUNS] = self.a[RUNS][..., :self.gemm.k].astype(int) @ self.b[1]
+        self.plan.set("b", self.b[1])
+        self.submit(RUNS)
+        assert self.finish(RUNS)
+
+    def end(self):
+        for run in list(self.done):
+            self.wait(run)
+        self.plan = None
+        if self.context:
+            LIB.g_object_unref(self.context)
+
+
+class Faults(TestCase):
+    def setUp(self):
+        super().setUp()
+        try:
+            get_array("list_devices", None)  # OpenCL's loader loads its layers.
+        except Refused as error:
+            self.skipTest(str(error))
+        if not LAYER.get_state().is_loaded:
+            self.skipTest("OpenCL's loader does not load layers")
+
+    def has_no_objects(self):
+        end = time.monotonic() + SETTLE
+        while any(LAYER.get_state().objects) and time.monotonic() < end:
+            time.sleep(1e-3)
+        self.assertEqual(list(LAYER.get_state().objects), [0] * 6)
+
+    def try_life(self, life, makes_context, searches):
+        """Returns the error, or None."""
+        try:
+            if makes_context:
+                life.make_context()
+            return None if (life.search() if searches else life.live()) else "a run failed"
+        except Refused as error:
+            self.assertTrue(str(error))
+            return str(error)
+
+    def run_case(self, problem, mode, n, makes_context=False, compiles=False, searches=False):
+        """Returns whether the library reported an error."""
+        if compiles:
+            shutil.rmtree(os.path.join(os.environ["XDG_CACHE_HOME"], "gemmcl"), True)
+        print(f"# {problem}, mode {mode}, call {n}", flush=True)
+        life = Life(**PROBLEMS[problem])
+        if not makes_context:
+            life.make_context()
+        LAYER.set(mode, n)
+        try:
+            error = self.try_life(life, makes_context, searches)
+            if error and mode != REST and not makes_context:
+                LAYER.set(NONE, 0)
+                life.recover()
+        finally:
+            life.end()
+            LAYER.set(NONE, 0)
+        return bool(error)
+
+    def sweep(self, problem, mode, **how):
+        """A case for each call. Most of a search's are of runs, one like the other. A search has
+        fewer on a busy machine, so that the first one is always among those that fail."""
+        self.assertFalse(self.run_case(problem, NONE, 0, **how))
+        self.assertFalse(self.run_case(problem, LATE if mode == LATE else ONE, 0, **how))
+        self.has_no_objects()
+        calls, step, n, cases, reported = LAYER.get_state().calls, 1, 1, 0, 0
+        if "GEMMCL_TEST_BRIEF" in os.environ or "searches" in how:
+            step = calls // BRIEF_CASES + 1
+        while n <= calls:
+            reported += self.run_case(problem, mode, n, **how)
+            self.has_no_objects()
+            n += random.randrange(1, 2 * step)
+            cases += 1
+        self.assertGreater(reported, 0)
+        print(f"# {cases} of {calls} calls: {reported} errors, the other results are right")
+
+    def test_warm_up(self):
+        """Memory and launches of a new plan's warm-up, which are its last calls, behind a queue of
+        its own: each may fail, and the plan is made all the same and works."""
+        life = Life(**PROBLEMS["plain"])
+        life.make_context()
+        self.addCleanup(life.end)
+        self.addCleanup(LAYER.set, NONE, 0)
+        if get_info(life.context).type != CPU:
+            self.skipTest("only CPUs are warmed up")
+        life.make_plan()  # compiles, which others need not
+        LAYER.set(ONE, 0)
+        life.make_plan()
+        failed, n = [], LAYER.get_state().calls
+        while b"clCreateCommandQueue" not in failed[-1:]:
+            life.plan = None
+            LAYER.set(ONE, n)
+            life.make_plan()
+            failed.append(LAYER.get_state().failed)
+            LAYER.set(NONE, 0)
+            life.recover()
+            n -= 1
+        buffers = failed.count(b"clCreateBuffer")
+        self.assertGreaterEqual(buffers, 3)  # A, B and D
+        self.assertGreater(len(failed), buffers + 1)
+
+
+def add_test(name, modes, problem, **how):
+    for mode in modes:
+        setattr(Faults, f"test_{name}_{mode}",
+                lambda self, mode=MODES[mode]: self.sweep(problem, mode, **how))
+
+
+if __name__ == "__main__":
+    for name in PROBLEMS:
+        add_test(name, MODES, name)
+    add_test("search", MODES, "plain", searches=True)
+    add_test("context", ("one", "rest"), "plain", makes_context=True)
+    add_test("compile", ("one", "rest"), "plain", makes_context=True, compiles=True)
+    with tempfile.TemporaryDirectory() as cache:
+        enter_cache(cache)
+        main()
