@@ -18,8 +18,7 @@ GST_DEBUG_CATEGORY_STATIC (performance);
 static const gchar *const texts[] = {
     [GST_GEMMCL_COPY_ALIGNED] = "inputs are copied because they are not aligned to their elements: "
                                 "each tensor or audio buffer in a memory of its own",
-    [GST_GEMMCL_COPY_MERGED] =
-        "inputs are copied because their audio is in several memories: one memory",
+    [GST_GEMMCL_COPY_MERGED] = "inputs are copied because A is in several memories: one memory",
     [GST_GEMMCL_COPY_PASSED] = "tensors that pass are copied to OpenCL memory: inputs in OpenCL "
                                "memory, or an output in system memory,",
     [GST_GEMMCL_COPY_FOREIGN] = "inputs go through the host because they are in OpenCL memory of "

@@ -91,84 +91,54 @@ read_header (GstBuffer *buffer, guint index, gsize start, gsize room, GstGemmclT
   return parse_header (header.words, tensor, error);
 }
 
-guint
+gboolean
 gst_gemmcl_tensors_locate (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
-                           GstGemmclPlace *place, GError **error)
+                           GstGemmclPlaces *places, GstGemmclTensor *tensor, GError **error)
 {
   const gboolean flexible = tensors->flexible;
   const guint n_memories = gst_buffer_n_memory (buffer);
   const gboolean own = n_memories > 1 && (flexible || n_memories == tensors->n);
   const gsize end = gst_buffer_get_size (buffer), header = flexible ? GST_GEMMCL_HEADER_SIZE : 0;
-  gsize room, at = 0;
+  gsize room, size, at = 0;
   guint n = 0;
 
-  if (!flexible && !own && n_memories != 1 && tensors->n > 1) {
-    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                     "A buffer has %u memories; expected one for each of the %u tensors of the "
-                     "caps, or one with all of them.",
-                     n_memories, tensors->n);
-    return 0;
-  }
-  for (GstGemmclPlace each; flexible ? n == 0 || at < end : n < tensors->n; at += each.size, n++) {
-    if (n == GST_GEMMCL_MAX_TENSORS) {
-      gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                       "A buffer has more than %d flexible tensors; expected %d at most.",
-                       GST_GEMMCL_MAX_TENSORS, GST_GEMMCL_MAX_TENSORS);
-      return 0;
-    }
-    each.start = own ? 0 : at;
+  if (!flexible && !own && n_memories != 1 && tensors->n > 1)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A buffer has %u memories; expected one for each of the %u tensors of "
+                            "the caps, or one with all of them.",
+                            n_memories, tensors->n);
+  for (GstGemmclTensor each; flexible ? n == 0 || at < end : n < tensors->n; n++) {
+    if (n == GST_GEMMCL_MAX_TENSORS)
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                              "A buffer has more than %d flexible tensors; expected %d at most.",
+                              GST_GEMMCL_MAX_TENSORS, GST_GEMMCL_MAX_TENSORS);
     room = own ? gst_memory_get_sizes (gst_buffer_peek_memory (buffer, n), NULL, NULL) : end - at;
     if (!flexible)
-      each.tensor = tensors->tensor[n];
-    else if (!read_header (buffer, own ? n : 0, each.start, room, &each.tensor, error))
-      return 0;
+      each = tensors->tensor[n];
+    else if (!read_header (buffer, own ? n : 0, own ? 0 : at, room, &each, error))
+      return FALSE;
     room -= header;
-    each.size = gst_gemmcl_tensor_get_size (&each.tensor);
-    if (own || (!flexible && n + 1 == tensors->n) ? each.size != room : each.size > room) {
-      gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                       "Tensor %u of a buffer has %zu bytes%s; expected %zu, by the dimensions and "
-                       "type in %s.",
-                       n, room, flexible ? " behind its header" : "", each.size,
-                       flexible ? "the header" : "caps");
-      return 0;
-    }
-    each.size += header;
-    if (n == index && place)
-      *place = each;
+    size = gst_gemmcl_tensor_get_size (&each);
+    if (own || (!flexible && n + 1 == tensors->n) ? size != room : size > room)
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                              "Tensor %u of a buffer has %zu bytes%s; expected %zu, by the "
+                              "dimensions and type in %s.",
+                              n, room, flexible ? " behind its header" : "", size,
+                              flexible ? "the header" : "caps");
+    at += header + size;
+    places->ends[n] = at;
+    if (n == index)
+      *tensor = each;
   }
+  places->n = n;
   if (flexible && tensors->n > 0 && n != tensors->n)
-    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                     "A buffer has %u flexible tensors; expected %u, by num_tensors of the caps.",
-                     n, tensors->n);
-  else if (index >= n)
-    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                     "tensor-index is %u, but a buffer has %u flexible tensor%s. Expected 0 to %u.",
-                     index, n, n == 1 ? "" : "s", n - 1);
-  else
-    return n;
-  return 0;
-}
-
-GstMemory *
-gst_gemmcl_tensors_get_memory (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
-                               GError **error)
-{
-  GstGemmclPlace place;
-  GstMemory *memory;
-
-  if (gst_gemmcl_tensors_locate (tensors, index, buffer, &place, error) == 0)
-    return NULL;
-  if (place.size == gst_buffer_get_size (buffer))
-    return gst_buffer_get_all_memory (buffer);
-  if (gst_buffer_n_memory (buffer) > 1)
-    return gst_buffer_get_memory (buffer, index);
-  memory = gst_buffer_peek_memory (buffer, 0);
-  memory = GST_MEMORY_IS_NO_SHARE (memory)
-               ? gst_memory_copy (memory, (gssize)place.start, (gssize)place.size)
-               : gst_memory_share (memory, (gssize)place.start, (gssize)place.size);
-  if (!memory)
-    gst_gemmcl_fail (error, GEMMCL_ERROR_IO,
-                     "Tensor %u of a buffer cannot be taken from the memory of all tensors.",
-                     index);
-  return memory;
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A buffer has %u flexible tensors; expected %u, by num_tensors of the "
+                            "caps.",
+                            n, tensors->n);
+  return index < n ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "tensor-index is %u, but a buffer has %u flexible tensor%s. Expected 0 "
+                          "to %u.",
+                          index, n, n == 1 ? "" : "s", n - 1);
 }

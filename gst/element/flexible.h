@@ -18,22 +18,24 @@ typedef struct {
 /** gst_gemmcl_header_init: Makes the header of an @m x @n matrix of @type. */
 void gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n);
 
-/** GstGemmclPlace: A tensor in a buffer. */
+/** GstGemmclPlaces: The tensors of a buffer, each behind the one before. */
 typedef struct {
-  GstGemmclTensor tensor;
-  gsize start; /* bytes before it in a memory of all tensors */
-  gsize size;  /* its bytes, with its header */
-} GstGemmclPlace;
+  guint n;
+  gsize ends[GST_GEMMCL_MAX_TENSORS]; /* bytes of the buffer up to the end of each */
+} GstGemmclPlaces;
 
-/** gst_gemmcl_tensors_locate: @place: (out) (optional): tensor @index of @buffer, whose caps have
- * @tensors. Each has a memory of its own, or all lie in one memory, one behind the other; the sizes
- * of memories must be those of the tensors. Headers are read on the host: if upstream's device is
- * still writing the buffer, this waits. Returns: the number of tensors in @buffer; 0 with
- * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE. */
-guint gst_gemmcl_tensors_locate (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
-                                 GstGemmclPlace *place, GError **error);
+/** gst_gemmcl_places_get_start: Returns: the bytes before tensor @i and its header. */
+static inline gsize
+gst_gemmcl_places_get_start (const GstGemmclPlaces *self, guint i)
+{
+  return i > 0 ? self->ends[i - 1] : 0;
+}
 
-/** gst_gemmcl_tensors_get_memory: Returns: (transfer full) (nullable): the memory of tensor @index,
- * with its header. */
-GstMemory *gst_gemmcl_tensors_get_memory (const GstGemmclTensors *tensors, guint index,
-                                          GstBuffer *buffer, GError **error);
+/** gst_gemmcl_tensors_locate: @places, @tensor: (out): the tensors of @buffer, whose caps have
+ * @tensors, and the one with @index. Each has a memory of its own, or all lie in one memory; the
+ * sizes of memories must be those of the tensors. Headers are read on the host: if upstream's
+ * device is still writing the buffer, this waits. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
+ * #GEMMCL_ERROR_TOO_LARGE. */
+gboolean gst_gemmcl_tensors_locate (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
+                                    GstGemmclPlaces *places, GstGemmclTensor *tensor,
+                                    GError **error);

@@ -62,6 +62,7 @@ struct _GstGemmcl {
   /* The streaming thread's own. */
   GstGemmclLane *lane;      /* the current device: of the run that is being prepared */
   GQueue waiting;           /* learn.c: events that wait for the first buffer */
+  GstGemmclInput input;     /* learn.c: the next buffer of the batch */
   GstGemmclScalars scalars; /* of the batch or run that is being prepared */
   GstGemmclTurns *turns;    /* turns.c, run.c; NULL unless streaming */
 };

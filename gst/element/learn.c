@@ -1,9 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Learns from buffers what A is: M of audio; the tensor in metadata or behind a header. Caps that
- * do not announce the tensor in metadata wait for the first buffer, with the events behind them:
- * the caps of the output need its shape.
+ * Learns from buffers what A is, and its place. Caps that do not announce the tensor in metadata
+ * wait for the first buffer, with the events behind them: the caps of the output need its shape.
  */
 #include "element/gstgemmcl.h"
 
@@ -127,30 +126,38 @@ is_same (const GstGemmclTensor *a, const GstGemmclTensor *b)
   return a->type == b->type && memcmp (a->dims, b->dims, sizeof (a->dims)) == 0;
 }
 
-/* Finds the tensor that is A in @input, which describes it. */
+/* Finds the tensor that is A in @buffer, and describes the input. */
 static gboolean
-find (GstGemmcl *self, GstBuffer *input, GstGemmclTensor *tensor, GError **error)
+find (GstGemmcl *self, GstBuffer *buffer, GstGemmclTensor *tensor, GError **error)
 {
-  GstGemmclPlace place;
+  const GstGemmclSettings *settings = &self->stream.settings;
+  const GstGemmclTensors *tensors = &self->stream.input.tensors;
+  const guint index = settings->tensor_index;
+  GstGemmclInput *input = &self->input;
 
-  if (self->waiting.length > 0 || self->stream.input.is_meta)
-    return gst_gemmcl_meta_find (&self->stream.settings, input, tensor, NULL, error);
-  if (gst_gemmcl_tensors_locate (&self->stream.input.tensors, self->stream.settings.tensor_index,
-                                 input, &place, error) == 0)
+  if (self->waiting.length > 0 || self->stream.input.is_meta) {
+    if (!gst_gemmcl_meta_find (settings, buffer, tensor, &input->data, error))
+      return FALSE;
+  } else if (gst_gemmcl_tensors_locate (tensors, index, buffer, &input->places, tensor, error) &&
+             gst_gemmcl_rows_fit (settings, input->places.n, error)) {
+    input->offset = gst_gemmcl_places_get_start (&input->places, index) +
+                    (tensors->flexible ? GST_GEMMCL_HEADER_SIZE : 0);
+  } else {
     return FALSE;
-  *tensor = place.tensor;
+  }
+  input->size = gst_gemmcl_tensor_get_size (tensor);
   return TRUE;
 }
 
-/* Takes the tensor that is A in @input, and gets its M. */
+/* Takes the tensor that is A in @buffer, and gets its M. */
 static GstFlowReturn
-learn_tensor (GstGemmcl *self, GstBuffer *input, gsize *m, GError **error)
+learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
 {
   GstFlowReturn flow = GST_FLOW_OK;
   GstGemmclTensor tensor;
   gsize k;
 
-  if (find (self, input, &tensor, error)) {
+  if (find (self, buffer, &tensor, error)) {
     /* Other modes have the M of the plan's image. */
     if (self->stream.settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
       gst_gemmcl_tensor_get_shape (&tensor, m, &k);
@@ -165,23 +172,49 @@ learn_tensor (GstGemmcl *self, GstBuffer *input, gsize *m, GError **error)
   return flow;
 }
 
+/* @offset, @samples: (out): the first byte of the samples, and their number */
+static gboolean
+get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
+             GError **error)
+{
+  const GstAudioMeta *meta = gst_buffer_get_audio_meta (buffer);
+  gsize size = gst_buffer_get_size (buffer), frame = GST_AUDIO_INFO_BPF (info);
+
+  *offset = meta && meta->offsets ? meta->offsets[0] : 0;
+  *samples = meta ? meta->samples : size / frame;
+  if (meta && (GST_AUDIO_INFO_LAYOUT (&meta->info) != GST_AUDIO_LAYOUT_INTERLEAVED ||
+               GST_AUDIO_INFO_BPF (&meta->info) != (gint)frame))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The audio meta of a buffer does not fit the caps; expected "
+                            "interleaved audio of the same format and channels.");
+  if (*offset > size || *samples > (size - *offset) / frame || (!meta && size % frame != 0))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT,
+        "An audio buffer has %zu bytes; expected %s %zu bytes, the size of a sample of all "
+        "channels.",
+        size, meta ? "as its audio meta states, a multiple of" : "a multiple of", frame);
+  return TRUE;
+}
+
 GstFlowReturn
-gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m)
+gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m)
 {
   const GstGemmclFormat *format = &self->stream.input;
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow = GST_FLOW_OK;
-  gsize offset;
 
   *m = 0;
   self->stream.has_room = FALSE;
-  if (gst_gemmcl_is_empty (self, input))
+  gst_clear_buffer (&self->input.data);
+  self->input = (GstGemmclInput){NULL};
+  if (gst_gemmcl_is_empty (self, buffer))
     return self->waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
   if (self->waiting.length > 0 ||
-      (self->stream.configured && (format->is_meta || format->tensors.flexible)))
-    flow = learn_tensor (self, input, m, &error);
-  else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO)
-    gst_gemmcl_get_samples (&format->audio, input, &offset, m, &error);
+      (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_TENSORS))
+    flow = learn_tensor (self, buffer, m, &error);
+  else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO &&
+           get_samples (&format->audio, buffer, &self->input.offset, m, &error))
+    self->input.size = *m * GST_AUDIO_INFO_BPF (&format->audio);
   if (!error)
     return flow;
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);

@@ -116,7 +116,7 @@ find_tensor (const GstGemmclSettings *settings, GstBuffer *buffer, GError **erro
 
 gboolean
 gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstGemmclTensor *tensor,
-                      GstMemory **memory, GError **error)
+                      GstBuffer **data, GError **error)
 {
   const GstTensor *found = find_tensor (settings, buffer, error);
   gsize dims[GST_GEMMCL_MAX_RANK], expected, size;
@@ -145,8 +145,7 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
                             "The tensor \"%s\" of a buffer has %zu bytes; expected %zu for %s.",
                             get_id (found), size, expected, text);
   }
-  if (memory)
-    *memory = gst_buffer_get_all_memory (found->data);
+  *data = gst_buffer_ref (found->data);
   return TRUE;
 }
 

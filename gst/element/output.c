@@ -125,49 +125,44 @@ write_header (GstGemmcl *self, GstMemory *memory, GemmclType type, gsize m, gsiz
                           "The header of a flexible tensor cannot be written to the device.");
 }
 
-/* Returns: the number of tensors of an output, without row outputs; 0 after an error. */
-static guint
-count_tensors (GstGemmcl *self, GstBuffer *input, gboolean has_rows, GError **error)
+/* Returns: (transfer full) (nullable): the memory of tensor @i, which passes through. */
+static GstMemory *
+get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **error)
 {
-  const GstGemmclTensors *tensors = &self->stream.input.tensors;
-  guint n;
+  const gsize start = gst_gemmcl_places_get_start (&input->places, i);
+  g_autoptr (GstBuffer) tensor = gst_buffer_copy_region (input->buffer, GST_BUFFER_COPY_MEMORY,
+                                                         start, input->places.ends[i] - start);
 
-  if (gst_gemmcl_is_meta (self) || self->stream.input.is_meta ||
-      self->stream.input.medium != GST_GEMMCL_MEDIUM_TENSORS)
-    return 1;
-  n = gst_gemmcl_tensors_locate (tensors, self->stream.settings.tensor_index, input, NULL, error);
-  if (n < GST_GEMMCL_MAX_TENSORS || !has_rows)
-    return n;
-  gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                   "A buffer has %u tensors already, and row-outputs would add one. Expected "
-                   "row-outputs=0, or %u tensors at most.",
-                   n, GST_GEMMCL_MAX_TENSORS - 1);
-  return 0;
+  if (!tensor) {
+    gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Tensor %u of a buffer cannot be taken from it.", i);
+    return NULL;
+  }
+  return self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL
+             ? take_memory (self, gst_buffer_get_all_memory (tensor), error)
+             : gst_buffer_get_all_memory (tensor);
 }
 
 /* Inserts the tensors that pass through around D, and memory for the row outputs behind them. With
  * output=meta, only @output's cache has that memory: buffers of tensors are whole ones. */
 static gboolean
-insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GError **error)
+insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GstBuffer *output,
+               GError **error)
 {
   const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->slot.problem.gemm);
   const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
-  const guint n = count_tensors (self, input, n_rows > 0, error);
   g_autoptr (GstMemory) rows = NULL;
   GstMemory *memory;
 
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; !gst_gemmcl_is_meta (self) && i < input->places.n; i++) {
     if (i == index)
       continue;
-    memory = gst_gemmcl_tensors_get_memory (&self->stream.input.tensors, i, input, error);
-    if (memory && self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL)
-      memory = take_memory (self, memory, error);
+    memory = get_passed (self, input, i, error);
     if (!memory)
       return FALSE;
     gst_buffer_insert_memory (output, (gint)i, memory);
   }
-  if (n == 0 || n_rows == 0)
-    return n > 0;
+  if (n_rows == 0)
+    return TRUE;
   rows = take_rows (self, output, gst_gemmcl_get_header_size (self) + m * n_rows * sizeof (gfloat),
                     error);
   if (!rows || !write_header (self, rows, GEMMCL_TYPE_F32, m, n_rows, error))
@@ -200,7 +195,8 @@ make_buffer (GstBaseTransform *trans, GstBufferPool *pool, GstBuffer *input, gsi
 }
 
 GstFlowReturn
-gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
+gst_gemmcl_prepare_output (GstGemmcl *self, const GstGemmclInput *input, GstBuffer **output,
+                           GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const GstGemmclMedium medium = self->stream.output.medium;
@@ -209,8 +205,8 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output
   gsize size;
   GstFlowReturn flow;
 
-  if (gst_gemmcl_is_empty (self, input))
-    return make_buffer (trans, NULL, input, 0, output);
+  if (gst_gemmcl_is_empty (self, input->buffer))
+    return make_buffer (trans, NULL, input->buffer, 0, output);
   size = gst_gemmcl_get_output_size (self, m);
   if (size == 0) {
     gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
@@ -218,10 +214,10 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output
     return GST_FLOW_ERROR;
   }
   if (size > self->stream.pool_size || self->lane->pool)
-    flow = make_buffer (trans, size > self->stream.pool_size ? NULL : self->lane->pool, input, size,
-                        output);
+    flow = make_buffer (trans, size > self->stream.pool_size ? NULL : self->lane->pool,
+                        input->buffer, size, output);
   else
-    flow = parent_class->prepare_output_buffer (trans, input, output);
+    flow = parent_class->prepare_output_buffer (trans, input->buffer, output);
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
   /* Buffers of the pool have room for more rows. */

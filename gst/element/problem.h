@@ -32,6 +32,10 @@ gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
 
+/** gst_gemmcl_rows_fit: Returns: %FALSE with #GEMMCL_ERROR_SHAPE if a buffer of @n tensors has no
+ * room for row outputs. */
+gboolean gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error);
+
 /** gst_gemmcl_get_output_index: Returns: the index of D among the tensors of an output. */
 guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings);
 

@@ -53,29 +53,6 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
 }
 
 gboolean
-gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
-                        GError **error)
-{
-  const GstAudioMeta *meta = gst_buffer_get_audio_meta (buffer);
-  gsize size = gst_buffer_get_size (buffer), frame = GST_AUDIO_INFO_BPF (info);
-
-  *offset = meta && meta->offsets ? meta->offsets[0] : 0;
-  *samples = meta ? meta->samples : size / frame;
-  if (meta && (GST_AUDIO_INFO_LAYOUT (&meta->info) != GST_AUDIO_LAYOUT_INTERLEAVED ||
-               GST_AUDIO_INFO_BPF (&meta->info) != (gint)frame))
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The audio meta of a buffer does not fit the caps; expected "
-                            "interleaved audio of the same format and channels.");
-  if (*offset > size || *samples > (size - *offset) / frame || (!meta && size % frame != 0))
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_FORMAT,
-        "An audio buffer has %zu bytes; expected %s %zu bytes, the size of a sample of all "
-        "channels.",
-        size, meta ? "as its audio meta states, a multiple of" : "a multiple of", frame);
-  return TRUE;
-}
-
-gboolean
 gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
 {
   gboolean is_audio = self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO;
@@ -87,57 +64,30 @@ gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
          (is_audio || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
 }
 
-/* Maps A, of @m rows, in OpenCL memory or on the host. Memory of the same context may come with any
- * caps, since other elements pass it on. */
+/* Maps A in OpenCL memory or on the host. Memory of the same context may come with any caps, since
+ * other elements pass it on. */
 static gboolean
-map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mapping, GemmclData *data,
-           GError **error)
+map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mapping,
+           GemmclData *data, GError **error)
 {
-  const GstGemmclFormat *input = &self->stream.input;
-  const gsize size = gemmcl_type_get_size (self->slot.problem.gemm.a_type);
-  gsize offset = 0, samples;
-  GstGemmclTensor tensor;
-  GstMemory *memory = NULL;
+  GstBuffer *buffer = input->data ? input->data : input->buffer;
+  guint first = 0, n = 0;
+  gsize skip = 0;
+  GstMemory *memory;
 
-  switch (input->medium) {
-  case GST_GEMMCL_MEDIUM_VIDEO:
+  if (self->stream.input.medium == GST_GEMMCL_MEDIUM_VIDEO)
     return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->slot.problem.a_image,
-                                          &input->video, buffer, GST_MAP_READ, data, error);
-  case GST_GEMMCL_MEDIUM_AUDIO:
-    if (!gst_gemmcl_get_samples (&input->audio, buffer, &offset, &samples, error))
-      return FALSE;
-    /* Another element may still write the meta. */
-    if (samples != m)
-      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                              "An audio buffer has %zu samples, but had %zu when it came; expected "
-                              "a buffer that no element writes any more.",
-                              samples, m);
-    memory = gst_buffer_get_all_memory (buffer);
-    break;
-  default:
-    offset = input->tensors.flexible ? GST_GEMMCL_HEADER_SIZE : 0;
-    if (input->is_meta)
-      gst_gemmcl_meta_find (&self->stream.settings, buffer, &tensor, &memory, error);
-    else
-      memory = gst_gemmcl_tensors_get_memory (&input->tensors, self->stream.settings.tensor_index,
-                                              buffer, error);
-    if (!memory)
-      return FALSE;
-    /* A header is read several times, and another element may still write the buffer. */
-    if (offset > 0 && gst_memory_get_sizes (memory, NULL, NULL) !=
-                          offset + m * self->slot.problem.gemm.k * size) {
-      gst_memory_unref (memory);
-      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                              "The header of a flexible tensor changed while it was read; expected "
-                              "a buffer that no element writes any more.");
-    }
-  }
-  if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, offset, GST_MAP_READ,
-                                       size, data, error))
+                                          &self->stream.input.video, buffer, GST_MAP_READ, data,
+                                          error);
+  gst_buffer_find_memory (buffer, input->offset, input->size, &first, &n, &skip);
+  memory = gst_buffer_get_memory_range (buffer, first, (gint)n);
+  if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, skip, GST_MAP_READ,
+                                       gemmcl_type_get_size (self->slot.problem.gemm.a_type), data,
+                                       error))
     return FALSE;
   if (mapping->memory != memory)
     gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_ALIGNED);
-  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO && gst_buffer_n_memory (buffer) > 1)
+  if (n > 1)
     gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_MERGED);
   return TRUE;
 }
@@ -169,19 +119,19 @@ is_surface (GstGemmcl *self, GstBuffer *buffer)
           gst_gemmcl_va_check (&self->device, self->device.context, NULL));
 }
 
-/* Opens A in @buffer, an input: in a surface or dma-buf, if caps promise them; in OpenCL memory of
- * the same context, if the library can read its layout; otherwise on the host. Sets the functions
- * of @run for acquiring and releasing foreign memory. */
+/* Opens A in @input: in a surface or dma-buf, if caps promise them; in OpenCL memory of the same
+ * context, if the library can read its layout; otherwise on the host. Sets the functions of @run
+ * for acquiring and releasing foreign memory. */
 static gboolean
-open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
-            GemmclRun *run, GError **error)
+open_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mapping,
+            GemmclData *data, GemmclRun *run, GError **error)
 {
-  if (is_surface (self, buffer))
-    return gst_gemmcl_va_open (&self->device, buffer, data, run, error);
+  if (is_surface (self, input->buffer))
+    return gst_gemmcl_va_open (&self->device, input->buffer, data, run, error);
   return (get_memory (self) == GST_GEMMCL_MEMORY_DMABUF &&
           gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
-                                  &self->stream.input.video, buffer, data, run)) ||
-         map_input (self, buffer, run->m, mapping, data, error);
+                                  &self->stream.input.video, input->buffer, data, run)) ||
+         map_input (self, input, mapping, data, error);
 }
 
 gboolean
@@ -233,7 +183,7 @@ open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError
   const guint n = turn->n;
 
   for (guint i = 0; i < n; i++)
-    if (!open_input (self, turn->inputs[i], &turn->inflight->mappings[i], &turns->a[i], run,
+    if (!open_input (self, &turn->inputs[i], &turn->inflight->mappings[i], &turns->a[i], run,
                      error) ||
         !map_output (self, &turns->mapped[i], turn->outputs[i], GST_MAP_WRITE, &turns->d[i],
                      error) ||
@@ -308,14 +258,15 @@ leave_event (GstGemmcl *self, GstGemmclTurn *turn, const GemmclRun *run, cl_even
   for (guint i = 0; i < run->batch; i++) {
     GstGemmclMapping *mapping = &turn->inflight->mappings[i];
 
-    if (!has_events (&turns->a[i])) {
-      turn->n_held = run->batch;
-      continue;
+    if (has_events (&turns->a[i])) {
+      gst_gemmcl_memory_add_event (mapping->memory, GST_MAP_READ, done);
+      gst_gemmcl_mapping_clear (mapping);
+    } else {
+      mapping->held = gst_buffer_ref (turn->inputs[i].buffer);
+      turn->n_held++;
     }
-    gst_gemmcl_memory_add_event (mapping->memory, GST_MAP_READ, done);
-    gst_gemmcl_mapping_clear (mapping);
   }
-  gst_gemmcl_inflight_begin (turn->inflight, turn->n_held, turn->inputs, done);
+  gst_gemmcl_inflight_begin (turn->inflight, run->batch, done);
   for (guint i = 0; i < count_places (run); i++) {
     GstMemory *memory = turns->mapped[i].memory;
 
@@ -355,7 +306,7 @@ note_run (GstGemmcl *self, const GemmclRun *run, const GstGemmclTurn *turn)
   gst_gemmcl_stats_add_run (self, run->batch,
                             is_mapped ? run->batch * gst_gemmcl_get_output_size (self, run->m) : 0,
                             name_memory (&run->a[run->batch - 1]));
-  gst_gemmcl_copies_note_run (self, run, turn->inputs[0]);
+  gst_gemmcl_copies_note_run (self, run, turn->inputs[0].buffer);
 }
 
 /* Submits @run, whose inputs and outputs are open. */

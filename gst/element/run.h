@@ -31,7 +31,7 @@ gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
 /** GstGemmclCopy: Copies that the element or a map of a buffer makes before a run. */
 typedef enum {
   GST_GEMMCL_COPY_ALIGNED, /* of A, to an address that suits its elements */
-  GST_GEMMCL_COPY_MERGED,  /* of audio in several memories, to one */
+  GST_GEMMCL_COPY_MERGED,  /* of A in several memories, to one */
   GST_GEMMCL_COPY_PASSED,  /* of a tensor that passes, to OpenCL memory */
   GST_GEMMCL_COPY_FOREIGN, /* of A in OpenCL memory of another context, by way of the host */
 } GstGemmclCopy;
@@ -54,16 +54,12 @@ gboolean gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *n
 
 /** gst_gemmcl_prepare_output: @output: (out): for the result of @input, with its metadata, in
  * memory of the current device. Returns: GST_FLOW_ERROR with @error. */
-GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output,
-                                         GError **error);
+GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, const GstGemmclInput *input,
+                                         GstBuffer **output, GError **error);
 
 /** gst_gemmcl_get_m: Returns: the rows of A and D in each buffer of the run that is being prepared.
  */
 gsize gst_gemmcl_get_m (GstGemmcl *self);
-
-/** gst_gemmcl_get_samples: @offset, @samples: (out): their first byte and their number. */
-gboolean gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset,
-                                 gsize *samples, GError **error);
 
 /** gst_gemmcl_get_header_size: Returns: the bytes before D and before the row outputs in their
  * memories: those of a header, or 0. */
@@ -97,10 +93,10 @@ gboolean gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **erro
 
 #ifdef GEMMCL_HAVE_ANALYTICS
 
-/** gst_gemmcl_meta_find: Finds A in @buffer, a carrier. @memory: (out) (optional) (transfer full):
- * all of A. Returns: %FALSE if there is no such tensor, or the element cannot read it. */
+/** gst_gemmcl_meta_find: Finds A in @buffer, a carrier. @data: (out) (transfer full): it begins
+ * with A. Returns: %FALSE if there is no such tensor, or the element cannot read it. */
 gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer,
-                               GstGemmclTensor *tensor, GstMemory **memory, GError **error);
+                               GstGemmclTensor *tensor, GstBuffer **data, GError **error);
 
 /** gst_gemmcl_meta_attach: Adds D and the row outputs of @result, the output of a submitted run, to
  * the metas of @buffer, (transfer full), its input. An empty output adds nothing. Returns:
@@ -108,8 +104,8 @@ gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buf
 GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result);
 
 #else
-  #define gst_gemmcl_meta_find(settings, buffer, tensor, memory, error)                            \
-    ((void)(tensor), (void)(memory),                                                               \
+  #define gst_gemmcl_meta_find(settings, buffer, tensor, data, error)                              \
+    ((void)(tensor), (void)(data),                                                                 \
      gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,                                                  \
                       "This gemmcl was built without gstreamer-analytics-1.0."))
   #define gst_gemmcl_meta_attach(self, buffer, result) (buffer)
@@ -122,11 +118,12 @@ GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer
  * taken. */
 gboolean gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event);
 
-/** gst_gemmcl_learn: Ends the batch if A in @input is another tensor than in the buffer before, and
- * makes negotiation and a new plan due as far as they are needed. @m: (out): M, if inputs differ in
- * it; else 0. Returns: the result of gst_gemmcl_batch_end(); GST_FLOW_ERROR after an error was
- * posted; GST_BASE_TRANSFORM_FLOW_DROPPED if @input is empty and events wait. */
-GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m);
+/** gst_gemmcl_learn: Describes @buffer in the field input. Ends the batch if A is another tensor
+ * than in the buffer before, and makes negotiation and a new plan due as far as they are needed.
+ * @m: (out): M, if inputs differ in it; else 0. Returns: the result of gst_gemmcl_batch_end();
+ * GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED if @buffer is empty and
+ * events wait. */
+GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m);
 
 /** gst_gemmcl_fit_plan: Makes the plan that is due, or one for the type and M of the next buffer,
  * which is negotiated; audio and flexible tensors get room to spare. */

@@ -132,6 +132,17 @@ gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *tensor, gsi
                           noun, text, tensor->dims[0], weight_k);
 }
 
+gboolean
+gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error)
+{
+  return settings->gemm.row_outputs == 0 || settings->output == GST_GEMMCL_OUTPUT_META ||
+         n < GST_GEMMCL_MAX_TENSORS ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "A buffer has %u tensors already, and row-outputs would add one. "
+                          "Expected row-outputs=0, or %u tensors at most.",
+                          n, GST_GEMMCL_MAX_TENSORS - 1);
+}
+
 /* FALSE if @tensor has other dimensions above 1 than C:W:H. */
 static gboolean
 tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
@@ -164,12 +175,8 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.",
                             index, tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
-  if (settings->gemm.row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META &&
-      tensors->n == GST_GEMMCL_MAX_TENSORS)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "A buffer has %u tensors already, and row-outputs would add one. "
-                            "Expected row-outputs=0, or %u tensors at most.",
-                            tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
+  if (!gst_gemmcl_rows_fit (settings, tensors->n, error))
+    return FALSE;
   if (settings->feature_mode > GST_GEMMCL_FEATURE_MODE_PIXEL) {
     if (!tensors->flexible && tensor_to_image (tensor, &image))
       return shape_of_image (&image, settings, weight_k, shape, error);

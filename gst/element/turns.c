@@ -16,8 +16,10 @@ get_turn (GstGemmclTurns *self, guint i)
 static void
 empty (GstGemmclTurn *self)
 {
-  for (guint i = 0; i < self->n; i++)
+  for (guint i = 0; i < self->n; i++) {
+    gst_clear_buffer (&self->inputs[i].data);
     gst_clear_buffer (&self->outputs[i]);
+  }
   g_ptr_array_set_size (self->items, 0);
   self->n = 0;
 }
@@ -33,7 +35,7 @@ gst_gemmcl_turns_start (GstGemmcl *self)
   for (guint i = 0; i < turns->size; i++)
     turns->ring[i] = (GstGemmclTurn){
         .items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref),
-        .inputs = g_new0 (GstBuffer *, batch),
+        .inputs = g_new0 (GstGemmclInput, batch),
         .outputs = g_new0 (GstBuffer *, batch),
         .inflight = gst_gemmcl_inflight_new (batch),
     };
@@ -96,6 +98,7 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
     gst_gemmcl_inflight_unref (turns->ring[i].inflight);
   }
   gst_clear_buffer (&turns->last);
+  gst_clear_buffer (&self->input.data);
   g_free (turns->ring);
   g_free (turns->a);
   g_free (turns->d);
@@ -190,9 +193,9 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
     flow = GST_FLOW_OK;
     for (guint i = 0; flow == GST_FLOW_OK && i < turn->n; i++) {
       gst_clear_buffer (&turn->outputs[i]);
-      flow = gst_gemmcl_prepare_output (self, turn->inputs[i], &turn->outputs[i], error);
+      flow = gst_gemmcl_prepare_output (self, &turn->inputs[i], &turn->outputs[i], error);
     }
-    if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, turn->inputs[0]) &&
+    if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, turn->inputs[0].buffer) &&
         !gst_gemmcl_run_submit (self, turn, error))
       flow = GST_FLOW_ERROR;
   } while (flow == GST_FLOW_ERROR && is_of_device (*error) &&
@@ -273,7 +276,7 @@ has_room (GstGemmclTurns *self, const GstGemmclTurn *next)
 
   for (guint i = 0; i < self->n; i++)
     held += MAX (get_turn (self, i)->n, get_turn (self, i)->n_held);
-  return self->n < self->size - 1 && held <= get_limit (self, next->inputs[0]);
+  return self->n < self->size - 1 && held <= get_limit (self, next->inputs[0].buffer);
 }
 
 /* Pushes outputs until none is left or the run of the next one is in flight. With @waits it waits
@@ -353,7 +356,7 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   if (turn->n == 0)
     return GST_FLOW_OK;
   /* Empty buffers have no run, but follow those of several devices. */
-  waits = self->n_lanes > 1 || !gst_gemmcl_is_empty (self, turn->inputs[0]);
+  waits = self->n_lanes > 1 || !gst_gemmcl_is_empty (self, turn->inputs[0].buffer);
   if (waits)
     flow = push_some (self, turn, FALSE);
   if (flow != GST_FLOW_OK)
@@ -436,30 +439,32 @@ learn_duration (GstGemmcl *self, GstClockTime duration)
 }
 
 GstFlowReturn
-gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
+gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer)
 {
   GstGemmclTurns *turns = self->turns;
   GstGemmclTurn *turn = get_turn (turns, turns->n);
   const guint batch_size = self->stream.settings.batch_size;
   GstFlowReturn flow = GST_FLOW_OK;
 
-  if (batch_size > 1 && learn_duration (self, GST_BUFFER_DURATION (input)))
+  if (batch_size > 1 && learn_duration (self, GST_BUFFER_DURATION (buffer)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
-  if (turn->n > 0 && gst_buffer_get_size (turn->inputs[0]) != gst_buffer_get_size (input))
+  if (turn->n > 0 && gst_buffer_get_size (turn->inputs[0].buffer) != gst_buffer_get_size (buffer))
     flow = gst_gemmcl_batch_end (self);
   if (flow != GST_FLOW_OK) {
-    gst_buffer_unref (input);
+    gst_buffer_unref (buffer);
     return flow;
   }
   turn = get_turn (turns, turns->n);
   if (turns->discont) {
-    input = gst_buffer_make_writable (input);
-    GST_BUFFER_FLAG_SET (input, GST_BUFFER_FLAG_DISCONT);
+    buffer = gst_buffer_make_writable (buffer);
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
     turns->discont = FALSE;
   }
-  turn->inputs[turn->n++] = input;
-  g_ptr_array_add (turn->items, input);
-  if (turn->n >= MIN (batch_size, get_limit (turns, input)))
+  self->input.buffer = buffer;
+  turn->inputs[turn->n++] = self->input;
+  self->input = (GstGemmclInput){NULL};
+  g_ptr_array_add (turn->items, buffer);
+  if (turn->n >= MIN (batch_size, get_limit (turns, buffer)))
     return gst_gemmcl_batch_end (self);
   if (turn->n == 1)
     start_timer (self);

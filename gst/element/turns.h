@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "element/flexible.h"
 #include "element/lanes.h"
 #include "memory/inflight.h"
 
@@ -20,11 +21,21 @@
  * The caller of each function is the streaming thread, or holds the stream lock of the sink pad,
  * unless the function says otherwise. */
 
+/** GstGemmclInput: A buffer of the sink pad, and the place of A in it. Other elements may still
+ * write the buffer, so it is described once: when it comes. */
+typedef struct {
+  GstBuffer *buffer;      /* not referenced */
+  GstBuffer *data;        /* (nullable): of the tensor in the metadata of buffer; owned */
+  gsize offset;           /* of A in data or else in buffer; not of frames */
+  gsize size;             /* bytes of A */
+  GstGemmclPlaces places; /* of tensors; else all zero */
+} GstGemmclInput;
+
 /** GstGemmclTurn: A batch, and its run. */
 typedef struct {
   GPtrArray *items; /* inputs and events, in their order */
   guint n;          /* number of inputs */
-  GstBuffer **inputs;
+  GstGemmclInput *inputs;
   GstBuffer **outputs; /* NULL before they are prepared */
   GstGemmclInflight *inflight;
   guint n_held;        /* the number of inputs that inflight holds until the end of the run */
@@ -81,9 +92,9 @@ GstFlowReturn gst_gemmcl_turns_push_held (GstGemmcl *self);
  * Posts an error if a run of the only device failed. */
 void gst_gemmcl_turns_flush (GstGemmcl *self);
 
-/** gst_gemmcl_batch_add: Takes @input. Returns: the result of gst_gemmcl_batch_end() if @input
- * ended or filled a batch, otherwise GST_FLOW_OK. */
-GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input);
+/** gst_gemmcl_batch_add: Takes @buffer, which the element's input describes. Returns: the result of
+ * gst_gemmcl_batch_end() if @buffer ended or filled a batch, otherwise GST_FLOW_OK. */
+GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer);
 
 /** gst_gemmcl_batch_hold: Returns: %TRUE if @event was taken, to be pushed after the collected
  * buffers; %FALSE if there are none, or if it ends the batch. */

@@ -16,6 +16,7 @@ gst_gemmcl_mapping_clear (GstGemmclMapping *self)
   }
   self->frame.buffer = NULL;
   self->memory = NULL;
+  gst_clear_buffer (&self->held);
 }
 
 /* Returns: (transfer full) (nullable): if the meta of @buffer does not name the format, a buffer of
@@ -185,7 +186,6 @@ gst_gemmcl_inflight_new (guint batch)
   GstGemmclInflight *self = g_atomic_rc_box_new0 (GstGemmclInflight);
 
   g_mutex_init (&self->lock);
-  self->inputs = g_new0 (GstBuffer *, batch);
   self->mappings = g_new0 (GstGemmclMapping, batch);
   return self;
 }
@@ -198,7 +198,6 @@ clear (gpointer data)
 
   gst_gemmcl_inflight_finish (self, &time);
   g_mutex_clear (&self->lock);
-  g_free (self->inputs);
   g_free (self->mappings);
 }
 
@@ -209,15 +208,12 @@ gst_gemmcl_inflight_unref (GstGemmclInflight *self)
 }
 
 void
-gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
-                           cl_event done)
+gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, cl_event done)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   self->done = done;
   self->n = n;
-  for (guint i = 0; i < n; i++)
-    self->inputs[i] = gst_buffer_ref (inputs[i]);
 }
 
 cl_int
@@ -251,10 +247,8 @@ gst_gemmcl_inflight_is_busy (GstGemmclInflight *self)
 static void
 release_locked (GstGemmclInflight *self)
 {
-  for (guint i = 0; i < self->n; i++) {
+  for (guint i = 0; i < self->n; i++)
     gst_gemmcl_mapping_clear (&self->mappings[i]);
-    gst_clear_buffer (&self->inputs[i]);
-  }
   self->n = 0;
 }
 

@@ -14,9 +14,10 @@ typedef struct {
   GstVideoFrame frame; /* mapped if it has a buffer */
   GstMemory *memory;   /* owned; mapped with map, unless frame is mapped */
   GstMapInfo map;
+  GstBuffer *held; /* (nullable): an input that the device reads: not given back before */
 } GstGemmclMapping;
 
-/** gst_gemmcl_mapping_clear: Unmaps the frame or memory, if any. */
+/** gst_gemmcl_mapping_clear: Unmaps the frame or memory, if any, and releases the held buffer. */
 void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
 /** gst_gemmcl_mapping_open_frame: Maps the frame of @image and @info: for the device if it is in
@@ -56,8 +57,7 @@ cl_int gst_gemmcl_event_get_status (cl_event event);
 typedef struct {
   GMutex lock;                /* guards the other fields; never held while waiting */
   cl_event done;              /* NULL: no run, or the owner has finished it */
-  guint n;                    /* number of inputs that are held */
-  GstBuffer **inputs;         /* that are held */
+  guint n;                    /* number of mappings that are held */
   GstGemmclMapping *mappings; /* of inputs; between two runs those of the owner */
 } GstGemmclInflight;
 
@@ -70,11 +70,9 @@ void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
 
-/** gst_gemmcl_inflight_begin: Begins a run with the event @done, (transfer full), until which
- * @inputs, (array length=n), and their mappings are held. For the owner, after
- * gst_gemmcl_inflight_finish(). */
-void gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
-                                cl_event done);
+/** gst_gemmcl_inflight_begin: Begins a run with the event @done, (transfer full), until which the
+ * first @n mappings are held. For the owner, after gst_gemmcl_inflight_finish(). */
+void gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, cl_event done);
 
 /** gst_gemmcl_inflight_get_event: Returns: (transfer full) (nullable): the event of the run; %NULL
  * if there is none, or it is finished. */

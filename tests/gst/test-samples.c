@@ -59,30 +59,11 @@ test_batch_of_lengths (void)
   stream_assert_quiet (stream);
 }
 
-/* A buffer whose samples change while it waits in a batch is refused. */
-static void
-test_changed_samples (void)
-{
-  g_autoptr (Stream) stream = stream_start (MONO, "gemmcl weight=[2] batch-size=2");
-  g_autoptr (GstBuffer) first = NULL;
-  GstBuffer *second = gst_buffer_new_memdup ("12345678", 8);
-  GstAudioInfo info;
-
-  gst_audio_info_set_format (&info, GST_AUDIO_FORMAT_F32, 8000, 1, NULL);
-  gst_buffer_add_audio_meta (second, &info, 1, NULL);
-  first = gst_buffer_copy (second);
-  stream_push (stream, gst_buffer_ref (first));
-  gst_buffer_get_audio_meta (first)->samples = 2;
-  g_assert_cmpstr (gst_flow_get_name (gst_harness_push (stream->harness, second)), ==, "error");
-  stream_assert_message (stream, GST_MESSAGE_ERROR, "has 2 samples|had 1|no element writes");
-}
-
 int
 main (int argc, char **argv)
 {
   stream_test_init (&argc, &argv);
   stream_add_test ("/samples/position", test_position);
   stream_add_test ("/samples/batch", test_batch_of_lengths);
-  stream_add_test ("/samples/changed", test_changed_samples);
   return g_test_run ();
 }
