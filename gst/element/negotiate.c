@@ -60,7 +60,7 @@ offer (GstGemmcl *self, GstCaps *caps, gboolean several)
   va = several ? refuse_memory (&reason) : gst_gemmcl_va_check (&self->device, context, &reason);
   if (!va)
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
-  caps = gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (context));
+  caps = gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (&self->device));
   /* Upstream asks for nothing else. */
   if (!was_empty && gst_caps_is_empty (caps))
     warn_once (self, WARNED_OF_SURFACES,

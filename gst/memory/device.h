@@ -32,8 +32,10 @@ typedef struct {
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
   GemmclDeviceQuery query; /* with which context was opened; its strings are interned */
-  GstObject *display;      /* (nullable): a GstVaDisplay; va.c writes it */
-  gint display_failed;     /* atomic: no context could be made with display */
+  GCallback acquire;       /* of dma-bufs, by context; NULL: it cannot import them */
+  GCallback release;
+  GstObject *display;  /* (nullable): a GstVaDisplay; va.c writes it */
+  gint display_failed; /* atomic: no context could be made with display */
 } GstGemmclDevice;
 
 void gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element);

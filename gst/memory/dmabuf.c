@@ -40,26 +40,21 @@ look_up (GemmclContext *context, const gchar *name)
                                                               name);
 }
 
-/* Sets the functions that acquire and release dma-bufs. FALSE if the device cannot import them. */
-static gboolean
-find_functions (GemmclContext *context, GemmclRun *run)
+void
+gst_gemmcl_dmabuf_find_functions (GemmclContext *context, GCallback *acquire, GCallback *release)
 {
-  const GCallback acquire = look_up (context, "clEnqueueAcquireExternalMemObjectsKHR");
-  const GCallback release = look_up (context, "clEnqueueReleaseExternalMemObjectsKHR");
-
-  if (!acquire || !release || !lists_dmabufs (gemmcl_context_get_cl_device (context)))
-    return FALSE;
-  run->acquire = acquire;
-  run->release = release;
-  return TRUE;
+  *acquire = look_up (context, "clEnqueueAcquireExternalMemObjectsKHR");
+  *release = look_up (context, "clEnqueueReleaseExternalMemObjectsKHR");
+  if (!*acquire || !*release || !lists_dmabufs (gemmcl_context_get_cl_device (context)))
+    *acquire = *release = NULL;
 }
 
 gboolean
-gst_gemmcl_dmabuf_can_import (GemmclContext *context)
+gst_gemmcl_dmabuf_can_import (GstGemmclDevice *self)
 {
-  GemmclRun run = GEMMCL_RUN_INIT;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  return find_functions (context, &run);
+  return self->acquire != NULL;
 }
 
 /* TRUE if @memory comes from a media driver. Its dma-bufs may be tiled even if caps say otherwise.
@@ -182,8 +177,10 @@ gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const G
   gsize size;
   GstMemory *file = find_file (buffer, &size);
 
-  if (!file || !find_functions (self->context, run))
+  if (!file || !self->acquire)
     return FALSE;
+  run->acquire = self->acquire;
+  run->release = self->release;
   *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
   if (!gst_gemmcl_find_planes (image, info, buffer, gst_buffer_get_size (buffer), data) ||
       !find_in_file (image, buffer, data)) {

@@ -24,7 +24,7 @@ typedef gboolean (*GstGemmclImporter) (GstGemmclDevice *device, GstMemory *memor
 /** gst_gemmcl_import: Imports @memory with its content @id, such as a surface. @objects: (out)
  * (transfer none): those of @make, which is called once for each element, context and content,
  * since pools use memory again. They live as long as @memory has that content. Returns: %FALSE if
- * @make fails. Any thread. */
+ * @make fails. For the streaming thread. */
 gboolean gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id,
                             GstGemmclImporter make, cl_mem objects[GEMMCL_MAX_PLANES],
                             GError **error);
@@ -89,8 +89,13 @@ gboolean gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclDat
 
 /* Frames in linear dma-bufs, imported as OpenCL buffers by cl_khr_external_memory. */
 
+/** gst_gemmcl_dmabuf_find_functions: @acquire, @release: (out) (nullable): the functions of
+ * #GemmclRun for dma-bufs; %NULL if the device of @context cannot import them. */
+void gst_gemmcl_dmabuf_find_functions (GemmclContext *context, GCallback *acquire,
+                                       GCallback *release);
+
 /** gst_gemmcl_dmabuf_can_import: Returns: %TRUE if the device reads dma-bufs without a copy. */
-gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
+gboolean gst_gemmcl_dmabuf_can_import (GstGemmclDevice *self);
 
 /** gst_gemmcl_dmabuf_is_shared: Returns: TRUE if a memory of @buffer was made by gst_memory_share()
  * of a media driver's dma-buf. GStreamer 1.22 crashes when such a memory is mapped. */

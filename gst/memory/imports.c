@@ -39,41 +39,16 @@ release_objects (Import *self)
     g_clear_pointer (&self->objects[i], clReleaseMemObject);
 }
 
-/* Returns: the imports behind @import, which is freed. */
-static Import *
-free_import (Import *import)
-{
-  Import *next = import->next;
-
-  release_objects (import);
-  g_weak_ref_clear (&import->element);
-  g_object_unref (import->context);
-  g_free (import);
-  return next;
-}
-
 static void
 free_imports (gpointer data)
 {
-  for (Import *import = data; import;)
-    import = free_import (import);
-}
-
-/* Returns: @imports without those of elements that are gone. */
-static Import *
-drop_gone (Import *imports)
-{
-  Import **link = &imports;
-
-  while (*link) {
-    g_autoptr (GstElement) element = g_weak_ref_get (&(*link)->element);
-
-    if (element)
-      link = &(*link)->next;
-    else
-      *link = free_import (*link);
+  for (Import *import = data, *next; import; import = next) {
+    next = import->next;
+    release_objects (import);
+    g_weak_ref_clear (&import->element);
+    g_object_unref (import->context);
+    g_free (import);
   }
-  return imports;
 }
 
 static gboolean
@@ -84,29 +59,63 @@ is_of (Import *import, const GstGemmclDevice *device)
   return element == device->element && import->context == device->context;
 }
 
-gboolean
-gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstGemmclImporter make,
-                   cl_mem objects[GEMMCL_MAX_PLANES], GError **error)
+/* Guards the lists of all memories, which elements in several threads read. An import belongs to
+ * the streaming thread of its element, which uses it without the lock. */
+static GMutex lock;
+
+static Import *
+find_import (GstMiniObject *owner, GQuark quark, const GstGemmclDevice *device)
 {
-  static GMutex lock; /* elements in several threads read the same memory */
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
-  const GQuark quark = g_quark_from_static_string ("gst-gemmcl-imports");
-  GstMiniObject *owner = GST_MINI_OBJECT (memory);
   Import *import = gst_mini_object_get_qdata (owner, quark);
 
   while (import && !is_of (import, device))
     import = import->next;
+  return import;
+}
+
+/* Adds an import without objects, and frees those of elements that are gone. */
+static Import *
+add_import (GstMiniObject *owner, GQuark quark, const GstGemmclDevice *device)
+{
+  Import *import = g_new0 (Import, 1), *gone = NULL;
+
+  g_weak_ref_init (&import->element, device->element);
+  import->context = g_object_ref (device->context);
+  g_mutex_lock (&lock);
+  import->next = gst_mini_object_steal_qdata (owner, quark);
+  for (Import **link = &import->next; *link;) {
+    g_autoptr (GstElement) element = g_weak_ref_get (&(*link)->element);
+    Import *each = *link;
+
+    if (element) {
+      link = &each->next;
+      continue;
+    }
+    *link = each->next;
+    each->next = gone;
+    gone = each;
+  }
+  gst_mini_object_set_qdata (owner, quark, import, free_imports);
+  g_mutex_unlock (&lock);
+  free_imports (gone);
+  return import;
+}
+
+gboolean
+gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstGemmclImporter make,
+                   cl_mem objects[GEMMCL_MAX_PLANES], GError **error)
+{
+  const GQuark quark = g_quark_from_static_string ("gst-gemmcl-imports");
+  GstMiniObject *owner = GST_MINI_OBJECT (memory);
+  Import *import = find_import (owner, quark, device);
+
   if (!import || import->id != id) {
     memset (objects, 0, GEMMCL_MAX_PLANES * sizeof *objects);
     if (!make (device, memory, id, objects, error))
       return FALSE;
-    if (!import) {
-      import = g_new0 (Import, 1);
-      g_weak_ref_init (&import->element, device->element);
-      import->context = g_object_ref (device->context);
-      import->next = drop_gone (gst_mini_object_steal_qdata (owner, quark));
-      gst_mini_object_set_qdata (owner, quark, import, free_imports);
-    }
+    if (!import)
+      import = add_import (owner, quark, device);
     release_objects (import);
     import->id = id;
     memcpy (import->objects, objects, sizeof import->objects);
