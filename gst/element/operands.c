@@ -81,7 +81,6 @@ struct _GstGemmclChange {
   GemmclPlanOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
-  gboolean new_n;                          /* caps are known, and N changes */
   gboolean changed[GST_GEMMCL_N_OPERANDS]; /* compared with the current operands */
 
   /* Plans that can use the new operands, if there are, and the changed ones, prepared for them. */
@@ -120,7 +119,6 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
   const GstGemmclOperands *present = self->operands.next ? &self->operands.next->operands : current;
   const GstGemmclSettings *settings = &self->stream.settings;
   GemmclMatrix **slot = &change->operands.matrix[operand];
-  gsize k, n;
 
   gst_gemmcl_operands_copy (&change->operands, present);
   g_clear_pointer (slot, gemmcl_matrix_unref);
@@ -136,8 +134,6 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
                                 settings, self->slot.problem.gemm.m,
                                 self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
     return FALSE;
-  gst_gemmcl_weight_get_shape (settings, present->weight, &k, &n);
-  change->new_n = n != change->problem.gemm.n;
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
     change->changed[i] = i == operand || change->operands.matrix[i] != current->matrix[i];
   change->changed[GEMMCL_PLAN_BIAS] |=
@@ -158,10 +154,8 @@ check_downstream (GstGemmcl *self, const GstGemmclChange *change, GError **error
   g_autoptr (GstCaps) input = NULL, output = NULL, accepted = NULL;
   g_autofree gchar *text = NULL;
 
-  if (!change->new_n)
-    return TRUE;
   input = gst_pad_get_current_caps (trans->sinkpad);
-  if (!input)
+  if (!input || change->problem.gemm.n == 0 || change->problem.gemm.n == terms.n)
     return TRUE;
   terms.k = change->problem.gemm.k;
   terms.n = change->problem.gemm.n;
@@ -261,20 +255,6 @@ gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GstGem
   gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, error);
 }
 
-/* TRUE if there are plans, and @change prepared its operands for them. Needs the lock. */
-static gboolean
-fits_plans (const GstGemmclChange *change, GstGemmcl *self)
-{
-  gboolean any = FALSE;
-
-  for (guint i = 0; i < self->n_lanes; i++) {
-    if (self->lanes[i].plan && self->lanes[i].plan != change->plans[i])
-      return FALSE;
-    any |= self->lanes[i].plan != NULL;
-  }
-  return any;
-}
-
 /* Runs in another thread, since freeing a large weight can take as long as a frame. */
 static void
 free_used (GstElement *element G_GNUC_UNUSED, gpointer change)
@@ -291,7 +271,8 @@ use_change (GstGemmcl *self, GstGemmclChange *change)
 
   self->operands.current = change->operands;
   change->operands = old;
-  if (!fits_plans (change, self))
+  /* All plans were made together. */
+  if (!self->lane->plan || self->lane->plan != change->plans[self->lane - self->lanes])
     return TRUE;
   for (guint lane = 0; lane < self->n_lanes; lane++)
     for (guint i = 0; self->lanes[lane].plan && i < GST_GEMMCL_N_OPERANDS; i++)
