@@ -390,7 +390,7 @@ set_operand (GstGemmcl *self, const Property *property, const GValue *value)
   else if (property->kind == BOXED)
     source.matrix = g_value_get_boxed (value);
   else
-    source.matrix = matrix = gst_gemmcl_matrix_from_array (value, &error);
+    source.matrix = matrix = gst_gemmcl_matrix_from_array (value, property->kind == VECTOR, &error);
   if (!error) {
     gst_gemmcl_operand_set (self, get_operand (property), &source);
     return;

@@ -129,10 +129,11 @@ GstGemmclSource gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operan
 
 /* Matrices as values of properties (values.c). */
 
-/** gst_gemmcl_matrix_from_array: @array: a GstValueArray of doubles, or of rows, which are such.
- * Returns: (transfer full) (nullable): a matrix of f64; %NULL without @error for an empty array,
- * with #GEMMCL_ERROR_SHAPE if rows differ in length or are empty. */
-GemmclMatrix *gst_gemmcl_matrix_from_array (const GValue *array, GError **error);
+/** gst_gemmcl_matrix_from_array: @array: a GstValueArray of doubles, if @is_vector, or of rows, which
+ * are such; GObject checks that. Returns: (transfer full) (nullable): a matrix of f64; %NULL without
+ * @error for an empty array, with #GEMMCL_ERROR_SHAPE if rows differ in length or are empty. */
+GemmclMatrix *gst_gemmcl_matrix_from_array (const GValue *array, gboolean is_vector,
+                                            GError **error);
 
 /** gst_gemmcl_matrix_to_array: Appends the elements, if @is_vector, or the rows of @matrix,
  * (nullable), rounded to f32 unless it is row-major f64, to @array, an empty GstValueArray. */

@@ -5,40 +5,33 @@
 #include "memory/error.h"
 
 GemmclMatrix *
-gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
+gst_gemmcl_matrix_from_array (const GValue *array, gboolean is_vector, GError **error)
 {
   g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gdouble));
-  const guint size = gst_value_array_get_size (array);
-  const gboolean is_vector =
-      size > 0 && !GST_VALUE_HOLDS_ARRAY (gst_value_array_get_value (array, 0));
-  const guint rows = is_vector ? 1 : size;
+  const guint size = gst_value_array_get_size (array), rows = is_vector ? 1 : size;
   guint cols = 0;
 
+  if (size == 0)
+    return NULL;
   for (guint i = 0; i < rows; i++) {
     const GValue *row = is_vector ? array : gst_value_array_get_value (array, i);
-    const guint n = GST_VALUE_HOLDS_ARRAY (row) ? gst_value_array_get_size (row) : 0;
+    const guint n = gst_value_array_get_size (row);
 
-    for (guint j = 0; j < n; j++) {
-      const GValue *value = gst_value_array_get_value (row, j);
-
-      if (G_VALUE_HOLDS_DOUBLE (value)) {
-        const gdouble number = g_value_get_double (value);
-
-        g_array_append_val (numbers, number);
-      }
-    }
     cols = i == 0 ? n : cols;
-    if (n == 0 || n != cols || numbers->len != (gsize)cols * (i + 1)) {
+    if (n == 0 || n != cols) {
       gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                       "Row %u of the array, from 0, is not like the first. Expected doubles, as "
-                       "many in each row.",
-                       i);
+                       "Row %u of the array, from 0, has %u numbers. Expected as many in each row, "
+                       "and at least one.",
+                       i, n);
       return NULL;
     }
+    for (guint j = 0; j < n; j++) {
+      const gdouble number = g_value_get_double (gst_value_array_get_value (row, j));
+
+      g_array_append_val (numbers, number);
+    }
   }
-  return size > 0
-             ? gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, numbers->len / rows, numbers->data, error)
-             : NULL;
+  return gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, numbers->data, error);
 }
 
 static void
