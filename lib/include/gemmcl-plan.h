@@ -110,13 +110,14 @@ GType gemmcl_prepared_get_type (void);
  * @operand: the operand to prepare
  * @matrix: its values; the plan keeps a reference only for gemmcl_plan_auto_tune()
  *
- * Converts, packs and uploads @matrix, and waits for the upload. Takes no lock that a run takes. An
- * int8 kernel uses an int8 B as it is, without scales or with one in all or per column of op(B)
+ * Converts, packs and uploads @matrix, and waits for the upload, for which no run waits. An int8
+ * kernel uses an int8 B as it is, without scales or with one in all or per column of op(B)
  * (gemmcl_matrix_get_scales()), and quantizes any other B per column.
  *
- * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan; %NULL with
- *   %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL, or %GEMMCL_ERROR_INVALID if the kernel's precision
- *   cannot represent an element or the problem has no such operand.
+ * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan, of which it holds
+ *   a reference until then; %NULL with %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL, or
+ *   %GEMMCL_ERROR_INVALID if the kernel's precision cannot represent an element or the problem has
+ *   no such operand.
  *
  * Since: 0.1
  */

@@ -23,77 +23,57 @@
 /* The nice value of the thread; the lowest priority has 19. */
 #define NICENESS 10
 
-/** GemmclTuner: A plan's search. Its thread may never end, so it holds references to everything
- * that it uses, and none to the plan. */
-struct _GemmclTuner {
+/* A search. Its thread may never end, so it holds references to everything that it uses, but to the
+ * plan only while it changes it. */
+typedef struct {
+  GWeakRef plan;
   GemmclContext *context;
   GemmclGemm problem;
   GemmclImage images[2];
   const gchar *kernel; /* the choice of the rules; static */
   GCancellable *cancellable;
+} Search;
 
-  GMutex lock; /* guards the following fields; taken before the plan's lock */
-  GCond changed;
-  GemmclPlan *plan; /* NULL: the plan was finalized */
-  GemmclTuningState state;
-  GemmclTuningResult *result; /* constant once set, like why */
-  gchar *why;
-  guint n_prepared;  /* operands that are being prepared, or are neither used nor freed */
-  gboolean claimed;  /* no operand may be prepared */
-  gboolean draining; /* runs of the old body may be in flight */
-  gboolean ended;
-};
-
-static void
-tuner_clear (gpointer data)
+static Search *
+search_new (GemmclPlan *plan)
 {
-  GemmclTuner *self = data;
+  Search *self = g_new0 (Search, 1);
 
-  g_clear_object (&self->context);
-  g_clear_object (&self->cancellable);
-  g_clear_pointer (&self->result, gemmcl_tuning_result_free);
-  g_free (self->why);
-  g_mutex_clear (&self->lock);
-  g_cond_clear (&self->changed);
+  g_weak_ref_init (&self->plan, plan);
+  self->context = g_object_ref (plan->body->context);
+  self->kernel = plan->body->name;
+  gemmcl_plan_copy_problem (&self->problem, self->images, &plan->body->problem);
+  self->cancellable = g_object_ref (plan->cancellable);
+  return self;
 }
 
 static void
-tuner_unref (GemmclTuner *self)
+search_free (Search *self)
 {
-  g_atomic_rc_box_release_full (self, tuner_clear);
+  g_weak_ref_clear (&self->plan);
+  g_object_unref (self->context);
+  g_object_unref (self->cancellable);
+  g_free (self);
 }
 
-/* Locks the tuner and its plan. Returns: (nullable): the plan. */
+/* Returns: (nullable) (transfer full): the plan, locked; %NULL if it is gone. */
 static GemmclPlan *
-lock (GemmclTuner *self)
+lock (Search *self)
 {
-  g_mutex_lock (&self->lock);
-  if (self->plan != NULL)
-    g_mutex_lock (&self->plan->lock);
-  return self->plan;
+  GemmclPlan *plan = g_weak_ref_get (&self->plan);
+
+  if (plan != NULL)
+    g_mutex_lock (&plan->lock);
+  return plan;
 }
 
+/* Takes @plan. */
 static void
-unlock (GemmclTuner *self)
+unlock (GemmclPlan *plan)
 {
-  if (self->plan != NULL)
-    g_mutex_unlock (&self->plan->lock);
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->lock);
-}
-
-/* Needs the lock, like the next function. */
-static void
-set_state (GemmclTuner *self, GemmclTuningState state)
-{
-  if (!g_cancellable_is_cancelled (self->cancellable))
-    self->state = state;
-}
-
-static gboolean
-is_wanted (const GemmclTuner *self)
-{
-  return self->plan != NULL && !g_cancellable_is_cancelled (self->cancellable);
+  g_cond_broadcast (&plan->changed);
+  g_mutex_unlock (&plan->lock);
+  g_object_unref (plan);
 }
 
 static void
@@ -113,7 +93,7 @@ static gboolean is_searching;
 
 /* @waited: (out): TRUE if it waited for another search. Returns: %FALSE if it was cancelled. */
 static gboolean
-begin_turn (GemmclTuner *self, gboolean *waited)
+begin_turn (Search *self, gboolean *waited)
 {
   gboolean begun;
 
@@ -124,12 +104,7 @@ begin_turn (GemmclTuner *self, gboolean *waited)
   begun = !is_searching;
   is_searching = TRUE;
   g_mutex_unlock (&turn_lock);
-  if (!begun)
-    return FALSE;
-  g_mutex_lock (&self->lock);
-  set_state (self, GEMMCL_TUNING_STATE_SEARCHING);
-  g_mutex_unlock (&self->lock);
-  return TRUE;
+  return begun;
 }
 
 static void
@@ -141,20 +116,33 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
+/* @result: (nullable): of the search that ended; NULL: it begins */
+static void
+note (Search *self, GemmclTuningResult *result)
+{
+  GemmclPlan *plan = lock (self);
+
+  if (plan == NULL)
+    return;
+  if (result != NULL)
+    plan->result = g_atomic_rc_box_acquire (result);
+  else if (!g_cancellable_is_cancelled (self->cancellable))
+    plan->tuning = GEMMCL_TUNING_STATE_SEARCHING;
+  unlock (plan);
+}
+
 /* Returns: (nullable): a body with the fastest kernel; %NULL without an error if that is the choice
  *   of the rules. */
 static GemmclBody *
-make_fastest (GemmclTuner *self, GError **error)
+make_fastest (Search *self, GError **error)
 {
-  GemmclTuningResult *result =
+  g_autoptr (GemmclTuningResult) result =
       gemmcl_tuning_search (self->context, &self->problem, NULL, self->cancellable, error);
   GemmclBody *body;
 
   if (result == NULL)
     return NULL;
-  g_mutex_lock (&self->lock);
-  self->result = result;
-  g_mutex_unlock (&self->lock);
+  note (self, result);
   if (result->best == NULL) {
     gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                  "There was no time to compare other kernels with the choice of the rules.");
@@ -170,13 +158,14 @@ make_fastest (GemmclTuner *self, GError **error)
 
 /* Returns: (nullable): a body with a faster kernel than the choice of the rules. */
 static GemmclBody *
-make_faster (GemmclTuner *self, GError **error)
+make_faster (Search *self, GError **error)
 {
   g_autoptr (GemmclBody) body = NULL;
   gboolean waited;
 
   if (!begin_turn (self, &waited))
     return NULL;
+  note (self, NULL);
   if (waited) /* another search may have stored the kernel */
     body = gemmcl_body_new (self->context, &self->problem, NULL, NULL);
   if (body == NULL || body->source == GEMMCL_CHOICE_RULES) {
@@ -187,26 +176,17 @@ make_faster (GemmclTuner *self, GError **error)
   return body != NULL && !g_str_equal (body->name, self->kernel) ? g_steal_pointer (&body) : NULL;
 }
 
-/* Returns: (nullable) (transfer full): the source of the operand that the plan uses. */
-static GemmclMatrix *
-get_matrix (GemmclTuner *self, GemmclPlanOperand operand)
-{
-  const GemmclPlan *plan = lock (self);
-  GemmclMatrix *matrix = plan ? plan->body->operands[operand].matrix : NULL;
-
-  if (matrix != NULL)
-    gemmcl_matrix_ref (matrix);
-  unlock (self);
-  return matrix;
-}
-
 /* Gives @body those operands of the plan that it does not have. */
 static gboolean
-give_operands (GemmclTuner *self, GemmclBody *body, GError **error)
+give_operands (GemmclPlan *plan, GemmclBody *body, GError **error)
 {
   for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++) {
-    g_autoptr (GemmclMatrix) matrix = get_matrix (self, i);
+    g_autoptr (GemmclMatrix) matrix = NULL;
 
+    g_mutex_lock (&plan->lock);
+    if (plan->body->operands[i].matrix != NULL)
+      matrix = gemmcl_matrix_ref (plan->body->operands[i].matrix);
+    g_mutex_unlock (&plan->lock);
     if (matrix != NULL && matrix != body->operands[i].matrix &&
         !gemmcl_body_prepare (body, i, matrix, &body->operands[i], error))
       return FALSE;
@@ -215,90 +195,89 @@ give_operands (GemmclTuner *self, GemmclBody *body, GError **error)
 }
 
 /* Waits until no operand is prepared for the present body, then claims the plan. Returns: %FALSE if
- * the search is no longer wanted. */
+ * the search was cancelled. */
 static gboolean
-claim (GemmclTuner *self)
+claim (Search *self, GemmclPlan *plan)
 {
   gboolean wanted;
 
-  g_mutex_lock (&self->lock);
-  while (self->n_prepared > 0 && is_wanted (self))
-    g_cond_wait (&self->changed, &self->lock);
-  wanted = self->claimed = is_wanted (self);
-  g_mutex_unlock (&self->lock);
+  g_mutex_lock (&plan->lock);
+  while (plan->n_prepared > 0 && !g_cancellable_is_cancelled (self->cancellable))
+    g_cond_wait (&plan->changed, &plan->lock);
+  wanted = plan->claimed = !g_cancellable_is_cancelled (self->cancellable);
+  g_mutex_unlock (&plan->lock);
   return wanted;
 }
 
 /* Ends the claim. If @body is @ready, with all operands, it becomes the plan's body. Returns: the
  * body to free: the plan's old one, or @body. */
 static GemmclBody *
-exchange (GemmclTuner *self, GemmclBody *body, gboolean ready)
+exchange (GemmclPlan *plan, GemmclBody *body, gboolean ready)
 {
-  GemmclPlan *plan = lock (self);
   GemmclBody *rest = body;
 
-  if (ready && is_wanted (self)) {
+  g_mutex_lock (&plan->lock);
+  if (ready && plan->claimed) {
     rest = plan->body;
     gemmcl_body_adopt_previous (body, rest);
     plan->body = body;
-    self->state = GEMMCL_TUNING_STATE_SWAPPED;
-    self->draining = TRUE;
+    plan->tuning = GEMMCL_TUNING_STATE_SWAPPED;
   }
-  self->claimed = FALSE;
-  unlock (self);
+  plan->claimed = FALSE;
+  g_cond_broadcast (&plan->changed);
+  g_mutex_unlock (&plan->lock);
   return rest;
 }
 
-/* Waits for the runs of @body, the plan's old body, and counts them. */
+/* Waits for the runs of @body, the plan's old body, and counts them. Takes @body. */
 static void
-drain (GemmclTuner *self, GemmclBody *body)
+drain (GemmclPlan *plan, GemmclBody *body)
 {
-  GemmclPlan *plan;
-
   gemmcl_body_wait (body);
-  plan = lock (self);
-  if (plan != NULL)
-    gemmcl_plan_reap_locked (plan, body);
-  self->draining = FALSE;
-  unlock (self);
+  g_mutex_lock (&plan->lock);
+  gemmcl_plan_reap_locked (plan, body);
+  g_mutex_unlock (&plan->lock);
+  gemmcl_body_free (body);
 }
 
 /* Takes @body. */
 static void
-take_over (GemmclTuner *self, GemmclBody *body, GError **error)
+take_over (Search *self, GemmclBody *body, GError **error)
 {
-  if (give_operands (self, body, error) && claim (self)) {
-    body = exchange (self, body, give_operands (self, body, error));
-    drain (self, body);
-  }
-  gemmcl_body_free (body);
+  g_autoptr (GemmclPlan) plan = g_weak_ref_get (&self->plan);
+
+  if (plan != NULL && give_operands (plan, body, error) && claim (self, plan))
+    drain (plan, exchange (plan, body, give_operands (plan, body, error)));
+  else
+    gemmcl_body_free (body);
 }
 
 /* @why: (nullable): the reason if the search failed */
 static void
-end (GemmclTuner *self, const GError *why)
+end (Search *self, const GError *why)
 {
-  GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS] = {NULL};
+  GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS];
   GemmclPlan *plan = lock (self);
 
-  if (why != NULL && !g_cancellable_is_cancelled (self->cancellable))
-    self->why = g_strdup (why->message);
-  if (why != NULL || self->state == GEMMCL_TUNING_STATE_SEARCHING)
-    set_state (self, why != NULL ? GEMMCL_TUNING_STATE_FAILED : GEMMCL_TUNING_STATE_KEPT);
-  if (plan != NULL)
-    plan->keeps_matrices = FALSE;
-  for (guint i = 0; plan != NULL && i < GEMMCL_N_PLAN_OPERANDS; i++)
+  if (plan == NULL)
+    return;
+  if (!g_cancellable_is_cancelled (self->cancellable) &&
+      (why != NULL || plan->tuning == GEMMCL_TUNING_STATE_SEARCHING)) {
+    plan->tuning = why != NULL ? GEMMCL_TUNING_STATE_FAILED : GEMMCL_TUNING_STATE_KEPT;
+    plan->why = why != NULL ? g_strdup (why->message) : NULL;
+  }
+  plan->searches = FALSE;
+  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
     matrices[i] = g_steal_pointer (&plan->body->operands[i].matrix);
-  self->ended = TRUE;
-  unlock (self);
+  unlock (plan);
   for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
     g_clear_pointer (&matrices[i], gemmcl_matrix_unref);
 }
 
 static gpointer
-tuner_run (gpointer data)
+search_run (gpointer data)
 {
-  GemmclTuner *self = data;
+  Search *self = data;
   g_autoptr (GError) error = NULL;
   GemmclBody *body;
 
@@ -307,24 +286,8 @@ tuner_run (gpointer data)
   if (body != NULL)
     take_over (self, body, &error);
   end (self, error);
-  tuner_unref (self);
+  search_free (self);
   return NULL;
-}
-
-static GemmclTuner *
-tuner_new (GemmclPlan *plan)
-{
-  GemmclTuner *self = g_atomic_rc_box_new0 (GemmclTuner);
-
-  g_mutex_init (&self->lock);
-  g_cond_init (&self->changed);
-  self->cancellable = g_cancellable_new ();
-  self->context = g_object_ref (plan->body->context);
-  self->kernel = plan->body->name;
-  gemmcl_plan_copy_problem (&self->problem, self->images, &plan->body->problem);
-  self->plan = plan;
-  self->state = GEMMCL_TUNING_STATE_WAITING;
-  return self;
 }
 
 void
@@ -332,118 +295,72 @@ gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode)
 {
   g_autoptr (GError) error = NULL;
   GThread *thread;
+  Search *search;
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
-  g_return_if_fail (self->tuner == NULL && self->body->operands[GEMMCL_PLAN_B].buffer == NULL &&
+  g_return_if_fail (self->cancellable == NULL &&
+                    self->body->operands[GEMMCL_PLAN_B].buffer == NULL &&
                     self->body->operands[GEMMCL_PLAN_C].buffer == NULL);
 
   if (self->body->source != GEMMCL_CHOICE_RULES || mode == GEMMCL_AUTO_TUNE_OFF ||
       (mode == GEMMCL_AUTO_TUNE_AUTO && self->body->device->type != GEMMCL_DEVICE_TYPE_GPU))
     return;
-  self->tuner = tuner_new (self);
-  self->keeps_matrices = TRUE;
-  thread =
-      g_thread_try_new ("gemmcl-tune", tuner_run, g_atomic_rc_box_acquire (self->tuner), &error);
+  self->cancellable = g_cancellable_new ();
+  self->tuning = GEMMCL_TUNING_STATE_WAITING;
+  self->searches = TRUE;
+  search = search_new (self);
+  thread = g_thread_try_new ("gemmcl-tune", search_run, search, &error);
   if (thread != NULL) {
     g_thread_unref (thread);
     return;
   }
-  end (self->tuner, error);
-  tuner_unref (self->tuner);
-}
-
-static void
-cancel (GemmclTuner *self)
-{
-  g_cancellable_cancel (self->cancellable);
-  g_mutex_lock (&self->lock);
-  if (self->state < GEMMCL_TUNING_STATE_KEPT) /* it may have ended already */
-    self->state = GEMMCL_TUNING_STATE_OFF;
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->lock);
-  g_mutex_lock (&turn_lock);
-  g_cond_broadcast (&turn_over);
-  g_mutex_unlock (&turn_lock);
+  end (search, error);
+  search_free (search);
 }
 
 gboolean
 gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout)
 {
   const gint64 until = g_get_monotonic_time () + timeout;
-  GemmclTuner *tuner;
   gboolean ended;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), TRUE);
   g_return_val_if_fail (timeout >= 0, TRUE);
 
-  tuner = self->tuner;
-  if (tuner == NULL)
+  if (self->cancellable == NULL)
     return TRUE;
-  cancel (tuner);
-  g_mutex_lock (&tuner->lock);
-  while (!tuner->ended && g_cond_wait_until (&tuner->changed, &tuner->lock, until))
-    ;
-  ended = tuner->ended;
-  g_mutex_unlock (&tuner->lock);
-  return ended;
-}
-
-void
-gemmcl_tuner_leave (GemmclTuner *self)
-{
-  cancel (self);
+  g_cancellable_cancel (self->cancellable);
+  g_mutex_lock (&turn_lock);
+  g_cond_broadcast (&turn_over);
+  g_mutex_unlock (&turn_lock);
   g_mutex_lock (&self->lock);
-  self->plan = NULL;
-  while (self->draining)
-    g_cond_wait (&self->changed, &self->lock);
-  g_mutex_unlock (&self->lock);
-  tuner_unref (self);
-}
-
-GemmclTuner *
-gemmcl_tuner_begin (GemmclTuner *self)
-{
-  g_mutex_lock (&self->lock);
-  /* A cancelled claim ends without an exchange. */
-  while (self->claimed && is_wanted (self))
-    g_cond_wait (&self->changed, &self->lock);
-  self->n_prepared++;
-  g_mutex_unlock (&self->lock);
-  return g_atomic_rc_box_acquire (self);
-}
-
-void
-gemmcl_tuner_end (GemmclTuner *self)
-{
-  g_mutex_lock (&self->lock);
-  self->n_prepared--;
+  if (self->tuning < GEMMCL_TUNING_STATE_KEPT) /* it may have ended already */
+    self->tuning = GEMMCL_TUNING_STATE_OFF;
+  self->claimed = FALSE;
   g_cond_broadcast (&self->changed);
+  while (self->searches && g_cond_wait_until (&self->changed, &self->lock, until))
+    ;
+  ended = !self->searches;
   g_mutex_unlock (&self->lock);
-  tuner_unref (self);
+  return ended;
 }
 
 GemmclTuningState
 gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningResult **result, const gchar **why)
 {
-  static GemmclTuner none; /* of a plan without a search */
-  GemmclChoiceSource source;
-  GemmclTuner *tuner;
-  GemmclTuningState state;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_TUNING_STATE_OFF);
 
-  source = gemmcl_plan_get_choice_source (self);
-  tuner = self->tuner ? self->tuner : &none;
-  g_mutex_lock (&tuner->lock);
-  state = tuner->state;
-  if (tuner == &none && (source == GEMMCL_CHOICE_TUNED || source == GEMMCL_CHOICE_SHIPPED))
-    state = GEMMCL_TUNING_STATE_KNOWN;
+  locker = g_mutex_locker_new (&self->lock);
   if (result != NULL)
-    *result = tuner->result;
+    *result = self->result;
   if (why != NULL)
-    *why = tuner->why;
-  g_mutex_unlock (&tuner->lock);
-  return state;
+    *why = self->why;
+  return self->cancellable == NULL && (self->body->source == GEMMCL_CHOICE_TUNED ||
+                                       self->body->source == GEMMCL_CHOICE_SHIPPED)
+             ? GEMMCL_TUNING_STATE_KNOWN
+             : self->tuning;
 }
 
 const gchar *

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Plans: the choice of their kernel, and their operands. A new operand is prepared beside the old
- * one and then exchanged for it, so that no run sees half of it. Only the exchange takes the plan's
- * lock, so no run waits for the preparation.
+ * one and then exchanged for it, so that no run sees half of it. It is prepared without the plan's
+ * lock, so no run waits.
  */
 #include <CL/cl_ext.h>
 #include <string.h>
@@ -23,6 +23,7 @@ static void
 gemmcl_plan_init (GemmclPlan *self)
 {
   g_mutex_init (&self->lock);
+  g_cond_init (&self->changed);
 }
 
 static void
@@ -30,12 +31,16 @@ gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
 
-  g_clear_pointer (&self->tuner, gemmcl_tuner_leave);
+  gemmcl_plan_cancel_tuning (self, 0);
   if (self->body != NULL)
     gemmcl_body_wait (self->body);
   g_clear_pointer (&self->body, gemmcl_body_free);
   g_clear_pointer (&self->upload, clReleaseCommandQueue);
   g_clear_pointer (&self->download, clReleaseCommandQueue);
+  g_clear_object (&self->cancellable);
+  g_clear_pointer (&self->result, gemmcl_tuning_result_free);
+  g_free (self->why);
+  g_cond_clear (&self->changed);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (gemmcl_plan_parent_class)->finalize (object);
 }
@@ -426,18 +431,30 @@ gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
 }
 
 struct _GemmclPrepared {
-  GemmclPlan *plan;   /* identifies the plan until the operand is used; no reference */
-  GemmclTuner *tuner; /* the plan's; keeps the body until the operand is used; NULL: no search */
+  GemmclPlan *plan; /* which keeps its body until the operand is used; NULL afterwards */
   GemmclPlanOperand operand;
   GemmclHeld held;
 };
+
+/* Adds @by to the number of operands that keep the body. Needs the lock. */
+static void
+count_prepared (GemmclPlan *self, gint by)
+{
+  self->n_prepared += by;
+  g_cond_broadcast (&self->changed);
+}
 
 static void
 prepared_clear (gpointer prepared)
 {
   GemmclPrepared *self = prepared;
 
-  g_clear_pointer (&self->tuner, gemmcl_tuner_end);
+  if (self->plan != NULL) {
+    g_mutex_lock (&self->plan->lock);
+    count_prepared (self->plan, -1);
+    g_mutex_unlock (&self->plan->lock);
+  }
+  g_clear_object (&self->plan);
   gemmcl_held_clear (&self->held);
 }
 
@@ -454,16 +471,22 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
                      GError **error)
 {
   g_autoptr (GemmclPrepared) prepared = NULL;
+  GemmclBody *body;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
   g_return_val_if_fail ((guint)operand < GEMMCL_N_PLAN_OPERANDS, NULL);
   g_return_val_if_fail (matrix != NULL, NULL);
 
   prepared = g_atomic_rc_box_new0 (GemmclPrepared);
-  prepared->plan = self;
-  prepared->tuner = self->tuner ? gemmcl_tuner_begin (self->tuner) : NULL;
+  prepared->plan = g_object_ref (self);
   prepared->operand = operand;
-  return gemmcl_body_prepare (self->body, operand, matrix, &prepared->held, error)
+  g_mutex_lock (&self->lock);
+  while (self->claimed)
+    g_cond_wait (&self->changed, &self->lock);
+  count_prepared (self, 1);
+  body = self->body;
+  g_mutex_unlock (&self->lock);
+  return gemmcl_body_prepare (body, operand, matrix, &prepared->held, error)
              ? g_steal_pointer (&prepared)
              : NULL;
 }
@@ -475,18 +498,17 @@ gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (prepared != NULL && prepared->plan == self);
-  g_return_if_fail (prepared->tuner == self->tuner);
 
   g_mutex_lock (&self->lock);
   held = &self->body->operands[prepared->operand];
   old = *held;
   *held = prepared->held;
   prepared->held = old;
-  if (!self->keeps_matrices)
+  if (!self->searches)
     prepared->held.matrix = g_steal_pointer (&held->matrix);
+  count_prepared (self, -1);
   g_mutex_unlock (&self->lock);
-  prepared->plan = NULL;
-  g_clear_pointer (&prepared->tuner, gemmcl_tuner_end);
+  g_clear_object (&prepared->plan);
 }
 
 static gboolean

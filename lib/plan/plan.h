@@ -121,20 +121,25 @@ typedef struct {
   guint oldest;     /* index of the slot whose run is the oldest */
 } GemmclBody;
 
-/** A plan's search for a faster kernel. */
-typedef struct _GemmclTuner GemmclTuner;
-
 struct _GemmclPlan {
   GObject parent;
 
-  GemmclTuner *tuner; /* NULL: no search; set before the plan is used */
+  GCancellable *cancellable; /* of the search; NULL: none; set before the plan is used */
 
   GMutex lock;                       /* guards the following fields */
-  GemmclBody *body;                  /* constant if there is no tuner */
-  gboolean keeps_matrices;           /* the operands' sources are kept for the tuner */
+  GCond changed;                     /* of the fields of the search */
+  GemmclBody *body;                  /* constant if there is no search */
   cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
   GemmclPlanStats stats;
   gdouble ns_per_flop; /* of the last run with a time; 0 before it */
+
+  /* The search for a faster kernel: auto-tune.c */
+  GemmclTuningState tuning;
+  GemmclTuningResult *result; /* constant once set, like why */
+  gchar *why;
+  gboolean searches; /* its thread has not ended; the operands' sources are kept for it */
+  gboolean claimed;  /* no operand may be prepared */
+  guint n_prepared;  /* operands that are being prepared, or are neither used nor freed */
 };
 
 /** The arguments and buffers of a run. */
@@ -277,17 +282,6 @@ void gemmcl_body_wait (GemmclBody *self);
 /** Makes the slots of completed runs of @body, the plan's present or last one, free again and
  * counts the runs. Needs the plan's lock. */
 void gemmcl_plan_reap_locked (GemmclPlan *self, GemmclBody *body);
-
-/* auto-tune.c: gemmcl_plan_auto_tune () */
-
-/** Keeps the plan from changing its body until gemmcl_tuner_end(), when an operand was used or
- * freed. May wait while the tuner prepares operands. Returns: a reference for that. */
-GemmclTuner *gemmcl_tuner_begin (GemmclTuner *self);
-void gemmcl_tuner_end (GemmclTuner *self);
-
-/** Detaches @self from its plan, which is being finalized, and cancels the search. Waits only for
- * runs of a body that the plan has replaced. */
-void gemmcl_tuner_leave (GemmclTuner *self);
 
 /* transfer.c: copies between the caller's memory and the plan's */
 
