@@ -42,7 +42,7 @@ search_new (GemmclPlan *plan)
   g_weak_ref_init (&self->plan, plan);
   self->context = g_object_ref (plan->body->context);
   self->kernel = plan->body->name;
-  gemmcl_plan_copy_problem (&self->problem, self->images, &plan->body->problem);
+  gemmcl_copy_problem (&self->problem, self->images, &plan->body->problem);
   self->cancellable = g_object_ref (plan->cancellable);
   return self;
 }
@@ -229,27 +229,17 @@ exchange (GemmclPlan *plan, GemmclBody *body, gboolean ready)
   return rest;
 }
 
-/* Waits for the runs of @body, the plan's old body, and counts them. Takes @body. */
-static void
-drain (GemmclPlan *plan, GemmclBody *body)
-{
-  gemmcl_body_wait (body);
-  g_mutex_lock (&plan->lock);
-  gemmcl_plan_reap_locked (plan, body);
-  g_mutex_unlock (&plan->lock);
-  gemmcl_body_free (body);
-}
-
 /* Takes @body. */
 static void
 take_over (Search *self, GemmclBody *body, GError **error)
 {
   g_autoptr (GemmclPlan) plan = g_weak_ref_get (&self->plan);
 
-  if (plan != NULL && give_operands (plan, body, error) && claim (self, plan))
-    drain (plan, exchange (plan, body, give_operands (plan, body, error)));
-  else
-    gemmcl_body_free (body);
+  if (plan != NULL && give_operands (plan, body, error) && claim (self, plan)) {
+    body = exchange (plan, body, give_operands (plan, body, error));
+    gemmcl_plan_wait (plan); /* for runs of the old body */
+  }
+  gemmcl_body_free (body);
 }
 
 /* @why: (nullable): the reason if the search failed */

@@ -4,7 +4,7 @@
  * The caller's data: the checks of a run's arguments, and frames in images, which only kernels can
  * read.
  */
-#include "plan/plan.h"
+#include "plan/body.h"
 
 /* A plane's texels in A. */
 typedef struct {

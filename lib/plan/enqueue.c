@@ -3,7 +3,7 @@
  *
  * The steps of a run: building them, and enqueuing them.
  */
-#include "plan/plan.h"
+#include "plan/body.h"
 #include "quantized.h"
 
 /* A tight f32 matrix with @cols elements for each row of D. */

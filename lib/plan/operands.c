@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "plan/plan.h"
+#include "plan/body.h"
 
 /* u8 - UNSIGNED_SHIFT is int8; the zero point is shifted by the same amount. */
 #define UNSIGNED_SHIFT 128

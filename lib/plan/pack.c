@@ -4,7 +4,7 @@
  * Packs A and B into the form that multiply reads: B in panels and in int8, A and B in images.
  * The programs in kernels/ document these forms.
  */
-#include "plan/plan.h"
+#include "plan/body.h"
 #include "numbers.h"
 #include "quantized.h"
 

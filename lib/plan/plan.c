@@ -1,21 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Plans: the choice of their kernel, and their operands. A new operand is prepared beside the old
- * one and then exchanged for it, so that no run sees half of it. It is prepared without the plan's
- * lock, so no run waits.
+ * Plans: their operands, and runs that are waited for. A new operand is prepared beside the old one
+ * and then exchanged for it, so that no run sees half of it. It is prepared without the plan's lock,
+ * so no run waits.
  */
-#include <CL/cl_ext.h>
-#include <string.h>
-
 #include "plan/plan.h"
-
-/* From cl_intel_required_subgroup_size; older headers lack it. */
-#ifndef CL_KERNEL_SPILL_MEM_SIZE_INTEL
-  #define CL_KERNEL_SPILL_MEM_SIZE_INTEL 0x4109
-#endif
-
-#define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
 
 G_DEFINE_FINAL_TYPE (GemmclPlan, gemmcl_plan, G_TYPE_OBJECT)
 
@@ -24,6 +14,7 @@ gemmcl_plan_init (GemmclPlan *self)
 {
   g_mutex_init (&self->lock);
   g_cond_init (&self->changed);
+  gemmcl_plan_init_runs (self);
 }
 
 static void
@@ -32,8 +23,8 @@ gemmcl_plan_finalize (GObject *object)
   GemmclPlan *self = GEMMCL_PLAN (object);
 
   gemmcl_plan_cancel_tuning (self, 0);
-  if (self->body != NULL)
-    gemmcl_body_wait (self->body);
+  gemmcl_plan_wait (self);
+  g_ptr_array_unref (self->slots);
   g_clear_pointer (&self->body, gemmcl_body_free);
   g_clear_pointer (&self->upload, clReleaseCommandQueue);
   g_clear_pointer (&self->download, clReleaseCommandQueue);
@@ -49,327 +40,6 @@ static void
 gemmcl_plan_class_init (GemmclPlanClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = gemmcl_plan_finalize;
-}
-
-void
-gemmcl_body_free (GemmclBody *self)
-{
-  cl_kernel *const kernels[] = {
-      &self->gather,      &self->pack,  &self->im2col,     &self->normalize_a, &self->quantize,
-      &self->pack_a,      &self->load,  &self->multiply,   &self->reduce,      &self->softmax,
-      &self->normalize_d, &self->store, &self->row_outputs};
-  cl_mem *const buffers[] = {&self->features,  &self->int8_a,  &self->image_a, &self->run_b,
-                             &self->workspace, &self->no_bias, &self->logits,  &self->state};
-
-  g_ptr_array_unref (self->slots);
-  for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
-    g_clear_pointer (kernels[i], clReleaseKernel);
-  for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
-    g_clear_pointer (buffers[i], clReleaseMemObject);
-  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
-    gemmcl_held_clear (&self->operands[i]);
-  g_clear_object (&self->context);
-  g_free (self);
-}
-
-void
-gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGemm *from)
-{
-  *to = *from;
-  to->batch = gemmcl_gemm_get_batch (from);
-  if (from->a_image) {
-    images[0] = *from->a_image;
-    to->a_image = &images[0];
-  }
-  if (from->d_image) {
-    images[1] = *from->d_image;
-    to->d_image = &images[1];
-  }
-}
-
-/* TRUE if the built kernel allows work-groups of its row's size, and the device has enough local
- * memory. NVIDIA's driver reports 48 KiB, although arrays of a kernel may have more: its compiler
- * knows the limit. It also reports work-groups of 256 for each kernel, although it compiles for the
- * size that the kernel requires. */
-static gboolean
-check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError **error)
-{
-  const cl_device_id id = gemmcl_context_get_cl_device (self->context);
-  const gsize group = self->kernel->group_m * self->kernel->group_n;
-  gsize max = 0, required[3] = {0};
-  cl_ulong local = 0;
-
-  if (!gemmcl_cl_check (clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
-                                                  sizeof (max), &max, NULL) |
-                            clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
-                                                      sizeof (required), required, NULL) |
-                            clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_LOCAL_MEM_SIZE,
-                                                      sizeof (local), &local, NULL),
-                        error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
-    return FALSE;
-  if (group > max && (self->device->nvidia_capability == 0 || required[0] != group))
-    return gemmcl_fail (
-        error, GEMMCL_ERROR_KERNEL,
-        "Kernel %s needs work-groups of %zu, but as built for this device it can have %zu.",
-        self->kernel->name, group, max);
-  if (local > self->device->local_bytes &&
-      (self->kernel->capability == 0 || level != GEMMCL_KERNEL_LEVEL_NATIVE))
-    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                        "Kernel %s needs %" G_GUINT64_FORMAT
-                        " bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
-                        self->kernel->name, (guint64)local, self->device->name,
-                        self->device->local_bytes);
-  return TRUE;
-}
-
-/* The problem that multiply computes: the whole, or a part of a split K whose sums reduce adds
- * up. */
-static GemmclGemm
-get_multiplied (GemmclBody *self)
-{
-  GemmclGemm gemm = self->gemm;
-
-  if (self->split > 1) {
-    gemm.lda = gemmcl_gemm_get_layout (&gemm, GEMMCL_OPERAND_A, FALSE).ld;
-    gemm.k /= self->split;
-    gemm.d_type = GEMMCL_TYPE_F32;
-    gemm.addend = GEMMCL_ADDEND_NONE;
-    gemm.activation = GEMMCL_ACTIVATION_NONE;
-    gemm.row_outputs = 0;
-    gemm.ldd = gemm.d_offset = gemm.d_stride = 0;
-  }
-  return gemm;
-}
-
-static gboolean
-build_at_level (GemmclBody *self, GemmclKernelLevel level, GError **error)
-{
-  const GemmclGemm gemm = get_multiplied (self);
-  g_autofree gchar *options = gemmcl_kernel_make_options (self->kernel, &gemm, self->device, level);
-  g_auto (cl_kernel) kernel =
-      gemmcl_context_create_kernel (self->context, self->kernel->source, options, "gemm", error);
-
-  if (kernel == NULL || !check_room (self, kernel, level, error) ||
-      !gemmcl_subgroups_check (self->kernel, kernel, self->context, level, error))
-    return FALSE;
-  self->multiply = g_steal_pointer (&kernel);
-  self->level = level;
-  return TRUE;
-}
-
-/* Builds multiply at the best level that this driver can build, at worst at @worst. */
-static gboolean
-build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel worst,
-                GError **error)
-{
-  const GemmclKernel *kernel = choice->kernel;
-  GemmclKernelLevel level = gemmcl_subgroups_get_level (kernel, self->device,
-                                                        GEMMCL_KERNEL_LEVEL_NATIVE),
-                    next;
-  g_autoptr (GError) failure = NULL;
-
-  self->kernel = kernel;
-  self->split = choice->split;
-  while (!build_at_level (self, level, &failure)) {
-    next = gemmcl_subgroups_get_level (kernel, self->device, level + 1);
-    if (next == level || level >= worst) {
-      g_propagate_error (error, g_steal_pointer (&failure));
-      return FALSE;
-    }
-    g_debug ("%s", failure->message);
-    g_clear_error (&failure);
-    level = next;
-  }
-  return TRUE;
-}
-
-/* A number of up to 64 bits that a driver may report for a kernel; 0 if it does not. */
-static guint64
-get_number (GemmclBody *self, cl_kernel_work_group_info which)
-{
-  guint64 number = 0;
-
-  if (clGetKernelWorkGroupInfo (self->multiply, gemmcl_context_get_cl_device (self->context), which,
-                                sizeof (number), &number, NULL) != CL_SUCCESS)
-    return 0;
-  return number;
-}
-
-static GemmclBuildInfo
-get_build_info (GemmclBody *self)
-{
-  return (GemmclBuildInfo){
-      .level = self->level,
-      .subgroup_size = gemmcl_subgroups_get_size (self->kernel, self->multiply, self->context),
-      .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),
-      .local_bytes = get_number (self, CL_KERNEL_LOCAL_MEM_SIZE),
-      .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),
-      .spill_bytes = get_number (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL),
-  };
-}
-
-/* Bytes per work-item that Intel's compiler spilled. */
-static guint64
-count_spilled (GemmclBody *self)
-{
-  GemmclBuildInfo build;
-
-  if (!self->device->intel || self->device->type != GEMMCL_DEVICE_TYPE_GPU)
-    return 0;
-  build = get_build_info (self);
-  return MAX (build.spill_bytes, build.private_bytes);
-}
-
-/* Builds the first choice that this driver can build without spilling: spilling costs more than
- * choices differ by. If all of the first MAX_BUILT spill, takes the one that spills least. */
-static gboolean
-try_choices (GemmclBody *self, GArray *ranked, GError **error)
-{
-  GemmclChoice *best = NULL;
-  guint64 spilled, least = G_MAXUINT64;
-  g_autoptr (GError) failure = NULL;
-  guint built = 0;
-
-  for (guint i = 0; i < ranked->len && built < MAX_BUILT && least > 0; i++) {
-    GemmclChoice *choice = &g_array_index (ranked, GemmclChoice, i);
-
-    g_clear_error (&failure);
-    g_clear_pointer (&self->multiply, clReleaseKernel);
-    if (!gemmcl_kernel_is_proven (self->context, choice->kernel, &failure) ||
-        !build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
-      g_debug ("%s", failure->message);
-      continue;
-    }
-    built++;
-    spilled = count_spilled (self);
-    if (spilled < least) {
-      least = spilled;
-      best = choice;
-    }
-  }
-  if (least == 0)
-    return TRUE;
-  g_clear_pointer (&self->multiply, clReleaseKernel);
-  if (best != NULL)
-    return build_multiply (self, best, GEMMCL_KERNEL_LEVEL_NATIVE, error);
-  g_propagate_error (error, g_steal_pointer (&failure));
-  return FALSE;
-}
-
-/* Builds the kernel of a tuning entry, if there is one and it builds. */
-static gboolean
-try_tuned (GemmclBody *self, const GemmclGemm *gemm)
-{
-  g_autoptr (GError) failure = NULL;
-  GemmclTuned tuned;
-
-  if (!gemmcl_tuning_find (self->device, gemm, &tuned) ||
-      !gemmcl_choice_check (&tuned.choice, self->device, &self->gemm, NULL))
-    return FALSE;
-  if (!gemmcl_kernel_is_proven (self->context, tuned.choice.kernel, &failure) ||
-      !build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
-    g_debug ("%s", failure->message);
-    return FALSE;
-  }
-  self->source = tuned.source;
-  return TRUE;
-}
-
-/* Builds the kernel that the user named, or else the best one that this driver can build. */
-static gboolean
-choose_kernel (GemmclBody *self, const gchar *name, GError **error)
-{
-  g_autoptr (GArray) ranked = NULL;
-  GemmclGemm as_run;
-  const gboolean rules = g_strcmp0 (name, "rules") == 0;
-
-  if (name != NULL && !rules && strcmp (name, "auto") != 0) {
-    GemmclChoice choice;
-    self->source = GEMMCL_CHOICE_NAMED;
-    return gemmcl_choice_find (&choice, name, error) &&
-           gemmcl_choice_check (&choice, self->device, &self->gemm, error) &&
-           build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
-  }
-  as_run = gemmcl_gemm_get_as_run (&self->gemm);
-  if (!rules && try_tuned (self, &as_run))
-    return TRUE;
-  self->source = GEMMCL_CHOICE_RULES;
-  ranked = gemmcl_choice_rank (self->device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT,
-                               FALSE);
-  if (ranked->len == 0)
-    return gemmcl_fail (
-        error, GEMMCL_ERROR_KERNEL,
-        "No kernel writes frames from %zu features a pixel; write a matrix instead.", self->gemm.k);
-  return try_choices (self, ranked, error);
-}
-
-static gboolean
-enqueue_warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
-{
-  g_auto (cl_mem) a = gemmcl_body_create_copy (self, GEMMCL_OPERAND_A, error);
-  g_auto (cl_mem) d = a ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
-  g_auto (cl_mem) row_outputs =
-      d && self->problem.row_outputs
-          ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error)
-          : NULL;
-  const GemmclOperands operands = {
-      .m = self->gemm.m,
-      .batch = self->gemm.batch,
-      .a = a,
-      .d = d,
-      .row_outputs = row_outputs,
-      .previous = d,
-      .tight = TRUE,
-      .alpha = 1,
-  };
-
-  return d != NULL && (!self->problem.row_outputs || row_outputs != NULL) &&
-         gemmcl_body_warm_up_b (self, chain->queue, error) &&
-         (self->gather == NULL || gemmcl_body_warm_up_gather (self, a, chain, error)) &&
-         gemmcl_body_enqueue_locked (self, &operands, chain, error);
-}
-
-/* Makes PoCL, which compiles a kernel at its first launch, compile those of a run: launches a part
- * of each grid (see GemmclChain.warm_up), in memory as large as a run's. A failure is only logged:
- * smaller runs may have enough memory, and a lasting error fails the runs. */
-static void
-warm_up (GemmclBody *self)
-{
-  g_autoptr (GPtrArray) events = gemmcl_events_new ();
-  g_autoptr (GError) failure = NULL;
-  g_auto (cl_command_queue) queue = NULL;
-  GemmclChain chain = {.events = events, .warm_up = TRUE};
-
-  if (self->device->type != GEMMCL_DEVICE_TYPE_CPU)
-    return;
-  chain.queue = queue = gemmcl_context_create_queue (self->context, 0, &failure);
-  if (queue != NULL) {
-    const gboolean enqueued = enqueue_warm_up (self, &chain, &failure);
-
-    gemmcl_cl_check (clFinish (queue), enqueued ? &failure : NULL, "clFinish after warming up");
-  }
-  gemmcl_held_clear (&self->operands[GEMMCL_PLAN_B]);
-  if (failure != NULL)
-    g_debug ("The first run compiles instead: %s", failure->message);
-}
-
-GemmclBody *
-gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
-                 GError **error)
-{
-  g_autoptr (GemmclBody) self = g_new0 (GemmclBody, 1);
-
-  gemmcl_body_init_runs (self);
-  self->context = g_object_ref (context);
-  self->device = gemmcl_context_get_device_info (context);
-  gemmcl_plan_copy_problem (&self->problem, self->images, gemm);
-  self->gemm = gemmcl_gemm_get_computed (&self->problem);
-  if (!choose_kernel (self, kernel, error) || !gemmcl_body_build_steps (self, error))
-    return NULL;
-  warm_up (self);
-  self->state_is_void = TRUE; /* the launches of the warm-up need no zeros */
-  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split, 0});
-  return g_steal_pointer (&self);
 }
 
 GemmclPlan *
@@ -427,7 +97,7 @@ gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
   g_return_if_fail (info != NULL);
 
   locker = g_mutex_locker_new (&self->lock);
-  *info = get_build_info (self->body);
+  *info = gemmcl_body_get_build_info (self->body);
 }
 
 struct _GemmclPrepared {
@@ -537,4 +207,128 @@ gboolean
 gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error)
 {
   return set (self, GEMMCL_PLAN_C, c, error);
+}
+
+void
+gemmcl_plan_reset_previous (GemmclPlan *self)
+{
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+
+  g_mutex_lock (&self->lock);
+  self->body->state_is_void = TRUE;
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from)
+{
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (GEMMCL_IS_PLAN (from));
+  g_return_if_fail (self != from);
+
+  g_mutex_lock (&MIN (self, from)->lock);
+  g_mutex_lock (&MAX (self, from)->lock);
+  gemmcl_body_adopt_previous (self->body, from->body);
+  g_mutex_unlock (&self->lock);
+  g_mutex_unlock (&from->lock);
+}
+
+gboolean
+gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
+{
+  g_auto (cl_event) done = NULL;
+
+  return gemmcl_plan_submit (self, run, NULL, &done, error) &&
+         gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after %s",
+                          gemmcl_plan_get_kernel (self));
+}
+
+gboolean
+gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a, gpointer d,
+                      gpointer rows, GError **error)
+{
+  const GemmclData in = {.host = {(gpointer)a}}, out = {.host = {d}},
+                   row_outputs = {.host = {rows}};
+  GemmclRun run = GEMMCL_RUN_INIT;
+
+  run.batch = 1;
+  run.alpha = alpha;
+  run.beta = beta;
+  run.a = a ? &in : NULL;
+  run.d = &out;
+  run.rows = rows ? &row_outputs : NULL;
+  return gemmcl_plan_run (self, &run, error);
+}
+
+/* Returns: a buffer with B or C of all batches, from @host. */
+static cl_mem
+upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
+        const gchar *what, GError **error)
+{
+  g_auto (cl_mem) buffer = NULL;
+  gsize size;
+
+  if (!gemmcl_gemm_get_extent (gemm, which, &size))
+    size = G_MAXSIZE;
+  buffer = gemmcl_context_create_buffer (context, size, what, error);
+  if (buffer == NULL ||
+      !gemmcl_cl_check (clEnqueueWriteBuffer (gemmcl_context_get_cl_queue (context), buffer,
+                                              CL_TRUE, 0, size, host, 0, NULL, NULL),
+                        error, "clEnqueueWriteBuffer for %s", what))
+    return NULL;
+  return g_steal_pointer (&buffer);
+}
+
+/* Returns: the places of A or D of each problem. */
+static GemmclData *
+find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
+{
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
+  const gsize size = gemmcl_gemm_get_element_size (gemm, which);
+  const gsize batch = gemmcl_gemm_get_batch (gemm);
+  GemmclData *found = g_new0 (GemmclData, batch);
+
+  for (gsize i = 0; i < batch; i++)
+    found[i].host[0] = (guchar *)data + (layout.offset + i * layout.stride) * size;
+  return found;
+}
+
+gboolean
+gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                 gconstpointer a, const gfloat *b, const gfloat *c, const gfloat *bias, gpointer d,
+                 GError **error)
+{
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GemmclMatrix) values = NULL;
+  g_autofree GemmclData *host_a = NULL, *host_d = NULL;
+  g_auto (cl_mem) device_b = NULL;
+  g_auto (cl_mem) device_c = NULL;
+  GemmclRun run = GEMMCL_RUN_INIT;
+  gboolean has_c;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
+  g_return_val_if_fail (gemm->a_image == NULL && gemm->d_image == NULL, FALSE);
+  g_return_val_if_fail (gemm->row_outputs == 0, FALSE);
+  g_return_val_if_fail (gemm->alpha == 0.0 || (a != NULL && b != NULL), FALSE);
+  has_c = gemm->addend == GEMMCL_ADDEND_MATRIX || gemm->addend == GEMMCL_ADDEND_ROW;
+  g_return_val_if_fail ((c != NULL) == has_c && (bias != NULL) == !!gemm->bias, FALSE);
+
+  plan = gemmcl_plan_new (context, gemm, kernel, error);
+  if (plan == NULL)
+    return FALSE;
+  if (bias != NULL && (!(values = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm->n, bias, error)) ||
+                       !gemmcl_plan_set_bias (plan, values, error)))
+    return FALSE;
+  if (gemm->alpha != 0.0 && !(device_b = upload (context, gemm, GEMMCL_OPERAND_B, b, "B", error)))
+    return FALSE;
+  if (has_c && !(device_c = upload (context, gemm, GEMMCL_OPERAND_C, c, "C", error)))
+    return FALSE;
+  run.alpha = gemm->alpha;
+  run.beta = gemm->beta;
+  run.a = host_a = a ? find_problems (gemm, GEMMCL_OPERAND_A, a) : NULL;
+  run.d = host_d = find_problems (gemm, GEMMCL_OPERAND_D, d);
+  run.b = device_b;
+  run.c = device_c;
+  return gemmcl_plan_run (plan, &run, error);
 }

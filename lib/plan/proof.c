@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/body.h"
 
 /* Several tiles and steps of each row, with edges; rows of A in whole chunks of 16 bytes. */
 #define M 130

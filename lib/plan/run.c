@@ -96,47 +96,45 @@ reap (GemmclPlan *plan, Slot *slot)
   return TRUE;
 }
 
-void
-gemmcl_plan_reap_locked (GemmclPlan *self, GemmclBody *body)
-{
-  for (guint i = 0; i < body->slots->len; i++)
-    reap (self, g_ptr_array_index (body->slots, i));
-}
-
 /* The slots are a ring in the order of their runs. Asking a driver for the state of an event takes
  * a microsecond or two, so only the oldest is asked: runs end in their order. */
 static Slot *
 find_slot (GemmclPlan *self)
 {
-  GemmclBody *body = self->body;
   Slot *slot;
 
-  if (body->slots->len == 0 || !reap (self, g_ptr_array_index (body->slots, body->oldest))) {
+  if (self->slots->len == 0 || !reap (self, g_ptr_array_index (self->slots, self->oldest))) {
     slot = g_new0 (Slot, 1);
     slot->events = gemmcl_events_new ();
     slot->acquired = g_ptr_array_new ();
-    g_ptr_array_insert (body->slots, body->oldest, slot);
+    g_ptr_array_insert (self->slots, self->oldest, slot);
   }
-  slot = g_ptr_array_index (body->slots, body->oldest);
-  body->oldest = (body->oldest + 1) % body->slots->len;
+  slot = g_ptr_array_index (self->slots, self->oldest);
+  self->oldest = (self->oldest + 1) % self->slots->len;
   return slot;
 }
 
 void
-gemmcl_body_init_runs (GemmclBody *self)
+gemmcl_plan_init_runs (GemmclPlan *self)
 {
   self->slots = g_ptr_array_new_with_free_func (slot_free);
 }
 
 void
-gemmcl_body_wait (GemmclBody *self)
+gemmcl_plan_wait (GemmclPlan *self)
 {
+  g_autoptr (GPtrArray) events = gemmcl_events_new ();
+
+  g_mutex_lock (&self->lock);
   for (guint i = 0; i < self->slots->len; i++) {
     const Slot *slot = g_ptr_array_index (self->slots, i);
 
-    if (slot->done != NULL)
-      clWaitForEvents (1, &slot->done);
+    if (slot->done != NULL && clRetainEvent (slot->done) == CL_SUCCESS)
+      g_ptr_array_add (events, slot->done);
   }
+  g_mutex_unlock (&self->lock);
+  for (guint i = 0; i < events->len; i++)
+    clWaitForEvents (1, (const cl_event *)&events->pdata[i]);
 }
 
 void
@@ -148,7 +146,8 @@ gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
   g_return_if_fail (stats != NULL);
 
   locker = g_mutex_locker_new (&self->lock);
-  gemmcl_plan_reap_locked (self, self->body);
+  for (guint i = 0; i < self->slots->len; i++)
+    reap (self, g_ptr_array_index (self->slots, i));
   *stats = self->stats;
 }
 

@@ -3,13 +3,15 @@
  *
  * The matrices of a search, timed runs, and the check of results.
  */
-#include "plan/plan.h"
+#include "plan/search.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "device/chain.h"
 #include "gemmcl-verify.h"
 #include "matrix/matrix.h"
+#include "problem/gemm.h"
 
 /* The largest number of rows for gemmcl_gemm_verify(), and of products in them. */
 #define MOST_ROWS     4

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "kernels/kernels.h"
+#include "plan/search.h"
 
 /* A candidate drops out if its first run takes this many times as long as the best. */
 #define TOO_SLOW 4.0

@@ -4,7 +4,7 @@
  * The result in f32 that a step converts to D: a plan keeps it for its next run with
  * GEMMCL_ADDEND_PREVIOUS, and has it if D is scaled.
  */
-#include "plan/plan.h"
+#include "plan/body.h"
 
 gboolean
 gemmcl_body_build_state (GemmclBody *self, GError **error)
@@ -114,16 +114,6 @@ gemmcl_body_launch_store (GemmclBody *self, const GemmclOperands *operands, Gemm
   return self->state == NULL || launch (self, self->store, operands->d, operands, chain, error);
 }
 
-void
-gemmcl_plan_reset_previous (GemmclPlan *self)
-{
-  g_return_if_fail (GEMMCL_IS_PLAN (self));
-
-  g_mutex_lock (&self->lock);
-  self->body->state_is_void = TRUE;
-  g_mutex_unlock (&self->lock);
-}
-
 /* Exchanges the memory of both, so that neither has to allocate. */
 void
 gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from)
@@ -140,18 +130,4 @@ gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from)
   self->state_is_void = from->state_is_void;
   from->state = own;
   from->state_is_void = TRUE;
-}
-
-void
-gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from)
-{
-  g_return_if_fail (GEMMCL_IS_PLAN (self));
-  g_return_if_fail (GEMMCL_IS_PLAN (from));
-  g_return_if_fail (self != from);
-
-  g_mutex_lock (&MIN (self, from)->lock);
-  g_mutex_lock (&MAX (self, from)->lock);
-  gemmcl_body_adopt_previous (self->body, from->body);
-  g_mutex_unlock (&self->lock);
-  g_mutex_unlock (&from->lock);
 }

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Chains of commands, and the kernels and memory for them.
+ * Chains of commands.
  */
-#include "plan/plan.h"
+#include "device/chain.h"
 
 /* PoCL compiles a kernel at its first launch with each local size: once for grids with fewer
  * work-items than this in each dimension, once for larger ones, and once more for grids with an
@@ -120,26 +120,4 @@ gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name, co
       return FALSE;
   }
   return is_set;
-}
-
-gboolean
-gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source, const gchar *name,
-                        gchar *options, GError **error)
-{
-  g_autofree gchar *owned = options;
-
-  *step = gemmcl_context_create_kernel (self->context, source, owned, name, error);
-  return *step != NULL;
-}
-
-cl_mem
-gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
-                           GError **error)
-{
-  gsize size;
-
-  if (!g_size_checked_mul (&size, rows, row_bytes) ||
-      !g_size_checked_mul (&size, size, self->gemm.batch))
-    size = G_MAXSIZE;
-  return gemmcl_context_create_buffer (self->context, size, what, error);
 }
