@@ -38,8 +38,9 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  *   reads buffers, not images or pixels, and is not int8
  *
  * Compiles everything that a run of the plan's size needs. On a CPU, where PoCL compiles at the
- * first launch, a few work-groups run in temporary memory as large as a run's; a smaller run may
- * compile once more if its grid, unlike the plan's, has fewer than 65535 work-items a dimension.
+ * first launch, a few work-groups run in temporary memory as large as a run's. Two runs may compile
+ * once more: the first of frames in images, and a smaller one whose grid, unlike the plan's, has
+ * fewer than 65535 work-items a dimension.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError.
  *

@@ -288,7 +288,6 @@ enqueue_warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
 
   return d != NULL && (!self->problem.row_outputs || row_outputs != NULL) &&
          gemmcl_body_warm_up_b (self, chain->queue, error) &&
-         (self->gather == NULL || gemmcl_body_warm_up_gather (self, a, chain, error)) &&
          gemmcl_body_enqueue_locked (self, &operands, chain, error);
 }
 

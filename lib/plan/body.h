@@ -189,10 +189,6 @@ gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m,
 /** Builds the step, if A may be frames in images. */
 gboolean gemmcl_body_build_gather (GemmclBody *self, GError **error);
 
-/** Enqueues gathering a placeholder frame. */
-gboolean gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain,
-                                     GError **error);
-
 /** Enqueues copying the planes of @frame, in images, into @to as its frame @index. */
 gboolean gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
                              GemmclChain *chain, GError **error);

@@ -200,34 +200,6 @@ gemmcl_body_build_gather (GemmclBody *self, GError **error)
       error);
 }
 
-static gboolean
-launch (GemmclBody *self, cl_mem plane, cl_mem to, gsize samples_before, const Texels *texels,
-        GemmclChain *chain, GError **error)
-{
-  const gsize global[3] = {ROUND_UP (texels->columns, GROUP), texels->rows, 1};
-  const cl_ulong first = samples_before + texels->first;
-  const cl_uint columns = texels->columns, samples = texels->samples;
-
-  return LAUNCH (chain, self->gather, "gather", global, IN_A_ROW (GROUP), error, ARGUMENT (plane),
-                 ARGUMENT (to), ARGUMENT (first), ARGUMENT (columns), ARGUMENT (samples));
-}
-
-/* Gathers from a plane of one texel; reads outside of it return a border colour. */
-gboolean
-gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain, GError **error)
-{
-  const guint bytes = gemmcl_pixel_format_get_sample_bytes (self->problem.a_image->format);
-  const cl_image_format format = {CL_RGBA, bytes == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8};
-  const cl_image_desc desc = {CL_MEM_OBJECT_IMAGE2D, 1, 1};
-  const Texels texels = get_texels (self->problem.a_image, 0);
-  cl_int status;
-  g_auto (cl_mem) plane = clCreateImage (gemmcl_context_get_cl_context (self->context),
-                                         CL_MEM_READ_ONLY, &format, &desc, NULL, &status);
-
-  return gemmcl_cl_check (status, error, "clCreateImage for a plane") &&
-         launch (self, plane, to, 0, &texels, chain, error);
-}
-
 gboolean
 gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
                     GemmclChain *chain, GError **error)
@@ -239,8 +211,13 @@ gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_m
 
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
     const Texels texels = get_texels (image, i);
+    const gsize global[3] = {ROUND_UP (texels.columns, GROUP), texels.rows, 1};
+    const cl_ulong first = index * frame_samples + texels.first;
+    const cl_uint columns = texels.columns, samples = texels.samples;
+    const cl_mem plane = frame->objects[i];
 
-    if (!launch (self, frame->objects[i], to, index * frame_samples, &texels, chain, error))
+    if (!LAUNCH (chain, self->gather, "gather", global, IN_A_ROW (GROUP), error, ARGUMENT (plane),
+                 ARGUMENT (to), ARGUMENT (first), ARGUMENT (columns), ARGUMENT (samples)))
       return FALSE;
   }
   return TRUE;

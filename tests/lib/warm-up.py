@@ -6,7 +6,6 @@ launch, tells: its cache, empty at first, has a library of each kernel and size 
 
 import os
 import tempfile
-from ctypes import c_void_p
 from pathlib import Path
 
 CACHE = tempfile.TemporaryDirectory()
@@ -17,7 +16,6 @@ from gemmcl import (KERNELS, PRECISIONS, Plan, Refused, TestCase, describe, get_
                     np, on_host, pointer)
 from image import PATCH, PIXEL, make_image
 from library import CPU, IN_BUFFER, Data
-from planes import IN_IMAGES, make_plane
 from problem import MAX, SUM
 from tap_unittest import main
 
@@ -80,9 +78,9 @@ class WarmUp(TestCase):
         self.addCleanup(get_device().cl.clReleaseMemObject, buffer)
         return Data(kind=IN_BUFFER, objects=(buffer,))
 
-    def run_all(self, plan, has_images):
+    def run_all(self, plan):
         """Runs on host memory with the plan's B, on buffers with a B of the run, and, where
-        possible, on images and with a previous result of the run."""
+        possible, with a previous result of the run."""
         gemm = plan.gemm
         batch, frame = max(gemm.batch, 1), SIDE * SIDE * 4
         a = allocate(batch, frame if gemm.a_image else gemm.m * gemm.k * 4)
@@ -93,11 +91,6 @@ class WarmUp(TestCase):
         plan.run(**on)
         if gemm.addend == 4:
             plan.run(**{**on, "previous": on_host(d)})
-        if has_images:
-            image = c_void_p(make_plane(np.zeros((SIDE, SIDE), "u1"), 1))
-            data = Data(kind=IN_IMAGES, objects=(image,))
-            plan.run(**{**on, "a": pointer(data)})
-            get_device().cl.clReleaseMemObject(image)
         buffers = {name: self.put(arrays) for name, arrays in on.items() if name != "beta"}
         plan.run(**{name: pointer(data) for name, data in buffers.items()}, strided=True,
                  beta=gemm.beta, b=self.put(b).objects[0])
@@ -113,7 +106,7 @@ class WarmUp(TestCase):
         self.assertEqual(plan.get_stats().runs, 0)
         _, n, k = sizes
         plan.set("b", np.zeros((n, k) if fields.get("trans_b") else (k, n)))
-        self.run_all(plan, name == "patches")
+        self.run_all(plan)
         self.assertEqual(count() - made, 0, f"{name}: {made - before} by the plan")
 
     def test_cases(self):
