@@ -5,7 +5,24 @@
  */
 #pragma once
 
+#include <glib-object.h>
+
 #include "gemmcl-error.h"
+
+/** Defines the boxed type of @Struct, whose copies are shallow, and name_new(), which returns
+ * @init. */
+#define GEMMCL_DEFINE_PLAIN_STRUCT(Struct, name, init)                                             \
+  static gpointer name##_copy (gpointer self)                                                      \
+  {                                                                                                \
+    return g_memdup2 (self, sizeof (Struct));                                                      \
+  }                                                                                                \
+  G_DEFINE_BOXED_TYPE (Struct, name, name##_copy, g_free)                                          \
+                                                                                                   \
+  Struct *name##_new (void)                                                                        \
+  {                                                                                                \
+    Struct self = init;                                                                            \
+    return name##_copy (&self);                                                                    \
+  }
 
 /* base.c. Text from a user may be in any encoding; messages are made valid UTF-8. */
 

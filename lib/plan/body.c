@@ -85,7 +85,7 @@ check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError 
   return TRUE;
 }
 
-/* The problem that multiply computes: the whole, or a part of a split PROOF_K whose sums reduce adds
+/* The problem that multiply computes: the whole, or a part of a split K whose sums reduce adds
  * up. */
 static GemmclGemm
 get_multiplied (GemmclBody *self)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Plans: their operands, and runs that are waited for. A new operand is prepared beside the old one
- * and then exchanged for it, so that no run sees half of it. It is prepared without the plan's lock,
- * so no run waits.
+ * and then exchanged for it, so that no run sees half of it. No run waits, since it is prepared
+ * without the plan's lock.
  */
 #include "plan/plan.h"
 

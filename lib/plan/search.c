@@ -515,21 +515,7 @@ store (Race *self, GemmclContext *context)
     result->why_not_stored = g_strdup (why->message);
 }
 
-static gpointer
-tuning_options_copy (gpointer tuning_options)
-{
-  return g_memdup2 (tuning_options, sizeof (GemmclTuningOptions));
-}
-
-G_DEFINE_BOXED_TYPE (GemmclTuningOptions, gemmcl_tuning_options, tuning_options_copy, g_free)
-
-GemmclTuningOptions *
-gemmcl_tuning_options_new (void)
-{
-  GemmclTuningOptions tuning_options = GEMMCL_TUNING_OPTIONS_INIT;
-
-  return tuning_options_copy (&tuning_options);
-}
+GEMMCL_DEFINE_PLAIN_STRUCT (GemmclTuningOptions, gemmcl_tuning_options, GEMMCL_TUNING_OPTIONS_INIT)
 
 GemmclTuningResult *
 gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,

@@ -452,21 +452,7 @@ validate_enums (const GemmclGemm *gemm, GError **error)
   return TRUE;
 }
 
-static gpointer
-gemm_copy (gpointer gemm)
-{
-  return g_memdup2 (gemm, sizeof (GemmclGemm));
-}
-
-G_DEFINE_BOXED_TYPE (GemmclGemm, gemmcl_gemm, gemm_copy, g_free)
-
-GemmclGemm *
-gemmcl_gemm_new (void)
-{
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-
-  return gemm_copy (&gemm);
-}
+GEMMCL_DEFINE_PLAIN_STRUCT (GemmclGemm, gemmcl_gemm, GEMMCL_GEMM_INIT)
 
 gboolean
 gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
