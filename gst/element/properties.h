@@ -129,9 +129,10 @@ GstGemmclSource gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operan
 
 /* Matrices as values of properties (values.c). */
 
-/** gst_gemmcl_matrix_from_array: @array: a GstValueArray of doubles, if @is_vector, or of rows, which
- * are such; GObject checks that. Returns: (transfer full) (nullable): a matrix of f64; %NULL without
- * @error for an empty array, with #GEMMCL_ERROR_SHAPE if rows differ in length or are empty. */
+/** gst_gemmcl_matrix_from_array: @array: a GstValueArray of doubles, if @is_vector, or of rows,
+ * which are such; GObject checks that. Returns: (transfer full) (nullable): a matrix of f64; %NULL
+ * without @error for an empty array, with #GEMMCL_ERROR_SHAPE if rows differ in length or are
+ * empty. */
 GemmclMatrix *gst_gemmcl_matrix_from_array (const GValue *array, gboolean is_vector,
                                             GError **error);
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """auto-tune: a faster kernel is found while buffers flow, and takes over between two of them. How,
 and that it is right, tests/lib/auto-tune.py tests; here each buffer must come out of its own
-weight, once, in order. The device's clock is the test's (clock.py), which decides what is faster."""
+weight, once, in order. The device's clock is the test's (clock.py): it decides what is faster."""
 
 import ctypes
 import tempfile

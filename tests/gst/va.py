@@ -212,10 +212,10 @@ class Untiled(Surfaces):
                  "Acquiring shared memory objects"),
                 ("clEnqueueReleaseVA_APIMediaSurfacesINTEL", 1, -6,
                  "Releasing shared memory objects"),
-                # A new plan launches its kernels once, the frame takes a gather for each plane.
+                # A new plan launches its kernel once, the frame takes a gather for each plane.
                 ("clEnqueueNDRangeKernel", 1, -5, None),
-                ("clEnqueueNDRangeKernel", 4, -5, "clEnqueueNDRangeKernel for gather"),
-                ("clEnqueueNDRangeKernel", 5, -5, "clEnqueueNDRangeKernel for ")]:
+                ("clEnqueueNDRangeKernel", 3, -5, "clEnqueueNDRangeKernel for gather"),
+                ("clEnqueueNDRangeKernel", 4, -5, "clEnqueueNDRangeKernel for ")]:
             with self.subTest(name=name, number=number):
                 fail(name, number, error)
                 found = self.play_frames(f"{SURFACE} {PIXELS}")
