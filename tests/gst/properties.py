@@ -1,12 +1,25 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The element's properties: their flags, and that each can be set without the others."""
+"""The element's properties: their flags and texts, docs/element.md's table of them, that the tool's
+options take the same words, and that each can be set without the others."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
 
 from stream import Gst, TestCase, main, np, tensors
 
 READY, PLAYING = Gst.PARAM_MUTABLE_READY, Gst.PARAM_MUTABLE_PLAYING
 MUTABLE = READY | Gst.PARAM_MUTABLE_PAUSED | PLAYING
+DOCS = Path(__file__).parents[2] / "docs" / "element.md"
+# The tool's options that are properties, too, and the command whose help has them.
+OPTIONS = {"device-type": ("bench", "type"), "precision": ("bench", "precision"),
+           "activation": ("run", "activation"), "normalize": ("run", "normalize"),
+           "row-outputs": ("run", "row-outputs")}
+# The type of the weight's file is the element's choice alone.
+ELEMENT_ONLY = {("precision", "auto")}
 
 
 def convert(value):
@@ -26,6 +39,25 @@ def choose_other(spec):
     if kind in ("guint", "gint64"):
         return spec.maximum
     return not spec.default_value if kind == "gboolean" else int(spec.default_value) + 1
+
+
+def get_default(spec):
+    """The default as the table has it."""
+    value = getattr(spec, "default_value", None)
+    if hasattr(value, "value_nicks"):
+        return "+".join(value.value_nicks) or "none"
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    return getattr(value, "value_nick", value if isinstance(value, str) else f"{value:g}")
+
+
+def get_values(spec):
+    """The names and texts of an enumeration or flags."""
+    if spec.value_type.fundamental.name == "GFlags":
+        return {value.first_value_nick: value.first_value_name
+                for value in spec.flags_class.__flags_values__.values()}
+    values = spec.enum_class.__enum_values__.values() if hasattr(spec, "enum_class") else ()
+    return {value.value_nick: value.value_name for value in values}
 
 
 class Properties(TestCase):
@@ -81,6 +113,36 @@ class Properties(TestCase):
                            "set while playing" in spec.blurb)
                 self.assertEqual(spec.flags & MUTABLE, 0 if not spec.flags & 2 else
                                  PLAYING if playing else READY)
+
+    def test_table(self):
+        """The table has each property with its default: `a`, `b` | 1, 0 are two."""
+        section = DOCS.read_text(encoding="utf-8").split("\n## Properties\n")[1].split("\n## ")[0]
+        table = {}
+        for names, defaults in re.findall(r"^\| (`.*?) \| (.*?) ?\| .*\|$", section, re.M):
+            names, defaults = re.findall(r"`([\w-]+)`", names), defaults.split(", ")
+            table.update(zip(names, defaults * (len(names) if len(defaults) == 1 else 1)))
+        self.assertEqual(table.pop("stats"), "")
+        del self.specs["stats"]
+        self.assertEqual(table, {name: get_default(spec) for name, spec in self.specs.items()})
+
+    def test_texts(self):
+        for name, spec in self.specs.items():
+            self.assertRegex(spec.blurb, r"^[A-Z].{10,}[^.\s]$", name)
+            for nick, text in get_values(spec).items():
+                self.assertTrue(text.strip(), f"{name}={nick}")
+
+    def test_options(self):
+        """The help of the tool's options names the values of properties."""
+        tool = shutil.which("gemmcl")
+        if not tool:
+            self.skipTest("built without the tool")
+        for name, (command, option) in OPTIONS.items():
+            said = subprocess.run([tool, command, "--help"], capture_output=True, text=True,
+                                  check=True).stdout
+            (text,) = re.findall(rf"--{option}\b(.*?)(?=\n +(?:-\w, )?--|\n\n)", said, re.S)
+            for word in get_values(self.specs[name]):
+                if (name, word) not in ELEMENT_ONLY:
+                    self.assertRegex(text, rf"(?<![\w-]){word}(?![\w-])", name)
 
     def test_beta(self):
         """Without an addend beta is 0, and 1 with one; one that is not added is warned of."""
