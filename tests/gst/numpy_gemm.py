@@ -94,10 +94,10 @@ def rounded(a, b, precision):
     return 1.001 * (a_step / 2 * np.abs(b).sum(0) + b_off + len(b) * a_step * b_step / 4)
 
 
-def solve(a, a_off, b, *, c=0.0, c_off=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none",
+def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none",
           normalize="", precision="f32"):
-    """Returns D and the bound; a and c are known up to a_off and c_off, and all numbers are the
-    device's. normalize is that of the element: any of input and output."""
+    """Returns D and the bound; a is known up to a_off, and all numbers are the device's. normalize
+    is that of the element: any of input and output."""
     alpha, beta = f32(alpha), f32(beta)
     if "input" in normalize:
         a, a_off = normalized(a, a_off)
@@ -112,7 +112,6 @@ def solve(a, a_off, b, *, c=0.0, c_off=0.0, bias=0.0, alpha=1.0, beta=0.0, activ
     if beta:
         sums = sums + beta * c
         sizes = sizes + np.abs(beta * c)
-        inherited = inherited + np.abs(beta) * c_off
     bound = roundings / (1 - roundings) * (sizes + np.abs(bias)) + inherited + SMALLEST
     result, bound = activate(activation, sums + bias, bound)
     return normalized(result, bound) if "output" in normalize else (result, bound)

@@ -4,8 +4,7 @@
 """The pool of OpenCL memory that the element offers upstream: the layout of frames. test-memory.c
 has buffers that come back, and offer.py pools of other memory."""
 
-from script import GstVideo
-from stream import Gst, TestCase, main
+from stream import Gst, GstVideo, TestCase, main
 
 FORMATS = [("RGB", 5 * 3 * 3, [15], [0]), ("GRAY16_LE", 5 * 3 * 2, [10], [0]),
            ("NV12", 5 * 3 + 2 * 6, [5, 6], [0, 15]),

@@ -115,7 +115,8 @@ class Precision(TestCase):
                 ("GRAY8", 256, 225, False), ("GRAY16_LE", 1, 0, False),
                 ("GRAY16_LE", 1, -31, True), ("GRAY16_LE", 1, -65505, False),
                 ("uint8", 1, 0, True), ("uint16", 1, 0, False), ("int16", 1.5, 16000, True),
-                ("int32", 1, 0, False), ("uint64", 2**-49, 0, True), ("int64", 2**-47, 0, False),
+                ("int32", 1, 0, False), ("int32", 1, "0 normalize=input", True),
+                ("uint64", 2**-49, 0, True), ("int64", 2**-47, 0, False),
                 ("float16", 1, 0, True), ("float32", 1, 0, True)]):
             mode = "patch patch-width=1 patch-height=1" if number % 2 else "pixel"
             with self.subTest(kind=kind, scale=scale, offset=offset):

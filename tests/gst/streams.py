@@ -14,7 +14,8 @@ import random
 import time
 from dataclasses import dataclass
 
-from script import FRAME, Script, Shape
+from medium import Medium
+from script import FRAME, Script
 from stream import Gst, TestCase, main, np, tensors, video
 from gi.repository import GstController
 
@@ -69,7 +70,7 @@ class Stream:
         self.random = random.Random(seed)
         self.family = self.random.choice(FAMILIES)
         self.caps = self.random.choice(self.family.caps)
-        self.shape = Shape(Gst.Caps.from_string(self.caps))
+        self.medium = Medium(Gst.Caps.from_string(self.caps))
         self.pending, self.previous, self.control = [], None, {}
         self.resets = self.n_changed = False
         self.samples, self.count, self.later = 16, 0, 0
@@ -83,7 +84,7 @@ class Stream:
         if self.is_true(50):
             settings.append(self.choose("bias"))
         # A kernel that is named writes no video.
-        named = self.shape.medium != "video" and self.is_true(75)
+        named = self.medium.name != "video" and self.is_true(75)
         self.script = Script(
             test, f"gemmcl batch-size={self.batch} queue-depth={self.random.randint(1, 4)} "
             f"batch-timeout={self.random.choice([-1, 0, 1000000, 20000000])} precision=f32 "
@@ -155,7 +156,7 @@ class Stream:
         caps = self.random.choice(self.family.caps)
         if caps != self.caps:
             self.do("change_caps", caps)
-            self.caps, self.shape = caps, Shape(Gst.Caps.from_string(caps))
+            self.caps, self.medium = caps, Medium(Gst.Caps.from_string(caps))
             self.resets = True
 
     def changes_weight(self):
@@ -217,25 +218,25 @@ class Stream:
     def choose_numbers(self):
         """Many buffers of audio are as long as the one before, and few are longer than all others.
         """
-        if self.shape.medium != "audio":
-            m = self.shape.size // self.family.k
+        if self.medium.name != "audio":
+            m = np.prod(self.medium.shape) // self.family.k
         elif self.is_true(1):
             m = self.random.randint(1000, 2499)
         else:
             self.samples = m = self.random.choice([1, 7, 16, 33]) if self.is_true(25) else \
                 self.samples
         random_numbers = np.random.default_rng(self.random.getrandbits(32))
-        most = {"f": 8, "i": 1000, "u": 255}[self.shape.type.kind]
+        most = {"f": 8, "i": 1000, "u": 255}[self.medium.type.kind]
         a = random_numbers.integers(0 if most == 255 else -most, most + 1, (m, self.family.k))
-        if self.shape.type.kind == "i":
+        if self.medium.type.kind == "i":
             a[random_numbers.random(a.shape) < 0.03] = 20000
         return a.astype(float)
 
     def store(self, values):
         """Integers are rounded and saturated. No frame has two channels: they leave as tensors."""
-        if self.shape.type.kind == "f" or (self.shape.medium == "video" and self.n == 2):
+        if self.medium.type.kind == "f" or (self.medium.name == "video" and self.n == 2):
             return values
-        limits = np.iinfo(self.shape.type)
+        limits = np.iinfo(self.medium.type)
         return np.rint(np.clip(values, limits.min, limits.max))
 
     def compute(self, a):
@@ -256,7 +257,7 @@ class Stream:
 
     def pushes_buffer(self):
         """Silence of audio stays silence without a bias and without beta."""
-        is_audio = self.shape.medium == "audio"
+        is_audio = self.medium.name == "audio"
         is_gap = self.is_true(10)
         is_empty = is_gap and self.is_true(40)
         discont, marker = "D" if self.is_true(7) else "", "M" if self.is_true(20) else ""

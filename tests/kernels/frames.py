@@ -11,7 +11,7 @@ from gemmcl import (DTYPES, KERNELS, TYPES, Plan, Refused, TestCase, ask, descri
                     pointer, np)
 from library import Data, Image
 from numpy_gemm import compare, f32, solve
-from numpy_media import PACKED, Patched, colours
+from numpy_media import PACKED, colours, features
 from problem import Operand, get_dtype
 from tap_unittest import main
 
@@ -25,7 +25,7 @@ PADDING = 14  # bytes between rows
 FILLER = 0xa5
 
 
-class Frame(Patched):
+class Frame:
     """A frame in host memory with random pixels, or a tensor of @type, which has the channels.
 
     Its rows have no gaps (rows 0), have gaps (1), or lie from the last to the first (2). Bytes
@@ -33,9 +33,8 @@ class Frame(Patched):
 
     def __init__(self, rng, pixels, size, rows=0, mode="pixel", patch=(0,) * 5, full=None,
                  channels=0, kind="u8"):
-        self.pixels, (self.width, self.height), self.mode = pixels, size, mode
-        self.patch, self.stride, self.padding = patch[:2], patch[2], patch[3]
-        self.dilation = max(patch[4], 1)
+        self.pixels, (self.width, self.height) = pixels, size
+        self.mode, self.features = mode, (mode, patch[:2], *patch[2:4], max(patch[4], 1))
         self.tensor = channels and Operand(rng, kind, (self.height, self.width, channels), False,
                                            (0, 0, None))
         # I420 is BT.709 of full range, unless the test says otherwise.
@@ -93,7 +92,7 @@ class Frame(Patched):
         order = PACKED[self.pixels]
         return self.samples()[:, :, [order.index(c) for c in "YRGBA" if c in order]]
 
-    def chroma(self, _frame):
+    def chroma(self):
         """Y, Cb and Cr of each pixel, as colours() takes them: 0 to 255. 10 bits are the upper ones
         of 16."""
         luma, *rest = [np.ascontiguousarray(plane).view(self.sample).astype(float)
@@ -114,11 +113,12 @@ class Frame(Patched):
             values = self.tensor.read()
             off = np.zeros_like(values)
         elif self.pixels in CHROMA:
-            values, off = colours(self, None, self.colorimetry)
+            values, off = colours(*self.chroma(), self.colorimetry)
         else:
             values = self.channels().astype(float)
             off = np.zeros_like(values)
-        return [self.features(each) for each in (f32(values), off, np.ones_like(values))]
+        return [features(each, *self.features)
+                for each in (f32(values), off, np.ones_like(values))]
 
     def rest_is_good(self):
         """Bytes outside of pixels are unchanged, and samples without a channel are 255."""

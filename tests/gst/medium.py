@@ -1,0 +1,75 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Buffers of video, audio and tensors as arrays of rows x columns x channels."""
+
+import re
+
+from numpy_media import colours
+from stream import Gst, GstVideo, np
+
+AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
+
+
+class Medium:
+    """What caps say of a buffer. Several tensors count as one.
+
+    shape: rows, columns and channels; of audio the columns are -1
+    memories: how many a buffer has"""
+
+    def __init__(self, caps, wider=0):
+        """wider: bytes between the rows of frames."""
+        # Newer bindings guard the structures of caps.
+        fields = Gst.Structure.new_from_string(re.sub(r"\(.*?:OpenCL\)", "", caps.to_string()))
+        self.fields, self.name, self.memories = fields, fields.get_name().split("/")[0], 1
+        if self.name == "video":
+            self.info, alignment = GstVideo.VideoInfo.new_from_caps(caps), GstVideo.VideoAlignment()
+            alignment.reset()
+            alignment.padding_right = wider
+            self.info.align(alignment)
+            self.type = np.dtype("<u2" if "16" in self.info.finfo.name else "u1")
+            self.shape = self.info.height, self.info.width, self.info.finfo.n_components
+        elif self.name == "audio":
+            self.type = np.dtype(AUDIO[fields.get_string("format")])
+            self.shape = 1, -1, fields.get_value("channels")
+        else:
+            self.type = np.dtype(fields.get_string("types").split(",")[0])
+            dims = [list(map(int, one.split(":"))) + [1]
+                    for one in fields.get_string("dimensions").split(",")]
+            self.memories, size = len(dims), sum(map(np.prod, dims))
+            channels, columns = dims[0][:2] if len(dims) == 1 else (size, 1)
+            self.shape = size // channels // columns, columns, channels
+
+    def get_component(self, data, strides, i):
+        """Y, Cb, Cr, R, G, B or A in the bytes of a frame."""
+        kind, (height, width, _) = self.info.finfo, self.shape
+        plane = kind.plane[i]
+        return np.ndarray((-(-height >> kind.h_sub[i]), -(-width >> kind.w_sub[i])), self.type,
+                          data, self.info.offset[plane] + kind.poffset[i],
+                          (strides[plane], kind.pixel_stride[i]))
+
+    def encode(self, values):
+        """The buffer of these numbers, or of none."""
+        values = np.array(values).astype(self.type)
+        if not values.size:
+            return Gst.Buffer.new()
+        data = values.tobytes()
+        if self.name == "video":
+            data = bytearray(self.info.size)
+            for i, component in enumerate(np.moveaxis(values.reshape(self.shape), 2, 0)):
+                self.get_component(data, self.info.stride, i)[...] = component
+        return Gst.Buffer.new_wrapped(bytes(data))
+
+    def decode(self, buffer, data=None):
+        """The numbers of a buffer, whose bytes may have been read before. A chroma sample is that
+        of 2 x 2 pixels; luma and chroma become colours."""
+        data = buffer.extract_dup(0, buffer.get_size()) if data is None else data
+        if self.name != "video":
+            return np.frombuffer(data, self.type).reshape(self.shape).astype(float)
+        meta, kind = GstVideo.buffer_get_video_meta(buffer), self.info.finfo
+        parts = [self.get_component(data, (meta or self.info).stride, i)
+                 .repeat(1 << kind.h_sub[i], 0).repeat(1 << kind.w_sub[i], 1)
+                 [:self.info.height, :self.info.width].astype(float)
+                 for i in range(kind.n_components)]
+        if kind.flags & GstVideo.VideoFormatFlags.YUV:
+            return colours(*parts, self.fields.get_string("colorimetry"))[0]
+        return np.stack(parts, 2)
