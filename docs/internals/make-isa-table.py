@@ -4,31 +4,27 @@
 """Writes the figures of Intel's compilers into docs/internals/intel.md. The test tool-isa reads the
 rows that they do not keep in registers from there.
 
-usage: make-isa-table.py [--clblast CAPTURE]
-
-    tools/ocloc.sh docs/internals/make-isa-table.py \\
-        --clblast build/tests/bench/libpretend-layer.so
+    tools/ocloc.sh docs/internals/make-isa-table.py
 
 It compiles every row of build/tools/gemmcl that the rules may choose, with each ocloc of
 GEMMCL_OCLOC and for each target that it knows. tools/isa.py keeps the figures, so only the first
 time takes half an hour.
-Without --clblast the columns of CLBlast are empty.
+The columns of CLBlast are empty where it is missing (package libclblast1).
 """
 
-import argparse
-import json
-import subprocess
+import os
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests/tools"))
+sys.path[:0] = [str(ROOT / "tests/tools"), str(ROOT / "tests/bench")]
+os.environ.setdefault("GEMMCL_LIBRARY", str(ROOT / "build/lib/libgemmcl.so"))
+import clblast_isa  # noqa: E402
 import isa_rows  # noqa: E402
 import isa  # noqa: E402
+from library import Missing  # noqa: E402
 
 DOCUMENT = ROOT / "docs/internals/intel.md"
-CLBLAST = ROOT / "tests/bench/clblast-isa.py"
 BEGIN = "<!-- begin: docs/internals/make-isa-table.py -->\n"
 END = "<!-- end: docs/internals/make-isa-table.py -->\n"
 
@@ -121,24 +117,20 @@ def refused_table(figures):
     return table(["ocloc", "target", "rows: bytes spilled + private"], lines)
 
 
-def read_clblast(capture):
+def read_clblast():
     """{(kernel, target): density} of CLBlast."""
-    if capture is None:
+    try:
+        return {(one["kernel"], one["target"]): fraction(one["density"])
+                for one in clblast_isa.compile_all()}
+    except Missing as error:
+        print(f"no columns of CLBlast: {error}", file=sys.stderr)
         return {}
-    with tempfile.NamedTemporaryFile() as file:
-        subprocess.run([sys.executable, CLBLAST, capture, file.name], check=True)
-        figures = json.load(file)
-    return {(one["kernel"], one["target"]): fraction(one["density"]) for one in figures}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--clblast", type=Path, help="libpretend-layer.so of the build")
-    options = parser.parse_args()
-
     rows = isa_rows.read_rows()
     figures = compile_all()
-    tables = [best_table(figures, rows, read_clblast(options.clblast))]
+    tables = [best_table(figures, rows, read_clblast())]
     tables += [engine_table(figures, rows), refused_table(figures)]
     before, rest = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)
     _, after = rest.split(END)

@@ -93,7 +93,7 @@ LIMITS = {
     },
 }
 # PoCL and Intel's runtime still report the vector width of the real CPU, by which kernels are
-# chosen; see pretend-layer.c.
+# chosen: gemmcl.py answers for them.
 FLOATS = {"avx2": "8"}
 UNLIMITED = ("onnxruntime", "openvino")
 
@@ -119,8 +119,9 @@ def environment(kind, isa, build):
     if isa:
         result |= LIMITS[isa]
         if kind.opencl:
-            result["OPENCL_LAYERS"] = str(build / "tests/bench/libpretend-layer.so")
-            result["PEERS_FLOATS"] = FLOATS[isa]
+            if kind.name not in (CLBLAST, LINK):
+                result["LD_PRELOAD"] = str(build / "tests/lib/libgemmcl-test-hooks.so")
+                result["PEERS_FLOATS"] = FLOATS[isa]
             # Cached programs are found by the device's name, which Intel's runtime does not change.
             cache = result.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
             result["XDG_CACHE_HOME"] = f"{cache}/gemmcl-peers/{isa}"

@@ -18,6 +18,7 @@ import numpy
 from contenders import SEARCH, TOP
 from library import MISSING, Failure, Missing, memory
 
+PREFERRED_FLOATS, NATIVE_FLOATS = 0x100A, 0x103A  # CL_DEVICE_..._VECTOR_WIDTH_FLOAT
 # The module and class of each variant
 CONTENDERS = {
     **dict.fromkeys(("device", "clock", "stream", "host", "apart"), ("ours", "Gemmcl")),
@@ -83,6 +84,10 @@ def main():
     parser.add_argument("--platform")
     parser.add_argument("--properties", default="")
     problem = Problem(parser.parse_args())
+    if "PEERS_FLOATS" in os.environ:
+        floats = int(os.environ["PEERS_FLOATS"]).to_bytes(4, sys.byteorder)
+        importlib.import_module("gemmcl").pretend(
+            dict.fromkeys((PREFERRED_FLOATS, NATIVE_FLOATS), floats))
     try:
         module, name = CONTENDERS[problem.options.variant]
         contender = getattr(importlib.import_module(module), name)(problem)
