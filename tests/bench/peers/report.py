@@ -5,7 +5,8 @@
 import os
 import subprocess
 
-from contenders import BYTES, CLBLAST, CLOCK, ELEMENT, LAYER, NOT_PEERS, OURS, PLAIN, STREAM
+from contenders import (BYTES, CLBLAST, CLOCK, ELEMENT, LAYER, NOT_PEERS, OURS, PLAIN, POOLED,
+                        STREAM)
 
 # M, N, K: the goals: the minimum speed relative to the best peer, and to CLBlast.
 GOALS = {
@@ -17,6 +18,8 @@ GOALS = {
     (230400, 64, 64): (0.90, 7),
     (921600, 3, 3): (0.5, None),
 }
+# Those of ours whose ratios to each other contender are listed
+OWN = (OURS, STREAM, CLOCK, ELEMENT, POOLED)
 # Goals are judged only if others use at most this share of the CPUs. Threads that wait for each
 # other wait for the process that took the CPU of one, which can make a contender ten times slower.
 QUIET = 0.1
@@ -37,37 +40,25 @@ def judge(ratio, goal, quiet):
     return {**ratio, "goal": goal, "reached": reached}
 
 
-def find_best(match, ours):
-    """The fastest peer relative to gemmcl, and its ratios; None without peers."""
-    ratios = {each.name: match.ratios(each.name, ours) for each in match.contenders
-              if each.name not in NOT_PEERS}
-    return min(ratios.items(), key=lambda item: item[1]["median"], default=None)
-
-
 def make_row(match):
     """A match for the JSON."""
     problem = match.problem
     m, n, k = problem.shape
     goals = GOALS.get(problem.shape, (None, None))
-    ratios = {each.name: match.ratios(each.name) for each in match.contenders if each.name != OURS}
+    names = [each.name for each in match.contenders]
     row = {"m": m, "n": n, "k": k, "form": problem.form, "kernel": match.about[OURS].split()[0],
            "rounds": len(match.turns[OURS]), "others": match.others,
            "about": match.about, "missing": match.missing,
-           "seconds": {each.name: match.seconds(each.name) for each in match.contenders},
-           "ratios": ratios}
+           "seconds": {name: match.seconds(name) for name in names},
+           "ratios": {own: {name: match.ratios(name, own) for name in names if name != own}
+                      for own in OWN if own in names}}
+    peers = {name: ratio for name, ratio in row["ratios"][OURS].items() if name not in NOT_PEERS}
     quiet = match.others < QUIET
-    best = find_best(match, OURS)
-    if best:
-        row["best_peer"] = best[0]
-        row["of_best_peer"] = judge(best[1], goals[0], quiet)
-    for name, key in ((STREAM, "streaming"), (CLOCK, "by_clock")):
-        if best and name in ratios:
-            row[key] = judge(find_best(match, name)[1], goals[0], quiet)
-    if CLBLAST in ratios:
-        row["of_clblast"] = judge(ratios[CLBLAST], goals[1], quiet)
-    if ELEMENT in ratios:
-        row["element"] = {each.name: match.ratios(each.name, ELEMENT)
-                          for each in match.contenders if each.name != ELEMENT}
+    if peers:
+        row["best_peer"] = min(peers, key=lambda name: peers[name]["median"])
+        row["of_best_peer"] = judge(peers[row["best_peer"]], goals[0], quiet)
+    if CLBLAST in peers:
+        row["of_clblast"] = judge(peers[CLBLAST], goals[1], quiet)
     return row
 
 
@@ -96,28 +87,24 @@ def name_of(row):
 
 
 def print_row(row):
-    """A row of the table; below it the speed of gemmcl relative to each contender."""
+    """A row of the table; below it the speed of gemmcl in several ways, relative to each other
+    contender."""
     print(f"{name_of(row):27} {row['kernel']:20} {speed(row):>14}  {row.get('best_peer', '-'):21}"
-          f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('streaming')):38}"
-          f" {words_of(row.get('by_clock')):38}"
-          f" {words_of(row.get('of_clblast'))}")
-    for words, ratios, key in (("by medians", row["ratios"], "median"),
-                               ("by fastest runs", row["ratios"], "fastest"),
-                               ("the element by medians", row.get("element"), "median")):
-        if ratios:
-            each = ", ".join(f"{name} {ratio[key]:.2f}" for name, ratio in ratios.items())
-            print(f"{'':4}{words}, of {each}")
+          f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('of_clblast'))}")
+    for own, ratios in row["ratios"].items():
+        print(f"    {own}, of " + ", ".join(
+            f"{name} {ratio['median']:.2f} ({ratio['fastest']:.2f})"
+            for name, ratio in ratios.items()))
     noise = "" if row["others"] < QUIET else ": too much to judge"
-    print(f"{'':4}{row['rounds']} rounds, {row['others']:.0%} of the CPUs went to others{noise}",
+    print(f"    {row['rounds']} rounds, {row['others']:.0%} of the CPUs went to others{noise}",
           flush=True)
 
 
 def print_head():
     """The head of the table."""
     print(f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
-          f"{'ours of it, of the goal (quartiles)':38} {'with two runs in flight':38}"
-          f" {'by the device clock':38}"
-          " ours of CLBlast")
+          f"{'ours of it, of the goal (quartiles)':38} ours of CLBlast\n"
+          "    below: ratios by medians, and in brackets by the fastest runs")
 
 
 def print_foot(rows):
