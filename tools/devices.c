@@ -233,9 +233,9 @@ const ToolCommand tool_devices = {
     .summary = "List the OpenCL devices and their properties",
     .description =
         "Lists the OpenCL devices, the default one first: its number for --device, its "
-        "properties, those of its OpenCL extensions that kernels here use, and its peak, with "
-        "how it was computed. OpenCL has no query for the products of matrix engines; they are "
-        "from the text of the extension, for the smallest of the device's subgroups.",
+        "properties, the OpenCL extensions that gemmcl's kernels use, and its peak, with how it "
+        "was computed. The products of matrix engines are those that the extension's text states "
+        "for the device's smallest subgroups, since OpenCL has no query for them.",
     .groups = {{"Options", entries}},
     .examples = {{"gemmcl devices", "All devices"},
                  {"gemmcl devices --json | jq '.[0].name'", "The name of the best device"}},

@@ -205,7 +205,7 @@ const ToolCommand tool_kernels = {
         "A name is the method, the outputs of a work-item, and the work-items of a "
         "work-group, the latter two as rows x columns.\n\n"
         "--source prints OpenCL C programs for offline compilers, as gemmcl builds them for a "
-        "device with native subgroups; none need be present. A comment before each has the "
+        "device with native subgroups; no such device is needed. A comment before each has the "
         "kernel's name and the compiler's options. The kernel function is called gemm.",
     .groups = {{"Device", tool_device_entries}, {"Options", entries}, {"Programs", source_entries}},
     .examples = {{"gemmcl kernels", "The kernels, and which run on the best device"},

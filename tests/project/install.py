@@ -34,19 +34,6 @@ FILES = {
     "reference": [f"{REFERENCE}/index.html", f"{REFERENCE}/*"],
     "vapi": ["share/vala/vapi/gemmcl-1.0.vapi", "share/vala/vapi/gemmcl-1.0.deps"],
 }
-PROGRAM = """
-#include <stdio.h>
-#include <gemmcl.h>
-#include <gemmcl-opencl.h>
-
-int
-main (void)
-{
-  g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_parse ("[[1, 2], [3, 4]]", NULL);
-  printf ("%u\\n", (unsigned) gemmcl_matrix_get_rows (matrix));
-  return 0;
-}
-"""
 directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
 TOP = Path(directory.name)
 ROOT = TOP / "root" / PREFIX.lstrip("/")
@@ -95,19 +82,6 @@ def list_declared():
             yield f"{name}_get_type"
 
 
-def makes_a_program_with_pkg_config():
-    # The file has the prefix, but the files are in another directory now.
-    configured = (ROOT / LIBDIR / "pkgconfig/gemmcl-1.0.pc").read_text(encoding="utf-8")
-    moved = re.sub(r"^prefix=.*$", f"prefix={ROOT}", configured, flags=re.MULTILINE)
-    (TOP / "gemmcl-1.0.pc").write_text(moved, encoding="utf-8")
-    flags = run("pkg-config", "--cflags", "--libs", "gemmcl-1.0", PKG_CONFIG_PATH=str(TOP)).split()
-    source, program = TOP / "program.c", TOP / "program"
-    source.write_text(PROGRAM, encoding="utf-8")
-    run("cc", "-Wall", "-Werror", source, "-o", program, *flags)
-    said = run(program, LD_LIBRARY_PATH=str(ROOT / LIBDIR))
-    return [] if said == "2\n" else [f"the program printed {said!r}, not '2'"]
-
-
 def has_a_plugin_that_loads():
     said = run("gst-inspect-1.0", "gemmcl",
                GST_PLUGIN_PATH=str(ROOT / LIBDIR / "gstreamer-1.0"),
@@ -128,7 +102,6 @@ CHECKS = {
     "installs": ("lib", install),
     "the files are where they belong, and no others": ("lib", has_the_files),
     "the library exports what its headers declare": ("lib", exports_what_headers_declare),
-    "a program is built with pkg-config and runs": ("lib", makes_a_program_with_pkg_config),
     "the plugin loads": ("gst", has_a_plugin_that_loads),
     "the tool runs": ("tools", has_a_tool_that_runs),
     "groff finds no fault in the manual pages": ("docs", has_manual_pages_without_faults),
