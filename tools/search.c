@@ -7,17 +7,6 @@
 #include "options.h"
 #include "search.h"
 
-/* Limit of a build and a first run: a share of the time, but within these bounds, since some
- * compilers are slow. */
-#define TRY_SHARE         0.5
-#define LEAST_TRY_SECONDS 15.0
-#define MOST_TRY_SECONDS  60.0
-
-/* Limit of a turn: a multiple of a run, plus these seconds and this share of the time. */
-#define HANG_FACTOR  10.0
-#define HANG_SECONDS 10.0
-#define HANG_SHARE   0.1
-
 /* Minimum time of a search that begins late, after a loss. */
 #define LEAST_SECONDS 0.05
 
@@ -34,7 +23,7 @@ typedef struct {
   GemmclContext *context;
   json_t *entry;
   GemmclGemm gemm;
-  gdouble seconds, patience;
+  gdouble seconds;
   gboolean begun; /* a candidate was announced */
 } Search;
 
@@ -99,11 +88,8 @@ on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer
   Search *self = data;
 
   self->begun = TRUE;
-  if (step == GEMMCL_TUNING_STEP_TRY)
-    tool_worker_begin (candidate->kernel, self->patience);
-  else if (step == GEMMCL_TUNING_STEP_TURN)
-    tool_worker_begin (candidate->kernel, HANG_SECONDS + HANG_FACTOR * candidate->seconds +
-                                              HANG_SHARE * self->seconds);
+  if (step != GEMMCL_TUNING_STEP_TRIED)
+    tool_worker_begin (candidate->kernel, self->asked->patience);
   else if (candidate->lost)
     tool_worker_lose (candidate->why);
 }
@@ -231,9 +217,6 @@ tool_search_work (GemmclContext *context, json_t *entry, gpointer data)
   /* Up to twice its equal share of the remaining time, since most kernels are built for the first
    * problem. */
   self.seconds = MAX (get_seconds_until (asked->end) * 2.0 / (gdouble)(n - i + 1), LEAST_SECONDS);
-  self.patience = asked->patience > 0
-                      ? asked->patience
-                      : CLAMP (TRY_SHARE * self.seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS);
   tool_set_choice ("--precision", tool_json_get_string (entry, "precision"), NULL, NULL);
   self.gemm.precision = tool_gemm.precision;
   tool_json_get_sizes (entry, &self.gemm);

@@ -31,7 +31,7 @@ json_t *tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, g
  * @bad: objects whose "kernel" is of a row that is not tried, for the reason "why"; gets the
  *   candidates with which workers are lost
  * @end: the monotonic time at which the search should end
- * @patience: seconds for building a kernel and its first run; 0: by the time of the problem
+ * @patience: seconds for building a kernel and its first run, and for its turn
  * @store: the library remembers the results
  */
 typedef struct {

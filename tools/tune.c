@@ -18,6 +18,12 @@
   "256,256,256 512,512,512 2048,2048,2048 4096,4096,4096 128,1024,8192 64,4096,4096 "              \
   "16,4096,4096 1,4096,4096"
 
+/* Limit of a build and a first run: a share of the time, but within these bounds, since some
+ * compilers are slow. */
+#define HANG_SHARE         0.5
+#define LEAST_HANG_SECONDS 15.0
+#define MOST_HANG_SECONDS  60.0
+
 static struct {
   gchar *time;
   gboolean dry_run;
@@ -282,6 +288,7 @@ tune (gchar **operands, GError **error)
   if (self.problems == NULL)
     return FALSE;
   self.search.end = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+  self.search.patience = CLAMP (HANG_SHARE * seconds, LEAST_HANG_SECONDS, MOST_HANG_SECONDS);
   self.search.bad = json_array ();
   self.facts = json_object ();
   self.report = json_array ();
