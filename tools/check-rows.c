@@ -41,7 +41,6 @@ static const Product products[] = {
 
 typedef struct {
   GemmclGemm gemm;
-  gboolean is_int8;
   gfloat *a, *b, *d;
   gpointer stored; /* A in the type of the problem */
 } Numbers;
@@ -96,39 +95,31 @@ make_gemm (const GemmclKernelInfo *info, const Product *product)
   return gemm;
 }
 
-/* Returns: an integer for int8. With these extremes in each row of A and column of B, the
- * quantization step is 1. */
+/* Returns: the integer in place @k of a row of A or a column of B. Every precision and sum holds it
+ * exactly; with these extremes the step of int8 is 1. */
 static gfloat
-pick_int8 (GRand *random, gboolean is_a, gsize k)
+pick (GRand *random, gsize k, gint least, gint largest)
 {
-  if (is_a)
-    return k == 0 ? 255 : k == 1 ? 0 : g_rand_int_range (random, 0, 256);
-  return k == 0 ? 127 : k == 1 ? -127 : g_rand_int_range (random, -127, 128);
-}
-
-static gfloat
-pick (GRand *random, const Numbers *self, gboolean is_a, gsize k)
-{
-  return self->is_int8 ? pick_int8 (random, is_a, k) : g_rand_int_range (random, -8, 9);
+  return k == 0 ? largest : k == 1 ? least : g_rand_int_range (random, least, largest + 1);
 }
 
 static void
 numbers_init (Numbers *self, const GemmclGemm *gemm)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+  const gint least = gemm->a_type == GEMMCL_TYPE_U8 ? 0 : -128;
 
   self->gemm = *gemm;
-  self->is_int8 = gemm->precision == GEMMCL_PRECISION_I8;
   self->a = g_new (gfloat, gemm->m * gemm->k);
   self->b = g_new (gfloat, gemm->k * gemm->n);
   self->d = g_new (gfloat, gemm->m * gemm->n);
   self->stored = g_malloc0_n (gemm->m * gemm->k, gemmcl_type_get_size (gemm->a_type));
   for (gsize i = 0; i < gemm->m * gemm->k; i++) {
-    self->a[i] = pick (random, self, TRUE, i % gemm->k);
+    self->a[i] = pick (random, i % gemm->k, least, least + 255);
     bench_store (self->stored, gemm->a_type, i, self->a[i]);
   }
   for (gsize i = 0; i < gemm->k * gemm->n; i++)
-    self->b[i] = pick (random, self, FALSE, i / gemm->n);
+    self->b[i] = pick (random, i / gemm->n, -127, 127);
   for (gsize i = 0; i < gemm->m * gemm->n; i++)
     self->d[i] = NAN;
 }
@@ -201,7 +192,7 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
                json_t *row)
 {
   const GemmclGemm gemm = make_gemm (info, product);
-  g_auto (Numbers) numbers = {.is_int8 = FALSE};
+  g_auto (Numbers) numbers = {.a = NULL};
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree gchar *wrong = NULL, *why = NULL;
