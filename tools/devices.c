@@ -73,38 +73,6 @@ has_shape (const GemmclDeviceInfo *info, guint shape)
          gemmcl_device_info_has_extension (info, shapes[shape].extension);
 }
 
-static gchar *
-describe_units (const GemmclDeviceInfo *info)
-{
-  GString *text = g_string_new (NULL);
-
-  g_string_append_printf (text, "%u", info->compute_units);
-  if (info->eus > 0)
-    g_string_append_printf (text, " (%u EUs of %u threads)", info->eus, info->eu_threads);
-  if (info->clock_mhz > 0)
-    g_string_append_printf (text, " at %u MHz", info->clock_mhz);
-  return g_string_free (text, FALSE);
-}
-
-static gchar *
-describe_memory (const GemmclDeviceInfo *info)
-{
-  g_autofree gchar *global = g_format_size_full (info->global_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree gchar *alloc = g_format_size_full (info->max_alloc_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree gchar *local = g_format_size_full (info->local_bytes, G_FORMAT_SIZE_IEC_UNITS);
-
-  return g_strdup_printf ("%s%s, %s in one buffer, %s local", global,
-                          info->host_unified ? " shared with the host" : "", alloc, local);
-}
-
-static gchar *
-describe_peak (const GemmclDeviceInfo *info)
-{
-  if (info->peak_gflops <= 0)
-    return g_strdup (info->peak_source);
-  return g_strdup_printf ("%.1f GFLOPS in f32: %s", info->peak_gflops, info->peak_source);
-}
-
 static json_t *
 make_matrix_shapes (const GemmclDeviceInfo *info)
 {
@@ -190,25 +158,47 @@ print_shapes (const gchar *title, const json_t *engines, gboolean used, const gc
 }
 
 static void
+print_units (const GemmclDeviceInfo *info)
+{
+  printf ("   compute units   %u", info->compute_units);
+  if (info->eus > 0)
+    printf (" (%u EUs of %u threads)", info->eus, info->eu_threads);
+  if (info->clock_mhz > 0)
+    printf (" at %u MHz", info->clock_mhz);
+  putchar ('\n');
+}
+
+static void
+print_memory (const GemmclDeviceInfo *info)
+{
+  g_autofree gchar *global = g_format_size_full (info->global_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree gchar *alloc = g_format_size_full (info->max_alloc_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree gchar *local = g_format_size_full (info->local_bytes, G_FORMAT_SIZE_IEC_UNITS);
+
+  printf ("   memory          %s%s, %s in one buffer, %s local\n", global,
+          info->host_unified ? " shared with the host" : "", alloc, local);
+}
+
+static void
 print_device (guint index, const GemmclDeviceInfo *info, const json_t *device)
 {
   const json_t *engines = json_object_get (device, "matrix_shapes");
-  g_autofree gchar *units = describe_units (info);
-  g_autofree gchar *memory = describe_memory (info);
-  g_autofree gchar *peak = describe_peak (info);
 
   printf ("%s%u  %s\n", index > 0 ? "\n" : "", index, info->name);
   printf ("   platform        %s\n", info->platform);
   printf ("   type            %s\n", tool_device_type_get_name (info->type));
   printf ("   version         %s, driver %s\n", info->version, info->driver);
-  printf ("   compute units   %s\n", units);
+  print_units (info);
   printf ("   work-group      %zu work-items at most\n", info->max_work_group);
   print_list ("subgroup sizes", json_object_get (device, "subgroup_sizes"), "");
   print_shapes ("matrix engines", engines, TRUE, " (M x N x K, used by kernels here)");
   print_shapes ("", engines, FALSE, " (by the extension's text, used by no kernel here)");
   print_list ("extensions", json_object_get (device, "extensions"), "");
-  printf ("   memory          %s\n", memory);
-  printf ("   peak            %s\n", peak);
+  print_memory (info);
+  if (info->peak_gflops > 0)
+    printf ("   peak            %.1f GFLOPS in f32: %s\n", info->peak_gflops, info->peak_source);
+  else
+    printf ("   peak            %s\n", info->peak_source);
 }
 
 static gboolean

@@ -35,19 +35,6 @@ static const GOptionEntry source_entries[] = {
                  "Type of the elements of A: f32, bf16, u8 ... (default: f32)", "TYPE"),
     {NULL}};
 
-/* Returns: the level at which a kernel runs on the device; NULL with @obstacle if it cannot run. */
-static const gchar *
-get_level (GemmclContext *context, const GemmclKernelInfo *kernel, gchar **obstacle)
-{
-  g_autoptr (GError) why = NULL;
-  GemmclKernelLevel level;
-
-  if (gemmcl_kernel_get_level (context, kernel->name, &level, &why))
-    return gemmcl_kernel_level_get_name (level);
-  *obstacle = g_strdup (why->message);
-  return NULL;
-}
-
 /* Returns: all kernels, grouped by method; methods are in the order of their first kernels. */
 static GPtrArray *
 group_by_method (void)
@@ -73,13 +60,16 @@ make_json (GemmclContext *context)
 
   for (guint i = 0; i < kernels->len; i++) {
     const GemmclKernelInfo *kernel = kernels->pdata[i];
-    g_autofree gchar *obstacle = NULL;
-    const gchar *level = get_level (context, kernel, &obstacle);
+    g_autoptr (GError) why = NULL;
+    GemmclKernelLevel level;
+    const gboolean runs = gemmcl_kernel_get_level (context, kernel->name, &level, &why);
+
     json_array_append_new (
         list, json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s?, s:o}", "name", kernel->name, "method",
                          kernel->method, "summary", kernel->summary, "precisions",
                          gemmcl_precision_get_name (kernel->precision), "needs", kernel->needs,
-                         "here", level, "why_not", tool_json_string (obstacle)));
+                         "here", runs ? gemmcl_kernel_level_get_name (level) : NULL, "why_not",
+                         tool_json_string (runs ? NULL : why->message)));
   }
   return list;
 }
