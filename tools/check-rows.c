@@ -236,9 +236,10 @@ build_rows (const json_t *rows, gsize first, gsize n)
 
     for (guint j = 0; j < G_N_ELEMENTS (products) && check_is_open (row); j++) {
       const GemmclGemm gemm = make_gemm (info, &products[j]);
-      g_autoptr (GemmclPlan) plan = gemmcl_kernel_fits (context, info->name, &gemm, NULL)
-                                        ? gemmcl_plan_new (context, &gemm, info->name, NULL)
-                                        : NULL;
+      g_autoptr (GemmclPlan) plan = NULL;
+
+      if (gemmcl_kernel_fits (context, info->name, &gemm, NULL))
+        plan = gemmcl_plan_new (context, &gemm, info->name, NULL);
     }
   }
 }
