@@ -10,6 +10,13 @@
 /* The seed of the inputs, arbitrary but constant. */
 #define SEED 20150807
 
+#define COPIES 5
+/* A nanosecond: the time of a copy that the clock cannot resolve. */
+#define LEAST_MS 1e-6
+/* Size of a buffer, larger than any cache, and its largest share of the device's memory. */
+#define BYTES        ((guint64)1 << 30)
+#define MEMORY_SHARE 8
+
 gboolean
 bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
@@ -107,8 +114,8 @@ make_weights (const BenchProblem *self, GError **error)
   return stored != NULL ? gemmcl_matrix_to_f32 (stored, by_columns, error) : NULL;
 }
 
-gboolean
-bench_check_cl (cl_int status, const gchar *call, GError **error)
+static gboolean
+check_cl (cl_int status, const gchar *call, GError **error)
 {
   if (status == CL_SUCCESS)
     return TRUE;
@@ -116,16 +123,24 @@ bench_check_cl (cl_int status, const gchar *call, GError **error)
   return FALSE;
 }
 
+/* @data: (nullable): its content */
 static cl_mem
-make_buffer (const BenchProblem *self, gconstpointer data, GemmclType type, gsize count,
-             GError **error)
+make_buffer (GemmclContext *context, gconstpointer data, gsize bytes, GError **error)
 {
   cl_int status = CL_SUCCESS;
   cl_mem_flags flags = data != NULL ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE;
-  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->context), flags,
-                                  count * gemmcl_type_get_size (type), (gpointer)data, &status);
+  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (context), flags, bytes,
+                                  (gpointer)data, &status);
 
-  return bench_check_cl (status, "clCreateBuffer", error) ? buffer : NULL;
+  return check_cl (status, "clCreateBuffer", error) ? buffer : NULL;
+}
+
+static gboolean
+fill_buffer (GemmclContext *context, cl_mem buffer, gfloat value, gsize bytes, GError **error)
+{
+  return check_cl (clEnqueueFillBuffer (gemmcl_context_get_cl_queue (context), buffer, &value,
+                                        sizeof value, 0, bytes, 0, NULL, NULL),
+                   "clEnqueueFillBuffer", error);
 }
 
 BenchProblem *
@@ -141,16 +156,16 @@ bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **erro
   self->weights = make_weights (self, error);
   if (self->weights == NULL)
     return NULL;
-  self->device_a = make_buffer (self, self->a, gemm->a_type, gemm->m * gemm->k, error);
-  if (self->device_a == NULL)
+  self->device_a = make_buffer (context, self->a,
+                                gemm->m * gemm->k * gemmcl_type_get_size (gemm->a_type), error);
+  self->device_d = self->device_a != NULL
+                       ? make_buffer (context, NULL, self->size_d * sizeof (gfloat), error)
+                       : NULL;
+  if (self->device_d == NULL)
     return NULL;
-  if (self->c != NULL) {
-    self->device_c = make_buffer (self, self->c, GEMMCL_TYPE_F32, self->size_d, error);
-    if (self->device_c == NULL)
-      return NULL;
-  }
-  self->device_d = make_buffer (self, NULL, GEMMCL_TYPE_F32, self->size_d, error);
-  return self->device_d != NULL ? g_steal_pointer (&self) : NULL;
+  if (self->c != NULL)
+    self->device_c = make_buffer (context, self->c, self->size_d * sizeof (gfloat), error);
+  return self->c == NULL || self->device_c != NULL ? g_steal_pointer (&self) : NULL;
 }
 
 void
@@ -168,21 +183,25 @@ bench_problem_free (BenchProblem *self)
   g_free (self);
 }
 
-gboolean
-bench_get_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
+/* Waits for @last. Takes both events. @ms: (out): milliseconds by the device's clock from the start
+ * of @first to the end of @last; NaN if the device measured no time. */
+static gboolean
+take_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
 {
   cl_ulong start = 0, end = 0;
-
-  if (!bench_check_cl (clWaitForEvents (1, &last), "clWaitForEvents", error) ||
-      !bench_check_cl (
+  const gboolean ok =
+      check_cl (clWaitForEvents (1, &last), "clWaitForEvents", error) &&
+      check_cl (
           clGetEventProfilingInfo (first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
-          "clGetEventProfilingInfo", error) ||
-      !bench_check_cl (
-          clGetEventProfilingInfo (last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
-          "clGetEventProfilingInfo", error))
-    return FALSE;
+          "clGetEventProfilingInfo", error) &&
+      check_cl (clGetEventProfilingInfo (last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+                "clGetEventProfilingInfo", error);
+
+  clReleaseEvent (first);
+  if (last != first)
+    clReleaseEvent (last);
   *ms = end > start ? (end - start) / 1e6 : NAN;
-  return TRUE;
+  return ok;
 }
 
 gboolean
@@ -192,7 +211,6 @@ bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GErr
   const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {problem->device_d}};
   GemmclRun run = GEMMCL_RUN_INIT;
   cl_event first = NULL, last = NULL;
-  gboolean ok;
 
   run.alpha = problem->gemm.alpha;
   run.beta = problem->gemm.beta;
@@ -200,31 +218,64 @@ bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GErr
   run.c = problem->device_c;
   run.d = &d;
   run.strided = TRUE;
-  if (!gemmcl_plan_submit (plan, &run, &first, &last, error))
-    return FALSE;
-  ok = bench_get_duration (first, last, ms, error);
-  clReleaseEvent (first);
-  clReleaseEvent (last);
-  return ok;
+  return gemmcl_plan_submit (plan, &run, &first, &last, error) &&
+         take_duration (first, last, ms, error);
 }
 
 gboolean
 bench_spoil_output (const BenchProblem *problem, GError **error)
 {
-  const gfloat nan = NAN;
-
-  return bench_check_cl (clEnqueueFillBuffer (gemmcl_context_get_cl_queue (problem->context),
-                                              problem->device_d, &nan, sizeof nan, 0,
-                                              problem->size_d * sizeof (gfloat), 0, NULL, NULL),
-                         "clEnqueueFillBuffer", error);
+  return fill_buffer (problem->context, problem->device_d, NAN, problem->size_d * sizeof (gfloat),
+                      error);
 }
 
 gboolean
 bench_read_output (BenchProblem *problem, GError **error)
 {
-  return bench_check_cl (clEnqueueReadBuffer (gemmcl_context_get_cl_queue (problem->context),
-                                              problem->device_d, CL_TRUE, 0,
-                                              problem->size_d * sizeof (gfloat), problem->d, 0,
-                                              NULL, NULL),
-                         "clEnqueueReadBuffer", error);
+  return check_cl (clEnqueueReadBuffer (
+                       gemmcl_context_get_cl_queue (problem->context), problem->device_d, CL_TRUE,
+                       0, problem->size_d * sizeof (gfloat), problem->d, 0, NULL, NULL),
+                   "clEnqueueReadBuffer", error);
+}
+
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
+
+static gboolean
+time_copy (GemmclContext *context, cl_mem from, cl_mem to, gsize bytes, gdouble *ms, GError **error)
+{
+  cl_event event = NULL;
+
+  return check_cl (clEnqueueCopyBuffer (gemmcl_context_get_cl_queue (context), from, to, 0, 0,
+                                        bytes, 0, NULL, &event),
+                   "clEnqueueCopyBuffer", error) &&
+         take_duration (event, event, ms, error);
+}
+
+gboolean
+bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, GError **error)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  const guint64 most = MIN (info->max_alloc_bytes, info->global_bytes / MEMORY_SHARE);
+  const gsize bytes = MIN (BYTES, most) / sizeof (gfloat) * sizeof (gfloat);
+  g_autofree gchar *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_auto (cl_mem) from = make_buffer (context, NULL, bytes, error);
+  g_auto (cl_mem) to = from != NULL ? make_buffer (context, NULL, bytes, error) : NULL;
+  /* Filled, since memory may be allocated only when it is first written. */
+  gboolean ok = to != NULL && fill_buffer (context, from, 1, bytes, error) &&
+                fill_buffer (context, to, 1, bytes, error);
+  gdouble least = G_MAXDOUBLE;
+
+  for (guint i = 0; i < COPIES && ok; i++) {
+    gdouble ms = NAN;
+
+    ok = time_copy (context, from, to, bytes, &ms, error);
+    least = MIN (least, isnan (ms) ? LEAST_MS : ms);
+  }
+  if (!ok)
+    g_prefix_error (error, "The memory bandwidth could not be measured; --bandwidth sets it. ");
+  *gbs = 2.0 * bytes / (least * 1e6);
+  *source = g_strdup_printf ("bytes read and written by clEnqueueCopyBuffer of %s, the fastest of "
+                             "%d copies",
+                             size, COPIES);
+  return ok;
 }

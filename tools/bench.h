@@ -47,14 +47,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchProblem, bench_problem_free)
 gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms,
                          GError **error);
 
-/** bench_check_cl: Returns: %FALSE with #GEMMCL_ERROR_OPENCL unless @status, the result of @call,
- * is CL_SUCCESS. */
-gboolean bench_check_cl (cl_int status, const gchar *call, GError **error);
-
-/** bench_get_duration: Waits for @last. @ms: (out): milliseconds by the device's clock from the
- * start of @first to the end of @last; NaN if the device measured no time. */
-gboolean bench_get_duration (cl_event first, cl_event last, gdouble *ms, GError **error);
-
 /** bench_spoil_output: Fills D on the device with NaN, so that elements that a kernel does not
  * write are wrong, not right from an earlier run. */
 gboolean bench_spoil_output (const BenchProblem *problem, GError **error);
