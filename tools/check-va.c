@@ -6,6 +6,10 @@
 
 #define LAUNCH "gst-launch-1.0"
 
+/* The time for surfaces at most, and as a share of what is left. */
+#define MOST_SECONDS 20.0
+#define SHARE        0.3
+
 /* Most bytes that are kept of the output of a pipeline. */
 #define MOST_SAID 2000
 
@@ -76,13 +80,15 @@ lose (json_t *va, G_GNUC_UNUSED const gchar *what, const gchar *why, G_GNUC_UNUS
 }
 
 gboolean
-check_va (json_t *report, gdouble seconds, gint64 end, GError **error)
+check_va (json_t *report, gint64 deadline, gint64 end, GError **error)
 {
   static const ToolWork work = {run_pipeline, lose, NULL};
+  const gint64 left = deadline - g_get_monotonic_time ();
+  gdouble seconds = MIN (SHARE * (gdouble)left / G_USEC_PER_SEC, MOST_SECONDS);
   json_t *va = json_object_get (report, "va");
   g_autoptr (json_t) items = json_pack ("[O]", va);
 
-  if (seconds <= 0.0)
+  if (left <= 0)
     return TRUE;
   if (json_is_true (json_object_get (report, "shares_surfaces"))) {
     tool_worker_step ("VA surfaces");

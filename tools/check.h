@@ -18,9 +18,6 @@
  * ended at @end, the end of the whole check; times are of the monotonic clock.
  */
 
-/** check_get_left: Returns: the seconds until @end; 0 after it. */
-gdouble check_get_left (gint64 end);
-
 /**
  * check_rows:
  * @rows: the rows, of which the native ones without a result run on exact problems
@@ -30,8 +27,8 @@ gdouble check_get_left (gint64 end);
 gboolean check_rows (json_t *rows, gint64 deadline, gint64 end, gdouble patience, GError **error);
 
 /** check_va: Runs VA surfaces through the element if there are a VA display, GStreamer and a device
- * that shares surfaces; for at most @seconds. Fills "va". */
-gboolean check_va (json_t *report, gdouble seconds, gint64 end, GError **error);
+ * that shares surfaces, before @deadline. Fills "va". */
+gboolean check_va (json_t *report, gint64 deadline, gint64 end, GError **error);
 
 /** check_is_open: TRUE if a row, which must be native, or "va" has no result yet. */
 gboolean check_is_open (const json_t *object);
