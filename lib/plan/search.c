@@ -41,8 +41,9 @@
 
 typedef struct {
   GemmclTuningCandidate public; /* first: the result's candidates are racers */
-  GemmclPlan *plan;             /* NULL: it does not take turns */
-  GArray *times;                /* the results of its turns, gdouble; NULL: it took none */
+  GemmclPlan *plan;             /* NULL: not made, or it has left */
+  gdouble times[MOST_TURNS];    /* the results of its turns */
+  guint n_times;
 } Racer;
 
 typedef struct {
@@ -63,22 +64,16 @@ racer_free (gpointer data)
   Racer *self = data;
 
   g_clear_object (&self->plan);
-  g_clear_pointer (&self->times, g_array_unref);
   g_free (self->public.kernel);
   g_free (self->public.why);
   g_free (self);
 }
 
-/* Ends the turns of a racer, which stays a candidate. */
-static void
-racer_stop (gpointer data)
-{
-  g_clear_object (&((Racer *)data)->plan);
-}
-
 static void
 race_clear (Race *self)
 {
+  for (guint i = 0; self->racers != NULL && i < self->racers->len; i++)
+    g_clear_object (&((Racer *)self->racers->pdata[i])->plan);
   g_clear_pointer (&self->racers, g_ptr_array_unref);
   g_clear_pointer (&self->data, gemmcl_search_data_free);
   g_clear_pointer (&self->result, gemmcl_tuning_result_free);
@@ -111,14 +106,12 @@ compare_doubles (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* The quantile @share of @values, rounded down to an element. */
+/* Sorts @values. Returns: their quantile @share, rounded down to an element. */
 static gdouble
-get_quantile (const GArray *values, gdouble share)
+get_quantile (gdouble *values, guint n, gdouble share)
 {
-  g_autoptr (GArray) sorted = g_array_copy ((GArray *)values);
-
-  g_array_sort (sorted, compare_doubles);
-  return g_array_index (sorted, gdouble, (guint)(share * (sorted->len - 1)));
+  qsort (values, n, sizeof (*values), compare_doubles);
+  return values[(guint)(share * (n - 1))];
 }
 
 /* Sleeps after @seconds on the device, so that the search takes only its share. Returns: %FALSE if
@@ -156,31 +149,27 @@ notify (const Race *self, GemmclTuningStep step, const Racer *racer)
     self->options.notify (step, &racer->public, self->options.data);
 }
 
+/* Ends the part of @racer, which stays a candidate. */
 static void
-leave (Racer *racer, gboolean faulty, const gchar *why)
+leave (Race *self, Racer *racer, gboolean faulty, const gchar *why)
 {
   racer->public.faulty = faulty;
   racer->public.why = g_strdup (why);
+  g_clear_object (&racer->plan);
+  g_ptr_array_remove (self->racers, racer);
 }
 
 static void
-fail (Racer *racer, const GError *why)
+fail (Race *self, Racer *racer, const GError *why)
 {
-  leave (racer, TRUE, why->message);
   racer->public.lost = g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL);
+  leave (self, racer, TRUE, why->message);
 }
 
 static Racer *
 get_racer (const Race *self, guint index)
 {
   return g_ptr_array_index (self->racers, index);
-}
-
-static void
-drop_slower (Race *self, guint index)
-{
-  leave (get_racer (self, index), FALSE, "Others were faster.");
-  g_ptr_array_remove_index (self->racers, index);
 }
 
 static const Racer *
@@ -233,38 +222,36 @@ has_time (const Race *self)
          (self->options.try_seconds <= 0 || elapsed < self->options.try_seconds);
 }
 
-/* Drops @racer if its kernel is not native or spills. Returns: TRUE if it dropped out. */
+/* Lets @racer leave if its kernel is not native or spills. Returns: TRUE if it left. */
 static gboolean
-has_flaw (const Race *self, Racer *racer)
+has_flaw (Race *self, Racer *racer)
 {
   const gboolean is_intel = self->device->intel && self->device->type == GEMMCL_DEVICE_TYPE_GPU;
   GemmclBuildInfo build;
 
   gemmcl_plan_get_build_info (racer->plan, &build);
   if (build.level != GEMMCL_KERNEL_LEVEL_NATIVE)
-    leave (racer, TRUE, "It does not build natively.");
+    leave (self, racer, TRUE, "It does not build natively.");
   else if (build.spill_bytes > 0 || (is_intel && build.private_bytes > 0))
-    leave (racer, FALSE, "It spills registers.");
-  return racer->public.why != NULL;
+    leave (self, racer, FALSE, "It spills registers.");
+  return racer->plan == NULL;
 }
 
-/* Lets @racer take turns. Drops the slowest if there are too many for the memory; never the
+/* Lets @racer take turns, and the slowest leave if there are too many for the memory; never the
  * first. */
 static void
 add_racer (Race *self, Racer *racer)
 {
-  guint slowest = 1;
+  Racer *slowest = racer;
 
-  racer->times = g_array_new (FALSE, FALSE, sizeof (gdouble));
   g_ptr_array_add (self->racers, racer);
   if (self->result->first == NULL)
     self->result->first = &racer->public;
-  if (self->racers->len <= 1 + MOST_RIVALS)
-    return;
-  for (guint i = 2; i < self->racers->len; i++)
-    if (get_racer (self, i)->public.seconds > get_racer (self, slowest)->public.seconds)
-      slowest = i;
-  drop_slower (self, slowest);
+  for (guint i = 1; i < self->racers->len; i++)
+    if (get_racer (self, i)->public.seconds > slowest->public.seconds)
+      slowest = get_racer (self, i);
+  if (self->racers->len > 1 + MOST_RIVALS)
+    leave (self, slowest, FALSE, "Others were faster.");
 }
 
 /* The rows of a run on a part of the problem, which comes before the first run; 0: none. */
@@ -318,9 +305,9 @@ try_plan (Race *self, Racer *racer, GError **error)
   gdouble seconds;
 
   if (!run_first (self, racer, &seconds, &why))
-    fail (racer, why);
+    fail (self, racer, why);
   else if (racer->public.seconds > TOO_SLOW * best)
-    leave (racer, FALSE, "Its first run was slow.");
+    leave (self, racer, FALSE, "Its first run was slow.");
   else
     add_racer (self, racer);
   return rest (self, seconds, error);
@@ -338,7 +325,7 @@ try_kernel (Race *self, const gchar *name, GError **error)
     return FALSE;
   racer = add_candidate (self, name ? name : "rules");
   if (name != NULL && !has_time (self)) {
-    leave (racer, FALSE, "There was no time to try it.");
+    leave (self, racer, FALSE, "There was no time to try it.");
     self->is_short = TRUE;
     return TRUE;
   }
@@ -349,15 +336,13 @@ try_kernel (Race *self, const gchar *name, GError **error)
     return FALSE;
   }
   if (racer->plan == NULL) {
-    fail (racer, why);
+    fail (self, racer, why);
   } else {
     g_free (racer->public.kernel);
     racer->public.kernel = g_strdup (gemmcl_plan_get_kernel (racer->plan));
     if (name == NULL || !has_flaw (self, racer))
       ok = try_plan (self, racer, error);
   }
-  if (racer->public.why != NULL)
-    racer_stop (racer);
   notify (self, GEMMCL_TUNING_STEP_TRIED, racer);
   return ok;
 }
@@ -395,21 +380,17 @@ take_turn (Race *self, Racer *racer, GError **error)
 {
   const gdouble turn = TURNS_SHARE * self->options.seconds / (self->racers->len * MOST_TURNS);
   const guint n = (guint)CLAMP (turn / racer->public.seconds, 1, self->options.runs);
-  g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (gdouble));
-  gdouble median;
+  g_autofree gdouble *runs = g_new (gdouble, n);
+  gdouble sorted[MOST_TURNS];
 
   notify (self, GEMMCL_TUNING_STEP_TURN, racer);
-  for (guint i = 0; i < n; i++) {
-    gdouble seconds;
-
-    if (!gemmcl_search_data_run (self->data, racer->plan, 0, &seconds, error) ||
-        !rest (self, seconds, error))
+  for (guint i = 0; i < n; i++)
+    if (!gemmcl_search_data_run (self->data, racer->plan, 0, &runs[i], error) ||
+        !rest (self, runs[i], error))
       return FALSE;
-    g_array_append_val (runs, seconds);
-  }
-  median = get_quantile (runs, 0.5);
-  g_array_append_val (racer->times, median);
-  racer->public.seconds = get_quantile (racer->times, 0.5);
+  racer->times[racer->n_times++] = get_quantile (runs, n, 0.5);
+  memcpy (sorted, racer->times, sizeof (sorted));
+  racer->public.seconds = get_quantile (sorted, racer->n_times, 0.5);
   return TRUE;
 }
 
@@ -417,13 +398,13 @@ take_turn (Race *self, Racer *racer, GError **error)
 static gboolean
 is_beaten (const Racer *racer, const Racer *best, gdouble gain)
 {
-  for (guint i = 0; i < racer->times->len; i++)
-    if (g_array_index (racer->times, gdouble, i) < gain * g_array_index (best->times, gdouble, i))
+  for (guint i = 0; i < racer->n_times; i++)
+    if (racer->times[i] < gain * best->times[i])
       return FALSE;
   return TRUE;
 }
 
-/* Drops the racers that the best has beaten; never the first. Returns: TRUE if more turns may
+/* Lets the racers leave that the best has beaten; never the first. Returns: TRUE if more turns may
  * change the order. */
 static gboolean
 drop_beaten (Race *self, gdouble gain)
@@ -432,12 +413,14 @@ drop_beaten (Race *self, gdouble gain)
   gboolean open = FALSE;
 
   for (guint i = self->racers->len; i-- > 0;) {
-    if (get_racer (self, i) == best)
+    Racer *racer = get_racer (self, i);
+
+    if (racer == best)
       continue;
-    if (!is_beaten (get_racer (self, i), best, gain))
+    if (!is_beaten (racer, best, gain))
       open = TRUE;
     else if (i > 0)
-      drop_slower (self, i);
+      leave (self, racer, FALSE, "Others were faster.");
   }
   return open;
 }
@@ -467,15 +450,13 @@ take_turns (Race *self, GError **error)
 static gdouble
 get_gain (const Racer *racer, const Racer *first)
 {
-  g_autoptr (GArray) gains = g_array_new (FALSE, FALSE, sizeof (gdouble));
-  gdouble gain;
+  const guint n = MIN (racer->n_times, first->n_times);
+  gdouble gains[MOST_TURNS], gain;
 
-  for (guint i = 0; i < MIN (racer->times->len, first->times->len); i++) {
-    gain = g_array_index (first->times, gdouble, i) / g_array_index (racer->times, gdouble, i);
-    g_array_append_val (gains, gain);
-  }
-  gain = get_quantile (gains, 0.5);
-  return gain >= LEAST_GAIN && get_quantile (gains, 0.25) > 1.0 ? gain : 1.0;
+  for (guint i = 0; i < n; i++)
+    gains[i] = first->times[i] / racer->times[i];
+  gain = get_quantile (gains, n, 0.5);
+  return gain >= LEAST_GAIN && get_quantile (gains, n, 0.25) > 1.0 ? gain : 1.0;
 }
 
 static void
@@ -485,8 +466,7 @@ decide (Race *self)
   const Racer *first = self->racers->len > 0 ? get_racer (self, 0) : NULL;
 
   /* If no candidate was left to compare, the first wins without turns. */
-  if (first == NULL ||
-      (first->times->len < LEAST_TURNS && (self->racers->len > 1 || self->is_short)))
+  if (first == NULL || (first->n_times < LEAST_TURNS && (self->racers->len > 1 || self->is_short)))
     return;
   result->best = &first->public;
   for (guint i = 1; i < self->racers->len; i++) {
@@ -541,7 +521,7 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   race.gemm = gemmcl_gemm_get_product (gemm);
   race.as_run = gemmcl_gemm_get_as_run (&computed);
   race.device = gemmcl_context_get_device_info (context);
-  race.racers = g_ptr_array_new_with_free_func (racer_stop);
+  race.racers = g_ptr_array_new ();
   race.result = g_atomic_rc_box_new0 (GemmclTuningResult);
   race.result->gain = 1.0;
   race.result->candidates = g_ptr_array_new_with_free_func (racer_free);
