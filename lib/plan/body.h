@@ -163,9 +163,8 @@ cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
 /** Makes the body's B memory with undefined content, after a warm-up of the packing. */
 gboolean gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
-/* state.c: the result in f32, if a step converts it to the caller's D: with GEMMCL_ADDEND_PREVIOUS,
- * where the kernels also use it as their C, and if D is scaled. Otherwise these functions do
- * nothing. */
+/* The result in f32, if a step converts it to the caller's D: with GEMMCL_ADDEND_PREVIOUS, where
+ * the kernels also use it as their C, and if D is scaled. Otherwise these functions do nothing. */
 
 gboolean gemmcl_body_build_state (GemmclBody *self, GError **error);
 
