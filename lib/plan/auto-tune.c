@@ -116,7 +116,7 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
-/* @result: (nullable): of the search that ended; NULL: it begins */
+/* Notes in the plan the search's @result or, if that is NULL, that the search begins. */
 static void
 note (Search *self, GemmclTuningResult *result)
 {
