@@ -186,6 +186,9 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   if (!gst_gemmcl_caps_read (incaps, &terms, &input, &shape, error) ||
       !get_output_format (&output, &input, outcaps, &terms, error))
     return FALSE;
+  /* Several devices get copies. */
+  if (terms.several && input.memory == GST_GEMMCL_MEMORY_DMABUF)
+    input.memory = GST_GEMMCL_MEMORY_SYSTEM;
   g_mutex_lock (&self->lock);
   self->stream.input = input;
   self->stream.output = output;

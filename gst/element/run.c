@@ -92,23 +92,13 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
   return TRUE;
 }
 
-/* Returns: how inputs are read. Several devices get copies of dma-bufs. */
-static GstGemmclMemory
-get_memory (GstGemmcl *self)
-{
-  const GstGemmclMemory memory = self->stream.input.memory;
-
-  return memory == GST_GEMMCL_MEMORY_DMABUF && self->n_lanes > 1 ? GST_GEMMCL_MEMORY_SYSTEM
-                                                                 : memory;
-}
-
 /* TRUE if @buffer has to be read as a VA surface. Only the media driver knows the layout of one. A
  * dma-buf that cannot be mapped is read as a surface or not at all. */
 static gboolean
 is_surface (GstGemmcl *self, GstBuffer *buffer)
 {
   const GemmclImage *image = &self->slot.problem.a_image;
-  const GstGemmclMemory memory = get_memory (self);
+  const GstGemmclMemory memory = self->stream.input.memory;
 
   if (memory != GST_GEMMCL_MEMORY_DMABUF)
     return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
@@ -128,7 +118,7 @@ open_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mapp
 {
   if (is_surface (self, input->buffer))
     return gst_gemmcl_va_open (&self->device, input->buffer, data, run, error);
-  return (get_memory (self) == GST_GEMMCL_MEMORY_DMABUF &&
+  return (self->stream.input.memory == GST_GEMMCL_MEMORY_DMABUF &&
           gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
                                   &self->stream.input.video, input->buffer, data, run)) ||
          map_input (self, input, mapping, data, error);
