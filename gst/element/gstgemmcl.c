@@ -229,9 +229,8 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
              ->submit_input_buffer (trans, is_discont, input);
   if (flow == GST_FLOW_OK && !was_configured)
     flow = set_caps_again (self, input);
-  if (flow == GST_FLOW_OK &&
-      !(gst_gemmcl_fit_plan (self, &error) &&
-        (gst_gemmcl_is_empty (self, input) || gst_gemmcl_fit_scalars (self, &error)))) {
+  if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, input) &&
+      !gst_gemmcl_fit_plan (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return GST_FLOW_ERROR;
   }

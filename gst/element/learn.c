@@ -220,32 +220,3 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m)
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return GST_FLOW_ERROR;
 }
-
-gboolean
-gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
-{
-  const gboolean flexible = self->stream.input.tensors.flexible;
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
-  const gsize m = self->scalars.m;
-  gsize room = self->lane->plan ? gemm->m : 0;
-
-  if (flexible && m == 0)
-    return TRUE;
-  /* A weight may change K together with the input. */
-  if (flexible && !gst_gemmcl_tensor_check_k ("The tensor of a buffer", get_known (self),
-                                              gst_gemmcl_get_terms (self).k, error))
-    return FALSE;
-  if (m > G_MAXINT32)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                            "A buffer has M = %zu; expected at most %d.", m, G_MAXINT32);
-  if (m <= room && !self->slot.is_due)
-    return TRUE;
-  while (room > 0 && room < m)
-    room = MIN (2 * room, (gsize)G_MAXINT32);
-  if (!gst_gemmcl_make_plan (self, MAX (m, room), error))
-    return FALSE;
-  /* The next buffer makes a pool of larger results, or of results of another N. */
-  if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return TRUE;
-}

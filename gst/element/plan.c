@@ -322,31 +322,47 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
 }
 
 gboolean
-gst_gemmcl_fit_scalars (GstGemmcl *self, GError **error)
+gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
 {
-  const GstGemmclProblem *problem = &self->slot.problem;
+  const GstGemmclFormat *input = &self->stream.input;
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
   const GstGemmclScalars *scalars = &self->scalars;
+  gsize room = self->lane->plan ? gemm->m : 0;
 
   log_tuning (self);
-  if (!self->lane->plan && !gst_gemmcl_make_plan (self, gst_gemmcl_get_m (self), error))
+  /* A weight may change K together with the input. */
+  if (input->tensors.flexible &&
+      !gst_gemmcl_tensor_check_k ("The tensor of a buffer", &input->tensors.tensor[input->index],
+                                  gst_gemmcl_get_terms (self).k, error))
     return FALSE;
+  if (scalars->m > G_MAXINT32)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                            "A buffer has M = %zu; expected at most %d.", scalars->m, G_MAXINT32);
+  if (room == 0 || scalars->m > room || self->slot.is_due ||
+      (scalars->beta != 0.0 && gemm->addend == GEMMCL_ADDEND_NONE &&
+       gst_gemmcl_runs_want_feedback (self))) {
+    while (room > 0 && room < scalars->m)
+      room = MIN (2 * room, (gsize)G_MAXINT32);
+    if (!gst_gemmcl_make_plan (self, MAX (scalars->m, room), error))
+      return FALSE;
+    /* The next buffer makes a pool of larger results, or of results of another N. */
+    if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)
+      gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  }
   /* alpha does not scale the bias, and offsets that are a part of the bias belong to A. */
-  if (scalars->alpha != 1.0 && problem->folds_offset)
+  if (scalars->alpha != 1.0 && self->slot.problem.folds_offset)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                             "alpha is %g, but with a list as input-scale or input-offset the "
                             "offset is a part of the bias, which alpha does not scale. Expected "
                             "alpha=1, input-offset=0, or a number for each.",
                             scalars->alpha);
-  if (scalars->beta == 0.0 || problem->gemm.addend != GEMMCL_ADDEND_NONE)
-    return TRUE;
-  if (gst_gemmcl_runs_want_feedback (self))
-    return gst_gemmcl_make_plan (self, problem->gemm.m, error);
-  return gst_gemmcl_fail (
-      error, GEMMCL_ERROR_INVALID,
-      "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. Batches "
-      "and devices multiply several buffers at once, so there is no previous output to add. "
-      "Expected beta=0, batch-size=1 with one device, or an addend.",
-      scalars->beta, self->stream.settings.batch_size, self->n_lanes);
+  return scalars->beta == 0.0 || gemm->addend != GEMMCL_ADDEND_NONE ||
+         gst_gemmcl_fail (
+             error, GEMMCL_ERROR_INVALID,
+             "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. "
+             "Batches and devices multiply several buffers at once, so there is no previous output "
+             "to add. Expected beta=0, batch-size=1 with one device, or an addend.",
+             scalars->beta, self->stream.settings.batch_size, self->n_lanes);
 }
 
 void

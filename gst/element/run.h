@@ -124,7 +124,3 @@ gboolean gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event);
  * GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED if @buffer is empty and
  * events wait. */
 GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m);
-
-/** gst_gemmcl_fit_plan: Makes the plan that is due, or one for the type and M of the next buffer,
- * which is negotiated; audio and flexible tensors get room to spare. */
-gboolean gst_gemmcl_fit_plan (GstGemmcl *self, GError **error);
