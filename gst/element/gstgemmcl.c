@@ -65,9 +65,6 @@ change_state (GstElement *element, GstStateChange transition)
       return GST_STATE_CHANGE_FAILURE;
     }
   }
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED ||
-      transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    gst_gemmcl_plan_stop_waiting (self, transition == GST_STATE_CHANGE_PAUSED_TO_READY);
   result = GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_READY_TO_NULL)
     close_all (self);
@@ -163,8 +160,7 @@ sink_caps (GstGemmcl *self, GstEvent *event)
 
   gst_event_parse_caps (event, &parsed);
   caps = gst_caps_ref (parsed);
-  if (gst_gemmcl_operands_hold (self))
-    self->slot.is_due = TRUE;
+  gst_gemmcl_operands_hold (self);
   accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
                  ->sink_event (GST_BASE_TRANSFORM (self), event);
   if (!accepted)
@@ -281,10 +277,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   }
   if (GST_BUFFER_IS_DISCONT (input))
     gst_gemmcl_runs_forget (self);
-  if (gst_gemmcl_operands_hold (self)) {
-    self->slot.is_due = TRUE;
-    gst_base_transform_reconfigure_src (trans);
-  }
+  gst_gemmcl_operands_hold (self);
   /* The default follows the addend of this buffer, not that of the property. */
   if (!next.has_beta)
     next.beta = self->operands.current.addend != NULL;

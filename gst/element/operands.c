@@ -281,7 +281,7 @@ use_change (GstGemmcl *self, GstGemmclChange *change)
   return FALSE;
 }
 
-gboolean
+void
 gst_gemmcl_operands_hold (GstGemmcl *self)
 {
   GstGemmclChange *change;
@@ -292,11 +292,13 @@ gst_gemmcl_operands_hold (GstGemmcl *self)
   change = g_steal_pointer (&self->operands.next);
   replans = change && use_change (self, change);
   g_mutex_unlock (&self->lock);
-  if (replans)
+  if (replans) {
     change_free (change);
-  else if (change)
+    self->slot.is_due = TRUE;
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  } else if (change) {
     gst_element_call_async (GST_ELEMENT (self), free_used, change, NULL);
-  return replans;
+  }
 }
 
 gboolean

@@ -134,7 +134,7 @@ wait_for_plans (GstGemmcl *self, Job *job, GError **error)
     return TRUE;
   post_progress (self, GST_PROGRESS_TYPE_START, job);
   for (guint stopped = 0; !done && stopped < GRACE / SILENCE;
-       stopped += g_atomic_int_get (&self->slot.stopping))
+       stopped += !gst_pad_is_active (GST_BASE_TRANSFORM_SINK_PAD (self)))
     done = g_async_queue_timeout_pop (job->done, SILENCE) != NULL;
   post_progress (self, done ? GST_PROGRESS_TYPE_COMPLETE : GST_PROGRESS_TYPE_CANCELED, job);
   return done ||
@@ -363,10 +363,4 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
              "Batches and devices multiply several buffers at once, so there is no previous output "
              "to add. Expected beta=0, batch-size=1 with one device, or an addend.",
              scalars->beta, self->stream.settings.batch_size, self->n_lanes);
-}
-
-void
-gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop)
-{
-  g_atomic_int_set (&self->slot.stopping, stop);
 }

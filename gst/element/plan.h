@@ -43,9 +43,9 @@ void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand,
 gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
 /** gst_gemmcl_operands_hold: Makes waiting operands the current ones, which then stay until
- * gst_gemmcl_operands_release(), so that caps and plan are made from the same. For the streaming
- * thread, before caps or a buffer. Returns: %TRUE if the operands need a new plan. */
-gboolean gst_gemmcl_operands_hold (GstGemmcl *self);
+ * gst_gemmcl_operands_release(), so that caps and plan are made from the same. If they need a new
+ * plan, that and negotiation are due. For the streaming thread, before caps or a buffer. */
+void gst_gemmcl_operands_hold (GstGemmcl *self);
 void gst_gemmcl_operands_release (GstGemmcl *self);
 
 /* The plans for the current caps and operands (plan.c). The functions are for the streaming thread,
@@ -55,7 +55,6 @@ void gst_gemmcl_operands_release (GstGemmcl *self);
  * element. Only the streaming thread writes @problem, and may read it without the lock. */
 typedef struct {
   GstGemmclProblem problem; /* of the plans */
-  gint stopping;            /* atomic: the wait for plans ends after a grace period */
   gboolean is_due;          /* the streaming thread's own: new operands or contexts need plans */
 } GstGemmclPlanSlot;
 
@@ -68,8 +67,8 @@ typedef struct {
  * is held; progress messages are posted after 50 ms. A device without a plan is dropped if another
  * one has a plan.
  *
- * Returns: %FALSE with @error, also if gst_gemmcl_plan_stop_waiting() was called and the compiler
- *   does not return; then there is no plan.
+ * Returns: %FALSE with @error; then there is no plan. Once the sink pad is not active any more, the
+ *   compiler gets one second to return.
  */
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
@@ -81,10 +80,6 @@ gboolean gst_gemmcl_fit_plan (GstGemmcl *self, GError **error);
 
 /** gst_gemmcl_drop_plan: Waits for all runs and releases the plans. */
 void gst_gemmcl_drop_plan (GstGemmcl *self);
-
-/** gst_gemmcl_plan_stop_waiting: @stop: %TRUE before streaming stops: gst_gemmcl_make_plan() then
- * waits at most one second for the compiler; %FALSE before streaming starts. Any thread. */
-void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 
 /* The statistics (stats.c). */
 
