@@ -73,9 +73,9 @@ typedef struct {
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
 /** gst_gemmcl_fit_plan: Makes a plan for the next buffer, which is negotiated, if one is due, if
- * there is none, or if the present one has another type of A, too few rows, or no C where beta needs
- * the previous output. Audio and flexible tensors get room to spare. Returns: %FALSE with @error,
- * also if alpha or beta cannot be used. */
+ * there is none, or if the present one has another type of A, too few rows, or no C where beta
+ * needs the previous output. Audio and flexible tensors get room to spare. Returns: %FALSE with
+ * @error, also if alpha or beta cannot be used. */
 gboolean gst_gemmcl_fit_plan (GstGemmcl *self, GError **error);
 
 /** gst_gemmcl_drop_plan: Waits for all runs and releases the plans. */
