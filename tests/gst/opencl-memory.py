@@ -1,17 +1,26 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""OpenCL memory between elements: the same results as through the system's, and no copies; and that
-of others, which is laid out strangely or from elsewhere. test-opencl.c has memory that is late, or
-that elements between change."""
+"""OpenCL memory between elements: the same results as through the system's, and no copies; that of
+others, which is laid out strangely or from elsewhere; and memory that elements between change, that
+comes late, and that is never there. memory.py has the memory itself."""
 
+import ctypes
+import time
+from ctypes import byref, c_size_t, c_void_p
+
+from cl_memory import CL, OPENCL, READ, WRITE, Gate, Map, Memory, Unmapped, get_allocator
 from gemmcl import get_device
-from stream import (OK, Gst, GstVideo, TestCase, audio, collect_log, draw, get_rows, main, np,
-                    share, video)
+from interposed import count_copies, pretend_discrete, reset_copies
+from stream import (GST, OK, Gst, GstVideo, TestCase, audio, change_buffers, collect_log, draw,
+                    get_rows, main, np, share, video)
 
 RGB, STEREO = video("RGB", 53, 9), audio("S16LE", 2)
 OPENCL_RGB = RGB.replace("x-raw", "x-raw(memory:OpenCL)")
 BYTES = 53 * 9 * 3
+N = 12
+LONG = 40  # runs, two of them timed after the first: 16 and 32
+CONTEXT = 0x1106  # CL_MEM_CONTEXT
 WEIGHT = "gemmcl weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
 FORCE = "! capsfilter caps=video/x-raw(memory:OpenCL)"
 
@@ -35,6 +44,13 @@ CHAINS = [
     (RGB, "gemmcl weight=[[.5,.2],[.25,.5],[0,.25]] @ gemmcl weight=[[1],[-1]] name=b "
      "activation=relu", "! other/tensors !", 5, 53 * 9 * 4),
 ]
+
+
+def get_context(buffer):
+    """The cl_context of a cl_mem."""
+    context = c_void_p()
+    CL.clGetMemObjectInfo(c_void_p(buffer), CONTEXT, c_size_t(8), byref(context), None)
+    return context.value
 
 
 class OpenCl(TestCase):
@@ -96,17 +112,15 @@ class OpenCl(TestCase):
         self.assertEqual(len(set(self.end(again, 3))), 1)
         self.has_memory(again, "b", "OpenCL", 0)
 
-    def make_frame(self, stream, offset, stride):
+    def make_frame(self, stream, offset=0, stride=159, seed=0):
         """A frame in the memory that the element offers, its rows stride bytes apart and behind
         offset bytes."""
-        query = Gst.Query.new_allocation(Gst.Caps.from_string(OPENCL_RGB), True)
-        self.assertTrue(stream.src.peer_query(query))
-        allocator, _ = query.parse_nth_allocation_param(0)
+        allocator = get_allocator(stream, OPENCL_RGB)
         buffer = Gst.Buffer.new_allocate(allocator, offset + 9 * stride, None)
         GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.RGB, 53, 9, 1,
                                             [offset, 0, 0, 0], [stride, 0, 0, 0])
         buffer.memset(0, 255, buffer.get_size())
-        draw(buffer, np.arange(BYTES).astype("u1").reshape(9, 159))
+        draw(buffer, (np.arange(BYTES) + 31 * seed).astype("u1").reshape(9, 159))
         return buffer
 
     def test_strange_inputs(self):
@@ -130,6 +144,123 @@ class OpenCl(TestCase):
                    "outputs are copied because their rows have gaps"]
         self.assertEqual([sum(reason in line for line in lines) for reason in reasons], [1] * 4)
         self.assertEqual(sum("would save that" in line for line in lines), 4)
+
+    def run_changed(self, text, inverted=None, blended=None):
+        """What N frames give. Outputs of the element "inverted" are inverted by one behind it that
+        works in place. The beta of "blended" is twice 0, then .5 by turns, so that outputs of both
+        are previous ones of both."""
+        stream, rng = self.start(RGB, text), np.random.default_rng(1)
+
+        def get(name):
+            return stream[name] if "!" in text else stream.element
+
+        def invert(buffer):
+            buffer, info = GST.gst_mini_object_make_writable(c_void_p(buffer)), Map()
+            self.assertTrue(GST.gst_buffer_map(c_void_p(buffer), byref(info), READ | WRITE))
+            data = np.frombuffer((ctypes.c_ubyte * info.size).from_address(info.data), "u1")
+            np.invert(data, out=data)
+            GST.gst_buffer_unmap(c_void_p(buffer), byref(info))
+            return buffer
+
+        if inverted:
+            change_buffers(get(inverted).get_static_pad("src"), invert)
+        for i in range(N):
+            if blended:
+                get(blended).props.beta = 0 if i % 4 < 2 else 0.5
+            self.assertEqual(stream.push(rng.bytes(9 * 160)), OK)
+        return stream, self.end(stream, N)
+
+    def test_cpu_between(self):
+        """An element that knows nothing of OpenCL, and works in place."""
+        device, found = self.run_changed(f"{WEIGHT} ! identity name=cpu ! {WEIGHT} name=b", "cpu")
+        _, expected = self.run_changed(f"{WEIGHT} {HOST} identity name=cpu ! {WEIGHT}", "cpu")
+        self.has_memory(device, "b", "OpenCL to system", N * BYTES)
+        self.assertEqual(found, expected)
+
+    def test_tee(self):
+        """One buffer on two ways: what one of them does the other does not see."""
+        device, found = self.run_changed(
+            f"{WEIGHT} ! tee name=t ! identity name=cpu ! fakesink async=false sync=false "
+            f"t. ! queue ! {WEIGHT} name=b", "cpu")
+        _, expected = self.run_changed(f"{WEIGHT} {HOST} {WEIGHT}")
+        self.has_memory(device, "b", "OpenCL to system", N * BYTES)
+        self.assertEqual(found, expected)
+
+    def test_beta(self):
+        """The next output does not show changes that others make to this one."""
+        for settings in "queue-depth=1", "queue-depth=4", f"queue-depth=2 {FORCE}":
+            with self.subTest(settings=settings):
+                text = f"{WEIGHT} name=a {settings}"
+                _, plain = self.run_changed(text, None, "a")
+                _, inverted = self.run_changed(text, "a", "a")
+                self.assertEqual(plain, [bytes(255 - byte for byte in output)
+                                         for output in inverted])
+
+    def hold(self, buffer):
+        """Returns a gate before which the buffer is not written."""
+        memory = Memory(buffer.peek_memory(0))
+        gate = Gate(memory.context)
+        memory.use(WRITE, gate)
+        return gate
+
+    def test_late_input(self):
+        """The host does not wait for what the device has still to do; what fails there is an error.
+        Whoever maps the output waits: the host, and DL Streamer, which maps with a flag of the same
+        value as gemmcl's, alone, and asks for no events: it gets the cl_mem after the last write.
+        """
+        for flags, fails in (READ, False), (READ, True), (OPENCL, False), (OPENCL, True):
+            with self.subTest(flags=flags, fails=fails):
+                stream = self.start(OPENCL_RGB, f"{WEIGHT} queue-depth=2 ! "
+                                    f"{WEIGHT} queue-depth=2 {FORCE}")
+                frame = self.make_frame(stream)
+                gate = self.hold(frame)
+                self.assertEqual(stream.push(frame), OK)
+                memory = Memory(stream.pull_buffer().peek_memory(0))
+                self.assertFalse(gate.is_open)
+                if fails:
+                    gate.open(-1)
+                    with self.assertRaises(Unmapped), memory.map(flags):
+                        pass
+                else:
+                    gate.open_late()
+                    with memory.map(flags) as info:
+                        self.assertTrue(gate.is_open)
+                        if flags == OPENCL:
+                            self.assertEqual(get_context(info.data), memory.context)
+                stream.src.push_event(Gst.Event.new_eos())
+                self.assertEqual(stream.pop_message(Gst.MessageType.ERROR) is not None, fails)
+
+    def run_long(self, is_discrete):
+        """What LONG frames give, each of which adds to the previous result. The last run before a
+        change of queues is late if the device is discrete."""
+        stream = self.start(OPENCL_RGB,
+                            f"{WEIGHT} alpha=.5 beta=.5 queue-depth=3 auto-tune=off")
+        frames = [self.make_frame(stream, seed=seed) for seed in range(LONG)]
+        found, gate = [], None
+        for i, frame in enumerate(frames):
+            if is_discrete and i in (15, 32):
+                gate = self.hold(frame)
+            self.assertEqual(stream.push(frame), OK)
+            if is_discrete and i in (16, 33):
+                time.sleep(0.02)
+                gate.open()
+            # Outputs return to their pool. To make more of them would wait for the late run, as
+            # would more frames.
+            if i % 13 == 12:
+                found += [get_rows(stream.pull_buffer(), 53, 9).tobytes() for _ in range(13)]
+            if i == 0:
+                reset_copies()
+        return found + self.end(stream, LONG - len(found))
+
+    def test_untimed(self):
+        """On a device with memory of its own one run of 16 is timed, in another queue than the
+        rest. The runs follow one another in both."""
+        with pretend_discrete():
+            discrete, kernels = self.run_long(True), count_copies()
+        self.assertGreater(kernels.timed, 0)
+        self.assertEqual(kernels.untimed * 2, kernels.timed * 37)
+        self.doCleanups()
+        self.assertEqual(self.run_long(False), discrete)
 
 
 main()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pool of OpenCL memory that the element offers upstream: the layout of frames. test-memory.c
-has buffers that come back, and offer.py pools of other memory."""
+"""The pool of OpenCL memory that the element offers upstream: the layout of frames. memory.py has
+buffers that come back, and offer.py pools of other memory."""
 
 from stream import Gst, GstVideo, TestCase, main
 

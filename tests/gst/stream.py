@@ -48,7 +48,10 @@ ANALYTICS = Gst.ElementFactory.make("gemmcl").get_static_pad("sink").get_pad_tem
     ).can_intersect(Gst.Caps.from_string("video/x-raw,format=YUY2"))
 
 GST = ctypes.CDLL("libgstreamer-1.0.so.0")
-GST.gst_context_writable_structure.restype = c_void_p
+for function in "gst_context_writable_structure", "gst_mini_object_make_writable":
+    getattr(GST, function).restype = c_void_p
+PROBE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p, c_void_p)
+PROBES = []  # which are kept
 SECONDS = 120  # longer than anything takes
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
 FAILURE = Gst.StateChangeReturn.FAILURE
@@ -111,6 +114,18 @@ def get_rows(buffer, width, height):
     at, stride = get_layout(buffer, width)
     data = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), "u1")
     return np.stack([data[at + y * stride:][:3 * width] for y in range(height)])
+
+
+def change_buffers(pad, change):
+    """Has each buffer of a pad replaced by what change returns for it; both are addresses, and own
+    their buffer."""
+    def probe(_pad, info, _data):
+        place = c_void_p.from_address(info + 16)  # GstPadProbeInfo.data
+        place.value = change(place.value)
+        return Gst.PadProbeReturn.OK
+
+    PROBES.append(PROBE(probe))
+    GST.gst_pad_add_probe(c_void_p(hash(pad)), int(Gst.PadProbeType.BUFFER), PROBES[-1], None, None)
 
 
 @contextlib.contextmanager

@@ -1,10 +1,13 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "copies.h"
+#include "memory/gstgemmclmemory.h"
 #include "sharing-example.h"
 #include "stream.h"
 
-/* Elements that are opened by threads of their own share one OpenCL context. The example of
- * docs/sharing.md asks for it; sharing.py has whose it is. */
+/* Threads that use elements at once: elements that are opened by threads of their own share one
+ * OpenCL context, for which the example of docs/sharing.md asks, and several threads read one
+ * OpenCL memory. sharing.py has whose the context is, memory.py the memory. */
 
 static gpointer
 open_and_close (gpointer element)
@@ -50,10 +53,91 @@ test_threads (void)
   }
 }
 
+#define N_NUMBERS 1024
+
+static void
+assert_numbers (gconstpointer data, gsize size)
+{
+  const gfloat *numbers = data;
+
+  g_assert_cmpuint (size, ==, N_NUMBERS * sizeof (gfloat));
+  for (guint i = 0; i < N_NUMBERS; i++)
+    g_assert_cmpfloat (numbers[i], ==, 2 * i);
+}
+
+static gpointer
+read_on_host (gpointer memory)
+{
+  GstMapInfo map;
+
+  for (guint i = 0; i < 50; i++) {
+    g_assert_true (gst_memory_map (memory, &map, GST_MAP_READ));
+    assert_numbers (map.data, map.size);
+    gst_memory_unmap (memory, &map);
+  }
+  return NULL;
+}
+
+static gpointer
+read_on_device (gpointer memory)
+{
+  gfloat numbers[N_NUMBERS];
+  cl_event events[GST_GEMMCL_MAX_EVENTS];
+  cl_command_queue queue;
+  cl_device_id device;
+  GstMapInfo map;
+
+  clGetContextInfo (gst_gemmcl_memory_get_cl_context (memory), CL_CONTEXT_DEVICES, sizeof device,
+                    &device, NULL);
+  queue = clCreateCommandQueueWithProperties (gst_gemmcl_memory_get_cl_context (memory), device,
+                                              NULL, NULL);
+  for (guint i = 0; i < 50; i++) {
+    guint n;
+
+    g_assert_true (gst_memory_map (memory, &map, GST_MAP_READ | GST_GEMMCL_MAP_OPENCL));
+    n = gst_gemmcl_memory_get_events (memory, GST_MAP_READ, events);
+    g_assert_cmpint (clEnqueueReadBuffer (queue, (cl_mem)map.data, CL_TRUE, 0, map.size, numbers, n,
+                                          n > 0 ? events : NULL, NULL),
+                     ==, CL_SUCCESS);
+    gst_gemmcl_release_events (n, events);
+    assert_numbers (numbers, map.size);
+    gst_memory_unmap (memory, &map);
+  }
+  clReleaseCommandQueue (queue);
+  return NULL;
+}
+
+/* Threads read an output, two on the host and two on the device. */
+static void
+test_readers (gconstpointer is_discrete)
+{
+  gfloat numbers[N_NUMBERS];
+  GThread *threads[4];
+
+  for (guint i = 0; i < N_NUMBERS; i++)
+    numbers[i] = i;
+  copies_pretend_discrete (GPOINTER_TO_INT (is_discrete));
+  {
+    g_autoptr (Stream) stream =
+        stream_start (TENSOR ("1:1024"), "gemmcl weight=[2] " FORCE ("other/tensors" OPENCL));
+    g_autoptr (GstBuffer) output =
+        stream_run (stream, gst_buffer_new_memdup (numbers, sizeof numbers));
+
+    for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+      threads[i] = g_thread_new ("reader", i % 2 ? read_on_device : read_on_host,
+                                 gst_buffer_peek_memory (output, 0));
+    for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+      g_thread_join (threads[i]);
+  }
+  copies_pretend_discrete (FALSE);
+}
+
 int
 main (int argc, char **argv)
 {
   stream_test_init (&argc, &argv);
   stream_add_test ("/context/threads", test_threads);
+  stream_add_data_test ("/context/readers/shared", GINT_TO_POINTER (FALSE), test_readers);
+  stream_add_data_test ("/context/readers/discrete", GINT_TO_POINTER (TRUE), test_readers);
   return g_test_run ();
 }

@@ -15,7 +15,7 @@ from doubles import (HAS_DRM_FORMATS, TestCase, count, draw, fail, get_info, lay
                      make_frame, make_memory, without)
 from gemmcl import get_device
 from interposed import count_copies, reset_copies
-from stream import GST, Gst, GstVideo, np, share
+from stream import GST, Gst, GstVideo, change_buffers, np, share
 from tap_unittest import main
 import gi  # behind stream, which skips the test where it is missing
 
@@ -43,7 +43,6 @@ SECOND = "gemmcl weight=[[1,.5],[.5,1]]"
 NOT_SHARED = "tiled dma-bufs) are not taken.|has no cl_intel_va_api_media_sharing"
 
 USER_SYNC, VA_DISPLAY = 0x1085, 0x4097  # properties of cl_contexts
-PROBE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p, c_void_p)
 COPY_METADATA = 7  # GstBufferCopyFlags
 for function in ("gst_buffer_new", "gst_buffer_peek_memory", "gst_memory_share",
                  "gst_mini_object_ref"):
@@ -258,22 +257,17 @@ class Tiles(Surfaces):
     def play_replaced(self, make):
         """Plays frames of vapostproc, each in the memory that make returns for its own; both are
         addresses."""
-        @PROBE
-        def probe(_pad, info, _data):
-            place = c_void_p.from_address(info + 16)  # GstPadProbeInfo.data
-            other = c_void_p(GST.gst_buffer_new())
-            GST.gst_buffer_copy_into(other, place, COPY_METADATA, c_size_t(0), c_ssize_t(-1))
-            memory = c_void_p(GST.gst_buffer_peek_memory(place, 0))
+        def change(buffer):
+            buffer, other = c_void_p(buffer), c_void_p(GST.gst_buffer_new())
+            GST.gst_buffer_copy_into(other, buffer, COPY_METADATA, c_size_t(0), c_ssize_t(-1))
+            memory = c_void_p(GST.gst_buffer_peek_memory(buffer, 0))
             GST.gst_buffer_append_memory(other, c_void_p(make(memory)))
-            GST.gst_mini_object_unref(place)
-            place.value = other.value
-            return Gst.PadProbeReturn.OK
+            GST.gst_mini_object_unref(buffer)
+            return other.value
 
-        def set_up(stream):
-            pad = c_void_p(hash(stream["from"].get_static_pad("src")))
-            GST.gst_pad_add_probe(pad, int(Gst.PadProbeType.BUFFER), probe, None, None)
-
-        return self.play_frames(f"{DMABUF} {PIXELS}", FRAME, N, set_up)
+        return self.play_frames(
+            f"{DMABUF} {PIXELS}", FRAME, N,
+            lambda stream: change_buffers(stream["from"].get_static_pad("src"), change))
 
     def test_tiles(self):
         """With GStreamer 1.22 the caps say nothing of tiles."""

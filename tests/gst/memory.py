@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The element's OpenCL memory: what either side wrote is what the other reads, whenever it was
+written. test-context.c has threads that read at once."""
+
+import contextlib
+import ctypes
+import time
+from ctypes import byref, c_size_t, c_ubyte, c_void_p
+
+from cl_memory import (CL, LATE, MAX_EVENTS, OPENCL, READ, WRITE, Gate, Memory, Unmapped,
+                       get_allocator)
+from gemmcl import get_device, get_info
+from interposed import count_copies, pretend_discrete, reset_copies
+from stream import Gst, TestCase, main, tensors
+
+BYTES = 4096
+CAPS = tensors("1:1024").replace("tensors,", "tensors(memory:OpenCL),", 1)
+
+
+class Tests:
+    """is_staged: the device says that it has memory of its own, and contents are copied."""
+
+    is_staged = False
+
+    def setUp(self):
+        super().setUp()
+        if not self.is_staged and not get_info().host_unified:
+            self.skipTest("the device has memory of its own")
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        stack.enter_context(pretend_discrete(self.is_staged))
+        self.stream = self.start(CAPS, "gemmcl weight=[1]")
+        self.allocator = get_allocator(self.stream, CAPS)
+        self.queue = c_void_p(CL.clCreateCommandQueue(
+            c_void_p(self.allocate().context), get_device().device, ctypes.c_uint64(0), None))
+        self.addCleanup(CL.clReleaseCommandQueue, self.queue)
+
+    def allocate(self, size=BYTES, **parameters):
+        """A memory of the element's; None if there is none."""
+        params = Gst.AllocationParams()
+        for name, value in parameters.items():
+            setattr(params, name, value)
+        memory = self.allocator.alloc(size, params)
+        return memory and Memory(memory)
+
+    def enqueue(self, memory, access, gate, command):
+        """Enqueues command(buffer, offset, size, n, waits, done) for the device."""
+        with memory.map(access | OPENCL) as info:
+            events, done = memory.get_events(access), c_void_p()
+            waits = (c_void_p * (MAX_EVENTS + 1))(*events, *([gate.event] if gate else []))
+            n = len(events) + (gate is not None)
+            self.assertEqual(command(c_void_p(info.data), c_size_t(memory.memory.get_sizes()[1]),
+                                     c_size_t(info.size), n, waits if n else None, byref(done)), 0)
+            CL.clFlush(self.queue)
+            memory.methods.add_event(memory, access, done)
+            for event in (*events, done.value):
+                CL.clReleaseEvent(c_void_p(event))
+
+    def device_fill(self, memory, value, gate=None):
+        self.enqueue(memory, WRITE, gate, lambda buffer, *rest: CL.clEnqueueFillBuffer(
+            self.queue, buffer, byref(c_ubyte(value)), c_size_t(1), *rest))
+
+    def device_read(self, memory):
+        """The bytes as the device has them."""
+        data = ctypes.create_string_buffer(memory.memory.get_sizes()[0])
+        self.enqueue(memory, READ, None, lambda buffer, offset, size, *rest: CL.clEnqueueReadBuffer(
+            self.queue, buffer, 1, offset, size, data, *rest))
+        return data.raw
+
+    def has(self, data, *parts):
+        """The bytes are of these values and numbers."""
+        self.assertTrue(data == b"".join(bytes([value]) * number for value, number in parts))
+
+    def test_late_write(self):
+        """A map of the host waits for the device; one of the device does not."""
+        memory = self.allocate()
+        gate = Gate(memory.context)
+        memory.fill(1)
+        self.device_fill(memory, 2, gate)
+        with memory.map(READ | OPENCL):
+            self.assertEqual(memory.count_events(READ), 1)
+        gate.open_late()
+        self.has(memory.read(), (2, BYTES))
+
+    def test_partial_write(self):
+        """Bytes that a map does not write stay, whichever side wrote them last."""
+        memory = self.allocate()
+        self.device_fill(memory, 1)
+        memory.fill(2, 100, 10)
+        self.has(self.device_read(memory), (1, 100), (2, 10), (1, BYTES - 110))
+
+    def test_traffic(self):
+        """Each side's change is sent to the other once."""
+        memory = self.allocate()
+        reset_copies()
+        self.device_fill(memory, 1)
+        self.assertEqual(count_copies().reads, 0)
+        for _ in range(3):
+            self.has(memory.read(), (1, BYTES))
+        self.assertEqual(count_copies().reads, self.is_staged)
+        memory.fill(2)
+        self.assertEqual(count_copies().writes, 0)
+        for _ in range(3):
+            self.device_read(memory)
+        self.assertEqual(count_copies().writes, self.is_staged)
+
+    def test_many_readers(self):
+        """As many readers as there are: a map that writes waits for every one; one that reads does
+        not wait for a reader."""
+        memory, start = self.allocate(), time.monotonic()
+        self.device_fill(memory, 1)
+        gates = [Gate(memory.context) for _ in range(3 * MAX_EVENTS)]
+        for gate in gates:
+            memory.use(READ, gate)
+            if gate is gates[0]:
+                self.has(memory.read(), (1, BYTES))
+            self.assertLessEqual(memory.count_events(WRITE), MAX_EVENTS)
+        for gate in gates[1:]:
+            gate.open()
+        self.assertEqual(memory.count_events(WRITE), 1)
+        gates[0].open_late()
+        memory.fill(1)
+        self.assertGreaterEqual(time.monotonic() - start, LATE)
+        self.assertLessEqual(memory.count_events(WRITE), 1)
+
+    def test_copy(self):
+        """Copies are made on the device, of what is going to be there."""
+        memory = self.allocate()
+        gate = Gate(memory.context)
+        memory.fill(1)
+        memory.fill(2, 100, 10)
+        part, none = (Memory(memory.memory.copy(*range_)) for range_ in ((100, 10), (BYTES, -1)))
+        self.device_fill(memory, 3, gate)
+        late = Memory(memory.memory.copy(0, -1))
+        gate.open()
+        self.has(part.read(), (2, 10))
+        self.assertTrue(part.memory.is_type("GemmclMemory"))
+        self.has(late.read(), (3, BYTES))
+        self.assertEqual(none.memory.get_sizes()[0], 0)
+        late.fill(4)
+        self.has(memory.read(), (3, BYTES))
+
+    def test_share(self):
+        """A part of the same cl_mem, to be read only."""
+        memory = self.allocate()
+        self.device_fill(memory, 1)
+        memory.fill(2, 100, 10)
+        part = Memory(memory.memory.share(90, 30))
+        smaller = Memory(part.memory.share(10, -1))
+        self.has(self.device_read(part), (1, 10), (2, 10), (1, 10))
+        self.has(smaller.read(), (2, 10), (1, 10))
+        with memory.map(READ | OPENCL) as whole, part.map(READ | OPENCL) as info:
+            self.assertEqual((info.data, info.size), (whole.data, 30))
+        with self.assertRaises(Unmapped), part.map(WRITE):
+            pass
+        del memory
+        self.has(self.device_read(smaller), (2, 10), (1, 10))
+
+    def test_free_while_pending(self):
+        memory, read = self.allocate(), self.allocate()
+        gate = Gate(memory.context)
+        memory.fill(1)
+        read.fill(1)
+        self.device_fill(memory, 2, gate)
+        read.use(READ, gate)
+        del memory, read
+        gate.open()
+
+    def test_failed_write(self):
+        """A kernel that failed is an error of whoever wants what it should have written, and of no
+        other."""
+        memory = self.allocate()
+        gate = Gate(memory.context)
+        memory.use(WRITE, gate)
+        gate.open(-1)
+        for access in READ, READ | WRITE:
+            with self.assertRaises(Unmapped), memory.map(access):
+                pass
+        self.assertIsNone(memory.memory.copy(0, -1))
+        memory.fill(1)
+        self.has(memory.read(), (1, BYTES))
+
+    def test_failed_read(self):
+        memory = self.allocate()
+        gate = Gate(memory.context)
+        self.device_fill(memory, 1)
+        memory.use(READ, gate)
+        gate.open(-1)
+        self.device_fill(memory, 2)
+        self.has(self.device_read(memory), (2, BYTES))
+
+    def test_no_memory(self):
+        most = ctypes.c_size_t(-1).value
+        self.assertIsNone(self.allocate(most // 4))
+        self.assertIsNone(self.allocate(prefix=most - 1))
+        self.assertIsNone(self.allocate(align=4095))
+
+    def test_prefix(self):
+        memory = self.allocate(align=63, prefix=64, padding=32)
+        self.assertEqual(list(memory.memory.get_sizes()), [BYTES, 64, 64 + BYTES + 32])
+        with memory.map(READ) as info:
+            self.assertEqual(info.data % 64, 0)
+        memory.fill(3)
+        self.has(self.device_read(memory), (3, BYTES))
+
+    def test_outlives(self):
+        """Memory is all that is needed to use it."""
+        memory = self.allocate()
+        self.device_fill(memory, 5)
+        self.stream = self.allocator = None
+        self.doCleanups()
+        self.has(memory.read(), (5, BYTES))
+
+    def test_recycles(self):
+        """The same memory comes back at its full size, and nothing is fetched for whoever writes
+        it. The next writer waits for uses that are not done. Done ones are forgotten."""
+        query = Gst.Query.new_allocation(Gst.Caps.from_string(CAPS), True)
+        self.assertTrue(self.stream.src.peer_query(query))
+        pool, found = query.parse_nth_allocation_pool(0)[0], set()
+        config = pool.get_config()
+        Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(CAPS), BYTES, 0, 0)
+        self.assertTrue(pool.set_config(config) and pool.set_active(True))
+        self.addCleanup(pool.set_active, False)
+        reset_copies()
+        for i in range(5):
+            buffer, memory = self.acquire(pool)
+            found.add(memory.address)
+            self.assertEqual(buffer.get_size(), BYTES)
+            memory.fill(1, 0, 10)
+            self.assertEqual(count_copies().writes, i if self.is_staged else 0)
+            with memory.map(WRITE | OPENCL):
+                pass
+            self.assertEqual(count_copies().writes, i + 1 if self.is_staged else 0)
+            buffer.set_size(100)
+            del memory, buffer
+        self.assertEqual((len(found), count_copies().reads), (1, 0))
+        gate = Gate(self.allocate().context)
+        self.acquire(pool)[1].use(WRITE, gate)
+        buffer, memory = self.acquire(pool)
+        self.assertEqual(memory.count_events(WRITE), 1)
+        gate.open()
+        del memory, buffer
+        self.assertEqual(self.acquire(pool)[1].count_events(READ | WRITE), 0)
+
+    def acquire(self, pool):
+        buffer = pool.acquire_buffer(None)[1]
+        return buffer, Memory(buffer.peek_memory(0))
+
+
+class Mapped(Tests, TestCase):
+    pass
+
+
+class Staged(Tests, TestCase):
+    is_staged = True
+
+
+main()
