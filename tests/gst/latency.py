@@ -2,7 +2,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The answer to LATENCY queries: the time of collecting a batch, and that of a run by the clock of
-the device, which is the test's here."""
+the device, which is the test's here. And that to POSITION queries."""
 
 from interposed import LIB
 from stream import OK, READY, Gst, TestCase, main, tensors
@@ -97,6 +97,16 @@ class Latency(TestCase):
                     found = stream.get_stat(f"run-time-{name}") / US
                     self.assertTrue(least <= found <= least * 17 / 16, (name, found, least))
             self.restart(stream)
+
+    def test_position(self):
+        """The position is the end of the last buffer."""
+        stream = self.start(ONE, "gemmcl weight=[2]")
+        for second in Gst.SECOND, 2 * Gst.SECOND:
+            buffer = Gst.Buffer.new_wrapped(bytes(4))
+            buffer.pts, buffer.duration = second, FRAME
+            self.assertEqual(stream.push(buffer), OK)
+            self.assertEqual(stream.element.get_static_pad("src").query_position(Gst.Format.TIME),
+                             (True, second + FRAME))
 
 
 main()

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Batches that batch-timeout ends: a live stream that pauses gets the results of a batch that is
+not full, after that time and no earlier. And buffers whose lengths differ by their metadata only,
+of which no batch has two. flow.py and streams.py have all else of batches."""
+
+import ctypes
+import time
+from ctypes import c_size_t, c_void_p
+
+from stream import ERROR, OK, Gst, GstAudio, TestCase, audio, main, np, tensors
+
+FRAME = Gst.SECOND // 10
+MONO = audio("F32LE", 1)
+# No binding can leave the offsets of an audio meta out.
+add_audio_meta = ctypes.CDLL("libgstaudio-1.0.so.0").gst_buffer_add_audio_meta
+add_audio_meta.restype = c_void_p
+SAMPLES = next(field.get_offset() for field in GstAudio.AudioMeta.__info__.get_fields()
+               if field.get_name() == "samples")
+
+
+def caps(rate):
+    return tensors("1:1", rate=rate)
+
+
+class Batches(TestCase):
+    def push(self, stream, index):
+        buffer = Gst.Buffer.new_wrapped(np.float32(index).tobytes())
+        buffer.pts = index * FRAME
+        self.assertEqual(stream.push(buffer), OK)
+
+    def pull(self, stream, index):
+        """Takes the next buffer. Returns the time."""
+        buffer, now = stream.pull_buffer(), time.monotonic()
+        self.assertEqual(buffer.pts, index * FRAME)
+        self.assertFalse(buffer.has_flags(Gst.BufferFlags.DISCONT))
+        self.assertEqual(np.frombuffer(buffer.extract_dup(0, 4), "f4"), 2 * index)
+        return now
+
+    def test_pause(self):
+        """Two buffers of a batch of four, and no more; again and again. They take no less than the
+        timeout; how much more depends on the machine. By default it is the time that a batch takes
+        by the caps."""
+        for timeout, rate, expected in [(100000000, "0/1", 0.1), (5000000, "10/1", 0.005),
+                                        (-1, "20/1", 0.2), (-1, "50/1", 0.08)]:
+            stream = self.start(caps(rate), "gemmcl weight=[2] batch-size=4 "
+                                f"batch-timeout={timeout}")
+            for i in range(0, 6, 2):
+                begin = time.monotonic()
+                self.push(stream, i)
+                self.push(stream, i + 1)
+                self.assertGreaterEqual(self.pull(stream, i) - begin, expected)
+                self.pull(stream, i + 1)
+            self.is_quiet(stream)
+
+    def test_full(self):
+        """A full batch does not wait. The next one has the whole time, though the timeout of the
+        one before is noticed after it begins: its thread waits for the pad."""
+        stream = self.start(caps("0/1"),
+                            "gemmcl weight=[2] batch-size=2 batch-timeout=200000000")
+        begins = []
+
+        def hold(_pad, _info):
+            """The pad's lock is held until the first buffer that comes here is dropped."""
+            if begins:
+                return Gst.PadProbeReturn.OK
+            begins.append(0)
+            time.sleep(0.4)
+            self.push(stream, 1)
+            self.pull(stream, 0)
+            self.pull(stream, 1)
+            begins.append(time.monotonic())
+            self.push(stream, 2)
+            return Gst.PadProbeReturn.DROP
+
+        self.push(stream, 0)
+        pad = stream.element.get_static_pad("sink")
+        probe = pad.add_probe(Gst.PadProbeType.BUFFER, hold)
+        self.push(stream, 9)
+        pad.remove_probe(probe)
+        self.assertGreaterEqual(self.pull(stream, 2) - begins[1], 0.2)
+
+    def make_audio(self, values, samples):
+        """A buffer of which so many samples count, and the place of that number."""
+        buffer, info = Gst.Buffer.new_wrapped(values.tobytes()), GstAudio.AudioInfo()
+        info.set_format(GstAudio.AudioFormat.F32, 8000, 1, None)
+        meta = add_audio_meta(c_void_p(hash(buffer)), c_void_p(hash(info)), c_size_t(samples), None)
+        return buffer, c_size_t.from_address(meta + SAMPLES)
+
+    def test_lengths(self):
+        """Buffers of as many bytes but not as many samples."""
+        stream = self.start(MONO, "gemmcl weight=[2] batch-size=2")
+        values = (np.random.default_rng(1).integers(-8, 9, 5000) / 8).astype("f4")
+        for samples in 5000, 4, 4:
+            self.assertEqual(stream.push(self.make_audio(values, samples)[0]), OK)
+        found = [np.frombuffer(buffer.extract_dup(0, buffer.get_size()), "f4")
+                 for buffer in stream.end()]
+        self.assertEqual(len(found), 3)
+        for output, samples in zip(found, (5000, 4, 4)):
+            self.same(output, 2 * values[:samples])
+        self.is_quiet(stream)
+
+
+main()
