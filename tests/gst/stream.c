@@ -3,7 +3,6 @@
 #include "stream.h"
 
 #include <gemmcl.h>
-#include <gst/video/video.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,16 +14,6 @@ plugins_load (const gchar *name)
       g_strdup_printf ("%s/libgst%s.so", folder ? folder : PLUGINS_FOLDER, name);
 
   return gst_plugin_load_file (path, NULL);
-}
-
-void
-share_context (GstElement *element, gpointer context)
-{
-  g_autoptr (GstContext) shared = gst_context_new ("OpenCL", TRUE);
-
-  gst_structure_set (gst_context_writable_structure (shared), "cl_context", G_TYPE_POINTER, context,
-                     NULL);
-  gst_element_set_context (element, shared);
 }
 
 void
@@ -74,7 +63,6 @@ parse (const gchar *text)
                                      : gst_parse_launch (text, &error);
   g_assert_no_error (error);
   gst_object_ref_sink (self->element);
-  self->bytes = g_byte_array_new ();
   self->bus = gst_bus_new ();
   gst_element_set_bus (self->element, self->bus);
   return self;
@@ -139,7 +127,6 @@ stream_free (Stream *self)
   gst_element_set_bus (self->element, NULL);
   gst_object_unref (self->element);
   gst_object_unref (self->bus);
-  g_byte_array_unref (self->bytes);
   g_free (self);
 }
 
@@ -195,41 +182,6 @@ stream_run (Stream *self, GstBuffer *input)
   return output;
 }
 
-static void
-collect_frame (Stream *self, GstBuffer *buffer, const GstVideoInfo *info)
-{
-  GstVideoFrame frame;
-
-  g_assert_true (gst_video_frame_map (&frame, info, buffer, GST_MAP_READ));
-  for (gint y = 0; y < GST_VIDEO_FRAME_HEIGHT (&frame); y++)
-    g_byte_array_append (self->bytes,
-                         (guint8 *)GST_VIDEO_FRAME_PLANE_DATA (&frame, 0) +
-                             y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0),
-                         GST_VIDEO_FRAME_WIDTH (&frame) * GST_VIDEO_FRAME_COMP_PSTRIDE (&frame, 0));
-  gst_video_frame_unmap (&frame);
-}
-
-void
-stream_collect (Stream *self)
-{
-  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (self->harness->sinkpad);
-  GstBuffer *buffer;
-  GstVideoInfo info;
-  GstMapInfo map;
-
-  while ((buffer = gst_harness_try_pull (self->harness))) {
-    if (gst_video_info_from_caps (&info, caps)) {
-      collect_frame (self, buffer, &info);
-    } else {
-      g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
-      g_byte_array_append (self->bytes, map.data, map.size);
-      gst_buffer_unmap (buffer, &map);
-    }
-    gst_buffer_unref (buffer);
-    self->n++;
-  }
-}
-
 void
 stream_end (Stream *self)
 {
@@ -242,16 +194,7 @@ stream_end (Stream *self)
     g_assert_nonnull (event);
     type = GST_EVENT_TYPE (event);
   } while (type != GST_EVENT_EOS);
-  stream_collect (self);
   stream_assert_quiet (self);
-}
-
-void
-stream_assert_same (const Stream *one, const Stream *other)
-{
-  g_assert_cmpuint (one->n, ==, other->n);
-  g_assert_cmpuint (one->bytes->len, >, 0);
-  g_assert_cmpmem (one->bytes->data, one->bytes->len, other->bytes->data, other->bytes->len);
 }
 
 GstStructure *

@@ -24,18 +24,12 @@
 /**
  * Stream:
  * @element: as gst-launch-1.0 makes it: a bin, if there are several
- * @bytes, @n: what stream_collect() took, and how many buffers
  */
 typedef struct {
   GstHarness *harness;
   GstElement *element;
   GstBus *bus;
-  GByteArray *bytes;
-  guint n;
 } Stream;
-
-/** Has @element use @context, a cl_context, as in docs/examples/share.c. */
-void share_context (GstElement *element, gpointer context);
 
 /** Initialises GLib's tests and GStreamer, and loads GStreamer's core elements. */
 void stream_test_init (int *argc, char ***argv);
@@ -79,14 +73,8 @@ void stream_push (Stream *self, GstBuffer *buffer);
 /** Pushes @input (transfer full) and returns what comes out. */
 GstBuffer *stream_run (Stream *self, GstBuffer *input);
 
-/** Takes what has come out. Rows of frames count without their padding. */
-void stream_collect (Stream *self);
-
-/** Ends the stream and takes all that comes out; asserts that nothing was posted. */
+/** Ends the stream; asserts that nothing was posted. */
 void stream_end (Stream *self);
-
-/** Asserts that both gave the same bytes. */
-void stream_assert_same (const Stream *one, const Stream *other);
 
 /** Returns: (transfer full): the property "stats" of the element @name. */
 GstStructure *stream_get_stats (Stream *self, const gchar *name);
