@@ -250,6 +250,7 @@ copy_rect (cl_command_queue queue, cl_mem from, cl_mem to, RECT_PARAMETERS, WAIT
     return shared_objects_move (function, planes, acquire, queue, n, mems, WAIT_ARGUMENTS);        \
   }
 
+#define GET_DEVICES      "clGetDeviceIDsFromVA_APIMediaAdapterINTEL"
 #define ACQUIRE_PLANES   "clEnqueueAcquireVA_APIMediaSurfacesINTEL"
 #define RELEASE_PLANES   "clEnqueueReleaseVA_APIMediaSurfacesINTEL"
 #define ACQUIRE_EXTERNAL "clEnqueueAcquireExternalMemObjectsKHR"
@@ -267,7 +268,7 @@ get_address (cl_platform_id platform, const char *name)
     const gchar *extension, *name;
     void *function;
   } functions[] = {
-      {"va", "clGetDeviceIDsFromVA_APIMediaAdapterINTEL", (void *)get_devices},
+      {"va", GET_DEVICES, (void *)get_devices},
       {"va", "clCreateFromVA_APIMediaSurfaceINTEL", (void *)create_image},
       {"va", ACQUIRE_PLANES, (void *)acquire_planes},
       {"va", RELEASE_PLANES, (void *)release_planes},
@@ -281,9 +282,24 @@ get_address (cl_platform_id platform, const char *name)
   return cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
 }
 
+/* For Intel's own driver without a GPU (tools/intel-driver.sh), which has the extensions. It finds
+ * the GPU of a display by its device in the kernel, and aborts, since the fake display has none. All
+ * devices share with it instead; every other call reaches the driver. */
+static void *CL_API_CALL
+get_address_over_driver (cl_platform_id platform, const char *name)
+{
+  return strcmp (name, GET_DEVICES) == 0
+             ? (void *)get_devices
+             : cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
+}
+
 void
 cl_layer_install (cl_icd_dispatch *table)
 {
+  if (g_getenv ("GEMMCL_DOUBLES_OVER_DRIVER")) {
+    table->clGetExtensionFunctionAddressForPlatform = get_address_over_driver;
+    return;
+  }
   table->clGetDeviceInfo = get_device_info;
   table->clGetExtensionFunctionAddressForPlatform = get_address;
   table->clCreateBufferWithProperties = create_buffer;

@@ -9,7 +9,7 @@
 
 /* VA surfaces of the fake libva driver on Intel's own OpenCL driver, which computes nothing without
  * a GPU (tools/intel-driver.sh is the wrapper to run this with) but checks and records each call.
- * It is told that the display is its GPU's: see cl-driver-layer.c. */
+ * It is told that the display is its GPU's (tests/doubles/cl-sharing.c). */
 
 #define N 6
 
