@@ -14,16 +14,14 @@ GEMMCL_TEST_ROWS=all in the environment every row.
 import os
 import sys
 import unittest
-from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
-from pathlib import Path
+from ctypes import byref, c_size_t
 
 import table
-from gemmcl import KERNELS, Refused, ask, get_context, get_device, np
+from gemmcl import KERNELS, Refused, ask, built, get_context, get_device, np
 from library import good
 from problem import ARG_MAX, MAX, SUM, Problem
 from tap_unittest import main
 
-DEF = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
 LOG = sys.argv[1] if len(sys.argv) > 1 else None
 
 
@@ -83,19 +81,13 @@ class Oclgrind(unittest.TestCase):
 
     def provoke(self, source):
         """Runs a kernel on two floats. Returns the complaint."""
-        device, status = get_device(), c_int()
-        source, items = c_char_p(source.encode()), (c_size_t * 1)(2)
+        device, items = get_device(), (c_size_t * 1)(2)
         buffer = device.buffer(8, np.zeros(2, "f4").ctypes.data)
-        program = c_void_p(device.cl.clCreateProgramWithSource(
-            device.cl_context, 1, byref(source), None, byref(status)))
-        good(device.cl.clBuildProgram(program, 1, byref(device.device), b"", None, None), "A build")
-        kernel = c_void_p(device.cl.clCreateKernel(program, b"f", byref(status)))
-        good(device.cl.clSetKernelArg(kernel, 0, c_size_t(8), byref(buffer)), "clSetKernelArg")
-        good(device.cl.clEnqueueNDRangeKernel(device.queue, kernel, 1, None, items, items, 0, None,
-                                              None), "A launch")
-        device.finish()
-        device.cl.clReleaseKernel(kernel)
-        device.cl.clReleaseProgram(program)
+        with built(source, "f") as kernel:
+            good(device.cl.clSetKernelArg(kernel, 0, c_size_t(8), byref(buffer)), "clSetKernelArg")
+            good(device.cl.clEnqueueNDRangeKernel(device.queue, kernel, 1, None, items, items, 0,
+                                                  None, None), "A launch")
+            device.finish()
         device.cl.clReleaseMemObject(buffer)
         return self.get_complaint()
 
@@ -112,7 +104,7 @@ class Oclgrind(unittest.TestCase):
 
 def add_rows():
     """Adds a test for each row."""
-    rows = [row for row in table.read(DEF) if row.kind == "KERNEL"]
+    rows = table.load()
     across = [row for row in rows if is_across(row)][:1]
     for i, row in enumerate(rows):
         is_first = i == 0 or KERNELS[i].method != KERNELS[i - 1].method

@@ -6,7 +6,11 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
+# The devices of rows that the rules may choose on GPUs of these makers.
+ON_INTEL, ON_NVIDIA = ([f"GEMMCL_ON_{name}" for name in ("ANY", "GPU", vendor)]
+                       for vendor in ("INTEL_GPU", "NVIDIA_GPU"))
 LITERAL = r'"(?:[^"\\]|\\.)*"'
 ROW = re.compile(rf'\bGEMMCL_(KERNEL|HELPER)\s*\(((?:[^()"]|{LITERAL})*)\)')
 
@@ -27,6 +31,12 @@ class Row:
     @property
     def precision(self):
         return self.fields.get("precision", "GEMMCL_PRECISION_F32").rpartition("_")[2].lower()
+
+
+def load():
+    """The kernels of the table that the build has preprocessed, GEMMCL_KERNEL_TABLE."""
+    rows = parse(Path(os.environ["GEMMCL_KERNEL_TABLE"]).read_text("utf-8"))
+    return [row for row in rows if row.kind == "KERNEL"]
 
 
 def read(path):

@@ -5,8 +5,6 @@
 wide as the tile of a work-group, or one column wider. D is compared with a reference, and the row
 outputs with D.
 
-    whole-rows.py TABLE     the file that C's preprocessor makes of kernels.def
-
 Tested are the rows that compile fastest: one for each vector width and precision, and for each kind
 of subgroups. With GEMMCL_TEST_ROWS=all in the environment the edges of every other row are tested,
 too. Without it, rows with several subgroups per row of D have fewer tests, since their programs are
@@ -15,7 +13,6 @@ the longest.
 
 import os
 import sys
-from pathlib import Path
 from unittest import mock
 
 import kernels
@@ -147,8 +144,7 @@ class WholeRows(kernels.Kernels):
 
 
 def add_rows():
-    text = Path(sys.argv[1]).read_text("utf-8")
-    rows = [Row(fields) for fields in table.parse(text) if fields.has("whole_rows")]
+    rows = [Row(fields) for fields in table.load() if fields.has("whole_rows")]
     smallest = {}
     for row in sorted(rows, key=Row.get_size):
         smallest.setdefault(row.get_kind(), row)

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 from threading import Event, get_ident
 
-from clock import Clock, Result
-from gemmcl import (LIB, Plan, TestCase, ask, call, describe, enter_cache, get_context, get_device,
-                    get_name, list_candidates, make, np, replace)
+from clock import Clock
+from gemmcl import (LIB, Plan, Result, TestCase, ask, call, describe, enter_cache, get_context,
+                    get_device, get_name, list_candidates, make, np, replace)
 from library import CPU
 from tap_unittest import main
 

@@ -4,8 +4,7 @@
 """Which rows of the table are native on a device, and which one the rules choose, on devices as
 which whatever device there is shows (hooks.c). Nothing is compiled or run.
 
-    choice.py TABLE             the file that C's preprocessor makes of kernels.def
-    choice.py TABLE --table     prints the table of docs/internals/intel.md
+    choice.py --table     prints the table of docs/internals/intel.md
 """
 
 import ctypes
@@ -14,7 +13,6 @@ import re
 import sys
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
-from pathlib import Path
 
 import table
 from gemmcl import (KERNELS, LIB, PRECISIONS, Refused, TestCase, ask, describe, get_context,
@@ -32,9 +30,6 @@ QUERIES = {"platform": (0x902, ""), "type": (0x1000, "u8"), "vendor": (0x1001, "
            "eus": (0x4254, "u4"), "threads": (0x4255, "u4")}
 CPU, GPU = 2, 4  # CL_DEVICE_TYPE_...
 INTEL, NVIDIA = ({"type": GPU, "vendor": vendor, "maker": ""} for vendor in (0x8086, 0x10de))
-# The devices of rows, by the table.
-ON_INTEL, ON_NVIDIA = ([f"GEMMCL_ON_{name}" for name in ("ANY", "GPU", vendor)]
-                       for vendor in ("INTEL_GPU", "NVIDIA_GPU"))
 # As the drivers answer (tools/intel-driver.sh TARGET clinfo), with the numbers of the product.
 SUBGROUPS = ("cl_khr_fp16 cl_intel_subgroups cl_intel_subgroups_short"
              " cl_intel_required_subgroup_size cl_intel_device_attribute_query")
@@ -59,8 +54,7 @@ GPUS = {gpu[0]: make_gpu(*gpu) for gpu in (
 ANY_CPU = {"type": CPU, "vendor": 0, "maker": "", "platform": "Imagined", "extensions": "",
            "units": 8, "group": 4096, "group_sizes": [4096] * 3, "local": 1 << 20}
 ANY_GPU = {"type": GPU, "units": 64}
-ROWS = {row.name: row for row in table.parse(Path(sys.argv[1]).read_text("utf-8"))
-        if row.kind == "KERNEL"}
+ROWS = {row.name: row for row in table.load()}
 
 
 @contextmanager
@@ -235,7 +229,7 @@ class Native(TestCase):
             for precision in PRECISIONS:
                 for m in 1024, 64, 1:
                     first = self.check_candidates(
-                        context, ON_INTEL,
+                        context, table.ON_INTEL,
                         lambda row: is_native(row) and (has_images or not row.images),
                         m=m, n=1024, k=1024, precision=precision)
                     self.assertIn(first.subgroup, (0, smallest))
@@ -257,7 +251,7 @@ class Native(TestCase):
         with on(make_device(16, "nothing")) as context:
             for precision in PRECISIONS:
                 self.check_candidates(
-                    context, ON_INTEL,
+                    context, table.ON_INTEL,
                     lambda row: not (row.subgroup or row.capability or row.precision == "i8"),
                     m=1024, n=1024, k=1024, precision=precision)
 
@@ -277,14 +271,14 @@ class Native(TestCase):
                      "nvidia_major": capability // 10,
                      "nvidia_minor": capability % 10}) as context:
                 for precision in PRECISIONS:
-                    first = self.check_candidates(context, ON_NVIDIA, is_native, m=4096, n=4096,
+                    first = self.check_candidates(context, table.ON_NVIDIA, is_native, m=4096, n=4096,
                                                   k=4096, precision=precision)
                     self.assertEqual(first.capability > 0, is_nvidia and capability >= 80)
 
 
 if __name__ == "__main__":
     os.environ.pop("GEMMCL_SUBGROUPS", None)
-    if sys.argv[2:] == ["--table"]:
+    if sys.argv[1:] == ["--table"]:
         print_table()
     else:
         main()

@@ -1,43 +1,15 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What tests of the search for the fastest kernel share: a clock of the device that shows what a
-test wants, and the structures of the search."""
+"""A clock of the device that shows what a test wants."""
 
 import ctypes
 from collections import Counter
-from ctypes import POINTER, Structure, c_size_t, c_uint64, c_void_p
+from ctypes import c_size_t, c_uint64, c_void_p
 
-from gemmcl import PtrArray, get_device, get_name
-from library import PROFILING_END, Data, Run, fields, good
+from gemmcl import get_device, get_name
+from library import PROFILING_END, Data, Run, good
 
 USUAL = 200
-
-
-class Candidate(Structure):
-    """GemmclTuningCandidate."""
-    _fields_ = fields("text kernel, double seconds, text why, int faulty lost")
-
-    @property
-    def name(self):
-        return self.kernel.decode()
-
-
-class Result(Structure):
-    """GemmclTuningResult."""
-    _fields_ = [("candidates", POINTER(PtrArray)), ("first", POINTER(Candidate)),
-                ("best", POINTER(Candidate)), *fields("double gain device_seconds, int stored,"
-                                                      " text why_not_stored")]
-
-    def list(self):
-        array = self.candidates.contents
-        return [Candidate.from_address(address)
-                for address in (c_void_p * array.len).from_address(array.data)]
-
-
-class Options(Structure):
-    """GemmclTuningOptions, and a field of a later version."""
-    _fields_ = fields("size size, int candidates, double seconds share, pointer names, int dry_run,"
-                      " double try_seconds, int runs, pointer notify data later")
 
 
 class Clock:

@@ -13,9 +13,8 @@ import tempfile
 import time
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_void_p
 
-from clock import Options, Result
-from gemmcl import (LIB, Plan, Refused, TestCase, ask, call, describe, enter_cache, get_array,
-                    get_info, np)
+from gemmcl import (LIB, Options, Plan, Refused, Result, TestCase, ask, call, describe,
+                    enter_cache, get_array, get_info, np)
 from library import CPU, Image, fields
 from tap_unittest import main
 
@@ -23,6 +22,7 @@ RUNS = 3  # under way at once; one more follows, with other weights
 BRIEF_CASES = 16  # of a sweep with GEMMCL_TEST_BRIEF, at random places of all calls
 SETTLE = 60  # seconds until threads have released their objects
 MAX = 2  # GEMMCL_ROW_MAX
+UNWRITTEN = -77
 # A is u8 and D f32, with a gap between their rows. The rules choose where there is no kernel.
 PROBLEMS = {
     "plain": dict(m=33, n=5, k=17),
@@ -137,7 +137,10 @@ class Life:
         return True
 
     def recover(self):
-        """After a call that failed, others do not."""
+        """After a call that failed, others do not. The memory of runs that failed is the caller's,
+        and nothing writes there."""
+        failed = [run for run in range(RUNS) if run not in self.done]
+        self.d[failed] = UNWRITTEN
         for run in list(self.done):
             self.wait(run)
         if not self.plan:
@@ -147,6 +150,7 @@ class Life:
         self.plan.set("b", self.b[1])
         self.submit(RUNS)
         assert self.finish(RUNS)
+        assert (self.d[failed] == UNWRITTEN).all()
 
     def end(self):
         for run in list(self.done):

@@ -7,13 +7,14 @@ modules the tests share: library.py (the structures), numpy_gemm.py (the referen
 tap_unittest.py.
 """
 
+import contextlib
 import ctypes
 import functools
 import os
 import sys
 import tempfile
 import unittest
-from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, Structure, byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 try:
     import numpy as np
@@ -22,7 +23,7 @@ except ImportError:
     sys.exit(0)
 
 import library
-from library import Data, Error, Gemm, Image, Info, Run, fields
+from library import Data, Error, Gemm, Image, Info, Run, fields, good
 
 LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"], ctypes.RTLD_GLOBAL)  # so that hooks.c finds it
 # For processes that load the library, too. A sanitizer that is preloaded starts another program to
@@ -37,7 +38,7 @@ TYPES = list(DTYPES)
 PRECISIONS = "f32 f16 bf16 tf32 i8".split()
 ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish softmax").split()
 ADDENDS = "none matrix row output previous".split()
-HOST_UNIFIED_MEMORY = 0x1035  # CL_DEVICE_HOST_UNIFIED_MEMORY
+HOST_UNIFIED_MEMORY, BUILD_LOG = 0x1035, 0x1183  # CL_DEVICE_..., CL_PROGRAM_...
 
 
 class Refused(library.Failure):
@@ -82,7 +83,7 @@ def ask(name, *arguments):
     return result
 
 
-class PtrArray(ctypes.Structure):
+class PtrArray(Structure):
     """GPtrArray."""
     _fields_ = fields("pointer data, int len")
 
@@ -99,7 +100,39 @@ def get_array(name, argument, kind=None):
     return addresses
 
 
-class Kernel(ctypes.Structure):
+class Candidate(Structure):
+    """GemmclTuningCandidate."""
+    _fields_ = fields("text kernel, double seconds, text why, int faulty lost")
+
+    @property
+    def name(self):
+        return self.kernel.decode()
+
+
+class Result(Structure):
+    """GemmclTuningResult."""
+    _fields_ = [("candidates", POINTER(PtrArray)), ("first", POINTER(Candidate)),
+                ("best", POINTER(Candidate)), *fields("double gain device_seconds, int stored,"
+                                                      " text why_not_stored")]
+
+    def list(self):
+        array = self.candidates.contents
+        return [Candidate.from_address(address)
+                for address in (c_void_p * array.len).from_address(array.data)]
+
+
+class Options(Structure):
+    """GemmclTuningOptions, and a field of a later version."""
+    _fields_ = fields("size size, int candidates, double seconds share, pointer names, int dry_run,"
+                      " double try_seconds, int runs, pointer notify data later")
+
+
+class Entry(Structure):
+    """GemmclTuningEntry."""
+    _fields_ = fields("int source precision layout, size m n k, text kernel, double gflops")
+
+
+class Kernel(Structure):
     """GemmclKernelInfo."""
     _fields_ = fields("text name method summary, int precision, text needs, size max_m max_n max_k,"
                       " int work_group subgroup images matrix_engines")
@@ -195,6 +228,23 @@ def get_context():
     return get_device().context
 
 
+@contextlib.contextmanager
+def built(source, name, options=""):
+    """Yields a kernel of OpenCL C on the device of all tests."""
+    device, status = get_device(), c_int()
+    cl, log = device.cl, ctypes.create_string_buffer(4096)
+    program = c_void_p(cl.clCreateProgramWithSource(
+        device.cl_context, 1, byref(ctypes.c_char_p(source.encode())), None, byref(status)))
+    failed = cl.clBuildProgram(program, 1, byref(device.device), options.encode(), None, None)
+    cl.clGetProgramBuildInfo(program, device.device, BUILD_LOG, c_size_t(4096), log, None)
+    good(failed, f"clBuildProgram: {log.value.decode()}")
+    kernel = c_void_p(cl.clCreateKernel(program, name.encode(), byref(status)))
+    good(status.value, "clCreateKernel")
+    yield kernel
+    cl.clReleaseKernel(kernel)
+    cl.clReleaseProgram(program)
+
+
 def list_candidates(gemm, context=None):
     """The kernel that the rules choose, then the others that a search would try."""
     names = ctypes.cast(call("tuning_list_candidates", context or get_context(), byref(gemm)),
@@ -210,7 +260,8 @@ class DeviceInfo(Info):
     """More fields of GemmclDeviceInfo."""
     _fields_ = fields("size max_work_group, offsets max_work_item_sizes, size global_bytes"
                       " max_alloc_bytes local_bytes max_image_width max_image_height,"
-                      " int host_unified")
+                      " int host_unified fp16 fp64")
+    _fields_ += [("subgroup_sizes", c_uint * 16), ("n_subgroup_sizes", c_uint)]
 
 
 def get_info(context=None):
@@ -254,6 +305,13 @@ class Plan:
         stats = struct("size runs kernel_ns, double flops, size bytes_in bytes_out copies")
         call("plan_get_stats", self, byref(stats))
         return stats
+
+    def get_build_info(self):
+        """The figures of the kernel that the driver built."""
+        info = struct("int level subgroup_size, size max_work_group local_bytes private_bytes"
+                      " spill_bytes")
+        call("plan_get_build_info", self, byref(info))
+        return info
 
 
 def enter_cache(folder):

@@ -8,7 +8,7 @@ import ctypes
 from ctypes import byref
 
 from gemmcl import (KERNELS, Plan, Refused, TestCase, ask, call, describe, get_context,
-                    get_info, get_name, struct)
+                    get_info, get_name)
 from problem import ARG_MAX, MAX, SUM
 from tap_unittest import main
 
@@ -130,11 +130,7 @@ class Sources(TestCase):
 
 
 def build(kernel, n):
-    """The figures of a kernel that this device's driver built."""
-    info = struct("int level subgroup_size, size max_work_group local_bytes private_bytes"
-                  " spill_bytes")
-    call("plan_get_build_info", Plan(describe(n, n, n), kernel), byref(info))
-    return info
+    return Plan(describe(n, n, n), kernel).get_build_info()
 
 
 class Builds(TestCase):

@@ -11,9 +11,9 @@ import threading
 import time
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_void_p
 
-from clock import Candidate, Clock, Options, Result
-from gemmcl import (LIB, PRECISIONS, Plan, TestCase, ask, call, describe, enter_cache, get_context,
-                    get_name, list_candidates)
+from clock import Clock
+from gemmcl import (LIB, PRECISIONS, Candidate, Options, Plan, Result, TestCase, ask, call,
+                    describe, enter_cache, get_context, get_name, list_candidates)
 from image import PATCH, PIXEL, get_shape, make_image
 from library import Error
 from problem import ARG_MAX, SUM

@@ -9,19 +9,13 @@ import os
 import tempfile
 from ctypes import byref
 
-from gemmcl import (Plan, Refused, TestCase, ask, call, describe, enter_cache, get_array,
+from gemmcl import (Entry, Plan, Refused, TestCase, ask, call, describe, enter_cache, get_array,
                     get_context, get_name, list_candidates)
-from library import fields
 from tap_unittest import main
 
 M, N, K = 96, 64, 128
 NAIVE = "gemm_naive"
 NAMED, TUNED, SHIPPED, RULES = ("named", "tuned", "shipped", "rules")
-
-
-class Entry(ctypes.Structure):
-    """GemmclTuningEntry."""
-    _fields_ = fields("int source precision layout, size m n k, text kernel, double gflops")
 
 
 def list_entries():
