@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The fields of a row of kernels.def. Tests that read the table include this header alone.
+ * The fields of a row of kernels.def.
  */
 #pragma once
 

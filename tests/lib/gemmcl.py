@@ -333,8 +333,8 @@ def on_host(arrays):
 # The functions of hooks.c: the types of their results and arguments.
 HOOKS = {"clGetDeviceInfo": "ipizpp", "clGetPlatformInfo": "ipizpp",
          "clGetSupportedImageFormats": "ipqiipp", "clCreateBuffer": "ppqzpp",
-         "clBuildProgram": "ipipppp", "clGetEventProfilingInfo": "ipizpp",
-         "gemmcl_plan_submit": "ippppp"}
+         "clCreateProgramWithSource": "ppippp", "clBuildProgram": "ipipppp",
+         "clGetEventProfilingInfo": "ipizpp", "gemmcl_plan_submit": "ippppp"}
 HOOKED = []  # Threads of the library may call them until the process ends.
 
 
@@ -351,18 +351,23 @@ def replace(name, function):
     return end
 
 
+def answer(content, room, value, size):
+    """Answers a query of OpenCL."""
+    if size:
+        c_size_t.from_address(size).value = len(content)
+    if value and room >= len(content):
+        ctypes.memmove(value, content, len(content))
+    return 0
+
+
 def pretend(answers):
     """From now on OpenCL answers these queries of devices and platforms, by their numbers, with
     these bytes. Returns a function that ends this."""
-    def answer(ask_next, subject, query, room, value, size):
-        if query not in answers:
-            return ask_next(subject, query, room, value, size)
-        if size:
-            c_size_t.from_address(size).value = len(answers[query])
-        if value and room >= len(answers[query]):
-            ctypes.memmove(value, answers[query], len(answers[query]))
-        return 0
-    ends = [replace(f"clGet{what}Info", answer) for what in ("Device", "Platform")]
+    def get_info(get_next, subject, query, room, value, size):
+        if query in answers:
+            return answer(answers[query], room, value, size)
+        return get_next(subject, query, room, value, size)
+    ends = [replace(f"clGet{what}Info", get_info) for what in ("Device", "Platform")]
     return lambda: [end() for end in ends]
 
 

@@ -26,6 +26,9 @@ HOOK (cl_int, clGetSupportedImageFormats,
 HOOK (cl_mem, clCreateBuffer,
       (cl_context context, cl_mem_flags flags, size_t size, void *data, cl_int *status), context,
       flags, size, data, status)
+HOOK (cl_program, clCreateProgramWithSource,
+      (cl_context context, cl_uint n, const char **texts, const size_t *lengths, cl_int *status),
+      context, n, texts, lengths, status)
 HOOK (cl_int, clBuildProgram,
       (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
        void (CL_CALLBACK *notify) (cl_program, void *), void *data),
