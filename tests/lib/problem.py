@@ -3,7 +3,7 @@
 """A problem with random matrices and its reference, which is numpy_gemm's."""
 
 import ctypes
-from ctypes import byref, c_void_p
+from ctypes import byref, c_double, c_void_p
 
 from gemmcl import (ACTIVATIONS, DTYPES, PRECISIONS, TYPES, Plan, ask, call, describe, get_context,
                     get_device, np)
@@ -188,9 +188,13 @@ class Problem:
         return None
 
     def verify(self):
+        """The library's own check. error and error_bound are then those of the worst element."""
         c = self.before[0] if self.gemm.addend == 3 else self.c and self.c.flat
-        return call("gemm_verify", byref(self.gemm), self.a.flat, self.b.flat, c, self.bias,
-                    self.d.flat, None, None, result=ctypes.c_int)
+        error, bound = c_double(), c_double()
+        right = call("gemm_verify", byref(self.gemm), self.a.flat, self.b.flat, c, self.bias,
+                     self.d.flat, byref(error), byref(bound), result=ctypes.c_int)
+        self.error, self.error_bound = error.value, bound.value
+        return bool(right)
 
     def compare(self, at, expected, bound, m=None):
         """Compares D of a problem with numbers that may be off by the bound before they are

@@ -5,172 +5,102 @@
 bound do not. No device is needed: NumPy makes the results."""
 
 import unittest
-from ctypes import byref, c_double, c_int
 
-from gemmcl import ACTIVATIONS, call, describe, np
-from numpy_gemm import activate
+from gemmcl import ACTIVATIONS, np
+from problem import Problem
 from tap_unittest import main
 
 M, N, K = 6, 5, 7
-UNIT = 2.0**-24
+UNIT, LARGEST = 2.0**-24, np.finfo("f4").max
 
 
 class Verify(unittest.TestCase):
-    def setUp(self):
-        """Exact results, rounded once."""
-        rng = np.random.default_rng(7)
-        self.a, self.b = (rng.uniform(-1, 1, shape).astype("f4") for shape in ((M, K), (K, N)))
-        self.d = self.multiply()
-        self.bias = None
-        self.gemm = describe(M, N, K)
+    def make(self, **fields):
+        """A problem with its results, rounded once."""
+        problem = Problem(M, N, K, **fields)
+        problem.d.elements[0] = np.clip(problem.expect(0)[0], -LARGEST, LARGEST)
+        return problem
 
-    def multiply(self):
-        with np.errstate(invalid="ignore"):
-            return (self.a.astype(float) @ self.b.astype(float)).astype("f4")
+    def check(self, problem, right, at=(), value=None, message=None):
+        """Checks the results, those at a place replaced by a value."""
+        elements = problem.d.elements[0]
+        kept = elements.copy()
+        if value is not None:
+            elements[at] = value
+        self.assertEqual(problem.verify(), right, (message, at, value))
+        elements[...] = kept
 
-    def is_right(self, d=None):
-        self.error, self.bound = c_double(), c_double()
-        d = np.ascontiguousarray(self.d if d is None else d, "f4")
-        return bool(call("gemm_verify", byref(self.gemm), self.a, self.b, None, self.bias, d,
-                         byref(self.error), byref(self.bound), result=c_int))
-
-    def set_bias(self, values):
-        self.gemm.bias = True
-        self.bias = np.array(np.broadcast_to(values, N), "f4")
-
-    def sizes(self):
-        """|A||B| of each element."""
-        return np.abs(self.a.astype(float)) @ np.abs(self.b)
-
-    def bounds(self):
-        nu = (K + 4) * UNIT
-        return nu / (1 - nu) * self.sizes()
-
-    def steps_of_bytes(self):
-        """The bound of int8: half a step of a row of A, whose range has 0, and a column of B."""
-        low, high = np.minimum(self.a.min(1), 0), np.maximum(self.a.max(1), 0)
-        a = (high.astype(float) - low)[:, None] / 255 / 2
-        b = np.abs(self.b.astype(float)).max(0) / 127 / 2
-        return (self.bounds() + a * np.abs(self.b).sum(0) + b * np.abs(self.a).sum(1)[:, None] +
-                K * a * b)
-
-    def each(self, off):
-        """Yields D with each element alone off by so much, and the element's place."""
-        for at in np.ndindex(M, N):
-            for sign in -1, 1:
-                d = self.d.astype(float)
-                d[at] += sign * off[at]
-                yield d, at
+    # For what changes the bound: what is added up, precisions, and the slopes of activations.
+    CASES = [
+        {}, {"bias": True, "addend": "row", "beta": -1.5, "alpha": 0.5},
+        {"layout": "column", "trans_b": True, "ldd": M + 3, "d_offset": 20, "addend": "matrix",
+         "beta": 1}, *({"precision": name} for name in ("f16", "bf16", "tf32", "i8")),
+        {"precision": "i8", "a_shift": 2},  # of one sign; the range of a row of A has 0
+        {"precision": "i8", "a_shift": -2},
+        *({"activation": name, "bias": True} for name in ACTIVATIONS[:-1]),  # softmax below
+    ]
 
     def test_bound(self):
-        self.assertTrue(self.is_right())
-        self.assertGreater(self.error.value, 0)
-        self.assertLess(self.error.value, self.bound.value)
-        bounds = self.bounds()
-        for d, _ in self.each(0.9 * bounds):
-            self.assertTrue(self.is_right(d))
-        for d, at in self.each(1.1 * bounds + UNIT * np.abs(self.d)):
-            self.assertFalse(self.is_right(d))
-            self.assertGreater(self.error.value, self.bound.value)
-            self.assertAlmostEqual(self.bound.value / bounds[at], 1, delta=0.01)
+        """Each element alone, off by a little less and a little more than the bound. The check
+        tells how far off the worst one is."""
+        for case in self.CASES:
+            problem = self.make(**case)
+            self.check(problem, True)
+            expected, bound = problem.expect(0)
+            for at in np.ndindex(M, N):
+                for sign in -1, 1:
+                    self.check(problem, True, at, expected[at] + 0.9 * sign * bound[at], case)
+                    off = 1.1 * bound[at] + UNIT * abs(expected[at])
+                    self.check(problem, False, at, expected[at] + sign * off, case)
+                    self.assertGreater(problem.error, problem.error_bound)
+                    self.assertAlmostEqual(problem.error_bound / bound[at], 1, delta=0.02)
 
     def test_wrong(self):
-        """Numbers that are far off, rows swapped, repeated and of zeros."""
+        problem = self.make()
         for value in np.nan, np.inf, -np.inf, 3e38:
             for at in (0, 0), (M - 1, N - 1):
-                d = self.d.copy()
-                d[at] = value
-                self.assertFalse(self.is_right(d))
-        swapped = self.d[[1, 0, *range(2, M)]]
-        repeated = self.d[[1, 1, *range(2, M)]]
-        zeros = self.d * (np.arange(M) != 3)[:, None]
-        for d in swapped, repeated, zeros:
-            self.assertFalse(self.is_right(d))
-
-    def test_precisions(self):
-        """A lower precision of A and B allows as much more, and not much more than that."""
-        for precision, unit in (1, 2.0**-11), (2, 2.0**-8), (3, 2.0**-11):
-            self.gemm.precision = 0
-            self.assertFalse(self.is_right(self.d + 1.5 * unit * self.sizes()))
-            self.gemm.precision = precision
-            self.assertTrue(self.is_right(self.d + 1.5 * unit * self.sizes()))
-            self.assertFalse(self.is_right(self.d + 3 * unit * self.sizes()))
-
-    def test_bytes(self):
-        steps = self.steps_of_bytes()
-        for d, _ in self.each(0.99 * steps):
-            self.gemm.precision = 0
-            self.assertFalse(self.is_right(d))
-            self.gemm.precision = 4
-            self.assertTrue(self.is_right(d))
-        for d, _ in self.each(1.01 * steps):
-            self.assertFalse(self.is_right(d))
-
-    def test_bytes_of_one_sign(self):
-        """The range of a row of A has 0, although all elements have one sign."""
-        self.gemm.precision = 4
-        self.a[0] = 1000
-        self.d = self.multiply()
-        steps = self.steps_of_bytes()
-        for factor, right in (0.99, True), (1.02, False):
-            d = self.d.astype(float)
-            d[0, 1] += factor * steps[0, 1]
-            self.assertEqual(self.is_right(d), right)
+                self.check(problem, False, at, value)
 
     def test_kept_bytes(self):
         """An A of bytes that all stand for 0 makes zeros, though f32 rounds its scale and shift."""
-        for kind, dtype, zero in ("u8", "u1", 50), ("i8", "i1", -3):
-            self.gemm = describe(M, N, K, precision="i8", a_type=kind, a_scale=0.01,
-                                 a_shift=-0.01 * zero)
-            self.a = np.full((M, K), zero, dtype)
-            self.assertTrue(self.is_right(np.zeros((M, N))))
-            self.assertFalse(self.is_right(np.full((M, N), 1e-3)))
+        for kind, zero in ("u8", 50), ("i8", -3):
+            problem = self.make(precision="i8", a_type=kind, a_scale=0.01, a_shift=-0.01 * zero)
+            problem.a.elements[...] = zero
+            self.check(problem, True, (), 0)
+            self.check(problem, False, (), 1e-3)
 
     def test_spoilt_bytes(self):
         """A NaN or infinity may spoil its row or column, and nothing else. The results of f32
         kernels pass, too."""
-        self.gemm.precision = 4
-        self.a[:, 0], self.b[0] = 1, 1
-        for array, part in (self.a, np.s_[2]), (self.b, np.s_[:, 2]):
-            place = (2, 0) if array is self.a else (0, 2)
-            array[place] = np.inf
-            self.d = self.multiply()
-            self.assertTrue(self.is_right())
-            self.d[part] = np.nan
-            self.assertTrue(self.is_right())
-            self.d[0, 0] = np.nan
-            self.assertFalse(self.is_right())
-            array[place] = 1
+        for name, place, part in ("a", (0, 2, 0), np.s_[2]), ("b", (0, 0, 2), np.s_[:, 2]):
+            problem = self.make(precision="i8")
+            a, b = problem.a.elements[0], problem.b.elements[0]
+            a[:, 0], b[0] = 1, 1
+            getattr(problem, name).elements[place] = np.inf
+            problem.d.elements[0] = a.astype(float) @ b
+            self.check(problem, True)
+            problem.d.elements[0][part] = np.nan
+            self.check(problem, True)
+            self.check(problem, False, (0, 0), np.nan)
 
     def test_infinities(self):
         """NaN and infinities must be where they are expected, of the same sign."""
         special = np.inf, -np.inf, np.nan
-        for i, expected in enumerate(special):
-            self.set_bias(np.where(np.arange(N) == 2, expected, 0))
-            for j, found in enumerate(special):
-                d = self.d.copy()
-                d[:, 2] = found
-                self.assertEqual(self.is_right(d), i == j)
-                d[0, 2] = 1
-                self.assertFalse(self.is_right(d))
+        for expected in special:
+            problem = self.make(bias=True)
+            problem.bias[2] = expected
+            for found in special:
+                self.check(problem, found is expected, np.s_[:, 2], found)
+            problem.d.elements[0][:, 2] = expected
+            self.check(problem, False, (0, 2), 1)
 
     def test_overflow(self):
         """An element whose expected value exceeds the largest float must be infinite."""
-        self.a[:], self.d[:] = 0, 0
-        self.gemm.alpha = 3e38
-        self.a[0, 0], self.b[0], self.d[0] = 1, 2, np.inf
-        self.assertTrue(self.is_right())
-        for value in -np.inf, 3e38:
-            self.d[0, 0] = value
-            self.assertFalse(self.is_right())
-
-    def test_activations(self):
-        for number, name in enumerate(ACTIVATIONS[:-1]):
-            self.gemm.activation = number
-            self.d = activate(name, self.multiply().astype(float), np.zeros((M, N)))[0]
-            self.assertTrue(self.is_right())
-            for d, _ in self.each(np.full((M, N), 1e-4)):
-                self.assertFalse(self.is_right(d))
+        problem = self.make(alpha=3e38)
+        problem.a.elements[...], problem.d.elements[...] = 0, 0
+        problem.a.elements[0, 0, 0], problem.b.elements[0, 0] = 1, 2
+        for value in np.inf, -np.inf, 3e38:
+            self.check(problem, value == np.inf, 0, value)
 
     def test_saturated(self):
         """The values of activations at infinities are checked."""
@@ -178,43 +108,28 @@ class Verify(unittest.TestCase):
                 ("relu", -np.inf, 0, 0.5), ("sigmoid", -np.inf, 0, 1), ("sigmoid", np.inf, 1, 0),
                 ("tanh", np.inf, 1, -1), ("tanh", -np.inf, -1, 0), ("gelu", np.inf, np.inf, 1),
                 ("hard-swish", np.inf, np.inf, -np.inf)]:
-            self.set_bias(logit)
-            self.gemm.activation = ACTIVATIONS.index(name)
-            self.d[:] = right
-            self.assertTrue(self.is_right())
-            self.d[0, 3] = wrong
-            self.assertFalse(self.is_right())
+            problem = self.make(bias=True, activation=name)
+            problem.bias[...], problem.d.elements[...] = logit, right
+            self.check(problem, True)
+            self.check(problem, False, (0, 3), wrong)
 
     def test_masked_softmax(self):
         """Columns that are masked with -infinity, or a low number, have no share."""
-        self.a[:] = 0
-        self.gemm.activation = ACTIVATIONS.index("softmax")
+        problem = self.make(bias=True, activation="softmax")
+        problem.a.elements[...] = 0
         for mask in -np.inf, -1e9, -1e30:
-            self.set_bias([0, mask, 0, 0, mask])
-            self.d[:] = [1 / 3, 0, 1 / 3, 1 / 3, 0]
-            self.assertTrue(self.is_right())
-            for at, value in ((0, 0), 1 / 3 + 1e-4), ((0, 1), 1e-6):
-                d = self.d.copy()
-                d[at] = value
-                self.assertFalse(self.is_right(d))
-
-    def test_gaps(self):
-        """The gaps of D are not checked."""
-        self.gemm.ldd, self.gemm.d_offset = N + 3, 20
-        d = np.full(20 + M * (N + 3), np.nan)
-        d[20:].reshape(M, N + 3)[:, :N] = self.d
-        self.assertTrue(self.is_right(d))
-        d[20] = np.nan
-        self.assertFalse(self.is_right(d))
+            problem.bias[...] = 0, mask, 0, 0, mask
+            problem.d.elements[0] = 1 / 3, 0, 1 / 3, 1 / 3, 0
+            self.check(problem, True)
+            self.check(problem, False, (0, 0), 1 / 3 + 1e-4)
+            self.check(problem, False, (0, 1), 1e-6)
 
     def test_unread(self):
         """With alpha 0 neither A nor B is read, with beta 0 C is not."""
-        self.gemm = describe(M, N, K, alpha=0, addend="matrix")
-        self.a = self.b = None
-        self.d[:] = 0
-        self.assertTrue(self.is_right())
-        self.d[0, 1] = 1e-30
-        self.assertFalse(self.is_right())
+        problem = self.make(alpha=0, addend="matrix")
+        problem.a.flat = problem.b.flat = problem.c.flat = None
+        self.check(problem, True, (), 0)
+        self.check(problem, False, (0, 1), 1e-30)
 
 
 if __name__ == "__main__":
