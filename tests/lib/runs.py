@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Plans and their runs: operands that do not fit, smaller runs, runs that are under way at once,
+what they wait for, queues, statistics, and what is refused. Each operand is full of one number."""
+
+from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p, cast
+
+from gemmcl import (LIB, Plan, Refused, TestCase, ask, call, describe, get_device, make, np,
+                    on_host, pointer)
+from library import IN_BUFFER, Data, Run, good
+from tap_unittest import main
+
+M, N, K, RUNS, SIZE = 33, 5, 17, 6, 20
+UNWRITTEN = -77
+IN_IMAGES, B, BIAS = 2, 0, 1  # GemmclDataKind, GemmclPlanOperand
+EXECUTION_STATUS, FAILED = 0x11d3, -1  # CL_EVENT_COMMAND_EXECUTION_STATUS
+OUT_OF_ORDER = 1  # CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+
+
+def full(value, *shape):
+    return np.full(shape, value, "f4")
+
+
+def make_plan(*sizes, b=1, kernel=None, **fields):
+    gemm = describe(*sizes, **fields)
+    return Plan(gemm, kernel, **({} if b is None else {"b": full(b, gemm.k, gemm.n)}))
+
+
+def solve(plan, **fields):
+    """Runs with an A of ones. Returns D, with UNWRITTEN where the run wrote nothing."""
+    gemm = plan.gemm
+    batch, values = max(gemm.batch, 1), {"alpha": gemm.alpha, "beta": gemm.beta, **fields}
+    a, d = full(1, batch, gemm.m, gemm.k), full(UNWRITTEN, batch, gemm.m, gemm.n)
+    plan.run(a=list(a) if values["alpha"] else None, d=list(d), **values)
+    return d
+
+
+def after(event):
+    """The fields of a run that waits for an event."""
+    return {"n_wait": 1, "wait": cast((c_void_p * 1)(event), c_void_p)}
+
+
+class Plans(TestCase):
+    def refuses_operands(self, plan, cases):
+        """Operands of nines, each refused; cases are (operand, rows, cols, words)."""
+        for name, rows, cols, words in cases:
+            code = "invalid" if "without" in words else "shape"
+            self.refuses(code, words, "plan_set_" + name, plan, make(full(9, rows, cols)))
+
+    def test_shapes(self):
+        """A refused operand changes nothing."""
+        plan = make_plan(2, 3, 4, bias=True, addend="matrix", beta=1)
+        self.refuses_operands(plan, [
+            ("b", 3, 4, "B must be 4 x 3 but is 3 x 4"), ("b", 4, 4, "4 x 4"),
+            ("b", 12, 1, "12 x 1"), ("bias", 1, 4, "bias must be 1 x 3"),
+            ("bias", 4, 1, "bias must be 3 x 1"), ("bias", 3, 3, "bias"),
+            ("c", 3, 2, "C must be 2 x 3"), ("c", 1, 3, "C must be 2 x 3")])
+        np.testing.assert_array_equal(solve(plan), 4)
+        self.refuses_operands(make_plan(2, 3, 4), [("bias", 1, 3, "without a bias"),
+                                                   ("c", 2, 3, "without a C")])
+
+    def test_row_shapes(self):
+        plan = make_plan(2, 3, 4, bias=True, addend="row", beta=2)
+        self.refuses_operands(plan, [("c", 2, 3, "C must be 1 x 3")])
+        np.testing.assert_array_equal(solve(plan), 4)
+        for shape, value in ((3, 1), 5), ((1, 3), 6):
+            for name in "c", "bias":
+                plan.set(name, full(value, *shape))
+            np.testing.assert_array_equal(solve(plan), 4 + 3 * value)
+
+    def test_b_types(self):
+        """B may be of any type."""
+        plan = make_plan(1, 2, 3)
+        plan.set("b", make([[1, -2], [3, 4], [5, 6]], "i8"))
+        np.testing.assert_array_equal(solve(plan), [[[9, 8]]])
+
+    def test_without_b(self):
+        plan = make_plan(2, 3, 4, b=None)
+        with self.assertRaisesRegex(Refused, "no B yet"):
+            solve(plan)
+        np.testing.assert_array_equal(solve(plan, alpha=0), 0)
+        plan.set("b", full(3, 4, 3))
+        np.testing.assert_array_equal(solve(plan, alpha=2), 24)
+
+    def test_smaller(self):
+        plan = make_plan(5, 3, 4, batch=3, a_stride=5 * 4)
+        for m in range(1, 6):
+            for batch in range(1, 4):
+                expected = full(UNWRITTEN, 3, 5, 3)
+                expected[:batch, :m] = 4
+                np.testing.assert_array_equal(solve(plan, m=m, batch=batch), expected)
+        for fields, words in (({"m": 6}, "6 rows and 3 batches is more than"),
+                              ({"batch": 4}, "5 rows and 4 batches")):
+            with self.assertRaisesRegex(Refused, words):
+                solve(plan, **fields)
+
+    def test_smaller_by_column(self):
+        """Fewer rows of matrices that lie column by column, or of a transposed A, with gaps."""
+        for by_column in False, True:
+            for trans_a in False, True:
+                plan = make_plan(5, 3, 4, layout=by_column, trans_a=trans_a, lda=6, ldd=6)
+                a, d = full(np.nan, 6, 6), full(UNWRITTEN, 6, 6)
+                rows = a.T if by_column != trans_a else a
+                rows[:2, :4] = [[1], [2]]
+                expected = d.copy()
+                (expected.T if by_column else expected)[:2, :3] = [[4], [8]]
+                plan.run(a=a, d=d, m=2)
+                np.testing.assert_array_equal(d, expected)
+
+    def test_stats(self):
+        plan = make_plan(50, 30, 40)
+        stats = plan.get_stats()
+        self.assertFalse(stats.runs or stats.kernel_ns or stats.bytes_in or stats.bytes_out or
+                         stats.copies)
+        solve(plan)
+        solve(plan, m=10)
+        stats = plan.get_stats()
+        self.assertEqual((stats.runs, stats.flops, stats.bytes_in, stats.bytes_out),
+                         (2, 2 * 60 * 30 * 40, 60 * 40 * 4, 60 * 30 * 4))
+        self.assertGreater(stats.kernel_ns, 0)
+
+
+class Runs(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.cl = get_device().cl
+        self.cl.clCreateUserEvent.restype = c_void_p
+
+    def submit(self, plan, **fields):
+        """Returns the first and the last event of a run, which the end of the test releases."""
+        events = c_void_p(), c_void_p()
+        ask("plan_submit", plan, byref(plan.make_run(**fields)), *map(byref, events))
+        for event in events:
+            self.addCleanup(self.cl.clReleaseEvent, event)
+        return events
+
+    def wait(self, event):
+        good(self.cl.clWaitForEvents(1, byref(event)), "clWaitForEvents")
+
+    def make_gate(self):
+        """An event for runs to wait for."""
+        gate = c_void_p(self.cl.clCreateUserEvent(get_device().cl_context, None))
+        self.addCleanup(self.cl.clReleaseEvent, gate)
+        return gate
+
+    def open_gate(self, gate, status=0):
+        good(self.cl.clSetUserEventStatus(gate, status), "clSetUserEventStatus")
+
+
+class Submit(Runs):
+    """On the host's memory."""
+
+    def setUp(self):
+        super().setUp()
+        self.plan = make_plan(M, N, K)
+        # Run i has an A full of i + 1.
+        self.a = [full(i + 1, M, K) for i in range(RUNS)]
+        self.d = [full(0, M, N) for i in range(RUNS)]
+        self.done = {}
+
+    def start(self, i, **fields):
+        self.done[i] = self.submit(self.plan, **{"a": self.a[i], "d": self.d[i], **fields})[1]
+
+    def finish(self, i, expected):
+        self.wait(self.done[i])
+        np.testing.assert_array_equal(self.d[i], expected)
+
+    def check_waits(self, i):
+        status = c_int()
+        self.cl.clGetEventInfo(self.done[i], EXECUTION_STATUS, c_size_t(4), byref(status), None)
+        self.assertGreater(status.value, 0)
+
+    def test_many(self):
+        """In any order. Nobody waits for most of them but the plan that is dropped, and statistics
+        have those that are done."""
+        for i in range(500):
+            self.start(i * 5 % RUNS)
+        for i in range(RUNS):
+            self.finish(i, K * (i + 1))
+        stats = self.plan.get_stats()
+        self.assertEqual((stats.runs, stats.bytes_in, stats.bytes_out, stats.flops),
+                         (500, 500 * M * K * 4, 500 * M * N * 4, 2.0 * M * N * K * 500))
+        self.start(0)
+        self.start(1)
+        self.plan = None
+
+    def test_changes(self):
+        """Each has what was set when it was submitted."""
+        self.start(0)
+        self.plan.set("b", full(10, K, N))
+        self.start(1)
+        self.start(2, alpha=0.5)
+        for i, expected in enumerate((K, 20 * K, 15 * K)):
+            self.finish(i, expected)
+
+    def test_prepare(self):
+        """Operands are prepared while a run cannot go on, and are those of the next one."""
+        gate = self.make_gate()
+        self.start(0, **after(gate))
+        prepared, dropped = (c_void_p(ask("plan_prepare", self.plan, B, make(full(value, K, N))))
+                             for value in (3, 4))
+        self.refuses("invalid", "without a bias", "plan_prepare", self.plan, BIAS,
+                     make(full(3, K, N)))
+        self.start(1)
+        call("plan_use", self.plan, prepared)
+        call("prepared_free", prepared)
+        self.start(2)
+        self.check_waits(0)
+        self.open_gate(gate)
+        for i, expected in enumerate((K, 2 * K, 9 * K)):
+            self.finish(i, expected)
+        call("prepared_free", dropped)
+
+    def test_wait(self):
+        """A run waits for what it is told, and fails with it; and so do those that are told of its
+        end. It is no end of the plan. An odd address is copied, and not worked in."""
+        for fails in False, True:
+            for shift in 0, 1:
+                self.setUp()
+                gate = self.make_gate()
+                self.start(0, d=full(0, M * N + 1)[shift:], **after(gate))
+                self.check_waits(0)
+                self.open_gate(gate, FAILED if fails else 0)
+                self.assertEqual(bool(self.cl.clWaitForEvents(1, byref(self.done[0]))), fails)
+                run = self.plan.make_run(a=self.a[1], d=self.d[1], **after(self.done[0]))
+                if fails:
+                    self.refuses("invalid", "failed", "plan_run", self.plan, byref(run))
+                else:
+                    ask("plan_run", self.plan, byref(run))
+                self.start(2)
+                self.finish(2, 3 * K)
+                self.assertEqual(self.plan.get_stats().runs, 1 if fails else 3)
+
+    def test_refused(self):
+        """A refused run does not affect in-flight runs."""
+        self.start(0)
+        a, d = on_host([self.a[1]]), on_host([self.d[1]])
+        wrong = [Data(kind=kind) for kind in (IN_BUFFER, IN_IMAGES, 0)]
+        for words, fields in [
+                ("34 rows", {"m": M + 1}), ("2 batches", {"batch": 2}),
+                ("shorter", {"size": Run.wait.offset}),
+                *(("D of problem 0", {"d": pointer(data)}) for data in wrong),
+                ("a buffer, from its start", {"strided": True})]:
+            done = c_void_p()
+            self.refuses("invalid", words, "plan_submit", self.plan,
+                         byref(self.plan.make_run(**{"a": a, "d": d, **fields})), None, byref(done))
+            self.assertIsNone(done.value)
+        self.finish(0, K)
+
+    def test_large(self):
+        """Large ones in the caller's memory, or with copies where it lies at an odd address: alike,
+        and nothing around them is written."""
+        m, n, k = 200, 96, 16
+        a = np.repeat(np.arange(m, dtype="f4")[:, None], k, 1)
+        self.plan = make_plan(m, n, k)
+        memory = full(-1, RUNS, m * n + 2)
+        for i in range(RUNS):
+            self.start(i, a=a, d=memory[i, i % 3 // 2:])
+            if i % 3 == 2:
+                for done in range(i - 2, i + 1):
+                    self.wait(self.done[done])
+        for i, each in enumerate(memory):
+            shift = i % 3 // 2
+            np.testing.assert_array_equal(each[shift:][:m * n].reshape(m, n), k * a[:, :1] +
+                                          np.zeros(n))
+            np.testing.assert_array_equal(np.delete(each, np.s_[shift:m * n + shift]), -1)
+
+
+class Buffer:
+    """A buffer of SIZE x SIZE numbers, or wider."""
+
+    def __init__(self, value, width=SIZE):
+        self.array = full(value, SIZE, width)
+        self._as_parameter_ = get_device().buffer(self.array.nbytes, self.array.ctypes.data)
+        self.data = Data(kind=IN_BUFFER, objects=(self._as_parameter_,))
+
+    def release(self):
+        get_device().cl.clReleaseMemObject(self._as_parameter_)
+
+
+class Queues(Runs):
+    """On device buffers, strided: queues in order and out of order, operands of a run's own."""
+
+    def make_buffer(self, value, width=SIZE):
+        buffer = Buffer(value, width)
+        self.addCleanup(buffer.release)
+        return buffer
+
+    def make_queue(self, properties):
+        queue = c_void_p(self.cl.clCreateCommandQueue(
+            get_device().cl_context, get_device().device, c_uint64(properties), None))
+        if queue:
+            self.addCleanup(self.cl.clReleaseCommandQueue, queue)
+        return queue
+
+    def make_plan(self, b, **fields):
+        return make_plan(SIZE, SIZE, SIZE, b=b, **fields)
+
+    def enqueue(self, plan, a, d, **fields):
+        """Returns the events of a run."""
+        buffers = {name: fields.pop(name)._as_parameter_ for name in ("b", "c") if name in fields}
+        return self.submit(plan, a=pointer(a.data), d=pointer(d.data), strided=True, **buffers,
+                           **fields)
+
+    def holds(self, buffer, value):
+        get_device().read(buffer, buffer.array.nbytes, buffer.array.ctypes.data)
+        np.testing.assert_allclose(buffer.array, value, 1e-6)
+
+    def test_in_order(self):
+        """D of a run is A of the next; buffers may be released as soon as all is enqueued."""
+        plan, last = self.make_plan(0.1), self.make_buffer(1)
+        a, d = Buffer(5), Buffer(0)
+        for run in (a, d), (d, a), (a, last):
+            self.enqueue(plan, *run, queue=get_device().queue)
+        a.release()
+        d.release()
+        self.holds(last, 40)
+
+    def test_out_of_order(self):
+        """Steps of a run (pack, multiply, softmax) wait for each other, and a run for what it is
+        told."""
+        queue = self.make_queue(OUT_OF_ORDER)
+        if not queue:
+            self.skipTest("the device has no queues that run out of order")
+        a, b, d = map(self.make_buffer, (1, 3, 7))
+        gate, plan = self.make_gate(), self.make_plan(9, activation="softmax")
+        _, done = self.enqueue(plan, a, d, b=b, queue=queue, **after(gate))
+        good(self.cl.clFlush(queue), "clFlush")
+        self.holds(d, 7)
+        self.open_gate(gate)
+        self.wait(done)
+        self.holds(d, 1 / SIZE)
+
+    def test_own_operands(self):
+        """B and C of a run's own go before the plan's, for that run only."""
+        plan = self.make_plan(1, addend="matrix")
+        a, b, c, d = map(self.make_buffer, (1, 2, 5, 0))
+        for own, expected in (({}, SIZE), ({"b": b, "c": c}, 2 * SIZE + 5), ({}, SIZE)):
+            self.enqueue(plan, a, d, beta=1, queue=get_device().queue, **own)
+            self.holds(d, expected)
+
+    def test_accumulate(self):
+        """C <- A B + C, in place."""
+        plan, a, d = self.make_plan(1, addend="output"), self.make_buffer(1), self.make_buffer(100)
+        for _ in range(3):
+            self.enqueue(plan, a, d, beta=1, queue=get_device().queue)
+        self.holds(d, 100 + 3 * SIZE)
+
+    def test_without_profiling(self):
+        """The last run that has a time stands for runs in a queue without profiling."""
+        plan, queue = self.make_plan(1), self.make_queue(0)
+        a, d = self.make_buffer(1), self.make_buffer(0)
+        times = []
+        for each in None, queue, queue, queue:
+            self.wait(self.enqueue(plan, a, d, queue=each)[1])
+            times.append(plan.get_stats().kernel_ns)
+        self.assertGreater(times[0], 0)
+        self.assertEqual(plan.get_stats().runs, 4)
+        self.assertAlmostEqual(times[3], 4 * times[0], delta=4)
+
+    def test_set_while_waiting(self):
+        """Weights that are set while a run that uses the old ones has not started yet."""
+        plan, queue, gate = self.make_plan(1), self.make_queue(0), self.make_gate()
+        a, d = self.make_buffer(1), self.make_buffer(0)
+        _, done = self.enqueue(plan, a, d, queue=queue, **after(gate))
+        plan.set("b", full(2, SIZE, SIZE))
+        self.open_gate(gate)
+        self.wait(done)
+        self.holds(d, SIZE)
+        self.enqueue(plan, a, d, queue=queue)
+        good(self.cl.clFinish(queue), "clFinish")
+        self.holds(d, 2 * SIZE)
+
+    def test_wrong_queue(self):
+        """An OpenCL error is reported by its name; drivers differ in which one it is here."""
+        other = c_void_p(ask("context_new", None))
+        self.addCleanup(LIB.g_object_unref, other)
+        queue = c_void_p(call("context_get_cl_queue", other))
+        plan, a, d = self.make_plan(1), self.make_buffer(1), self.make_buffer(1)
+        try:
+            self.enqueue(plan, a, d, queue=queue)
+        except Refused as error:
+            self.assertEqual(error.code, "opencl")
+            self.assertIn("CL_INVALID_", str(error))
+            return
+        good(self.cl.clFinish(queue), "clFinish")
+        self.skipTest("the driver takes a queue of another context")
+
+    def test_first_and_last(self):
+        """A run in two steps has two events, which tell its start and its end."""
+        for kernel, one in ("gemm_naive", True), ("gemm_naive/2", False):
+            plan = make_plan(SIZE, SIZE, 32, b=None, kernel=kernel, lda=32)
+            a, d = self.make_buffer(0, 32), self.make_buffer(0)
+            first, last = self.enqueue(plan, a, d, b=a)
+            self.assertEqual(first.value == last.value, one)
+            self.wait(last)
+
+
+if __name__ == "__main__":
+    main()
