@@ -283,8 +283,8 @@ get_address (cl_platform_id platform, const char *name)
 }
 
 /* For Intel's own driver without a GPU (tools/intel-driver.sh), which has the extensions. It finds
- * the GPU of a display by its device in the kernel, and aborts, since the fake display has none. All
- * devices share with it instead; every other call reaches the driver. */
+ * the GPU of a display by its device in the kernel, and aborts, since the fake display has none.
+ * All devices share with it instead; every other call reaches the driver. */
 static void *CL_API_CALL
 get_address_over_driver (cl_platform_id platform, const char *name)
 {

@@ -271,8 +271,8 @@ class Native(TestCase):
                      "nvidia_major": capability // 10,
                      "nvidia_minor": capability % 10}) as context:
                 for precision in PRECISIONS:
-                    first = self.check_candidates(context, table.ON_NVIDIA, is_native, m=4096, n=4096,
-                                                  k=4096, precision=precision)
+                    first = self.check_candidates(context, table.ON_NVIDIA, is_native, m=4096,
+                                                  n=4096, k=4096, precision=precision)
                     self.assertEqual(first.capability > 0, is_nvidia and capability >= 80)
 
 
