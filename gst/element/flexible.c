@@ -125,12 +125,13 @@ gst_gemmcl_tensors_locate (const GstGemmclTensors *tensors, guint index, GstBuff
                               "dimensions and type in %s.",
                               n, room, flexible ? " behind its header" : "", size,
                               flexible ? "the header" : "caps");
+    places->at[n] = at;
     at += header + size;
-    places->ends[n] = at;
     if (n == index)
       *tensor = each;
   }
   places->n = n;
+  places->at[n] = at;
   if (flexible && tensors->n > 0 && n != tensors->n)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "A buffer has %u flexible tensors; expected %u, by num_tensors of the "

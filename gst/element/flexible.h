@@ -21,15 +21,8 @@ void gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gs
 /** GstGemmclPlaces: The tensors of a buffer, each behind the one before. */
 typedef struct {
   guint n;
-  gsize ends[GST_GEMMCL_MAX_TENSORS]; /* bytes of the buffer up to the end of each */
+  gsize at[GST_GEMMCL_MAX_TENSORS + 1]; /* of each with its header, in bytes; behind them the end */
 } GstGemmclPlaces;
-
-/** gst_gemmcl_places_get_start: Returns: the bytes before tensor @i and its header. */
-static inline gsize
-gst_gemmcl_places_get_start (const GstGemmclPlaces *self, guint i)
-{
-  return i > 0 ? self->ends[i - 1] : 0;
-}
 
 /** gst_gemmcl_tensors_locate: @places, @tensor: (out): the tensors of @buffer, whose caps have
  * @tensors, and the one with @index. Each has a memory of its own, or all lie in one memory; the

@@ -140,8 +140,7 @@ find (GstGemmcl *self, GstBuffer *buffer, GstGemmclTensor *tensor, GError **erro
       return FALSE;
   } else if (gst_gemmcl_tensors_locate (tensors, index, buffer, &input->places, tensor, error) &&
              gst_gemmcl_rows_fit (settings, input->places.n, error)) {
-    input->offset = gst_gemmcl_places_get_start (&input->places, index) +
-                    (tensors->flexible ? GST_GEMMCL_HEADER_SIZE : 0);
+    input->offset = input->places.at[index] + (tensors->flexible ? GST_GEMMCL_HEADER_SIZE : 0);
   } else {
     return FALSE;
   }

@@ -129,9 +129,9 @@ write_header (GstGemmcl *self, GstMemory *memory, GemmclType type, gsize m, gsiz
 static GstMemory *
 get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **error)
 {
-  const gsize start = gst_gemmcl_places_get_start (&input->places, i);
-  g_autoptr (GstBuffer) tensor = gst_buffer_copy_region (input->buffer, GST_BUFFER_COPY_MEMORY,
-                                                         start, input->places.ends[i] - start);
+  const gsize *at = &input->places.at[i];
+  g_autoptr (GstBuffer) tensor =
+      gst_buffer_copy_region (input->buffer, GST_BUFFER_COPY_MEMORY, at[0], at[1] - at[0]);
 
   if (!tensor) {
     gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Tensor %u of a buffer cannot be taken from it.", i);
