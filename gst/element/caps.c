@@ -196,8 +196,8 @@ append_result (GstCaps *result, const GstStructure *from, const GstGemmclSetting
 {
   const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
   const gboolean makes_flexible = settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
-  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
-  const guint n_types = gst_gemmcl_output_list_types (settings, types);
+  guint n_types;
+  const GemmclType *types = gst_gemmcl_output_get_types (settings, &n_types);
   const guint index = gst_gemmcl_get_output_index (input, settings);
   GstGemmclTensors tensors = input->tensors;
   GstStructure *structure;
@@ -323,10 +323,9 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
   const GstGemmclSettings *settings = &terms->settings;
   g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (settings->tensor_id);
   const guint n_rows = gemmcl_gemm_count_row_outputs (&terms->settings.gemm);
-  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
   GstCaps *result = gst_caps_new_empty ();
+  guint n;
 
-  gst_gemmcl_output_list_types (settings, types);
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstCaps *one = gst_caps_copy_nth (caps, i);
     GstStructure *structure = gst_caps_get_structure (one, 0);
@@ -337,7 +336,8 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
         gst_gemmcl_caps_read (one, terms, &format, &shape, NULL)) {
       const gsize m = format.varies ? 0 : shape.m;
 
-      gst_gemmcl_carriers_announce (structure, settings->tensor_id, types[0], m, terms->n);
+      gst_gemmcl_carriers_announce (structure, settings->tensor_id,
+                                    *gst_gemmcl_output_get_types (settings, &n), m, terms->n);
       if (n_rows > 0)
         gst_gemmcl_carriers_announce (structure, rows_id, GEMMCL_TYPE_F32, m, n_rows);
     }

@@ -41,7 +41,7 @@ void gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, Gem
                                    gsize m, gsize n);
 #else
   #define gst_gemmcl_carriers_announce(structure, id, type, m, n)                                  \
-    ((void)(structure), (void)(id), (void)(m))
+    ((void)(structure), (void)(id), (void)(type), (void)(m))
 #endif
 
 /** gst_gemmcl_get_input_id: Returns: (nullable): the id of the tensor that is A with input=meta.

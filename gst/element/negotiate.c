@@ -150,9 +150,9 @@ get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const 
 {
   const GstGemmclOutputMode mode = terms->settings.output;
   const GstStructure *structure = gst_caps_get_structure (outcaps, 0);
-  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
+  guint n;
+  const GemmclType *types = gst_gemmcl_output_get_types (&terms->settings, &n);
 
-  gst_gemmcl_output_list_types (&terms->settings, types);
   if (mode == GST_GEMMCL_OUTPUT_META) {
     *output =
         (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM, .medium = GST_GEMMCL_MEDIUM_TENSORS};

@@ -13,22 +13,18 @@ gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings)
          settings->gemm.d_shift != 0.0;
 }
 
-guint
-gst_gemmcl_output_list_types (const GstGemmclSettings *settings,
-                              GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES])
+const GemmclType *
+gst_gemmcl_output_get_types (const GstGemmclSettings *settings, guint *n)
 {
   static const GemmclType all[] = {GEMMCL_TYPE_F32, GEMMCL_TYPE_F16, GEMMCL_TYPE_I8,
                                    GEMMCL_TYPE_U8};
   const guint first = gst_gemmcl_output_is_scaled (settings) ? 2 : 0;
 
-  G_STATIC_ASSERT (G_N_ELEMENTS (all) == GST_GEMMCL_MAX_OUTPUT_TYPES);
-  if (settings->output_type != GST_GEMMCL_OUTPUT_TYPE_AUTO) {
-    types[0] = all[settings->output_type - GST_GEMMCL_OUTPUT_TYPE_F32];
-    return 1;
-  }
-  for (guint i = first; i < G_N_ELEMENTS (all); i++)
-    types[i - first] = all[i];
-  return G_N_ELEMENTS (all) - first;
+  *n = 1;
+  if (settings->output_type != GST_GEMMCL_OUTPUT_TYPE_AUTO)
+    return &all[settings->output_type - GST_GEMMCL_OUTPUT_TYPE_F32];
+  *n = G_N_ELEMENTS (all) - first;
+  return &all[first];
 }
 
 void

@@ -41,13 +41,9 @@ guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmcl
 
 /* The problem (problem.c). */
 
-/** The largest number of types of an output. */
-#define GST_GEMMCL_MAX_OUTPUT_TYPES 4
-
-/** gst_gemmcl_output_list_types: @types: (out): the types that D may have as a tensor, the
- * preferred one first. Returns: their number. */
-guint gst_gemmcl_output_list_types (const GstGemmclSettings *settings,
-                                    GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES]);
+/** gst_gemmcl_output_get_types: @n: (out): their number. Returns: the types that D may have as a
+ * tensor, the preferred one first; static. */
+const GemmclType *gst_gemmcl_output_get_types (const GstGemmclSettings *settings, guint *n);
 
 /** gst_gemmcl_output_is_scaled: Returns: %TRUE if output-scale or output-offset is set. */
 gboolean gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings);
