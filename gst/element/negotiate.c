@@ -194,7 +194,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   self->stream.output = output;
   self->stream.frame_duration = get_frame_duration (&input, incaps);
   g_mutex_unlock (&self->lock);
-  return input.is_meta || !gst_gemmcl_caps_are_surfaces (incaps, 0) ||
+  return !gst_gemmcl_memory_is_surface (input.memory) ||
          gst_gemmcl_va_check (&self->device, self->device.context, error);
 }
 

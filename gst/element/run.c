@@ -101,7 +101,7 @@ is_surface (GstGemmcl *self, GstBuffer *buffer)
   const GstGemmclMemory memory = self->stream.input.memory;
 
   if (memory != GST_GEMMCL_MEMORY_DMABUF)
-    return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
+    return gst_gemmcl_memory_is_surface (memory);
   return gst_gemmcl_dmabuf_is_shared (buffer) ||
          (gst_gemmcl_va_has_surface (buffer) &&
           gemmcl_pixel_format_get_n_planes (image->format) == 2 &&

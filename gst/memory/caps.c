@@ -10,7 +10,6 @@
   #define gst_video_dma_drm_fourcc_to_format(fourcc)           ((GstVideoFormat)(fourcc))
   #define gst_video_dma_drm_fourcc_from_format(format)         ((void)(format), 0)
   #define gst_video_dma_drm_fourcc_to_string(fourcc, modifier) NULL
-  #define GST_VIDEO_FORMAT_DMA_DRM                             ((GstVideoFormat)-1)
 #endif
 
 #define VA_FEATURE     "memory:VAMemory"
@@ -191,12 +190,6 @@ is_tiled (const GstStructure *structure)
   return n > 0;
 }
 
-gboolean
-gst_gemmcl_drm_is_hidden (GstVideoFormat format)
-{
-  return format == GST_VIDEO_FORMAT_DMA_DRM;
-}
-
 /* Takes @caps. */
 static void
 append_in (GstCaps *result, GstCaps *caps, const gchar *feature)
@@ -255,14 +248,6 @@ gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction)
   return result;
 }
 
-gboolean
-gst_gemmcl_caps_are_surfaces (const GstCaps *caps, guint index)
-{
-  const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
-
-  return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
-}
-
 GstGemmclMemory
 gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
 {
@@ -298,7 +283,7 @@ gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import)
     const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, i);
     const gboolean is_last = memory == GST_GEMMCL_MEMORY_DMABUF && !import;
 
-    if (!gst_gemmcl_caps_are_surfaces (caps, i) || va)
+    if (!gst_gemmcl_memory_is_surface (memory) || va)
       gst_caps_append_structure_full (is_last ? last : first,
                                       gst_structure_copy (gst_caps_get_structure (caps, i)),
                                       gst_caps_features_copy (gst_caps_get_features (caps, i)));

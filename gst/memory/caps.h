@@ -15,6 +15,11 @@
 
 #define GST_GEMMCL_VIDEO_MEDIA "video/x-raw"
 
+/* The format in metas of such buffers; only their caps name the real one. */
+#if !GST_CHECK_VERSION(1, 24, 0)
+  #define GST_VIDEO_FORMAT_DMA_DRM ((GstVideoFormat)-1)
+#endif
+
 /** gst_gemmcl_image_init: Sets @image to the library's description of frames of @info. Returns:
  * %FALSE if the library does not support the format. */
 gboolean gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
@@ -23,10 +28,6 @@ gboolean gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
  * GStreamer's formats in place of its DRM formats. Only linear formats and Intel's tilings are
  * translated; the list is empty if @structure has none of them. */
 GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
-
-/** gst_gemmcl_drm_is_hidden: Returns: %TRUE if @format, of a GstVideoMeta, is DMA_DRM. Then only
- * caps name the format. */
-gboolean gst_gemmcl_drm_is_hidden (GstVideoFormat format);
 
 /** gst_gemmcl_values_add: Adds @text, (transfer full), to @values unless they have it. @values are
  * G_VALUE_INIT at first, then a string, and then a list, so that fixed caps stay fixed. */
@@ -55,8 +56,12 @@ typedef enum {
 /** gst_gemmcl_caps_get_memory: Returns: the memory of structure @index; SYSTEM for any features. */
 GstGemmclMemory gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
 
-/** gst_gemmcl_caps_are_surfaces: Returns: %TRUE if structure @index of @caps is VA or TILED. */
-gboolean gst_gemmcl_caps_are_surfaces (const GstCaps *caps, guint index);
+/** gst_gemmcl_memory_is_surface: Returns: %TRUE for VA and TILED. */
+static inline gboolean
+gst_gemmcl_memory_is_surface (GstGemmclMemory memory)
+{
+  return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
+}
 
 /** gst_gemmcl_caps_spread: Returns: (transfer full): @caps, of system memory, in each memory that a
  * pad of @direction may have, the preferred one first. */

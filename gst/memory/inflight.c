@@ -27,7 +27,7 @@ name_format (const GstVideoInfo *info, GstBuffer *buffer)
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   GstBuffer *named;
 
-  if (!meta || !gst_gemmcl_drm_is_hidden (meta->format) ||
+  if (!meta || meta->format != GST_VIDEO_FORMAT_DMA_DRM ||
       meta->n_planes != GST_VIDEO_INFO_N_PLANES (info))
     return NULL;
   named = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_MEMORY, 0, -1);
@@ -92,7 +92,7 @@ gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstB
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (meta &&
-      ((meta->format != GST_VIDEO_INFO_FORMAT (info) && !gst_gemmcl_drm_is_hidden (meta->format)) ||
+      ((meta->format != GST_VIDEO_INFO_FORMAT (info) && meta->format != GST_VIDEO_FORMAT_DMA_DRM) ||
        meta->width < image->width || meta->height < image->height ||
        meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)))
     return FALSE;
