@@ -174,6 +174,13 @@ class Failures(Tune):
         self.assertIn("No kernel works", said.stderr)
         self.assertFalse(os.path.exists(FILE))
 
+    def test_file_that_cannot_be_written(self):
+        said = self.ends(1, "tune", "8,8,8", "24,40,32", "--time", "30",
+                         XDG_CACHE_HOME="/dev/null")
+        self.assertRegex(said.stderr, "gemmcl tune: /dev/null/gemmcl: .*\n$")
+        self.assertIn("\n8 x 8 x 8 ", said.stdout)
+        self.assertNotIn("24 x 40 x 32 ", said.stdout.splitlines()[-1])
+
     def test_too_large(self):
         said = self.ends(1, "tune", "2147483647,2147483647,1", "8,8,8", "--time", "30")
         self.assertRegex(said.stderr, "2147483647 x 1: The bytes of D cannot be counted")
