@@ -2,8 +2,8 @@
 # Runs Intel's OpenCL runtime for CPUs, which shares its compiler, subgroups and block reads with
 # Intel's GPU driver: the closest match on a machine without such a GPU.
 #
-#   tools/intel-runtime.sh COMMAND...    runs COMMAND with the runtime as only OpenCL platform
-#   eval "$(tools/intel-runtime.sh)"     the same for the rest of a shell
+#   tools/intel-runtime.sh COMMAND...    runs COMMAND, such as a shell, with the runtime as only
+#                                        OpenCL platform
 #
 # The first run fetches the runtime with pip (260 MB, 550 MB unpacked) into gemmcl-intel-runtime/ of
 # the user's cache directory; versions and checksums are below. Nothing is installed. The runtime
@@ -47,8 +47,4 @@ devices=$(clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
 grep -q 'Device #0' <<<"$devices" ||
   unable "it does not start on this processor: clinfo found no device${devices:+: $devices}"
 
-if [ $# -eq 0 ]; then
-  printf 'export OCL_ICD_VENDORS=%q\n' "$OCL_ICD_VENDORS"
-else
-  exec "$@"
-fi
+exec "$@"

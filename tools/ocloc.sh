@@ -2,8 +2,7 @@
 # Provides Intel's offline OpenCL compilers for tools/isa.py: that of Debian 12 for GPUs from bdw to
 # dg2, and that of Debian testing for GPUs from tgllp on.
 #
-#   tools/ocloc.sh COMMAND...      runs COMMAND with GEMMCL_OCLOC naming both
-#   eval "$(tools/ocloc.sh)"       the same for the rest of a shell
+#   tools/ocloc.sh COMMAND...      runs COMMAND, such as a shell, with GEMMCL_OCLOC naming both
 #
 # The first run fetches them and their dependencies, the C library included, by
 # tools/debian-unpack.sh into gemmcl-ocloc/ of the user's cache directory (600 MB). Nothing is
@@ -68,8 +67,4 @@ if [ -z "${GEMMCL_OCLOC-}" ]; then
   export GEMMCL_OCLOC=$cache/ocloc-testing:$cache/ocloc-bookworm
 fi
 
-if [ $# -eq 0 ]; then
-  printf 'export GEMMCL_OCLOC=%q\n' "$GEMMCL_OCLOC"
-else
-  exec "$@"
-fi
+exec "$@"
