@@ -23,26 +23,42 @@
  *                            l + S * d of A's step, by element l * P + d. With tf32 (B_TYPE F32)
  *                            ROWS is less than S, and element n is row n.
  *
- * For wgmma.cl (COLUMN_MAJOR) column_major.clh has the order.
+ * For wgmma.cl (COLUMN_MAJOR) a panel consists of steps of WGMMA_STEP rows of words, each column by
+ * column in the order of wgmma.cl. The four words of chunk c of column n, the n-th stored, are at
+ * c ^ n % 8. Tf32 has the rows 16 i + c, + 4, + 8 and + 12 in chunk 4 i + c, c < 4, since a
+ * work-item reads four neighbours of A at once (wgmma.clh).
  *
  * A work-item writes a word: (columns with padding, K with padding / DPAS_PACK, batches).
+ *
+ * With an int8 B (B_TYPE I8), quantized.h has the layout, of rows of words or COLUMN_MAJOR. For
+ * each column
+ *
+ *     scale = max |b| / 127,  zero = 0,  byte = b / scale + zero, rounded to nearest
+ *
+ * If scales is not NULL, it holds N scales followed by N zero points. B is then an int8 matrix that
+ * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
+ * column's scale NaN. A work-item owns a column: (columns with padding, 1, batches).
  */
 #include "problem.h"
 #include "types.clh"
-
-#define ROWS  (8 * DPAS_PACK)
-#define PARTS (DPAS_PACK == 1 ? 1 : (ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)
-
-#if DPAS_PACK == 1 && B_TYPE != F32
-typedef ushort Word;
-#else
-typedef uint Word;
-#endif
+#include "quantized.h"
 
 #ifdef COLUMN_MAJOR
-  #include "column_major.clh"
-#elif SUBGROUP_SIZE == PANEL
-  #define word_at(line, column) ((line)*PANEL + (column))
+/* The place of a word of a panel. */
+static inline long
+word_at (long line, int column)
+{
+  const int n = column / 16 * 16 + column % 4 / 2 * 8 + column % 16 / 4 * 2 + column % 2;
+  #if B_TYPE == F32
+  const int chunk = line % WGMMA_STEP / 16 * 4 + line % 4, word = line % 16 / 4;
+  #else
+  const int chunk = line % WGMMA_STEP / 4, word = line % 4;
+  #endif
+
+  return (line / WGMMA_STEP * PANEL + n) * WGMMA_STEP + (chunk ^ (n % 8)) * 4 + word;
+}
+#elif B_TYPE == I8 || SUBGROUP_SIZE == PANEL
+  #define word_at(line, column) ((long)(line)*PANEL + (column))
 #else
 static inline long
 word_at (long line, int column)
@@ -52,15 +68,64 @@ word_at (long line, int column)
 }
 #endif
 
-#ifdef UNROUNDED
-  #define BITS as_uint
-#elif B_TYPE == BF16
-  #define BITS bf16_from_float
-#elif B_TYPE == F32
-  #define BITS tf32_from_float
+#if B_TYPE == I8
+kernel void
+pack (global const float *restrict B, global int *restrict packed, const GemmclStrides b,
+      const int N, const int K, global const float *restrict scales)
+{
+  const long j = get_global_id (0);
+  const long batch = get_global_id (2);
+  const int rows = BYTES_B_K (K) / 4, column = j % PANEL;
+  const int real = j < N ? K : 0;
+  B += b.offset + batch * b.batch + j * b.col;
+  packed += (batch * get_global_size (0) + j) / PANEL * BYTES_PANEL (K);
+
+  float highest = 0.0f, invalid = 0.0f;
+  for (int k = 0; k < real; k++) {
+    const float x = B[k * b.row];
+    highest = fabs (x) > highest ? fabs (x) : highest;
+    invalid += x - x;
+  }
+  const float scale = scales && real ? scales[j] : highest / 127.0f;
+  const bool tiny = !(scale >= BYTES_LEAST);
+  const int zero = scales && real ? (int)scales[N + j] : 0;
+
+  int sum = 0;
+  for (int row = 0; row < rows; row++) {
+    uint four = 0;
+    for (int e = 0; e < 4; e++) {
+      const int k = row * 4 + e;
+      const float x = k < real && !tiny ? rint (B[k * b.row] / scale) : 0.0f;
+      const int byte = clamp ((int)x + (k < real ? zero : 0), -128, 127);
+      sum += byte;
+      four |= (uint)(byte & 0xff) << 8 * e;
+    }
+    packed[word_at (row, column)] = four;
+  }
+  packed += (long)rows * PANEL + column;
+  packed[BYTES_SCALE * PANEL] = as_int (invalid == 0.0f ? tiny ? 0.0f : scale : NAN);
+  packed[BYTES_ZERO * PANEL] = zero;
+  packed[BYTES_SUM * PANEL] = sum;
+}
 #else
-  #define BITS half_from_float
-#endif
+  #define ROWS  (8 * DPAS_PACK)
+  #define PARTS (DPAS_PACK == 1 ? 1 : (ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)
+
+  #if DPAS_PACK == 1 && B_TYPE != F32
+typedef ushort Word;
+  #else
+typedef uint Word;
+  #endif
+
+  #ifdef UNROUNDED
+    #define BITS as_uint
+  #elif B_TYPE == BF16
+    #define BITS bf16_from_float
+  #elif B_TYPE == F32
+    #define BITS tf32_from_float
+  #else
+    #define BITS half_from_float
+  #endif
 
 kernel void
 pack (global const float *restrict B, global Word *restrict packed, const GemmclStrides b,
@@ -80,3 +145,4 @@ pack (global const float *restrict B, global Word *restrict packed, const Gemmcl
   packed[(batch * (get_global_size (0) / PANEL) + j / PANEL) * lines * PANEL +
          word_at (line, j % PANEL)] = word;
 }
+#endif

@@ -6,7 +6,7 @@
  * padded to K' = BYTES_K (K): B with zeros, A with any values. The scale, the zero point and the
  * sum of a row or column follow its elements.
  *
- *     a row of A, from quantize.cl              a panel of B, from pack_bytes.cl
+ *     a row of A, from quantize.cl              a panel of B, from pack.cl
  *
  *      K' bytes, unsigned       64 bytes          PANEL columns, signed
  *     +----+----+--   --+----+--------------+    +-------------+
@@ -23,7 +23,7 @@
  *     B(k, j) = scale_j (b - zero_j)            sum_j = sum of b over k
  *     sum A(i, k) B(k, j) = scale_i scale_j (sum a b - zero_i sum_j - zero_j sum_i)
  *
- * B of a kernel with BYTES_STEP is padded with zeros to multiples of that: BYTES_B_K (K).
+ * B of wgmma.cl (COLUMN_MAJOR) is padded with zeros to whole steps: BYTES_B_K (K).
  *
  * For K up to 65536, the max_k of these kernels, sum a b - zero_i sum_j fits 32 bits. Intermediate
  * sums may wrap around without harm.
@@ -31,8 +31,8 @@
 #pragma once
 
 #define BYTES_K(K) (((K) + 63) / 64 * 64)
-#ifdef BYTES_STEP /* of B */
-  #define BYTES_B_K(K) (((K) + BYTES_STEP - 1) / BYTES_STEP * BYTES_STEP)
+#ifdef COLUMN_MAJOR
+  #define BYTES_B_K(K) (((K) + 4 * WGMMA_STEP - 1) / (4 * WGMMA_STEP) * (4 * WGMMA_STEP))
 #else
   #define BYTES_B_K(K) BYTES_K (K)
 #endif

@@ -14,7 +14,7 @@
  *       | A  |   | warp group 0  | 64        2 t + e, is column 16 q + 4 t + 2 j + e of the tile,
  *       |    |   +---------------+           so that four columns of a lane, and of the lanes t,
  *       |    |   | warp group 1  | 64        follow each other; B is packed in this order
- *       +----+   +---------------+           (column_major.clh).
+ *       +----+   +---------------+           (pack.cl).
  *
  * wgmma runs while the warps go on: at the barrier of a step the one before it is multiplied, and
  * the one before that is done. The next copies take its place.
@@ -29,7 +29,7 @@
  */
 #include "gemm.clh"
 #include "quads.clh"
-#include "column_major.clh"
+#define COLUMN_MAJOR /* for quantized.h */
 #include "mma.clh"
 #include "wgmma.clh"
 

@@ -151,9 +151,8 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
 {
   if (self->kernel->images)
     return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
-  return gemmcl_body_build_step (self, pack,
-                                 gemmcl_body_is_int8 (self) ? "pack_bytes.cl" : "pack.cl", "pack",
-                                 gemmcl_body_get_pack_options (self), error);
+  return gemmcl_body_build_step (self, pack, "pack.cl", "pack", gemmcl_body_get_pack_options (self),
+                                 error);
 }
 
 gboolean
