@@ -21,8 +21,6 @@
  *
  * If a step is as long as a read of B, B is read first; A follows in parts of 8 rows, each of which
  * is multiplied at once. This takes TILE_M * TILE_N + 8 * TILE_N + 8 registers.
- *
- * A_IS_F16, B_IS_F16  from the host: A, B is fp16
  */
 #include "gemm.clh"
 
@@ -34,14 +32,15 @@
 
 #include "subgroup_tile.clh"
 
-#ifdef A_IS_F16
+/* With SG_F16 the image of B has halfs, and that of an A that is stored so. */
+#if defined(SG_F16) && A_TYPE == F16
   #define READ_A      sg_read_half_image
   #define A_PER_TEXEL 2
 #else
   #define READ_A      sg_read_image
   #define A_PER_TEXEL 1
 #endif
-#ifdef B_IS_F16
+#ifdef SG_F16
   #define READ_B      sg_read_half_image
   #define B_PER_TEXEL 2
 #else

@@ -244,11 +244,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     g_string_append (options, " -DCOPIES_A");
   if (kernel->float_width && device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)
     g_string_append (options, " -DINTEL_CPU");
-  if (kernel->images && gemmcl_blocks_are_f16 (kernel, gemm, GEMMCL_OPERAND_A))
-    g_string_append (options, " -DA_IS_F16");
-  if (kernel->images && gemmcl_blocks_are_f16 (kernel, gemm, GEMMCL_OPERAND_B))
-    g_string_append (options, " -DB_IS_F16");
-  if (kernel->fixed_n_k)
+  if (kernel->frames)
     g_string_append_printf (options, " -DN=%zu -DK=%zu", gemm->n, gemm->k);
   if (kernel->precision != GEMMCL_PRECISION_I8) {
     if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)

@@ -52,8 +52,9 @@ typedef struct {
   gboolean packed;
   /* Aligned rows of A or D are read or written as float4s, by a separate program. */
   gboolean float4;
-  gboolean frames;    /* rows of A and D may be pixels; for other kernels im2col converts A first */
-  gboolean fixed_n_k; /* N and K are compile-time constants, -DN and -DK */
+  /* Rows of A and D may be pixels, and N and K are compile-time constants, -DN and -DK. For other
+   * kernels im2col converts pixels first. */
+  gboolean frames;
   /* The kernel computes softmax and row outputs itself if a row of D fits the tile of a work-group,
    * or max_n if tile_n is 0 (see whole_rows.clh). Otherwise later steps do. */
   gboolean whole_rows;
