@@ -20,30 +20,20 @@ def rows(table):
     return list(dict.fromkeys(re.findall(r'"([\w.]+\.cl)"', text)))
 
 
-def inline(path, seen, used_by, in_condition=False):
+def inline(path, seen, used_by):
     """The text of path with its #include "..." replaced by the files' text, each file once, as
-    #pragma once asks for where they are not embedded.
-
-    seen: for each file, whether an #if can hide it. Another #include of such a file is an error."""
-    if seen.get(path):
-        sys.exit(f'{used_by} needs {path.name}, which is included in a condition before')
+    #pragma once asks for where they are not embedded. seen: the files so far."""
     if path in seen:
         return ''
     if not path.is_file():
         sys.exit(f'{used_by} needs {path.name}, which is not in {path.parent}')
-    seen[path] = in_condition
-    text = path.read_text()
+    seen.append(path)
     out = [f'#line 1 "{path.name}"\n']
-    depth = 0
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        directive = re.match(r'\s*#\s*(if|endif|include\s+"([\w.]+)")', line)
-        if directive and directive[2]:
-            out.append(inline(path.parent / directive[2], seen, path.name,
-                              in_condition or depth > 0))
-            out.append(f'#line {number + 1} "{path.name}"\n')
-            continue
-        if directive:
-            depth += 1 if directive[1] == 'if' else -1
+    for number, line in enumerate(path.read_text().splitlines(keepends=True), 1):
+        included = re.match(r'\s*#\s*include\s+"([\w.]+)"', line)
+        if included:
+            out.append(inline(path.parent / included[1], seen, path.name))
+            line = f'#line {number + 1} "{path.name}"\n'
         out.append('\n' if line.startswith('#pragma once') else line)
     return ''.join(out)
 
@@ -58,7 +48,7 @@ def embed(table, output, depfile):
     used = [table]
     arrays, entries = [], []
     for source in rows(table):
-        seen = {}
+        seen = []
         name = re.sub(r'\W', '_', source)
         arrays.append(c_array(name, inline(table.parent / source, seen, table.name)))
         entries.append(f'  {{ "{source}", {name} }},\n')

@@ -27,7 +27,6 @@ STRAY = {"stray.cl": "kernel void f (void) {}\n"}
 HEADER = {"stray.clh": "\n"}
 NAMED = {"kernels.def": ROW}
 INCLUDED = {"gemm_naive.cl": '#include "nowhere.clh"\n'}
-HIDDEN = {"gemm_naive.cl": '#ifdef T\n  #include "texels.clh"\n#endif\n#include "texels.clh"\n'}
 
 
 def copy(top, appended):
@@ -75,6 +74,5 @@ tap.play({
     "a row without its source is an error": lambda: expect(NAMED, "stray.cl"),
     "a row with its source is embedded": lambda: expect({**STRAY, **NAMED}, ""),
     "a missing #include is an error": lambda: expect(INCLUDED, "nowhere.clh"),
-    "an #include after one in a condition is an error": lambda: expect(HIDDEN, "texels.clh"),
     "editing any header embeds anew": builds_again,
 })
