@@ -2,13 +2,21 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """TAP on standard output for tests that unittest runs."""
 
+import ctypes
+import gc
+import os
+import re
 import sys
+import tempfile
 import unittest
 from functools import partial
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "project"))
 import tap
+
+# In a line of a stack: a source in a folder of lib/ or gst/, or a binary without symbols
+OURS = r"/(lib|gst)/\w+/[\w-]+\.c:|libgemmcl\.so|libgstgemmcl\.so"
 
 
 def run(test):
@@ -19,6 +27,21 @@ def run(test):
     if result.skipped and not faults:
         raise tap.Skipped(result.skipped[0][1])
     return faults
+
+
+def find_leaks():
+    """Returns the memory that the library or the element lost, as LeakSanitizer tells it. Python and
+    its modules keep some, too, whose stacks have no function of ours."""
+    gc.collect()
+    sanitizer = ctypes.CDLL(None)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "leaks")
+        sanitizer.__sanitizer_set_report_path(path.encode())
+        sanitizer.__lsan_do_recoverable_leak_check()
+        sanitizer.__sanitizer_set_report_path(b"stderr")
+        report = Path(f"{path}.{os.getpid()}")
+        leaks = report.read_text("utf-8", "replace").split("\n\n") if report.exists() else []
+    return [leak for leak in leaks if re.search(OURS, leak) and " leak of " in leak]
 
 
 def main():
@@ -35,4 +58,6 @@ def main():
                 sys.exit(f"no test's name begins with {name}")
         for title in [title for title in checks if not title.startswith(names)]:
             del checks[title]
+    if hasattr(ctypes.CDLL(None), "__lsan_do_recoverable_leak_check"):
+        checks["no memory is lost"] = find_leaks
     tap.play(checks)
