@@ -41,7 +41,8 @@ class Element:
         pad = self.pipeline.get_by_name("sink").get_static_pad("sink")
         pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self._see_event)
         pad.add_probe(Gst.PadProbeType.BUFFER, self._see_first)
-        self.pipeline.set_state(Gst.State.PLAYING)
+        if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
+            self._raise_error()
         self.about = f"{line}, GStreamer {'.'.join(map(str, Gst.version()))}"
 
     def _describe(self):
@@ -91,13 +92,17 @@ class Element:
         send()
         self.source.send_event(Gst.Event.new_custom(Gst.EventType.CUSTOM_DOWNSTREAM,
                                                     Gst.Structure.new_empty("end-of-turn")))
-        is_done = self.done.wait(TIMEOUT_SECONDS)
+        while not self.done.wait(1) and time.perf_counter() < begin + TIMEOUT_SECONDS:
+            self._raise_error()
+        self._raise_error()
+        if not self.done.is_set():
+            raise Failure(f"No result came out for {TIMEOUT_SECONDS} s.")
+        return self.end - begin
+
+    def _raise_error(self):
         message = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
         if message:
             raise Failure(message.parse_error()[0].message)
-        if not is_done:
-            raise Failure(f"No result came out for {TIMEOUT_SECONDS} s.")
-        return self.end - begin
 
     def read(self):
         """Copies the first result to the problem's D."""

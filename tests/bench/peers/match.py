@@ -56,14 +56,15 @@ class Match:
             contender.close()
 
     def invite(self):
-        """Starts the contenders, one after another, and checks the first result of each."""
+        """Starts the contenders, one after another, and checks the first result of each; raises
+        Failure, also if ours is missing."""
         for kind in KINDS:
             if self.problem.form not in kind.forms or not self.settings.wants(kind):
                 continue
             try:
                 self._start(kind)
             except Failure as failure:
-                if not failure.missing:
+                if not failure.missing or kind.name == OURS:
                     raise
                 self.missing[kind.name] = f"{kind.install}: {failure}"
 

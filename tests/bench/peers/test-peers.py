@@ -91,8 +91,16 @@ class Run(tool.TestCase):
 
     def test_elements(self):
         """The element against another one, by gst-launch-1.0."""
-        if not os.environ.get("GST_PLUGIN_PATH") or not shutil.which("gst-launch-1.0"):
-            self.skipTest("there is no plugin, or no gst-launch-1.0")
+        if not shutil.which("gst-inspect-1.0"):
+            self.skipTest("there is no gst-inspect-1.0")
+        for element in "gemmcl", "videoconvert", "imagefreeze":
+            if subprocess.run(["gst-inspect-1.0", "--exists", "--atleast-version=0.1", element],
+                              check=False).returncode:
+                self.skipTest(f"there is no element {element}")
+        try:
+            library.Context(library.AUTO)
+        except library.Missing as missing:
+            self.skipTest(str(missing))
         said = subprocess.run(
             [sys.executable, HERE.parent / "elements.py", "--rounds", "2", "--case",
              "160x120 RGB to GRAY8"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
