@@ -75,7 +75,8 @@ class Installation:
         with tempfile.TemporaryDirectory() as folder:
             script = "\n".join(["set -e", *self.lines, TRIALS[what]])
             tap.require("sh", "-c", script, cwd=SOURCE, env={
-                **LOGIN, "XDG_CACHE_HOME": folder, "AUTOPKGTEST_TMP": folder})
+                **LOGIN, "XDG_CACHE_HOME": folder, "AUTOPKGTEST_TMP": folder,
+                "PYTHONDONTWRITEBYTECODE": "1"})
 
     def uninstall(self):
         tap.require("ninja", "-C", BUILD, "uninstall")
