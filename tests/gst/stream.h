@@ -11,15 +11,10 @@
 #define TENSORS(n, dimensions, types, rate)                                                        \
   "other/tensors,format=static,num_tensors=" n ",dimensions=(string)\"" dimensions                 \
   "\",types=(string)\"" types "\",framerate=" rate
-#define TENSOR(dimensions) TENSORS ("1", dimensions, "float32", "10/1")
-#define AUDIO(format, channels)                                                                    \
-  "audio/x-raw,format=" format ",rate=8000,channels=" channels ",layout=interleaved"
+#define TENSOR(dimensions)  TENSORS ("1", dimensions, "float32", "10/1")
 #define VIDEO(format, size) "video/x-raw,format=" format "," size ",framerate=10/1"
 #define OPENCL              "(memory:OpenCL)"
 #define FORCE(media)        "! capsfilter caps=\"" media "\" "
-
-/** Longer than anything takes, us. */
-#define FOREVER (120 * G_USEC_PER_SEC)
 
 /**
  * Stream:
@@ -73,14 +68,8 @@ void stream_push (Stream *self, GstBuffer *buffer);
 /** Pushes @input (transfer full) and returns what comes out. */
 GstBuffer *stream_run (Stream *self, GstBuffer *input);
 
-/** Ends the stream; asserts that nothing was posted. */
-void stream_end (Stream *self);
-
 /** Returns: (transfer full): the property "stats" of the element @name. */
 GstStructure *stream_get_stats (Stream *self, const gchar *name);
-
-/** Asserts where A and D of an element were, and how much went through the host. */
-void stream_assert_memory (Stream *self, const gchar *name, const gchar *memory, guint64 bytes);
 
 /** Asserts that an error, or a warning, was posted in which all words stand; @words has a '|'
  * between them. */
@@ -88,21 +77,6 @@ void stream_assert_message (Stream *self, GstMessageType type, const gchar *word
 
 /** Asserts that neither an error nor a warning was posted. */
 void stream_assert_quiet (Stream *self);
-
-/** Asserts that @words, with a '|' between them, are in @text. */
-void assert_words (const gchar *text, const gchar *words);
-
-/** Returns: (transfer full): a buffer of noise, with a time; always the same for a seed. */
-GstBuffer *noise_bytes (gsize size, guint seed);
-
-/** Asserts that @buffer holds floats near @expected: |difference| <= @tolerance * (1 + |value|). */
-void assert_floats (GstBuffer *buffer, const gdouble *expected, gsize n, gdouble tolerance);
-
-/** Returns: "[[1,2],[3,4]]" for what gemmcl's weight takes. */
-gchar *literal (const gdouble *values, gsize rows, gsize cols);
-
-/** Fills @values with multiples of 1/8 from -1 to 1, always the same for a seed. */
-void fill_values (gdouble *values, gsize n, guint seed);
 
 /** Returns: (transfer full) (nullable): GStreamer's plugin of that name ("coreelements"), loaded
  * from $GEMMCL_TEST_PLUGINS, or where it was when this was built. */
