@@ -247,7 +247,7 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
     return status;                                                                                 \
   }
 #define ENQUEUE(function, parameters, arguments) COMMAND (function, parameters, arguments, CL_FALSE)
-#define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
+#define TRANSFER(function, parameters, arguments, is_blocking, kind)                               \
   COMMAND (function, parameters, arguments, is_blocking)
 #define CALL(function, parameters, arguments)                                                      \
   static cl_int CL_API_CALL layer_##function parameters                                            \
@@ -375,14 +375,13 @@ layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const c
 #undef CUSTOM
 #define INSTALL(function) table->function = layer_##function;
 
-#define CREATE(Type, function, parameters, arguments) INSTALL (function)
-#define ENQUEUE(function, parameters, arguments)      INSTALL (function)
-#define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
-  INSTALL (function)
-#define CALL(function, parameters, arguments) INSTALL (function)
-#define RETAIN(Type, function)                INSTALL (function)
-#define RELEASE(Type, function)               INSTALL (function)
-#define CUSTOM(function)                      INSTALL (function)
+#define CREATE(Type, function, parameters, arguments)                INSTALL (function)
+#define ENQUEUE(function, parameters, arguments)                     INSTALL (function)
+#define TRANSFER(function, parameters, arguments, is_blocking, kind) INSTALL (function)
+#define CALL(function, parameters, arguments)                        INSTALL (function)
+#define RETAIN(Type, function)                                       INSTALL (function)
+#define RELEASE(Type, function)                                      INSTALL (function)
+#define CUSTOM(function)                                             INSTALL (function)
 
 void
 cl_layer_install (cl_icd_dispatch *table)

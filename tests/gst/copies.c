@@ -8,7 +8,7 @@
 
 #include "../next.h"
 
-static gint writes, reads, copies, timed, untimed, pretend_discrete;
+static gint writes, reads, copies, fills, timed, untimed, pretend_discrete;
 
 void
 copies_reset (void)
@@ -57,27 +57,16 @@ clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimens
                                         event);
 }
 
-static void
-count (const gchar *kind)
-{
-  if (g_str_equal (kind, "writes"))
-    g_atomic_int_inc (&writes);
-  else if (g_str_equal (kind, "reads"))
-    g_atomic_int_inc (&reads);
-  else if (g_str_equal (kind, "copies"))
-    g_atomic_int_inc (&copies);
-}
-
 #define WAIT_PARAMETERS cl_uint n_waits, const cl_event *waits, cl_event *event
 #define WAIT_ARGUMENTS  n_waits, waits, event
 #define RECT_PARAMETERS                                                                            \
   const size_t *origin, const size_t *host_origin, const size_t *region, size_t row, size_t slice, \
       size_t host_row, size_t host_slice
 #define RECT_ARGUMENTS origin, host_origin, region, row, slice, host_row, host_slice
-#define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
+#define TRANSFER(function, parameters, arguments, is_blocking, kind)                               \
   G_MODULE_EXPORT cl_int function parameters                                                       \
   {                                                                                                \
-    count (kind);                                                                                  \
+    g_atomic_int_inc (&kind);                                                                      \
     return NEXT (function) arguments;                                                              \
   }
 #include "../doubles/cl-transfers.def"
