@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl-layer-entry.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define N_ENTRIES (sizeof (cl_icd_dispatch) / sizeof (void *))
@@ -20,22 +19,6 @@ cl_answer (const void *from, size_t n, size_t room, void *to, size_t *n_ret)
     return CL_INVALID_VALUE;
   memcpy (to, from, n);
   return CL_SUCCESS;
-}
-
-cl_int
-cl_answer_longer (cl_device_id device, cl_device_info name, const char *more, size_t room, void *to,
-                  size_t *n_ret)
-{
-  size_t n = 0;
-  cl_int status = cl_next->clGetDeviceInfo (device, name, 0, NULL, &n);
-  char *text = malloc (n + strlen (more) + 1);
-
-  if (status == CL_SUCCESS)
-    status = cl_next->clGetDeviceInfo (device, name, n, text, NULL);
-  if (status == CL_SUCCESS)
-    status = cl_answer (strcat (text, more), n + strlen (more), room, to, n_ret);
-  free (text);
-  return status;
 }
 
 CL_API_ENTRY __attribute__ ((visibility ("default"))) cl_int CL_API_CALL

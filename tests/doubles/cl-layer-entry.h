@@ -20,10 +20,6 @@ void cl_layer_install (cl_icd_dispatch *table);
 /** Answers a query like clGet*Info(). */
 cl_int cl_answer (const void *from, size_t n, size_t room, void *to, size_t *n_ret);
 
-/** Answers clGetDeviceInfo() with the implementation's text @name and @more behind it. */
-cl_int cl_answer_longer (cl_device_id device, cl_device_info name, const char *more, size_t room,
-                         void *to, size_t *n_ret);
-
 /** The parameters that many commands share, and the arguments in the same order. */
 #define WAIT_PARAMETERS cl_uint n_waits, const cl_event *waits, cl_event *event
 #define WAIT_ARGUMENTS  n_waits, waits, event

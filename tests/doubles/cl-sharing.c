@@ -31,10 +31,13 @@ get_device_info (cl_device_id device, cl_device_info name, size_t room, void *va
 
   /* Intel's driver imports dma-bufs without naming cl_khr_external_memory_dma_buf. */
   if (name == CL_DEVICE_EXTENSIONS) {
-    g_autofree gchar *more = g_strconcat (offers ("va") ? " cl_intel_va_api_media_sharing" : "",
-                                          offers ("dmabuf") ? " cl_khr_external_memory" : "", NULL);
+    gchar own[8192] = "";
+    g_autofree gchar *all = NULL;
 
-    return cl_answer_longer (device, name, more, room, value, n);
+    cl_next->clGetDeviceInfo (device, name, sizeof own, own, NULL);
+    all = g_strconcat (own, offers ("va") ? " cl_intel_va_api_media_sharing" : "",
+                       offers ("dmabuf") ? " cl_khr_external_memory" : "", NULL);
+    return cl_answer (all, strlen (all) + 1, room, value, n);
   }
   if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR && offers ("dmabuf"))
     return cl_answer (&imported, sizeof imported, room, value, n);

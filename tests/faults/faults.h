@@ -87,7 +87,6 @@ extern const FaultsLayer *faults_layer;
 #define faults_set(mode, n)       (faults_layer->set (mode, n))
 #define faults_get_calls()        (faults_layer->get_state ().calls)
 #define faults_get_strikes()      (faults_layer->get_state ().strikes)
-#define faults_get_failed()       (faults_layer->get_state ().failed)
 #define faults_count_held()       (faults_layer->get_state ().held)
 #define faults_hold_builds(hold)  (faults_layer->hold_builds (hold))
 #define faults_hold_kernels(hold) (faults_layer->hold_kernels (hold))
