@@ -39,25 +39,31 @@ class Medium:
             channels, columns = dims[0][:2] if len(dims) == 1 else (size, 1)
             self.shape = size // channels // columns, columns, channels
 
-    def get_component(self, data, strides, i):
-        """Y, Cb, Cr, R, G, B or A in the bytes of a frame."""
+    def get_component(self, data, buffer, i):
+        """Y, Cb, Cr, R, G, B or A in the bytes of a frame, which lie as its meta says, if any."""
         kind, (height, width, _) = self.info.finfo, self.shape
-        plane = kind.plane[i]
+        layout, plane = GstVideo.buffer_get_video_meta(buffer) or self.info, kind.plane[i]
         return np.ndarray((-(-height >> kind.h_sub[i]), -(-width >> kind.w_sub[i])), self.type,
-                          data, self.info.offset[plane] + kind.poffset[i],
-                          (strides[plane], kind.pixel_stride[i]))
+                          data, layout.offset[plane] + kind.poffset[i],
+                          (layout.stride[plane], kind.pixel_stride[i]))
 
     def encode(self, values):
         """The buffer of these numbers, or of none."""
         values = np.array(values).astype(self.type)
-        if not values.size:
-            return Gst.Buffer.new()
+        size = self.info.size if self.name == "video" and values.size else values.nbytes
+        buffer = Gst.Buffer.new_wrapped(bytes(size)) if size else Gst.Buffer.new()
+        self.write(buffer, values)
+        return buffer
+
+    def write(self, buffer, values):
+        """Writes numbers, between which other bytes stay."""
+        values = values.astype(self.type)
         data = values.tobytes()
-        if self.name == "video":
-            data = bytearray(self.info.size)
+        if self.name == "video" and values.size:
+            data = bytearray(buffer.extract_dup(0, buffer.get_size()))
             for i, component in enumerate(np.moveaxis(values.reshape(self.shape), 2, 0)):
-                self.get_component(data, self.info.stride, i)[...] = component
-        return Gst.Buffer.new_wrapped(bytes(data))
+                self.get_component(data, buffer, i)[...] = component
+        buffer.fill(0, bytes(data))
 
     def decode(self, buffer, data=None):
         """The numbers of a buffer, whose bytes may have been read before. A chroma sample is that
@@ -65,8 +71,8 @@ class Medium:
         data = buffer.extract_dup(0, buffer.get_size()) if data is None else data
         if self.name != "video":
             return np.frombuffer(data, self.type).reshape(self.shape).astype(float)
-        meta, kind = GstVideo.buffer_get_video_meta(buffer), self.info.finfo
-        parts = [self.get_component(data, (meta or self.info).stride, i)
+        kind = self.info.finfo
+        parts = [self.get_component(data, buffer, i)
                  .repeat(1 << kind.h_sub[i], 0).repeat(1 << kind.w_sub[i], 1)
                  [:self.info.height, :self.info.width].astype(float)
                  for i in range(kind.n_components)]

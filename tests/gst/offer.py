@@ -1,24 +1,28 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The memory that the element offers upstream, which the device uses without a copy, and the copies
-that other memory costs."""
+"""The memory that the element offers upstream, which the device uses without a copy, the copies
+that other memory costs, and the memory of outputs."""
 
 import functools
 
 from gemmcl import get_info
 from interposed import count_copies, pretend_discrete, reset_copies
-from stream import (OK, Gst, GstVideo, TestCase, audio, collect_log, draw, get_rows, main, np,
+from medium import Medium
+from stream import (GST, OK, GLib, Gst, GstVideo, TestCase, audio, c_void_p, collect_log, main, np,
                     tensors, video)
 
-RGB, STEREO = video("RGB", 53, 9), audio("S16LE", 2)
+RGB, GRAY, STEREO = video("RGB", 53, 9), video("GRAY8", 8, 8), audio("S16LE", 2)
 TWO = tensors("3:5,7", "float32,uint8", "0/1")
 WEIGHT = "gemmcl name=a weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
 BYTES, PADDED, PAGE = 53 * 9 * 3, 160 * 9, 4096
 A_GAPS, D_GAPS = (f"{which} are copied because their rows have gaps" for which in
                   ("inputs", "outputs"))
 COUNT = 12
+FRAME = Medium(Gst.Caps.from_string(RGB))
 CPU = 1  # GemmclDeviceType
+SEEN = GLib.quark_from_string("seen")
+GST.gst_mini_object_get_qdata.restype = c_void_p
 
 
 def make_plain():
@@ -92,13 +96,13 @@ class Offer(TestCase):
             buffer = make()
             if check:
                 check(buffer)
-            draw(buffer, np.random.default_rng(seed).integers(0, 256, (9, 159), "u1"))
+            FRAME.write(buffer, np.random.default_rng(seed).integers(0, 256, (9, 53, 3)))
             self.assertEqual(stream.push(buffer), OK)
             del buffer
             if seed == 0:  # with the weights
                 reset_copies()
         found = count_copies()
-        frames = [get_rows(output, 53, 9) for output in stream.end()]
+        frames = list(map(FRAME.decode, stream.end()))
         self.assertEqual(len(frames), COUNT)
         self.is_quiet(stream)
         return np.array(frames), found
@@ -176,6 +180,8 @@ class Offer(TestCase):
                 ("weight=[[1],[2],[3]] ! capsfilter caps=other/tensors(memory:OpenCL)", TWO,
                  (60, 7), 0, 1, 0, ["tensors that pass"]),
                 ("weight=[[1],[2]]", STEREO, (64,), 0, 0, 0, []),
+                # What beta needs of an output stays where it is.
+                ("weight=[.5] beta=.5", GRAY, (64,), 0, 0, 0, []),
                 ("weight=[[1],[2]]", STEREO, (64, 64), 0, 1, 1, ["in several memories"]),
                 ("weight=[[1],[2]] batch-size=2 batch-timeout=0", STEREO, (64,), 0, 2, 0, [])]:
             with self.subTest(text=text, sizes=sizes, odd=odd), \
@@ -183,12 +189,17 @@ class Offer(TestCase):
                 stream = self.start(caps, f"gemmcl name=a {text}")
                 name = "a" if "!" in text else None
                 self.assertEqual(stream.get_stat("copies-per-buffer", name), 0)
-                for _ in range(COUNT):
+                for i in range(COUNT):
                     self.assertEqual(stream.push(make_memories(sizes, odd)), OK)
+                    if i == 0:  # with the weights
+                        reset_copies()
+                calls = count_copies()
                 stream.end()
                 self.is_quiet(stream)
                 found = stream.get_stat("copies-per-buffer", name)
                 self.assertTrue(least <= found <= least + more, found)
+                if not least:
+                    self.assertLessEqual(calls.reads + calls.writes + calls.copies, more * COUNT)
                 self.notes(lines, noted, 1, *noted if more else [])
 
     def test_notes(self):
@@ -252,6 +263,43 @@ class Offer(TestCase):
         for name, memory, count in [("a", "system", 2), ("b", "OpenCL to system", 1)]:
             self.assertEqual(stream.get_stat("memory", name), memory)
             self.assertEqual(stream.get_stat("bytes", name), count * COUNT * BYTES)
+
+    def check_reuse(self, text, caps, sizes, index):
+        """A memory of each output comes from a pool: none is new after the first four, when a pool
+        that was too small is gone. Python holds one buffer longer."""
+        stream = self.start(caps, text)
+        for i in range(30):
+            data = Gst.Buffer.new()
+            for size in sizes:
+                data.append_memory(Gst.Buffer.new_wrapped(bytes(size)).get_memory(0))
+            self.assertEqual(stream.push(data), OK)
+            output = stream.pull_buffer()
+            memory = c_void_p(hash(output.peek_memory(index)))
+            self.assertTrue(i < 4 or GST.gst_mini_object_get_qdata(memory, SEEN))
+            GST.gst_mini_object_set_qdata(memory, SEEN, memory, None)
+            del output
+
+    def test_reuse(self):
+        for samples in 100, 5000:
+            self.check_reuse("gemmcl weight=[[1],[2]]", STEREO, [4 * samples], 0)
+        for index, text in enumerate(["weight=[[1],[2],[3]]",
+                                      "weight=[[1],[2],[3],[4],[5],[6],[7]] tensor-index=1",
+                                      "weight=[[1],[2],[3]] row-outputs=sum"]):
+            for force in "", "! capsfilter caps=other/tensors(memory:OpenCL)":
+                with self.subTest(text=text, force=force):
+                    self.check_reuse(f"gemmcl {text} {force}", TWO, [60, 7], index)
+
+    def test_peer_pool(self):
+        """A plain pool of downstream's has nothing that the element's lacks."""
+        pool, stream = Gst.BufferPool.new(), self.make(WEIGHT)
+        asked = []
+        stream.answer_allocation(lambda query: (asked.append(query.type),
+                                                query.add_allocation_pool(pool, PADDED, 0, 2)))
+        self.assertTrue(stream.play(RGB))
+        for _ in range(12):
+            self.assertEqual(stream.push(bytes(PADDED)), OK)
+            self.assertIsNot(stream.pull_buffer().pool, pool)
+        self.assertTrue(asked)
 
 
 main()
