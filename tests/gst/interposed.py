@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""copies.h and clock.h, whose functions are preloaded before those of OpenCL and the library."""
+"""copies.h, whose functions are preloaded before those of OpenCL."""
 
 import contextlib
 import ctypes

@@ -4,7 +4,7 @@
 """The answer to LATENCY queries: the time of collecting a batch, and that of a run by the clock of
 the device, which is the test's here. And that to POSITION queries."""
 
-from interposed import LIB
+from clock import Clock
 from stream import OK, READY, Gst, TestCase, main, tensors
 
 ONE = tensors("1:1")
@@ -26,7 +26,7 @@ PARTS = [(0, 0, (0, 0, 0, 0)), (1, 50000, (50000, 50000, 50000, 50000)),
 class Latency(TestCase):
     def setUp(self):
         super().setUp()
-        self.addCleanup(LIB.clock_reset)
+        self.clock = Clock(self)
 
     def get_latency(self, stream, live):
         """The latency without that of upstream, which stays what it is."""
@@ -52,7 +52,7 @@ class Latency(TestCase):
 
     def run_batches(self, stream, count, batch, microseconds):
         """Runs that take so long on the device. DRAIN queries finish runs."""
-        LIB.clock_set(None, microseconds)
+        self.clock.usual = microseconds
         for _ in range(count):
             for _ in range(batch):
                 self.assertEqual(stream.push(bytes(4)), OK)
