@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The stats, when they are reported, and the choice of a kernel, which they and the log tell."""
+"""What the element tells of its work: stats, its latency, and buffers that QoS has it skip."""
 
 from ctypes import byref
 
+from clock import Clock
 from gemmcl import Plan, ask, call, describe, get_context, get_name
 from stream import OK, PLAYING, READY, Gst, TestCase, collect_log, main, np, tensors
 
@@ -13,8 +14,31 @@ NAIVE = "gemmcl weight=[2] kernel=gemm_naive"
 # A problem that is unlike those of other tests, which share the file of tuning.
 M, N, K = 5, 37, 29
 
+FRAME, MS, US = Gst.SECOND // 10, Gst.MSECOND, Gst.USECOND
+UPSTREAM = 5
+
+# Runs and their microseconds, the milliseconds of latency after the last of them, and the messages
+# that announced it. One long run does not count, a second one does. The latency rises at once, and
+# falls when 128 runs in a row were shorter. More than a minute is no time.
+STEPS = [(3, 999, 0, 0), (1, 3000, 0, 0), (1, 3000, 4, 1), (1, 30000, 4, 0), (1, 4000, 4, 0),
+         (2, 9000, 16, 1), (1, 16000, 16, 0), (2, 61000000, 16, 0), (126, 1500, 16, 0),
+         (1, 1500, 16, 0), (127, 1500, 16, 0), (1, 1500, 2, 1), (127, 100, 2, 0), (1, 100, 0, 1)]
+# Runs and their microseconds, and then the percentiles 50, 90 and 99, and the longest.
+PARTS = [(0, 0, (0, 0, 0, 0)), (1, 50000, (50000, 50000, 50000, 50000)),
+         (49, 3000, (3000, 3000, 50000, 50000)), (1, 1, (3000, 3000, 50000, 50000)),
+         (49, 3, (3, 3000, 3000, 50000)), (400, 700, (700, 700, 3000, 50000))]
+
+SECOND, COUNT = Gst.SECOND, 12
+# Events before some buffers, which come once a second: their type, and the difference and the time
+# in seconds; a buffer is late until their sum.
+EVENTS = {3: (Gst.QOSType.UNDERFLOW, 0.5, 4), 8: (Gst.QOSType.OVERFLOW, -0.5, 7),
+          9: (Gst.QOSType.THROTTLE, 1, 9)}
+LATE = {3: 4.5, 4: 4.5, 9: 10, 10: 10}
+
 
 class Stats(TestCase):
+    """When they are reported, and the choice of a kernel, which they and the log tell."""
+
     def pop_report(self, stream):
         """The stats that were reported next, or None."""
         while message := stream.bus.pop_filtered(Gst.MessageType.ELEMENT):
@@ -95,6 +119,137 @@ class Stats(TestCase):
                          {plan.kernel, *others})
         ask("tuning_forget", get_context())
         self.assertEqual(self.check_choice(untuned, plan.kernel), others)
+
+
+class Latency(TestCase):
+    """The answer to LATENCY queries: the time of collecting a batch, and that of a run by the clock
+    of the device, which is the test's here."""
+
+    def setUp(self):
+        super().setUp()
+        self.clock = Clock(self)
+
+    def get_latency(self, stream, live):
+        """The latency without that of upstream, which stays what it is."""
+        def answer(pad, parent, query):
+            if query.type != Gst.QueryType.LATENCY:
+                return Gst.Pad.query_default(pad, parent, query)
+            query.set_latency(live, UPSTREAM, Gst.CLOCK_TIME_NONE)
+            return True
+
+        stream.src.set_query_function_full(answer)
+        query = Gst.Query.new_latency()
+        self.assertTrue(stream.element.get_static_pad("src").query(query))
+        found, least, most = query.parse_latency()
+        self.assertEqual(found, live)
+        self.assertGreaterEqual(most, least)
+        return least - UPSTREAM
+
+    def count_messages(self, stream):
+        count = 0
+        while stream.bus.pop_filtered(Gst.MessageType.LATENCY):
+            count += 1
+        return count
+
+    def run_batches(self, stream, count, batch, microseconds):
+        """Runs that take so long on the device. DRAIN queries finish runs."""
+        self.clock.usual = microseconds
+        for _ in range(count):
+            for _ in range(batch):
+                self.assertEqual(stream.push(bytes(4)), OK)
+            self.assertTrue(stream.src.peer_query(Gst.Query.new_drain()))
+
+    def restart(self, stream):
+        stream.element.set_state(READY)
+        self.assertTrue(stream.play(ONE))
+
+    def test_batch(self):
+        """The latency of collecting is known before the first run."""
+        for depth, batch in (1, 1), (4, 1), (1, 3), (2, 4):
+            for live in False, True:
+                stream = self.start(ONE, f"gemmcl weight=[2] queue-depth={depth} "
+                                    f"batch-size={batch}")
+                self.assertEqual(self.get_latency(stream, live), (batch - 1) * FRAME)
+
+    def test_run(self):
+        for batch in 1, 3:
+            for live in False, True:
+                stream = self.start(ONE, "gemmcl weight=[2] queue-depth=3 batch-timeout=-1 "
+                                    f"batch-size={batch}")
+                collecting = (batch - 1) * FRAME
+                self.count_messages(stream)
+                for count, time, latency, messages in STEPS:
+                    self.run_batches(stream, count, batch, time)
+                    self.assertEqual((self.get_latency(stream, live), self.count_messages(stream)),
+                                     (collecting + latency * MS, messages))
+                self.run_batches(stream, 2, batch, 5000)
+                self.assertEqual(self.get_latency(stream, live), collecting + 8 * MS)
+                self.restart(stream)
+                self.assertEqual(self.get_latency(stream, live), collecting)
+
+    def test_percentiles(self):
+        """A percentile is a time that this share of the runs did not exceed, or at most 1/16 more,
+        whatever their order."""
+        stream = self.start(ONE, "gemmcl weight=[2]")
+        for _ in range(2):
+            for count, time, expected in PARTS:
+                self.run_batches(stream, count, 1, time)
+                for name, least in zip(("p50", "p90", "p99", "max"), expected):
+                    found = stream.get_stat(f"run-time-{name}") / US
+                    self.assertTrue(least <= found <= least * 17 / 16, (name, found, least))
+            self.restart(stream)
+
+
+class Qos(TestCase):
+    """Buffers that come too late are skipped before they cost a run. The events are the test's, so
+    that no clock decides."""
+
+    def push_all(self, stream):
+        for n in range(COUNT):
+            if n in EVENTS:
+                kind, difference, time = EVENTS[n]
+                stream.sink.push_event(Gst.Event.new_qos(kind, 1.5, int(difference * SECOND),
+                                                         time * SECOND))
+            buffer = Gst.Buffer.new_wrapped(np.float32(n).tobytes())
+            buffer.pts, buffer.duration = n * SECOND, SECOND
+            self.assertEqual(stream.push(buffer), OK)
+        stream.src.push_event(Gst.Event.new_eos())
+
+    def check_message(self, stream, n, batch, dropped):
+        """A batch that had begun is finished; buffers behind it are not processed yet."""
+        message = stream.bus.pop_filtered(Gst.MessageType.QOS)
+        self.assertEqual(message.parse_qos()[1:], (n * SECOND,) * 3 + (SECOND,))
+        self.assertEqual(message.parse_qos_values()[:2], (int((LATE[n] - n) * SECOND), 1.5))
+        self.assertEqual(message.parse_qos_stats(),
+                         (Gst.Format.BUFFERS, (n + 1 - dropped) // batch * batch, dropped))
+
+    def check(self, settings, batch, qos):
+        """After a flush no buffer is late any more, and messages count anew."""
+        stream = self.start(ONE, f"gemmcl weight=[2] qos={qos} batch-size={batch} "
+                            f"batch-timeout=0 {settings}")
+        for turn in 1, 2:
+            self.push_all(stream)
+            late = list(LATE) if qos else []
+            for dropped, n in enumerate(late, 1):
+                self.check_message(stream, n, batch, dropped)
+            self.assertIsNone(stream.bus.pop_filtered(Gst.MessageType.QOS))
+            for n in sorted(set(range(COUNT)) - set(late)):
+                output = stream.pull_buffer()
+                self.assertEqual(output.pts, n * SECOND)
+                self.assertEqual(output.extract_dup(0, 8), np.float32(2 * n).tobytes())
+                if n:
+                    self.assertEqual(output.has_flags(Gst.BufferFlags.DISCONT), n - 1 in late)
+            count = turn * (COUNT - len(late))
+            self.assertEqual([stream.get_stat(name) for name in ("buffers", "dropped", "bytes")],
+                             [count, turn * len(late), count * 8])
+            stream.flush()
+
+    def test_late(self):
+        for settings, batch in [("queue-depth=1", 1), ("queue-depth=4", 1), ("", 3),
+                                ("queue-depth=3", 4)]:
+            for qos in True, False:
+                with self.subTest(settings=settings, batch=batch, qos=qos):
+                    self.check(settings, batch, qos)
 
 
 main()
