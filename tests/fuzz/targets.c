@@ -1,10 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
 #include "fuzz.h"
 
-#include "../lib/files.h"
-
 #include <fcntl.h>
+#include <ftw.h>
 #include <glib/gstdio.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,28 +20,37 @@
 #define BYTES 24 /* size of the file to whose name fuzz_where() appends */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static Files files;
+static gchar *dir;
+
+static int
+remove_one (const char *path, const struct stat *status G_GNUC_UNUSED, int type G_GNUC_UNUSED,
+            struct FTW *place G_GNUC_UNUSED)
+{
+  return g_remove (path);
+}
 
 static void
 remove_dir (void)
 {
-  files_clear (&files);
+  nftw (dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  g_free (dir);
 }
 
 /* Returns: the temporary directory of this process, removed at its end. XDG_CACHE_HOME names it. */
 static const gchar *
 get_dir (void)
 {
-  if (files.dir == NULL) {
+  if (dir == NULL) {
     g_autofree gchar *cache = NULL;
 
-    files_init (&files);
-    cache = files_path (&files, "gemmcl");
+    dir = g_dir_make_tmp ("gemmcl-fuzz-XXXXXX", NULL);
+    g_assert_nonnull (dir);
+    cache = g_build_filename (dir, "gemmcl", NULL);
     g_assert_cmpint (g_mkdir (cache, 0700), ==, 0);
-    g_setenv ("XDG_CACHE_HOME", files.dir, TRUE);
+    g_setenv ("XDG_CACHE_HOME", dir, TRUE);
     atexit (remove_dir);
   }
-  return files.dir;
+  return dir;
 }
 
 /* Writes a file without g_file_set_contents(), which may wait for the disk. Returns: the path,
