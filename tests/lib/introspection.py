@@ -8,6 +8,7 @@ GI_TYPELIB_PATH and LD_LIBRARY_PATH name the directory of typelib and library.
 
 import gc
 import sys
+import unittest
 
 try:
     import gi
@@ -19,6 +20,7 @@ except ImportError as error:
 
 gi.require_version("Gemmcl", "1.0")
 from gi.repository import Gemmcl  # noqa: E402
+from tap_unittest import main  # noqa: E402
 
 A = numpy.array([[1, 2, 3], [4, 5, 6]], "f4")
 B = numpy.array([[1, 0], [0, 1], [1, -1]], "f4")
@@ -36,106 +38,74 @@ def make_matrix(values):
     return Gemmcl.Matrix.new(Gemmcl.Type.F32, rows, cols, values.ctypes.data)
 
 
-def check(found, expected, what):
-    if not numpy.array_equal(found, expected):
-        raise AssertionError(f"{what}: expected {expected}, found {found}")
-
-
-def infos_outlive_their_list(context):
-    infos = Gemmcl.list_devices(None)
-    names = [info.name for info in infos]
-    gc.collect()
-    assert names and all(info.name == name for info, name in zip(infos, names)), names
-    assert context.get_device_info().name == names[0]
-    assert len(infos[0].max_work_item_sizes) == 3 and infos[0].max_work_item_sizes[0] > 0
-
-
-def one_call_multiplies(context):
-    d = numpy.zeros((2, 2), "f4")
-    Gemmcl.gemm_run(
-        context, describe(), None, A.ctypes.data, B.ctypes.data, None, None, d.ctypes.data
-    )
-    check(d, A @ B, "D")
-
-
-def a_plan_takes_prepared_operands(context):
-    gemm = describe()
-    gemm.bias = True
-    gemm.addend = Gemmcl.Addend.OUTPUT
-    gemm.activation = Gemmcl.Activation.RELU
-    gemm.row_outputs = Gemmcl.RowOutput.SUM | Gemmcl.RowOutput.MAX
-    plan = Gemmcl.Plan.new(context, gemm, None)
-    plan.set_bias(make_matrix(BIAS[None]))
-    rows = numpy.zeros((2, 2), "f4")
-    for scale in 1, 2:
-        prepared = plan.prepare(Gemmcl.PlanOperand.B, make_matrix(scale * B))
-        plan.use(prepared)
-        del prepared
-        gc.collect()
-        d = numpy.ones((2, 2), "f4")
-        plan.run_host(2, 3, A.ctypes.data, d.ctypes.data, rows.ctypes.data)
-        expected = numpy.maximum(2 * A @ (scale * B) + 3 + BIAS, 0)
-        check(d, expected, "D")
-        check(rows, numpy.stack([expected.sum(1), expected.max(1)], 1), "row outputs")
-    assert plan.get_stats().runs == 2, plan.get_stats().runs
-
-
-def a_run_has_the_values_of_its_macro(_context):
-    gemm, run, options = Gemmcl.Gemm.new(), Gemmcl.Run.new(), Gemmcl.TuningOptions.new()
-    assert (gemm.alpha, gemm.beta, gemm.a_scale, gemm.m) == (1, 0, 1, 0)
-    assert run.alpha == 1 and run.size > 0 and run.copy().size == run.size
-    assert options.candidates == 5 and options.size > 0
-
-
-def errors_have_their_domain(_context):
-    try:
-        Gemmcl.Matrix.parse("[1,")
-    except GLib.Error as error:
-        assert error.matches(Gemmcl.error_quark(), Gemmcl.Error.FORMAT), error
-    else:
-        raise AssertionError("a bad literal was read")
-
-
-def results_of_searches_outlive_them(context):
-    gemm = Gemmcl.Gemm.new()
-    gemm.m = gemm.n = gemm.k = 32
-    options = Gemmcl.TuningOptions.new()
-    options.candidates, options.seconds, options.share = 2, 0.01, 1
-    result = Gemmcl.tuning_search(context, gemm, options, None)
-    del options, gemm
-    gc.collect()
-    names = [candidate.kernel for candidate in result.candidates]
-    assert result.first.kernel in names, names
-    assert result.device_seconds > 0
-    stored = [entry.kernel for entry in Gemmcl.tuning_list(context)]
-    gc.collect()
-    assert not result.stored or result.best.kernel in stored, (result.best.kernel, stored)
-
-
-CHECKS = [
-    infos_outlive_their_list,
-    one_call_multiplies,
-    a_plan_takes_prepared_operands,
-    a_run_has_the_values_of_its_macro,
-    errors_have_their_domain,
-    results_of_searches_outlive_them,
-]
-
-
-def main():
-    context = Gemmcl.Context.new(None)
-    failed = False
-    print(f"1..{len(CHECKS)}")
-    for number, trial in enumerate(CHECKS, 1):
+class Introspection(unittest.TestCase):
+    def setUp(self):
         try:
-            trial(context)
-        except (AssertionError, GLib.Error) as error:
-            failed = True
-            print(f"not ok {number} {trial.__name__}\n# {error}")
-        else:
-            print(f"ok {number} {trial.__name__}")
-    return 1 if failed else 0
+            self.context = Gemmcl.Context.new(None)
+        except GLib.Error as error:
+            self.skipTest(error.message)
+
+    def test_infos_outlive_their_list(self):
+        infos = Gemmcl.list_devices(None)
+        names = [info.name for info in infos]
+        gc.collect()
+        assert names and all(info.name == name for info, name in zip(infos, names)), names
+        assert self.context.get_device_info().name == names[0]
+        assert len(infos[0].max_work_item_sizes) == 3 and infos[0].max_work_item_sizes[0] > 0
+
+    def test_one_call_multiplies(self):
+        d = numpy.zeros((2, 2), "f4")
+        Gemmcl.gemm_run(self.context, describe(), None, A.ctypes.data, B.ctypes.data, None, None,
+                        d.ctypes.data)
+        numpy.testing.assert_array_equal(d, A @ B)
+
+    def test_a_plan_takes_prepared_operands(self):
+        gemm = describe()
+        gemm.bias = True
+        gemm.addend = Gemmcl.Addend.OUTPUT
+        gemm.activation = Gemmcl.Activation.RELU
+        gemm.row_outputs = Gemmcl.RowOutput.SUM | Gemmcl.RowOutput.MAX
+        plan = Gemmcl.Plan.new(self.context, gemm, None)
+        plan.set_bias(make_matrix(BIAS[None]))
+        rows = numpy.zeros((2, 2), "f4")
+        for scale in 1, 2:
+            prepared = plan.prepare(Gemmcl.PlanOperand.B, make_matrix(scale * B))
+            plan.use(prepared)
+            del prepared
+            gc.collect()
+            d = numpy.ones((2, 2), "f4")
+            plan.run_host(2, 3, A.ctypes.data, d.ctypes.data, rows.ctypes.data)
+            expected = numpy.maximum(2 * A @ (scale * B) + 3 + BIAS, 0)
+            numpy.testing.assert_array_equal(d, expected)
+            numpy.testing.assert_array_equal(rows, list(zip(expected.sum(1), expected.max(1))))
+        assert plan.get_stats().runs == 2, plan.get_stats().runs
+
+    def test_a_run_has_the_values_of_its_macro(self):
+        gemm, run, options = Gemmcl.Gemm.new(), Gemmcl.Run.new(), Gemmcl.TuningOptions.new()
+        assert (gemm.alpha, gemm.beta, gemm.a_scale, gemm.m) == (1, 0, 1, 0)
+        assert run.alpha == 1 and run.size > 0 and run.copy().size == run.size
+        assert options.candidates == 5 and options.size > 0
+
+    def test_errors_have_their_domain(self):
+        with self.assertRaises(GLib.Error) as caught:
+            Gemmcl.Matrix.parse("[1,")
+        self.assertTrue(caught.exception.matches(Gemmcl.error_quark(), Gemmcl.Error.FORMAT))
+
+    def test_results_of_searches_outlive_them(self):
+        gemm = Gemmcl.Gemm.new()
+        gemm.m = gemm.n = gemm.k = 32
+        options = Gemmcl.TuningOptions.new()
+        options.candidates, options.seconds, options.share = 2, 0.01, 1
+        result = Gemmcl.tuning_search(self.context, gemm, options, None)
+        del options, gemm
+        gc.collect()
+        names = [candidate.kernel for candidate in result.candidates]
+        assert result.first.kernel in names, names
+        assert result.device_seconds > 0
+        stored = [entry.kernel for entry in Gemmcl.tuning_list(self.context)]
+        gc.collect()
+        assert not result.stored or result.best.kernel in stored, (result.best.kernel, stored)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
