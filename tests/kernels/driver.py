@@ -55,17 +55,16 @@ def get_subgroups():
 def is_meant(row):
     """Whether the rules may choose the row: it is for these GPUs, and its subgroups have the
     smallest size of the device."""
-    return row.fields["devices"] in table.ON_INTEL and row.number("subgroup") in (
-        0, get_subgroups()[0])
+    return row.devices in table.ON_INTEL and row.subgroup in (0, get_subgroups()[0])
 
 
 def has_instructions(row):
     """22.43 has no int8 dot product, and not every GPU has matrix engines."""
     words = get_info().extensions.decode().split()
-    if row.has("dpas"):
+    if row.dpas:
         return ENGINES + "_tf32" * (row.precision == "tf32") in words
-    return not row.number("capability") and (row.precision != "i8" or
-                                             "cl_khr_integer_dot_product" in words)
+    return not row.capability and (row.precision != "i8" or
+                                   "cl_khr_integer_dot_product" in words)
 
 
 class Driver(TestCase):
@@ -77,17 +76,16 @@ class Driver(TestCase):
         print(f"# {row.name}: {figures}")
         with self.subTest(row=row.name, **figures):
             self.assertEqual(info.level, NATIVE)
-            self.assertGreaterEqual(info.max_work_group,
-                                    row.number("group_m") * row.number("group_n"))
+            self.assertGreaterEqual(info.max_work_group, row.group_m * row.group_n)
             self.assertLessEqual(info.local_bytes, get_info().local_bytes)
-            self.assertIn(info.subgroup_size, [row.number("subgroup")] if row.number("subgroup")
-                          else get_subgroups())
+            self.assertIn(info.subgroup_size, [row.subgroup] if row.subgroup else get_subgroups())
             if is_chosen:
                 self.assertEqual((info.spill_bytes, info.private_bytes), (0, 0))
 
     def check_problem(self, row, *sizes, **fields):
         """Launches the row, whose sizes may be limited, on operands of zeros."""
-        m, n, k = (min(size, row.number(f"max_{name}") or size) for name, size in zip("mnk", sizes))
+        limits = row.max_m, row.max_n, row.max_k
+        m, n, k = (min(size, limit or size) for size, limit in zip(sizes, limits))
         gemm = describe(m, n, k, precision=row.precision, **fields)
         plan = Plan(gemm, row.name, b=np.zeros((n, k) if gemm.trans_b else (k, n)))
         self.check_build(row, plan)
@@ -121,15 +119,15 @@ class Driver(TestCase):
             _, row = self.check_choice(describe(m, n, k))
             self.assertTrue(is_meant(row), row.name)
             if m * n >= 1024 * 1024 and k >= 256:
-                self.assertTrue(row.number("subgroup"), row.name)
+                self.assertTrue(row.subgroup, row.name)
 
     def test_engines(self):
         """A precision with matrix engines gets a row for them."""
         found = {row.precision for row in ROWS
-                 if row.has("dpas") and is_meant(row) and has_instructions(row)}
+                 if row.dpas and is_meant(row) and has_instructions(row)}
         for precision in found:
             _, row = self.check_choice(describe(1024, 1024, 1024, precision=precision))
-            self.assertEqual((row.has("dpas"), row.precision), (True, precision))
+            self.assertEqual((row.dpas, row.precision), (1, precision))
         if not found:
             self.skipTest("this GPU has no matrix engines")
 
@@ -160,7 +158,7 @@ class Driver(TestCase):
 def add_rows():
     """Adds the rows that the device supports: those without subgroups, or with a size it has."""
     for row in ROWS:
-        if is_meant(row) or not IS_BRIEF and row.number("subgroup") in (0, *get_subgroups()):
+        if is_meant(row) or not IS_BRIEF and row.subgroup in (0, *get_subgroups()):
             setattr(Driver, "test_row_" + row.name, lambda self, row=row: self.check_row(row))
 
 

@@ -25,11 +25,6 @@ from tap_unittest import main
 LOG = sys.argv[1] if len(sys.argv) > 1 else None
 
 
-def is_across(row):
-    """Whether several subgroups of a group share rows of D."""
-    return 0 < row.number("subgroup") < row.number("group_n")
-
-
 def is_here():
     try:
         return LOG and get_device().platform == "Oclgrind"
@@ -59,8 +54,9 @@ class Oclgrind(unittest.TestCase):
 
     def check_row(self, row):
         def solve(*sizes, **fields):
-            limits = (row.number(f"max_{name}") or size for name, size in zip("mnk", sizes))
-            self.solve(row.name, *map(min, sizes, limits), precision=row.precision, **fields)
+            limits = row.max_m, row.max_n, row.max_k
+            sizes = (min(size, limit or size) for size, limit in zip(sizes, limits))
+            self.solve(row.name, *sizes, precision=row.precision, **fields)
         try:
             ask("kernel_fits", get_context(), row.name, None)
         except Refused as error:
@@ -69,9 +65,9 @@ class Oclgrind(unittest.TestCase):
         solve(9, 11, 17, layout="column", addend="output", beta=0.5)
         solve(5, 9, 19, trans_a=True, trans_b=True, lda=7, ldb=21, ldd=10, batch=2,
               a_stride=7 * 19, b_stride=21 * 9, addend="matrix", beta=-1, bias=True)
-        if row.has("whole_rows"):
+        if row.whole_rows:
             # Softmax and row outputs in the kernel; N is larger than a subgroup's columns.
-            n = row.number("tile_n") * row.number("subgroup") + 7 if is_across(row) else 7
+            n = row.tile_n * row.subgroup + 7 if row.is_across else 7
             solve(19, n, 3, batch=2, b_stride=3 * n, activation="softmax",
                   row_outputs=SUM | MAX | ARG_MAX)
 
@@ -105,7 +101,7 @@ class Oclgrind(unittest.TestCase):
 def add_rows():
     """Adds a test for each row."""
     rows = table.load()
-    across = [row for row in rows if is_across(row)][:1]
+    across = [row for row in rows if row.is_across][:1]
     for i, row in enumerate(rows):
         is_first = i == 0 or KERNELS[i].method != KERNELS[i - 1].method
         if is_first or row in across or os.environ.get("GEMMCL_TEST_ROWS") == "all":

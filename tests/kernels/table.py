@@ -17,20 +17,25 @@ ROW = re.compile(rf'\bGEMMCL_(KERNEL|HELPER)\s*\(((?:[^()"]|{LITERAL})*)\)')
 
 @dataclass
 class Row:
+    """A row. Its other fields are attributes: numbers, 1 if they are TRUE, 0 if the row does not
+    have them, or text."""
     kind: str  # KERNEL or HELPER
     name: str
     source: str
-    fields: dict  # the other fields by name, as text: {"tile_m": "8", "packed": "TRUE"}
+    fields: dict  # by name, as text
 
-    def number(self, field):
-        return int(self.fields.get(field, 0))
-
-    def has(self, flag):
-        return self.fields.get(flag) == "TRUE"
+    def __getattr__(self, name):
+        text = self.fields.get(name, "0").replace("TRUE", "1")
+        return int(text) if text.isdigit() else text
 
     @property
     def precision(self):
         return self.fields.get("precision", "GEMMCL_PRECISION_F32").rpartition("_")[2].lower()
+
+    @property
+    def is_across(self):
+        """Several subgroups of a group share rows of D."""
+        return 0 < self.subgroup < self.group_n
 
 
 def load():

@@ -28,20 +28,15 @@ ALL_ROWS = os.environ.get("GEMMCL_TEST_ROWS") == "all"
 TESTS = "edges batches extremes types sets apart".split()
 
 
-class Row:
-    def __init__(self, fields):
-        self.name, self.source, self.precision = fields.name, fields.source, fields.precision
-        self.tile_m, self.tile_n, self.group_m, self.group_n = (
-            fields.number(name) for name in ("tile_m", "tile_n", "group_m", "group_n"))
-        self.subgroup, self.capability = fields.number("subgroup"), fields.number("capability")
-        self.float_width = fields.number("float_width")
-        self.packed, self.dpas = fields.has("packed"), fields.has("dpas")
-        self.devices = fields.fields["devices"]
-        # The columns of a work-group's tile; a few, which compile fast, if N is compiled in.
-        self.width = self.tile_n * self.group_n or 4
-        self.height = self.tile_m * self.group_m
-        # Several subgroups of a group share rows of D.
-        self.is_across = 0 < self.subgroup < self.group_n
+class Row(table.Row):
+    @property
+    def width(self):
+        """The columns of a work-group's tile; a few, which compile fast, if N is compiled in."""
+        return self.tile_n * self.group_n or 4
+
+    @property
+    def height(self):
+        return self.tile_m * self.group_m
 
     def describe(self, m, n, **others):
         """A problem with an odd row distance of D; a multiple of 4 would need another program."""
@@ -144,7 +139,7 @@ class WholeRows(kernels.Kernels):
 
 
 def add_rows():
-    rows = [Row(fields) for fields in table.load() if fields.has("whole_rows")]
+    rows = [Row(**vars(row)) for row in table.load() if row.whole_rows]
     smallest = {}
     for row in sorted(rows, key=Row.get_size):
         smallest.setdefault(row.get_kind(), row)

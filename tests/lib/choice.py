@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from ctypes import byref, c_void_p
 
 import table
-from gemmcl import (KERNELS, LIB, PRECISIONS, Refused, TestCase, ask, describe, get_context,
+from gemmcl import (LIB, PRECISIONS, Refused, TestCase, ask, describe, get_context,
                     get_info, list_candidates, np, pretend)
 from tap_unittest import main
 
@@ -156,16 +156,6 @@ class Choice(TestCase):
             self.assertIn(f"-DWIDTH={width} ", options.value.decode(), name)
 
 
-class Row:
-
-    def __init__(self, info):
-        self.name, self.subgroup = info.name.decode(), info.subgroup
-        self.precision, self.images = PRECISIONS[info.precision], info.images
-        row = ROWS[self.name]
-        self.capability, self.width = row.number("capability"), row.number("float_width")
-        self.engines, self.devices = row.has("dpas"), row.fields["devices"]
-
-
 def fits(context, row, gemm):
     try:
         return bool(ask("kernel_fits", context, row.name, byref(gemm)))
@@ -173,12 +163,6 @@ def fits(context, row, gemm):
         return False
 
 
-def find(choice):
-    """The row of a choice, whose name may end with a split of K."""
-    return next(row for row in TABLE if row.name == choice.partition("/")[0])
-
-
-TABLE = [Row(info) for info in KERNELS]
 # The features that Intel's GPUs may lack, and the rows that need them. All but images are
 # extensions, without which subgroups have unknown sizes, too.
 LACKS = {
@@ -186,11 +170,10 @@ LACKS = {
     "images": lambda row: row.images,
     "cl_intel_subgroups": lambda row: row.subgroup,
     "cl_intel_required_subgroup_size": lambda row: row.subgroup,
-    "cl_intel_subgroups_short": lambda row: row.subgroup and (row.engines or
-                                                              row.precision == "f16"),
+    "cl_intel_subgroups_short": lambda row: row.subgroup and (row.dpas or row.precision == "f16"),
     "cl_khr_fp16": lambda row: row.subgroup and row.precision == "f16",
-    ENGINES: lambda row: row.engines and row.precision != "tf32",
-    ENGINES + "_tf32": lambda row: row.engines and row.precision == "tf32",
+    ENGINES: lambda row: row.dpas and row.precision != "tf32",
+    ENGINES + "_tf32": lambda row: row.dpas and row.precision == "tf32",
     DOT: lambda row: not row.subgroup and row.precision == "i8",
 }
 
@@ -210,9 +193,10 @@ class Native(TestCase):
     def check_candidates(self, context, devices, is_native, **fields):
         """Returns the row that the rules choose."""
         gemm = describe(**fields)
-        rows = [find(name) for name in list_candidates(gemm, context)]
-        expected = [row for row in TABLE if row.devices in devices and row.width <= 2 and
-                    is_native(row) and fits(context, row, gemm)]
+        rows = [ROWS[name.partition("/")[0]] for name in list_candidates(gemm, context)]
+        expected = [row for row in ROWS.values()
+                    if row.devices in devices and row.float_width <= 2 and is_native(row) and
+                    fits(context, row, gemm)]
         self.assertEqual({row.name for row in rows}, {row.name for row in expected}, fields)
         return rows[0]
 
@@ -221,7 +205,7 @@ class Native(TestCase):
         lib/kernels/table.h. Engines work in the smallest subgroups alone, others in all. The rules
         choose rows of the smallest subgroups, and engines where there are any."""
         def is_native(row):
-            has_size = not row.subgroup or (row.subgroup == smallest if row.engines else
+            has_size = not row.subgroup or (row.subgroup == smallest if row.dpas else
                                             row.subgroup >= smallest)
             return has_size and not row.capability and not LACKS[lack](row)
         with on(make_device(smallest, lack)) as context:
@@ -234,12 +218,12 @@ class Native(TestCase):
                         m=m, n=1024, k=1024, precision=precision)
                     self.assertIn(first.subgroup, (0, smallest))
                     if m == 1024 and lack == "nothing":
-                        self.assertEqual(first.engines, precision != "f32" and
+                        self.assertEqual(first.dpas, precision != "f32" and
                                          (precision, smallest) != ("tf32", 8))
 
     def test_lacks(self):
         for lack, needs in LACKS.items():
-            self.assertEqual(any(map(needs, TABLE)), lack != "nothing", lack)
+            self.assertEqual(any(map(needs, ROWS.values())), lack != "nothing", lack)
             for smallest in 8, 16:
                 with self.subTest(lack=lack, smallest=smallest):
                     self.check_lack(smallest, lack)

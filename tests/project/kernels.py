@@ -76,14 +76,14 @@ def variants(row, program, is_first):
     if not is_first:
         return
     plain = without(own, "-DMMA_PTX|-cl-std|-DSUBGROUP_LEVEL|-D.*_(BLOCKS|PITCHED)$")
-    if row.has("whole_rows"):
+    if row.whole_rows:
         yield "whole rows", [option.replace("_NONE", "_SOFTMAX") for option in own] + WHOLE_ROWS
     if "-DMMA_PTX" in own:
         yield "emulated", plain
-    if row.number("subgroup"):
+    if row.subgroup:
         for level in "khr", "emulated":
             yield level, ["-cl-std=CL1.2", *plain, *LEVELS[level]]
-    if row.has("images"):
+    if row.images:
         yield "in buffers", ["-cl-std=CL1.2", *plain, *LEVELS["emulated"], "-DIMAGES_IN_BUFFERS"]
 
 
@@ -95,7 +95,7 @@ def programs():
     seen, kinds = set(), set()
     for program in listed:
         row = rows[program["name"]]
-        kind = row.source, row.precision, row.number("subgroup"), row.fields.get("defines")
+        kind = row.source, row.precision, row.subgroup, row.defines
         if brief and kind in kinds:
             continue
         kinds.add(kind)

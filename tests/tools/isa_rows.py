@@ -50,9 +50,9 @@ def list_rows(release, target):
 def read_rows():
     """The rows for GPUs, in the table's order."""
     return [
-        Row(row.name, row.precision, row.number("subgroup"), row.has("dpas"))
+        Row(row.name, row.precision, row.subgroup, row.dpas)
         for row in table.read(TABLE)
-        if row.fields.get("devices") in ("GEMMCL_ON_GPU", "GEMMCL_ON_INTEL_GPU", "GEMMCL_ON_ANY")
+        if row.devices in ("GEMMCL_ON_GPU", "GEMMCL_ON_INTEL_GPU", "GEMMCL_ON_ANY")
     ]
 
 
