@@ -30,8 +30,8 @@ def run(test):
 
 
 def find_leaks():
-    """Returns the memory that the library or the element lost, as LeakSanitizer tells it. Python and
-    its modules keep some, too, whose stacks have no function of ours."""
+    """Returns the memory that the library or the element lost, from LeakSanitizer's report. Python
+    and its modules keep some, too, whose stacks have no function of ours."""
     gc.collect()
     sanitizer = ctypes.CDLL(None)
     with tempfile.TemporaryDirectory() as folder:
