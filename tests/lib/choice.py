@@ -7,7 +7,6 @@ which whatever device there is shows (hooks.c). Nothing is compiled or run.
     choice.py --table     prints the table of docs/internals/intel.md
 """
 
-import ctypes
 import os
 import re
 import sys
@@ -16,7 +15,7 @@ from ctypes import byref, c_void_p
 
 import table
 from gemmcl import (LIB, PRECISIONS, Refused, TestCase, ask, describe, get_context,
-                    get_info, list_candidates, np, pretend)
+                    get_info, list_candidates, np, pretend, take)
 from tap_unittest import main
 
 # CL_DEVICE_... and CL_PLATFORM_NAME, and the types of the answers; text otherwise.
@@ -151,9 +150,9 @@ class Choice(TestCase):
         """Kernels have vectors as wide as the device's, and no wider ones."""
         for width in 4, 8, 16:
             name = choose({**ANY_CPU, "width": width}, 512, 512, 512)
-            options = ctypes.c_char_p()
+            options = c_void_p()
             ask("kernel_get_source", name, byref(describe(512, 512, 512)), byref(options))
-            self.assertIn(f"-DWIDTH={width} ", options.value.decode(), name)
+            self.assertIn(f"-DWIDTH={width} ", take(options.value), name)
 
 
 def fits(context, row, gemm):

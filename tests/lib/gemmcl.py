@@ -74,6 +74,13 @@ def get_name(function, value):
     return text and text.decode()
 
 
+def take(address):
+    """The text at an address, which the caller owns and which is freed."""
+    text = ctypes.string_at(address).decode()
+    LIB.g_free(c_void_p(address))
+    return text
+
+
 def ask(name, *arguments):
     """Calls a function whose last argument is a GError; raises Refused."""
     error = ctypes.POINTER(Error)()

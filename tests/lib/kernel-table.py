@@ -5,10 +5,10 @@
 of wrong names."""
 
 import ctypes
-from ctypes import byref
+from ctypes import byref, c_void_p
 
 from gemmcl import (KERNELS, Plan, Refused, TestCase, ask, call, describe, get_context,
-                    get_info, get_name)
+                    get_info, get_name, take)
 from problem import ARG_MAX, MAX, SUM
 from tap_unittest import main
 
@@ -18,9 +18,9 @@ NATIVE, EMULATED = 0, 2  # GemmclKernelLevel
 
 def get_source(name, gemm):
     """The program of a kernel, and its options."""
-    options = ctypes.c_char_p()
+    options = c_void_p()
     source = ask("kernel_get_source", name, byref(gemm), byref(options))
-    return ctypes.string_at(source).decode(), options.value.decode()
+    return ctypes.string_at(source).decode(), take(options.value)
 
 
 class Table(TestCase):
@@ -126,7 +126,7 @@ class Sources(TestCase):
     def test_refused(self):
         for code, name, size in ("invalid", "gemm_naive", 0), ("kernel", "gemm_nave", 1):
             self.refuses(code, "", "kernel_get_source", name, byref(describe(size, size, size)),
-                         byref(ctypes.c_char_p()))
+                         byref(c_void_p()))
 
 
 def build(kernel, n):

@@ -4,13 +4,12 @@
 """The tuning file: results are stored, merged and used for the problems that they cover; wrong
 files are refused. The library's cache directory is the test's own."""
 
-import ctypes
 import os
 import tempfile
 from ctypes import byref
 
 from gemmcl import (Entry, Plan, Refused, TestCase, ask, call, describe, enter_cache, get_array,
-                    get_context, get_name, list_candidates)
+                    get_context, get_name, list_candidates, take)
 from tap_unittest import main
 
 M, N, K = 96, 64, 128
@@ -31,7 +30,7 @@ def store(gemm, kernel=NAIVE, gflops=12.5):
 class Tuning(TestCase):
     def setUp(self):
         super().setUp()
-        self.path = call("tuning_get_path", result=ctypes.c_char_p).decode()
+        self.path = take(call("tuning_get_path"))
         self.dir = os.path.dirname(self.path)
         ask("tuning_forget", get_context())
         self.gemm = describe(M, N, K)

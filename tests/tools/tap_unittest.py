@@ -35,11 +35,18 @@ def find_leaks():
     gc.collect()
     sanitizer = ctypes.CDLL(None)
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "leaks")
-        sanitizer.__sanitizer_set_report_path(path.encode())
+        report = Path(folder, f"leaks.{os.getpid()}")
+
+        @ctypes.CFUNCTYPE(None)
+        def die():
+            """The sanitizer failed and ends the process; tools/test-results.py knows its words."""
+            sys.stderr.write(report.read_text("utf-8", "replace"))
+            sys.stderr.flush()
+        sanitizer.__sanitizer_set_death_callback(die)
+        sanitizer.__sanitizer_set_report_path(os.fsencode(report.with_suffix("")))
         sanitizer.__lsan_do_recoverable_leak_check()
         sanitizer.__sanitizer_set_report_path(b"stderr")
-        report = Path(f"{path}.{os.getpid()}")
+        sanitizer.__sanitizer_set_death_callback(None)
         leaks = report.read_text("utf-8", "replace").split("\n\n") if report.exists() else []
     return [leak for leak in leaks if re.search(OURS, leak) and " leak of " in leak]
 
