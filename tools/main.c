@@ -141,6 +141,8 @@ main (gint argc, gchar **argv)
   /* Messages have the character set of the terminal, numbers always a decimal point. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
+  /* Reports have messages of GLib's, and those of the tool are in English. */
+  setlocale (LC_MESSAGES, "C");
 
   if (command != NULL ? run_command (command, argc - 1, argv + 1, &error)
                       : run_alone (argc, argv, &error))

@@ -73,10 +73,12 @@ tool_worker_clear_progress (void)
 void
 tool_worker_step (const gchar *step)
 {
-  if (own.reports != NULL)
+  if (own.reports != NULL) {
     report (json_pack ("{s:s}", "step", step));
-  else
-    g_printerr (isatty (STDERR_FILENO) ? "%s" : "%s\n", step);
+    return;
+  }
+  tool_worker_clear_progress ();
+  g_printerr (isatty (STDERR_FILENO) ? "%s" : "%s\n", step);
 }
 
 /* Waits only a moment, since a process that hangs in its driver may never end. @status: NULL: it is
@@ -125,7 +127,8 @@ tool_worker_fork (gint output)
   fflush (NULL);
   pid = fork ();
   /* In both processes: neither waits for the other. */
-  setpgid (pid, pid);
+  if (pid >= 0)
+    setpgid (pid, pid);
   if (pid == 0) {
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     dup2 (output, STDOUT_FILENO);

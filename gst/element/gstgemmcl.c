@@ -272,6 +272,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   GstFlowReturn flow = prepare_input (self, input, &next);
 
   if (flow != GST_FLOW_OK) {
+    gst_clear_buffer (&self->input.data);
     gst_buffer_unref (input);
     return flow;
   }
@@ -283,6 +284,8 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
     next.beta = self->operands.current.addend != NULL;
   self->scalars = next;
   flow = negotiate (self, is_discont, input);
+  if (flow != GST_FLOW_OK)
+    gst_clear_buffer (&self->input.data);
   gst_gemmcl_operands_release (self);
   return flow;
 }

@@ -130,16 +130,24 @@ static GstMemory *
 get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **error)
 {
   const gsize *at = &input->places.at[i];
-  g_autoptr (GstBuffer) tensor =
-      gst_buffer_copy_region (input->buffer, GST_BUFFER_COPY_MEMORY, at[0], at[1] - at[0]);
+  const gsize size = at[1] - at[0];
+  g_autoptr (GstBuffer) region = NULL;
+  GstMemory *memory = NULL;
+  guint first, n;
+  gsize skip;
 
-  if (!tensor) {
+  /* A region of a buffer would copy a memory that cannot be shared, even if it is a whole one. */
+  if (gst_buffer_find_memory (input->buffer, at[0], size, &first, &n, &skip) && n == 1 &&
+      gst_memory_get_sizes (gst_buffer_peek_memory (input->buffer, first), NULL, NULL) == size)
+    memory = gst_buffer_get_memory (input->buffer, first);
+  else if ((region = gst_buffer_copy_region (input->buffer, GST_BUFFER_COPY_MEMORY, at[0], size)))
+    memory = gst_buffer_get_all_memory (region);
+  if (!memory) {
     gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Tensor %u of a buffer cannot be taken from it.", i);
     return NULL;
   }
-  return self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL
-             ? take_memory (self, gst_buffer_get_all_memory (tensor), error)
-             : gst_buffer_get_all_memory (tensor);
+  return self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ? take_memory (self, memory, error)
+                                                                : memory;
 }
 
 /* Inserts the tensors that pass through around D, and memory for the row outputs behind them. With

@@ -78,6 +78,7 @@ gst_gemmcl_turns_flush (GstGemmcl *self)
 
   drop_runs (self, &error);
   empty (get_turn (turns, 0));
+  gst_clear_buffer (&self->input.data);
   stop_timer (turns);
   turns->discont = FALSE;
   turns->flow = GST_FLOW_OK;
@@ -98,7 +99,6 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
     gst_gemmcl_inflight_unref (turns->ring[i].inflight);
   }
   gst_clear_buffer (&turns->last);
-  gst_clear_buffer (&self->input.data);
   g_free (turns->ring);
   g_free (turns->a);
   g_free (turns->d);
@@ -188,9 +188,9 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   GstFlowReturn flow;
 
   self->scalars = turn->scalars;
-  turn->n_held = 0;
   do {
     flow = GST_FLOW_OK;
+    turn->n_held = 0;
     for (guint i = 0; flow == GST_FLOW_OK && i < turn->n; i++) {
       gst_clear_buffer (&turn->outputs[i]);
       flow = gst_gemmcl_prepare_output (self, &turn->inputs[i], &turn->outputs[i], error);

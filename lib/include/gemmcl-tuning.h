@@ -231,7 +231,8 @@ typedef enum {
  * gemmcl_plan_prepare() may wait once, while operands that changed during the search are prepared.
  * The kernel does not change while a prepared operand is neither used nor freed. The plan keeps
  * references to its operands' matrices until the search ends. Dropping the last reference to the
- * plan cancels the search without waiting for it.
+ * plan cancels the search without waiting for it; a search that is just preparing its result keeps
+ * the plan until then. gemmcl_plan_cancel_tuning() waits.
  *
  * Since: 0.1
  */

@@ -469,4 +469,19 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   return TRUE;
 }
 
-GEMMCL_DEFINE_PLAIN_STRUCT (GemmclRun, gemmcl_run, GEMMCL_RUN_INIT)
+/* A caller's struct may be that of an earlier version. */
+static gpointer
+run_copy (gpointer run)
+{
+  return g_memdup2 (run, ((const GemmclRun *)run)->size);
+}
+
+G_DEFINE_BOXED_TYPE (GemmclRun, gemmcl_run, run_copy, g_free)
+
+GemmclRun *
+gemmcl_run_new (void)
+{
+  GemmclRun run = GEMMCL_RUN_INIT;
+
+  return run_copy (&run);
+}

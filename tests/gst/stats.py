@@ -121,6 +121,18 @@ class Stats(TestCase):
         self.assertEqual(self.check_choice(untuned, plan.kernel), others)
 
 
+class Position(TestCase):
+    def test_position(self):
+        """The position is the end of the last buffer."""
+        stream = self.start(tensors("1:1"), "gemmcl weight=[2]")
+        for second in Gst.SECOND, 2 * Gst.SECOND:
+            buffer = Gst.Buffer.new_wrapped(bytes(4))
+            buffer.pts, buffer.duration = second, Gst.SECOND // 4
+            self.assertEqual(stream.push(buffer), OK)
+            self.assertEqual(stream.element.get_static_pad("src").query_position(Gst.Format.TIME),
+                             (True, second + Gst.SECOND // 4))
+
+
 class Latency(TestCase):
     """The answer to LATENCY queries: the time of collecting a batch, and that of a run by the clock
     of the device, which is the test's here."""

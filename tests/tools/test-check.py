@@ -227,7 +227,11 @@ class Surfaces(Check):
         self.assertIn("code 1", va["why"])
 
     def test_hangs(self):
-        va = self.surfaces(1, "sleep 1000", seconds=8)
+        """It is run once, so that the rest has its share of the time."""
+        starts = self.path("starts")
+        va = self.surfaces(1, f"echo >> {starts}; exec sleep 1000", seconds=8)
+        with open(starts, encoding="utf-8") as file:
+            self.assertEqual(len(file.readlines()), 1)
         self.assertEqual(va["result"], "failed")
         self.assertRegex(va["why"], r"no answer in \d+ seconds")
 

@@ -34,7 +34,7 @@ RELEASES = {
 }
 # {(release, target): rows} that do not fit into registers, from the last table that
 # make-isa-table.py writes. Plans reject them by the driver's figures
-# (tests/kernels/test-driver.c). All other rows must not spill or use private memory.
+# (tests/kernels/driver.py). All other rows must not spill or use private memory.
 REFUSED = {
     (release, target): re.findall("`(.*?)`", rows)
     for release, target, rows in re.findall(
