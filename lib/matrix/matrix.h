@@ -37,7 +37,7 @@ GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
 GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
                                         GemmclMatrix *zero_points);
 
-/* load.c: a matrix in a file */
+/* A matrix in a file */
 
 #define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
