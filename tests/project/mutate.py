@@ -13,7 +13,8 @@ tests that a fault names run first, then all others of the brief suite, until on
 must pass.
 
 Prints a line for each fault: the seconds, the test and subtest that failed or SURVIVED, and the
-fault. Exit status 1 if a fault survived, did not build or was not found in the sources.
+fault. Exit status 1 if a fault survived, its tests were all skipped, it did not build, or it was
+not found in the sources.
 
 --check only looks each fault up in the sources. TAP out.
 """
@@ -112,10 +113,13 @@ class Copy:
             return None
         said = tap.run("meson", "test", "-C", self.build, "--no-rebuild", "--maxfail=1",
                        "--num-processes", self.jobs, "--timeout-multiplier", 2, *names)
+        log = (self.build / "meson-logs" / "testlog.json").read_text()
+        tests = [json.loads(line) for line in log.splitlines()]
+        if all(test["result"] == "SKIP" for test in tests):
+            return f"SKIPPED: {', '.join(names)}"
         if said.returncode == 0:
             return None
-        for line in (self.build / "meson-logs" / "testlog.json").read_text().splitlines():
-            test = json.loads(line)
+        for test in tests:
             if test["result"] in ("FAIL", "ERROR", "TIMEOUT"):
                 points = [point for point in test.get("stdout", "").splitlines()
                           if point.startswith("not ok")]
@@ -135,10 +139,11 @@ class Copy:
             said = tap.run(*self.make())
             if said.returncode:
                 return f"DOES NOT BUILD: {said.stdout.splitlines()[-1]}"
-            others = [] if likely else [name for name in self.tests
-                                        if name not in mutation["tests"]]
-            return (self.find_failure(mutation["tests"]) or self.find_failure(others)
-                    or "SURVIVED")
+            named = self.find_failure(mutation["tests"]) or "SURVIVED"
+            if likely or named.split(":")[0] not in ("SURVIVED", "SKIPPED"):
+                return named
+            return self.find_failure([name for name in self.tests
+                                      if name not in mutation["tests"]]) or named
         finally:
             path.write_text(before, encoding="utf-8")
 
@@ -172,7 +177,7 @@ def main():
     for mutation in chosen:
         begin = time.monotonic()
         result = copy.try_out(mutation, arguments.likely)
-        missed += result.split(":")[0] in ("SURVIVED", "STALE", "DOES NOT BUILD")
+        missed += result.split(":")[0] in ("SURVIVED", "SKIPPED", "STALE", "DOES NOT BUILD")
         found.add(result.split(":")[0])
         print(f"{time.monotonic() - begin:6.0f} s | {result} | {mutation['fault']}", flush=True)
     tap.require(*copy.make())
