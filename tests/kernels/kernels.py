@@ -28,8 +28,8 @@ import sys
 import unittest
 from ctypes import byref
 
-from gemmcl import (ACTIVATIONS, DTYPES, KERNELS, PRECISIONS, TYPES, Refused, TestCase, ask,
-                    describe, get_context, get_device, np)
+from gemmcl import (ACTIVATIONS, DTYPES, FIRST_OF_METHOD, KERNELS, PRECISIONS, TYPES, Refused,
+                    TestCase, ask, describe, get_context, get_device, np)
 from library import GPU, Image
 from problem import Problem, is_miscompiled
 from tap_unittest import main
@@ -61,7 +61,7 @@ class Row:
         self.index, self.name, self.method = index, info.name.decode(), info.method.decode()
         self.precision, self.subgroup = PRECISIONS[info.precision], info.subgroup
         self.engines = bool(info.matrix_engines)
-        self.first = index == 0 or KERNELS[index - 1].method != info.method
+        self.first = FIRST_OF_METHOD[info.method] is info
         sizes = self.name[len(self.method):] or "_1x1_8x8"
         m, n, group_m, group_n = map(int, re.match(r"_(\d+)x(\d+)_(\d+)x(\d+)", sizes).groups())
         m, n = max(m, 1), max(n, 1)
@@ -87,11 +87,11 @@ class Row:
             (np.prod(other.group) > np.prod(self.group) or
              other.group == self.group and other.index < self.index) for other in TABLE)
 
-    def is_part_of_next(self):
-        """Whether the next row differs only in a larger group, so that its tests cover this one."""
-        other = TABLE[self.index + 1:][:1]
-        return bool(other) and other[0].method == self.method and other[0].tile == self.tile and \
-            other[0].group[0] > self.group[0] and other[0].group[1] == self.group[1]
+    def is_part_of_another(self):
+        """Whether another row differs only in a larger group, so that its tests cover this one."""
+        return any((other.method, other.tile) == (self.method, self.tile) and
+                   other.group[0] > self.group[0] and other.group[1] == self.group[1]
+                   for other in TABLE)
 
     def is_brief(self):
         """Only the edges are tested."""
@@ -105,7 +105,7 @@ class Row:
                 for row in TABLE[:self.index])
         if ROWS not in ("", "all"):
             return self.name in ROWS.split(",")
-        return self.first or not self.is_brief() or not (self.is_part_of_next() or
+        return self.first or not self.is_brief() or not (self.is_part_of_another() or
                                                          self.is_like_another())
 
     def describe(self, k):

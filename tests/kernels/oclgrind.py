@@ -4,7 +4,7 @@
 """Tests the kernels on Oclgrind, an OpenCL device that checks each access: nothing is read or
 written outside of a buffer or an array, and no two work-items race for an element.
 
-    oclgrind --data-races --local-mem-size 131072 --log LOG oclgrind.py LOG
+    oclgrind --data-races --local-mem-size 262144 --log LOG oclgrind.py LOG
 
 Oclgrind has no subgroups, so they are emulated. Tested are the first row of each method, which
 covers the method's source, and the first row with several subgroups per row of D; with
@@ -17,7 +17,7 @@ import unittest
 from ctypes import byref, c_size_t
 
 import table
-from gemmcl import KERNELS, Refused, ask, built, get_context, get_device, np
+from gemmcl import FIRST_OF_METHOD, KERNELS, Refused, ask, built, get_context, get_device, np
 from library import good
 from problem import ARG_MAX, MAX, SUM, Problem
 from tap_unittest import main
@@ -102,8 +102,8 @@ def add_rows():
     """Adds a test for each row."""
     rows = table.load()
     across = [row for row in rows if row.is_across][:1]
-    for i, row in enumerate(rows):
-        is_first = i == 0 or KERNELS[i].method != KERNELS[i - 1].method
+    for kernel, row in zip(KERNELS, rows):
+        is_first = FIRST_OF_METHOD[kernel.method] is kernel
         if is_first or row in across or os.environ.get("GEMMCL_TEST_ROWS") == "all":
             setattr(Oclgrind, "test_row_" + row.name,
                     lambda self, row=row: self.check_row(row))

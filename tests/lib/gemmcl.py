@@ -146,6 +146,7 @@ class Kernel(Structure):
 
 
 KERNELS = [Kernel.from_address(call("get_kernel", i)) for i in range(call("get_n_kernels"))]
+FIRST_OF_METHOD = {kernel.method: kernel for kernel in reversed(KERNELS)}
 
 
 class Matrix:

@@ -12,7 +12,7 @@ CACHE = tempfile.TemporaryDirectory()
 # Before OpenCL is loaded. The binaries of earlier runs have all that their plans compiled, too.
 os.environ["POCL_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = CACHE.name
 
-from gemmcl import (KERNELS, PRECISIONS, Plan, Refused, TestCase, describe, get_device,
+from gemmcl import (FIRST_OF_METHOD, PRECISIONS, Plan, Refused, TestCase, describe, get_device,
                     np, on_host, pointer)
 from image import PATCH, PIXEL, make_image
 from library import CPU, IN_BUFFER, Data
@@ -118,10 +118,9 @@ class WarmUp(TestCase):
         """The first of each method."""
         if "GEMMCL_TEST_BRIEF" in os.environ:
             self.skipTest("GEMMCL_TEST_BRIEF: most of a minute goes to compiling")
-        for kernel, last in zip(KERNELS, [None, *KERNELS]):
-            if not last or kernel.method != last.method:
-                self.check(kernel.name, kernel.name.decode(), (4, 6, 32),
-                           {"precision": PRECISIONS[kernel.precision]})
+        for kernel in FIRST_OF_METHOD.values():
+            self.check(kernel.name, kernel.name.decode(), (4, 6, 32),
+                       {"precision": PRECISIONS[kernel.precision]})
 
 
 if __name__ == "__main__":
