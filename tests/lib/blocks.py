@@ -6,7 +6,7 @@
 import ctypes
 from ctypes import byref, c_uint, c_void_p
 
-from gemmcl import (Plan, TestCase, ask, describe, get_context, get_device, get_info, np,
+from gemmcl import (LIB, Plan, TestCase, ask, describe, get_context, get_device, get_info, np,
                     replace)
 from problem import Problem
 from tap_unittest import main
@@ -79,6 +79,7 @@ class Buffers(Images):
         device, end = get_device(), replace("clGetSupportedImageFormats", list_formats)
         context = c_void_p(ask("context_new_wrapped", device.cl_context, device.device))
         end()
+        self.addCleanup(LIB.g_object_unref, context)
         self.assertEqual(get_info(context).max_image_width, 0)
         return context
 

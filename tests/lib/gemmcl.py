@@ -86,7 +86,9 @@ def ask(name, *arguments):
     error = ctypes.POINTER(Error)()
     result = call(name, *arguments, byref(error))
     if error:
-        raise Refused(error.contents)
+        refused = Refused(error.contents)
+        LIB.g_error_free(error)
+        raise refused
     return result
 
 
@@ -95,13 +97,17 @@ class PtrArray(Structure):
     _fields_ = fields("pointer data, int len")
 
 
+ARRAYS = []  # those whose structures are in use until the process ends
+
+
 def get_array(name, argument, kind=None):
-    """The structures in the GPtrArray that a function returns, which stay; without a kind the
-    addresses, and the array goes. Raises Refused."""
+    """The structures in the GPtrArray that a function returns; without a kind the addresses, and
+    the array goes. Raises Refused."""
     address = (call if "tuning" in name else ask)(name, argument)
     array = PtrArray.from_address(address)
     addresses = list((c_void_p * array.len).from_address(array.data)) if array.len else []
     if kind:
+        ARRAYS.append(c_void_p(address))
         return [kind.from_address(address) for address in addresses]
     LIB.g_ptr_array_unref(c_void_p(address))
     return addresses

@@ -206,6 +206,7 @@ class Search(TestCase):
             self.assertIsNone(LIB.gemmcl_tuning_search(
                 get_context(), byref(self.gemm), byref(options), cancellable, byref(error)))
             self.assertEqual(error[0].code, CANCELLED)
+            LIB.g_error_free(error)
         timer.join()
         self.assertLess(time.monotonic() - begin, LIMIT)
         self.assertEqual(self.clock.counts[self.first], 1)
