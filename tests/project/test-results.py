@@ -31,6 +31,9 @@ CASES = {
     "a leak sanitizer that failed": (
         ("ERROR", 99, "1..1\nok 1 /a\n", "==7==LeakSanitizer has encountered a fatal error.\n"),
         "101", "LeakSanitizer has encountered a fatal error"),
+    "a leak sanitizer that failed as a subtest": (
+        ("ERROR", 99, "1..2\nok 1 a\n", "==7==LeakSanitizer has encountered a fatal error.\n"),
+        "101", "LeakSanitizer has encountered a fatal error"),
     "leaks": (("ERROR", 99, "1..1\nok 1 /a\n", f"==7==ERROR: {LEAKS}\n"), "110", LEAKS),
     "bailing out": (("FAIL", 1, "ok 1 /a\nBail out! no memory\n"), "110"),
     "a log with no test": (None, "010"),
