@@ -86,9 +86,10 @@ def ask(name, *arguments):
     error = ctypes.POINTER(Error)()
     result = call(name, *arguments, byref(error))
     if error:
-        refused = Refused(error.contents)
-        LIB.g_error_free(error)
-        raise refused
+        try:
+            raise Refused(error.contents)
+        finally:
+            LIB.g_error_free(error)
     return result
 
 
