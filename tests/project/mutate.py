@@ -41,15 +41,16 @@ LEFT_OUT = ["project", "docs", "demos", "bench", "driver"]
 
 def load():
     """Yields {fault, tests, old, new} for each fault."""
-    tests = []
-    for block in (HERE / "mutations.txt").read_text(encoding="utf-8").split("\n\n"):
-        lines = [line for line in block.splitlines() if not re.match("#( |$)", line)]
-        if lines and lines[0].startswith("? "):
-            tests = lines.pop(0)[2:].split()
-        if lines:
-            fault, change = lines
-            yield {"fault": fault, "tests": tests, "old": NEW.sub("", OLD.sub(r"\1", change)),
-                   "new": OLD.sub("", NEW.sub(r"\1", change))}
+    tests, fault = [], None
+    for line in map(str.strip, (HERE / "mutations.txt").read_text(encoding="utf-8").splitlines()):
+        if line.startswith("? "):
+            tests = line[2:].split()
+        elif fault:
+            yield {"fault": fault, "tests": tests, "old": NEW.sub("", OLD.sub(r"\1", line)),
+                   "new": OLD.sub("", NEW.sub(r"\1", line))}
+            fault = None
+        elif line and not re.match("#( |$)", line):
+            fault = line
 
 
 def find(root, mutation):
