@@ -52,14 +52,10 @@
 
 G_BEGIN_DECLS
 
-/** GST_GEMMCL_CAPS_FEATURE_OPENCL: The feature of caps.
- * Since: 0.1
- */
+/** GST_GEMMCL_CAPS_FEATURE_OPENCL: The feature of caps. */
 #define GST_GEMMCL_CAPS_FEATURE_OPENCL "memory:OpenCL"
 
-/** GST_GEMMCL_MEMORY_TYPE_NAME: The type for gst_memory_is_type().
- * Since: 0.1
- */
+/** GST_GEMMCL_MEMORY_TYPE_NAME: The type for gst_memory_is_type(). */
 #define GST_GEMMCL_MEMORY_TYPE_NAME "GemmclMemory"
 
 /**
@@ -73,19 +69,14 @@ G_BEGIN_DECLS
  *
  * Without both it is the flag GST_MAP_NATIVE_HANDLE of DL Streamer, whose elements know nothing of
  * events: the map waits for the last write, and fails if that failed.
- *
- * Since: 0.1
  */
 #define GST_GEMMCL_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 
-/** GST_GEMMCL_MAX_EVENTS: The most events that a command has to wait for.
- * Since: 0.1
- */
+/** GST_GEMMCL_MAX_EVENTS: The most events that a command has to wait for. */
 #define GST_GEMMCL_MAX_EVENTS 8
 
 /** GstGemmclMemoryMethods: The functions below, in the object data #GST_GEMMCL_MEMORY_METHODS of an
  * allocator of OpenCL memory; static. @size: of this struct; later versions may be larger.
- * Since: 0.1
  */
 typedef struct {
   gsize size;
@@ -95,14 +86,11 @@ typedef struct {
   void (*add_event) (GstMemory *memory, GstMapFlags access, cl_event event);
 } GstGemmclMemoryMethods;
 
-/** GST_GEMMCL_MEMORY_METHODS: The key of the object data.
- * Since: 0.1
- */
+/** GST_GEMMCL_MEMORY_METHODS: The key of the object data. */
 #define GST_GEMMCL_MEMORY_METHODS "gst-gemmcl-memory-methods"
 
 /** gst_gemmcl_memory_get_methods: Returns: (transfer none): the methods; %NULL for memory of
  * another type.
- * Since: 0.1
  */
 static inline const GstGemmclMemoryMethods *
 gst_gemmcl_memory_get_methods (GstMemory *memory)
@@ -116,7 +104,6 @@ gst_gemmcl_memory_get_methods (GstMemory *memory)
 /** gst_gemmcl_memory_get_cl_context: Returns: (transfer none) (nullable): the cl_context of the
  * cl_mem, which lives as long as @memory. %NULL for memory of another type, for which the functions
  * below must not be called.
- * Since: 0.1
  */
 static inline cl_context
 gst_gemmcl_memory_get_cl_context (GstMemory *memory)
@@ -135,8 +122,6 @@ gst_gemmcl_memory_get_cl_context (GstMemory *memory)
  *   for the reads since then. By the rules of OpenCL, an event that fails makes the command fail
  *
  * Returns: the number of events, to be released with gst_gemmcl_release_events().
- *
- * Since: 0.1
  */
 static inline guint
 gst_gemmcl_memory_get_events (GstMemory *memory, GstMapFlags access,
@@ -154,8 +139,6 @@ gst_gemmcl_memory_get_events (GstMemory *memory, GstMapFlags access,
  *
  * Records the command as the last write, or as one more read. Call it for each command that uses
  * the memory, before the memory is unmapped.
- *
- * Since: 0.1
  */
 static inline void
 gst_gemmcl_memory_add_event (GstMemory *memory, GstMapFlags access, cl_event event)
@@ -163,9 +146,7 @@ gst_gemmcl_memory_add_event (GstMemory *memory, GstMapFlags access, cl_event eve
   gst_gemmcl_memory_get_methods (memory)->add_event (memory, access, event);
 }
 
-/** gst_gemmcl_release_events: Releases the first @n of @events.
- * Since: 0.1
- */
+/** gst_gemmcl_release_events: Releases the first @n of @events. */
 static inline void
 gst_gemmcl_release_events (guint n, const cl_event *events)
 {

@@ -18,8 +18,6 @@ GEMMCL_BEGIN_DECLS
  * @GEMMCL_DEVICE_TYPE_GPU: GPUs only
  * @GEMMCL_DEVICE_TYPE_ACCELERATOR: accelerators only
  * @GEMMCL_DEVICE_TYPE_DEFAULT: the default device of each platform
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_DEVICE_TYPE_AUTO,
@@ -39,8 +37,6 @@ typedef enum {
  *
  * Selects a device. All zeros select the preferred one. Strings need not be UTF-8; functions do not
  * keep them.
- *
- * Since: 0.1
  */
 typedef struct {
   const gchar *platform;
@@ -91,8 +87,6 @@ typedef struct {
  *
  * Description of an OpenCL device. Read-only; belongs to the context or the array that returned it.
  * A copy as a boxed type is a reference.
- *
- * Since: 0.1
  */
 typedef struct {
   gchar *platform;
@@ -136,8 +130,6 @@ GType gemmcl_device_info_get_type (void);
  * @extension: the complete name of an extension
  *
  * Returns: %TRUE if the device lists @extension.
- *
- * Since: 0.1
  */
 gboolean gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension);
 
@@ -151,8 +143,6 @@ gboolean gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const g
  * Returns: (transfer container) (element-type GemmclDeviceInfo): the devices that match, at least
  *   one, in order of preference; %NULL with %GEMMCL_ERROR_NO_DEVICE, whose message lists the
  *   devices that exist.
- *
- * Since: 0.1
  */
 GPtrArray *gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error);
 
@@ -161,8 +151,6 @@ GPtrArray *gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error);
  *
  * A device with an OpenCL context, a queue and the programs built for it. Plans of one context
  * share programs, and equal weights, of which the device holds one copy.
- *
- * Since: 0.1
  */
 #define GEMMCL_TYPE_CONTEXT (gemmcl_context_get_type ())
 G_DECLARE_FINAL_TYPE (GemmclContext, gemmcl_context, GEMMCL, CONTEXT, GObject)
@@ -173,8 +161,6 @@ G_DECLARE_FINAL_TYPE (GemmclContext, gemmcl_context, GEMMCL, CONTEXT, GObject)
  * @error: %GEMMCL_ERROR_NO_DEVICE or %GEMMCL_ERROR_OPENCL
  *
  * Returns: (transfer full): a context on the first device that matches, or %NULL.
- *
- * Since: 0.1
  */
 GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **error);
 
@@ -186,8 +172,6 @@ GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **erro
  * alive. The GStreamer plugin's elements use this context unless they are given another.
  *
  * Returns: (transfer full): the context, or %NULL.
- *
- * Since: 0.1
  */
 GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error);
 
@@ -199,8 +183,6 @@ GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError
  *
  * Returns: (transfer container) (element-type GemmclContext): at least one context, in the order of
  *   gemmcl_list_devices(); %NULL with @error if one cannot be made
- *
- * Since: 0.1
  */
 GPtrArray *gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error);
 
@@ -209,8 +191,6 @@ GPtrArray *gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **
  * @query: (nullable): the selection; %NULL for any device
  *
  * Returns: %TRUE if the device of @self, or a device that it is a sub-device of, matches @query.
- *
- * Since: 0.1
  */
 gboolean gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query);
 
@@ -218,8 +198,6 @@ gboolean gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *quer
  * gemmcl_context_get_device_info:
  *
  * Returns: (transfer none): the device of @self; valid as long as @self.
- *
- * Since: 0.1
  */
 const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
 
@@ -229,8 +207,6 @@ const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
  * @compiled: programs that were compiled because the disk cache had none
  * @weights: different B on the device, each counted once
  * @weight_bytes: device memory of these B, in bytes
- *
- * Since: 0.1
  */
 typedef struct {
   guint programs;
@@ -244,8 +220,6 @@ typedef struct {
 /**
  * gemmcl_context_get_stats:
  * @stats: (out): the programs and weights that the plans of @self share now.
- *
- * Since: 0.1
  */
 void gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats);
 

@@ -16,8 +16,6 @@ GEMMCL_BEGIN_DECLS
  *
  * The domain of every #GError of this library. A message has what was expected, what was found, and
  * what can be done; that of an OpenCL call, its name and the error's; that of a build, the log.
- *
- * Since: 0.1
  */
 #define GEMMCL_ERROR (gemmcl_error_quark ())
 
@@ -34,8 +32,6 @@ GEMMCL_BEGIN_DECLS
  * @GEMMCL_ERROR_KERNEL: no kernel has this name, or the kernel cannot do this problem on this
  *   device
  * @GEMMCL_ERROR_TOO_LARGE: a size overflows, or exceeds the memory of the host or the device
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_ERROR_NO_DEVICE,
@@ -53,8 +49,6 @@ typedef enum {
  * gemmcl_error_quark:
  *
  * Returns: the quark of %GEMMCL_ERROR.
- *
- * Since: 0.1
  */
 GQuark gemmcl_error_quark (void);
 

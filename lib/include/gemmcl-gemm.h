@@ -17,8 +17,6 @@ GEMMCL_BEGIN_DECLS
  * GemmclLayout:
  *
  * Element (i, j) of a matrix lies at index i * ld + j (row-major) or i + j * ld (column-major).
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_LAYOUT_ROW_MAJOR,
@@ -45,8 +43,6 @@ typedef enum {
  * An infinite or large x gives the limit: GELU, SiLU, hard-swish and sigmoid of minus infinity are
  * 0, tanh of 1e30 is 1. Softmax of a row whose largest element is infinite, plus or minus, is NaN.
  * NaN stays NaN.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_ACTIVATION_NONE,
@@ -65,8 +61,6 @@ typedef enum {
  * GEMMCL_N_ACTIVATIONS:
  *
  * The number of activations.
- *
- * Since: 0.1
  */
 #define GEMMCL_N_ACTIVATIONS (GEMMCL_ACTIVATION_SOFTMAX + 1)
 
@@ -74,8 +68,6 @@ typedef enum {
  * gemmcl_activation_get_name:
  *
  * Returns: the name that users type, "leaky-relu" for example; static.
- *
- * Since: 0.1
  */
 const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 
@@ -95,8 +87,6 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used for any of
  * them. Sums are f32, except sums of int8 products.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_PRECISION_F32,
@@ -110,8 +100,6 @@ typedef enum {
  * GEMMCL_N_PRECISIONS:
  *
  * The number of precisions.
- *
- * Since: 0.1
  */
 #define GEMMCL_N_PRECISIONS (GEMMCL_PRECISION_I8 + 1)
 
@@ -119,8 +107,6 @@ typedef enum {
  * gemmcl_precision_get_name:
  *
  * Returns: the name that users type, "f32" for example; static.
- *
- * Since: 0.1
  */
 const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
 
@@ -130,8 +116,6 @@ const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
  *
  * Returns: the precision that the type of @b implies: F16 or BF16 for elements of that type, I8 for
  *   a quantized matrix (gemmcl_matrix_new_quantized()), else F32, also for int8 without scales.
- *
- * Since: 0.1
  */
 GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
 
@@ -141,8 +125,6 @@ GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
  *   @normal times the unit roundoff
  *
  * Returns: the unit roundoff of the factors, 2^-11 for f16; 0 for F32 and I8.
- *
- * Since: 0.1
  */
 gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal);
 
@@ -156,8 +138,6 @@ gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *norma
  *   plan keeps it on the device in f32, not rounded to D's type
  *
  * The source of C. Layout fields of C that a source does not need are ignored.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_ADDEND_NONE,
@@ -178,8 +158,6 @@ typedef enum {
  *
  * A row with a NaN becomes NaN. In a row with an infinity, infinities become NaN and numbers 0.
  * Squares do not overflow. With %GEMMCL_NORMALIZE_A kernels read A as an f32 copy on the device.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_NORMALIZE_A = 1 << 0,
@@ -196,8 +174,6 @@ typedef enum {
  *   elements by their columns, NaN first. N is at least top_k and at most 2^24
  *
  * Flags of the row outputs: values computed from each row of the final D, rounded to its type.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_ROW_SUM = 1 << 0,
@@ -210,8 +186,6 @@ typedef enum {
  * GEMMCL_MAX_TOP_K:
  *
  * The largest top_k.
- *
- * Since: 0.1
  */
 #define GEMMCL_MAX_TOP_K 16
 
@@ -267,8 +241,6 @@ typedef enum {
  *
  * A problem. A plain struct on the caller's stack; start from GEMMCL_GEMM_INIT. Functions copy all
  * that they keep.
- *
- * Since: 0.1
  */
 typedef struct {
   gsize m, n, k;
@@ -299,8 +271,6 @@ typedef struct {
  * GEMMCL_GEMM_INIT:
  *
  * Initializes a #GemmclGemm: alpha and scales are 1, all other fields 0.
- *
- * Since: 0.1
  */
 #define GEMMCL_GEMM_INIT                                                                           \
   {                                                                                                \
@@ -316,8 +286,6 @@ GType gemmcl_gemm_get_type (void);
  * For languages without macros. Boxed types copy what a struct holds, not what it points to.
  *
  * Returns: (transfer full): GEMMCL_GEMM_INIT; g_boxed_free() or g_free() frees it.
- *
- * Since: 0.1
  */
 GemmclGemm *gemmcl_gemm_new (void);
 
@@ -329,8 +297,6 @@ GemmclGemm *gemmcl_gemm_new (void);
  *
  * Returns: %FALSE with %GEMMCL_ERROR_INVALID or %GEMMCL_ERROR_TOO_LARGE: a size of 0, a leading
  *   dimension shorter than a row, results that overlap, an index or a byte count that overflows.
- *
- * Since: 0.1
  */
 gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
 
@@ -339,8 +305,6 @@ gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
  *
  * Returns: Q, the number of row outputs of @gemm: one for each flag, and 2 top_k for
  *   %GEMMCL_ROW_TOP_K; 0 to 35.
- *
- * Since: 0.1
  */
 guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
 

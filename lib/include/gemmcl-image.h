@@ -24,8 +24,6 @@ GEMMCL_BEGIN_DECLS
  * NV12, I420 and P010_10LE can only be read. They are converted to R, G, B (see #GemmclImage); a
  * chroma sample applies to its 2 x 2 pixels. Samples of P010_10LE, ten bits at the top of sixteen,
  * give values of 0 to 255 in finer steps, so that one weight serves all three formats.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_PIXEL_GRAY8,
@@ -47,8 +45,6 @@ typedef enum {
  * GEMMCL_N_PIXEL_FORMATS:
  *
  * The number of pixel formats.
- *
- * Since: 0.1
  */
 #define GEMMCL_N_PIXEL_FORMATS (GEMMCL_PIXEL_P010_10LE + 1)
 
@@ -56,8 +52,6 @@ typedef enum {
  * GEMMCL_MAX_PLANES:
  *
  * The largest number of planes of a frame.
- *
- * Since: 0.1
  */
 #define GEMMCL_MAX_PLANES 3
 
@@ -77,8 +71,6 @@ typedef enum {
  *   unless a_shift is. Pixels at the right and bottom that fill no patch are ignored
  *
  * The part of a frame that makes a row of A.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_FEATURE_PIXEL,
@@ -110,8 +102,6 @@ typedef enum {
  * Y, Cb, Cr normalised by the range, R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr R -
  * kb B) / (1 - kr - kb), times 255, clamped to 0 to 255 and not rounded (ITU-R BT.601-7 section
  * 2.5, BT.709-6 section 3).
- *
- * Since: 0.1
  */
 typedef struct {
   GemmclPixelFormat format;
@@ -136,8 +126,6 @@ typedef struct {
  * gemmcl_pixel_format_get_name:
  *
  * Returns: GStreamer's name of @format, "RGBx" for example; static.
- *
- * Since: 0.1
  */
 const gchar *gemmcl_pixel_format_get_name (GemmclPixelFormat format);
 
@@ -145,8 +133,6 @@ const gchar *gemmcl_pixel_format_get_name (GemmclPixelFormat format);
  * gemmcl_pixel_format_get_channels:
  *
  * Returns: the channels that a kernel reads of a pixel: 1, 3 or 4.
- *
- * Since: 0.1
  */
 guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
 
@@ -154,8 +140,6 @@ guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
  * gemmcl_pixel_format_get_n_planes:
  *
  * Returns: 1; 2 for NV12 and P010_10LE; 3 for I420.
- *
- * Since: 0.1
  */
 guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
 
@@ -163,8 +147,6 @@ guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
  * gemmcl_image_get_channels:
  *
  * Returns: the channels of a pixel: those of the format, or of the tensor.
- *
- * Since: 0.1
  */
 guint gemmcl_image_get_channels (const GemmclImage *image);
 
@@ -176,8 +158,6 @@ guint gemmcl_image_get_channels (const GemmclImage *image);
  *
  * Returns: %FALSE with %GEMMCL_ERROR_INVALID or %GEMMCL_ERROR_TOO_LARGE if a field of @image is out
  *   of range.
- *
- * Since: 0.1
  */
 gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error);
 
@@ -186,8 +166,6 @@ gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, G
  * @image: a frame that gemmcl_image_get_shape() accepts
  * @across: (out): the number of patches, or other parts of #GemmclFeatureMode, in a row of them
  * @down: (out): the number of rows of patches; m is across x down
- *
- * Since: 0.1
  */
 void gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down);
 
@@ -198,8 +176,6 @@ void gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down
  * @rows: the number of rows
  *
  * The place of a plane in a device buffer.
- *
- * Since: 0.1
  */
 typedef struct {
   gsize offset;
@@ -216,8 +192,6 @@ typedef struct {
  *   of one row
  *
  * Returns: the size of that buffer in bytes.
- *
- * Since: 0.1
  */
 gsize gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES]);
 

@@ -25,8 +25,6 @@ GEMMCL_BEGIN_DECLS
  * @matrix_engines: the kernel multiplies on matrix engines
  *
  * A kernel. Subgroups, images and matrix engines are emulated on devices without them.
- *
- * Since: 0.1
  */
 typedef struct {
   const gchar *name;
@@ -45,8 +43,6 @@ typedef struct {
  * gemmcl_get_n_kernels:
  *
  * Returns: the number of kernels.
- *
- * Since: 0.1
  */
 guint gemmcl_get_n_kernels (void);
 
@@ -55,8 +51,6 @@ guint gemmcl_get_n_kernels (void);
  *
  * Returns: kernel @index, which is less than gemmcl_get_n_kernels(); static. Kernel 0 is the
  *   fallback.
- *
- * Since: 0.1
  */
 const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 
@@ -65,8 +59,6 @@ const GemmclKernelInfo *gemmcl_get_kernel (guint index);
  *
  * Returns: %TRUE if @name is the name of a kernel, with or without a split (see gemmcl_plan_new());
  *   else %FALSE with %GEMMCL_ERROR_KERNEL, whose message lists similar names.
- *
- * Since: 0.1
  */
 gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
 
@@ -77,8 +69,6 @@ gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
  *
  * Returns: %TRUE if the kernel can do @gemm on the device of @context; else %FALSE with
  *   %GEMMCL_ERROR_KERNEL, whose message has the reason, or with an error of gemmcl_gemm_validate().
- *
- * Since: 0.1
  */
 gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
                              GError **error);
@@ -93,8 +83,6 @@ gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const Ge
  *
  * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS, the name of
  * a level, disables better ones. A CPU uses khr, which may take minutes to compile, only then.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_KERNEL_LEVEL_NATIVE,
@@ -106,8 +94,6 @@ typedef enum {
  * gemmcl_kernel_level_get_name:
  *
  * Returns: "native", "khr" or "emulated"; static.
- *
- * Since: 0.1
  */
 const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
 
@@ -119,8 +105,6 @@ const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
  * Tries subgroups by a small program; if the kernel does not build, a plan uses the next level.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_KERNEL, whose message says why the kernel does not run there.
- *
- * Since: 0.1
  */
 gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
                                   GemmclKernelLevel *level, GError **error);
@@ -136,8 +120,6 @@ gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
  *
  * Returns: (transfer none): OpenCL C without #include, with a kernel function called gemm; %NULL
  *   with %GEMMCL_ERROR_KERNEL or an error of gemmcl_gemm_validate().
- *
- * Since: 0.1
  */
 const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **options,
                                        GError **error);
@@ -150,8 +132,6 @@ const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm
  * @GEMMCL_CHOICE_RULES: the rules, which compare the kernels of the table
  *
  * The origin of a plan's kernel.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_CHOICE_NAMED,
@@ -164,8 +144,6 @@ typedef enum {
  * gemmcl_choice_source_get_name:
  *
  * Returns: "named", "tuned", "shipped" or "rules"; static.
- *
- * Since: 0.1
  */
 const gchar *gemmcl_choice_source_get_name (GemmclChoiceSource source);
 

@@ -16,8 +16,6 @@ GEMMCL_BEGIN_DECLS
  *
  * The type of an element, little-endian in memory and in files. %GEMMCL_TYPE_F16 is IEEE binary16,
  * %GEMMCL_TYPE_BF16 the upper half of an f32.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_TYPE_F32,
@@ -38,8 +36,6 @@ typedef enum {
  * GEMMCL_N_TYPES:
  *
  * The number of element types.
- *
- * Since: 0.1
  */
 #define GEMMCL_N_TYPES (GEMMCL_TYPE_U64 + 1)
 
@@ -47,8 +43,6 @@ typedef enum {
  * gemmcl_type_get_size:
  *
  * Returns: bytes per element of @type.
- *
- * Since: 0.1
  */
 gsize gemmcl_type_get_size (GemmclType type);
 
@@ -56,8 +50,6 @@ gsize gemmcl_type_get_size (GemmclType type);
  * gemmcl_type_get_name:
  *
  * Returns: "f32", "bf16", "u8" and so on; static.
- *
- * Since: 0.1
  */
 const gchar *gemmcl_type_get_name (GemmclType type);
 
@@ -66,8 +58,6 @@ const gchar *gemmcl_type_get_name (GemmclType type);
  *
  * A typed matrix in host memory, row-major or column-major without gaps: immutable,
  * reference-counted, readable from any thread. A vector of n elements is a 1 x n matrix.
- *
- * Since: 0.1
  */
 typedef struct _GemmclMatrix GemmclMatrix;
 
@@ -78,8 +68,6 @@ GType gemmcl_matrix_get_type (void);
  * gemmcl_matrix_ref:
  *
  * Returns: (transfer full): @self, with one more reference.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_ref (GemmclMatrix *self);
 
@@ -87,8 +75,6 @@ GemmclMatrix *gemmcl_matrix_ref (GemmclMatrix *self);
  * gemmcl_matrix_unref:
  *
  * Drops a reference. The last one frees the matrix.
- *
- * Since: 0.1
  */
 void gemmcl_matrix_unref (GemmclMatrix *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclMatrix, gemmcl_matrix_unref)
@@ -105,8 +91,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclMatrix, gemmcl_matrix_unref)
  * Loads a matrix that a user names.
  *
  * Returns: (transfer full): the matrix, or %NULL with @error set.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load (const gchar *where, GError **error);
 
@@ -117,8 +101,6 @@ GemmclMatrix *gemmcl_matrix_load (const gchar *where, GError **error);
  *
  * Returns: (transfer full): a row-major f32 matrix, or %NULL with %GEMMCL_ERROR_FORMAT, whose
  *   message names the place of the mistake.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
 
@@ -133,8 +115,6 @@ GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
  *
  * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_IO, %GEMMCL_ERROR_FORMAT or
  *   %GEMMCL_ERROR_TOO_LARGE (not enough memory).
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error);
 
@@ -149,8 +129,6 @@ GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GE
  * is the number of columns, else per row. Only the header and these tensors are read, and copied.
  *
  * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy().
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error);
 
@@ -165,8 +143,6 @@ GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *na
  *
  * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy(), or with
  *   %GEMMCL_ERROR_FORMAT if the library was built without protobuf-c.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error);
 
@@ -178,8 +154,6 @@ GemmclMatrix *gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GEr
  * @cols: the number of columns, at least 1
  *
  * Returns: (transfer full): the matrix, a copy, or %NULL with an error as gemmcl_matrix_load_npy().
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols,
                                       GError **error);
@@ -193,8 +167,6 @@ GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize 
  *
  * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID (an empty shape) or
  *   %GEMMCL_ERROR_TOO_LARGE (the size in bytes overflows).
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data,
                                  GError **error);
@@ -212,8 +184,6 @@ GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconst
  *
  * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID, %GEMMCL_ERROR_SHAPE or
  *   %GEMMCL_ERROR_TOO_LARGE.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales,
                                            GemmclMatrix *zero_points, GError **error);
@@ -225,8 +195,6 @@ GemmclMatrix *gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *sc
  * @rms_error: the root mean square of the differences
  *
  * The effect of gemmcl_matrix_quantize().
- *
- * Since: 0.1
  */
 typedef struct {
   gdouble largest;
@@ -246,8 +214,6 @@ typedef struct {
  *
  * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID if an element is NaN or
  *   infinite, or with %GEMMCL_ERROR_TOO_LARGE.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization *done,
                                       GError **error);
@@ -256,8 +222,6 @@ GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, Gemmc
  * gemmcl_matrix_get_scales:
  *
  * Returns: (transfer none) (nullable): the scales as f32; %NULL if @self is not quantized.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
 
@@ -265,8 +229,6 @@ GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
  * gemmcl_matrix_get_zero_points:
  *
  * Returns: (transfer none) (nullable): the zero points as f32; %NULL if @self has none.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_get_zero_points (const GemmclMatrix *self);
 
@@ -274,8 +236,6 @@ GemmclMatrix *gemmcl_matrix_get_zero_points (const GemmclMatrix *self);
  * gemmcl_matrix_get_rows:
  *
  * Returns: the number of rows.
- *
- * Since: 0.1
  */
 gsize gemmcl_matrix_get_rows (const GemmclMatrix *self);
 
@@ -283,8 +243,6 @@ gsize gemmcl_matrix_get_rows (const GemmclMatrix *self);
  * gemmcl_matrix_get_cols:
  *
  * Returns: the number of columns.
- *
- * Since: 0.1
  */
 gsize gemmcl_matrix_get_cols (const GemmclMatrix *self);
 
@@ -292,8 +250,6 @@ gsize gemmcl_matrix_get_cols (const GemmclMatrix *self);
  * gemmcl_matrix_get_element_type:
  *
  * Returns: the type of an element.
- *
- * Since: 0.1
  */
 GemmclType gemmcl_matrix_get_element_type (const GemmclMatrix *self);
 
@@ -301,8 +257,6 @@ GemmclType gemmcl_matrix_get_element_type (const GemmclMatrix *self);
  * gemmcl_matrix_is_column_major:
  *
  * Returns: %TRUE if the elements of a column are contiguous, %FALSE if those of a row are.
- *
- * Since: 0.1
  */
 gboolean gemmcl_matrix_is_column_major (const GemmclMatrix *self);
 
@@ -310,8 +264,6 @@ gboolean gemmcl_matrix_is_column_major (const GemmclMatrix *self);
  * gemmcl_matrix_get_data:
  *
  * Returns: (transfer none): the elements, aligned for their type; q for a quantized matrix.
- *
- * Since: 0.1
  */
 gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
 
@@ -322,8 +274,6 @@ gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
  * Returns: (transfer full): the same values as row-major f32, rounded to nearest; a new reference
  *   of @self if it has that form. An f64 beyond the range of f32, which only gemmcl_matrix_new()
  *   accepts, becomes infinite. %NULL with %GEMMCL_ERROR_TOO_LARGE if there is not enough memory.
- *
- * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error);
 
@@ -334,8 +284,6 @@ GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GErr
  * Writes a version 1 .npy file in the matrix's own type and order, bf16 as `|V2`.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_IO.
- *
- * Since: 0.1
  */
 gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error);
 
@@ -348,8 +296,6 @@ gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GE
  *
  * Returns: %FALSE with %GEMMCL_ERROR_IO, or with %GEMMCL_ERROR_INVALID for a column-major matrix,
  *   which the format cannot store.
- *
- * Since: 0.1
  */
 gboolean gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path,
                                          const gchar *name, GError **error);

@@ -25,8 +25,6 @@ GEMMCL_BEGIN_DECLS
  *
  * Returns: (transfer full): a context around @context with a queue of its own, or %NULL with
  *   %GEMMCL_ERROR_INVALID (@device does not belong to @context) or %GEMMCL_ERROR_OPENCL.
- *
- * Since: 0.1
  */
 GemmclContext *gemmcl_context_new_wrapped (cl_context context, cl_device_id device, GError **error);
 
@@ -39,8 +37,6 @@ GemmclContext *gemmcl_context_new_wrapped (cl_context context, cl_device_id devi
  * @context and @device while one is alive, also one of gemmcl_context_get_shared().
  *
  * Returns: (transfer full): the context, or %NULL.
- *
- * Since: 0.1
  */
 GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id device, GError **error);
 
@@ -55,8 +51,6 @@ GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id devi
  * it was made with all of @properties. It may have more.
  *
  * Returns: (transfer full): the context, or %NULL.
- *
- * Since: 0.1
  */
 GemmclContext *gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
                                                const cl_context_properties *properties,
@@ -68,8 +62,6 @@ GemmclContext *gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
  *
  * Returns: %TRUE if the OpenCL context was made with all of @properties (see
  *   gemmcl_context_get_shared_with()).
- *
- * Since: 0.1
  */
 gboolean gemmcl_context_has_properties (GemmclContext *self,
                                         const cl_context_properties *properties);
@@ -78,8 +70,6 @@ gboolean gemmcl_context_has_properties (GemmclContext *self,
  * gemmcl_context_is_wrapped:
  *
  * Returns: %TRUE if the caller made the OpenCL context, %FALSE if the library did.
- *
- * Since: 0.1
  */
 gboolean gemmcl_context_is_wrapped (GemmclContext *self);
 
@@ -87,8 +77,6 @@ gboolean gemmcl_context_is_wrapped (GemmclContext *self);
  * gemmcl_context_get_cl_context:
  *
  * Returns: (type gpointer) (transfer none): the OpenCL context; valid as long as @self.
- *
- * Since: 0.1
  */
 cl_context gemmcl_context_get_cl_context (GemmclContext *self);
 
@@ -96,8 +84,6 @@ cl_context gemmcl_context_get_cl_context (GemmclContext *self);
  * gemmcl_context_get_cl_device:
  *
  * Returns: (type gpointer) (transfer none): the OpenCL device; valid as long as @self.
- *
- * Since: 0.1
  */
 cl_device_id gemmcl_context_get_cl_device (GemmclContext *self);
 
@@ -106,8 +92,6 @@ cl_device_id gemmcl_context_get_cl_device (GemmclContext *self);
  *
  * Returns: (type gpointer) (transfer none): the context's queue, in-order and with profiling; valid
  *   as long as @self.
- *
- * Since: 0.1
  */
 cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
 
@@ -116,8 +100,6 @@ cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
  *
  * The type of GemmclRun.acquire and GemmclRun.release: clEnqueueAcquireExternalMemObjectsKHR(),
  * clEnqueueAcquireVA_APIMediaSurfacesINTEL() and the like, and their release counterparts.
- *
- * Since: 0.1
  */
 typedef cl_int (CL_API_CALL *GemmclHandover) (cl_command_queue queue, cl_uint n,
                                               const cl_mem *objects, cl_uint n_wait,

@@ -21,8 +21,6 @@ struct _cl_command_queue;
  *
  * A problem made ready for a device: kernels built, memory allocated. A run only sets arguments and
  * enqueues commands. Any thread may call these functions; a plan's runs execute one after another.
- *
- * Since: 0.1
  */
 #define GEMMCL_TYPE_PLAN (gemmcl_plan_get_type ())
 G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
@@ -43,8 +41,6 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * fewer than 65535 work-items a dimension.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError.
- *
- * Since: 0.1
  */
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
@@ -54,8 +50,6 @@ GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, con
  *
  * Returns: the name of the kernel in use, with its split; static. Only gemmcl_plan_auto_tune()
  *   changes the kernel, with its precision, source and build info.
- *
- * Since: 0.1
  */
 const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
 
@@ -63,8 +57,6 @@ const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
  * gemmcl_plan_get_precision:
  *
  * Returns: the precision of the kernel in use: the problem's or f32.
- *
- * Since: 0.1
  */
 GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
 
@@ -72,8 +64,6 @@ GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
  * gemmcl_plan_get_choice_source:
  *
  * Returns: the origin of the kernel in use.
- *
- * Since: 0.1
  */
 GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
 
@@ -85,8 +75,6 @@ GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
  *   by all batches; zeros at first
  *
  * A matrix that a plan keeps on the device, made from a host matrix of any type and order.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_PLAN_B,
@@ -98,8 +86,6 @@ typedef enum {
  * GemmclPrepared:
  *
  * An operand on the device, ready for a plan. Opaque. A copy as a boxed type is a reference.
- *
- * Since: 0.1
  */
 typedef struct _GemmclPrepared GemmclPrepared;
 
@@ -119,8 +105,6 @@ GType gemmcl_prepared_get_type (void);
  *   a reference until then; %NULL with %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL, or
  *   %GEMMCL_ERROR_INVALID if the kernel's precision cannot represent an element or the problem has
  *   no such operand.
- *
- * Since: 0.1
  */
 GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand,
                                      GemmclMatrix *matrix, GError **error);
@@ -129,8 +113,6 @@ GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand
  * gemmcl_prepared_free:
  *
  * Frees an operand that was not used, or that gemmcl_plan_use() replaced.
- *
- * Since: 0.1
  */
 void gemmcl_prepared_free (GemmclPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
@@ -140,8 +122,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
  * @prepared: not used before. Afterwards it holds the operand that it replaced; free it at any time
  *
  * Makes @prepared the operand of all runs that are submitted from now on. Only exchanges pointers.
- *
- * Since: 0.1
  */
 void gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared);
 
@@ -149,8 +129,6 @@ void gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared);
  * gemmcl_plan_set_b:
  *
  * Calls gemmcl_plan_prepare() and gemmcl_plan_use() for B. On failure the old B stays.
- *
- * Since: 0.1
  */
 gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
 
@@ -158,8 +136,6 @@ gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
  * gemmcl_plan_set_bias:
  *
  * Does the same for the bias.
- *
- * Since: 0.1
  */
 gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error);
 
@@ -167,8 +143,6 @@ gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **er
  * gemmcl_plan_set_c:
  *
  * Does the same for C.
- *
- * Since: 0.1
  */
 gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
 
@@ -182,8 +156,6 @@ gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
  *   Only for A
  *
  * The kind of memory that holds a matrix or a frame.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_DATA_HOST,
@@ -203,8 +175,6 @@ typedef enum {
  * @acquired: the run acquires and releases the objects
  *
  * The place of A, D or the row outputs of one problem.
- *
- * Since: 0.1
  */
 typedef struct {
   GemmclDataKind kind;
@@ -247,8 +217,6 @@ typedef struct {
  *   memory
  *
  * A run of a plan. Start from GEMMCL_RUN_INIT; later versions may add fields at the end.
- *
- * Since: 0.1
  */
 typedef struct {
   gsize size;
@@ -274,8 +242,6 @@ typedef struct {
  * GEMMCL_RUN_INIT:
  *
  * Initializes a #GemmclRun: its size, and an alpha of 1; all other fields are 0.
- *
- * Since: 0.1
  */
 #define GEMMCL_RUN_INIT                                                                            \
   {                                                                                                \
@@ -291,8 +257,6 @@ GType gemmcl_run_get_type (void);
  * For languages without macros. Boxed types copy what a struct holds, not what it points to.
  *
  * Returns: (transfer full): GEMMCL_RUN_INIT; g_boxed_free() or g_free() frees it.
- *
- * Since: 0.1
  */
 GemmclRun *gemmcl_run_new (void);
 
@@ -309,8 +273,6 @@ GemmclRun *gemmcl_run_new (void);
  * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, or with %GEMMCL_ERROR_INVALID: the plan has no B, a
  *   size is out of range, the kind of data does not fit, or an event in @wait failed. The caller's
  *   memory is then no longer in use, and D is undefined.
- *
- * Since: 0.1
  */
 gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_event **first,
                              struct _cl_event **done, GError **error);
@@ -321,8 +283,6 @@ gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_
  * Calls gemmcl_plan_submit() and waits.
  *
  * Returns: %FALSE with an error of gemmcl_plan_submit(), or %GEMMCL_ERROR_OPENCL if the run failed.
- *
- * Since: 0.1
  */
 gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error);
 
@@ -334,8 +294,6 @@ gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error
  * Calls gemmcl_plan_run() for one problem of matrices in host memory.
  *
  * Returns: %FALSE with an error of gemmcl_plan_run().
- *
- * Since: 0.1
  */
 gboolean gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a,
                                gpointer d, gpointer rows, GError **error);
@@ -344,8 +302,6 @@ gboolean gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gc
  * gemmcl_plan_reset_previous:
  *
  * With %GEMMCL_ADDEND_PREVIOUS: sets the previous result to zeros for the next run.
- *
- * Since: 0.1
  */
 void gemmcl_plan_reset_previous (GemmclPlan *self);
 
@@ -355,8 +311,6 @@ void gemmcl_plan_reset_previous (GemmclPlan *self);
  *
  * With %GEMMCL_ADDEND_PREVIOUS: moves the previous result of @from, which keeps zeros, to @self, if
  * both have the same m, n, batch and layout. Otherwise @self starts with zeros.
- *
- * Since: 0.1
  */
 void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
 
@@ -370,8 +324,6 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
  * @bytes_out: the same of D
  * @copies: copies of A, D and row outputs between the caller's memory and the plan's, one for each
  *   problem, also of runs that are not completed, but not of frames in images
- *
- * Since: 0.1
  */
 typedef struct {
   guint64 runs;
@@ -387,8 +339,6 @@ typedef struct {
 /**
  * gemmcl_plan_get_stats:
  * @stats: (out): statistics of the runs completed since the plan was created.
- *
- * Since: 0.1
  */
 void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
 
@@ -404,8 +354,6 @@ void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
  * @GEMMCL_COPY_REASON_ALIGNMENT: its address or size in host memory does not suit the device
  *
  * The reason why a run copies A or D between the caller's memory and the plan's.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_COPY_REASON_NONE,
@@ -425,8 +373,6 @@ typedef enum {
  * @d: (out): the same of D
  *
  * Submits nothing and reads no data.
- *
- * Since: 0.1
  */
 void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclCopyReason *a,
                                  GemmclCopyReason *d);
@@ -441,8 +387,6 @@ void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclC
  * @spill_bytes: the part of @private_bytes that Intel's compiler spilled
  *
  * The driver's description of a plan's gemm kernel; 0 for a number that the driver does not report.
- *
- * Since: 0.1
  */
 typedef struct {
   GemmclKernelLevel level;
@@ -458,8 +402,6 @@ typedef struct {
 /**
  * gemmcl_plan_get_build_info:
  * @info: (out): the driver's description of the kernel in use.
- *
- * Since: 0.1
  */
 void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
 
@@ -477,8 +419,6 @@ void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
  * pointers.
  *
  * Returns: %FALSE with any #GemmclError; D is then undefined.
- *
- * Since: 0.1
  */
 gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                           gconstpointer a, const gfloat *b, const gfloat *c, const gfloat *bias,

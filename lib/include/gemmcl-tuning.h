@@ -24,8 +24,6 @@ GEMMCL_BEGIN_DECLS
  *
  * Returns: (transfer full): the kernels worth measuring, at least one: those that can do @gemm
  *   natively, with few tiles also with splits of K; the rules' choice first, then in their order.
- *
- * Since: 0.1
  */
 gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm);
 
@@ -38,8 +36,6 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
  * @lost: because OpenCL failed; the device may be lost to this process
  *
  * A kernel in a search.
- *
- * Since: 0.1
  */
 typedef struct {
   gchar *kernel;
@@ -56,8 +52,6 @@ typedef struct {
  * @GEMMCL_TUNING_STEP_TURN: it will take a turn
  *
  * A candidate's step in a search.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_TUNING_STEP_TRY,
@@ -70,8 +64,6 @@ typedef enum {
  * @candidate: borrowed
  *
  * Called at each step of a search, in its thread: to know what ran if the process crashes.
- *
- * Since: 0.1
  */
 typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCandidate *candidate,
                                     gpointer data);
@@ -92,8 +84,6 @@ typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCan
  *
  * The limits of a search. Start from GEMMCL_TUNING_OPTIONS_INIT; later versions may add fields at
  * the end.
- *
- * Since: 0.1
  */
 typedef struct {
   gsize size;
@@ -112,8 +102,6 @@ typedef struct {
  * GEMMCL_TUNING_OPTIONS_INIT:
  *
  * Initializes a #GemmclTuningOptions: its size, and limits for a search beside other work.
- *
- * Since: 0.1
  */
 #define GEMMCL_TUNING_OPTIONS_INIT                                                                 \
   {                                                                                                \
@@ -130,8 +118,6 @@ GType gemmcl_tuning_options_get_type (void);
  * For languages without macros. Boxed types copy what a struct holds, not what it points to.
  *
  * Returns: (transfer full): GEMMCL_TUNING_OPTIONS_INIT; g_boxed_free() or g_free() frees it.
- *
- * Since: 0.1
  */
 GemmclTuningOptions *gemmcl_tuning_options_new (void);
 
@@ -148,8 +134,6 @@ GemmclTuningOptions *gemmcl_tuning_options_new (void);
  *
  * The result of a search. @first and @best point into @candidates. A copy as a boxed type is a
  * reference.
- *
- * Since: 0.1
  */
 typedef struct {
   GPtrArray *candidates;
@@ -168,8 +152,6 @@ GType gemmcl_tuning_result_get_type (void);
  * gemmcl_tuning_result_free:
  *
  * Frees a result of gemmcl_tuning_search().
- *
- * Since: 0.1
  */
 void gemmcl_tuning_result_free (GemmclTuningResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
@@ -195,8 +177,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  *
  * Returns: (transfer full): the result, or %NULL with #G_IO_ERROR_CANCELLED, an error of
  *   gemmcl_gemm_validate(), %GEMMCL_ERROR_TOO_LARGE or %GEMMCL_ERROR_OPENCL.
- *
- * Since: 0.1
  */
 GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
                                           const GemmclTuningOptions *options,
@@ -209,8 +189,6 @@ GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGe
  * @GEMMCL_AUTO_TUNE_OFF: never
  *
  * The devices on which a plan searches for a faster kernel.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_AUTO_TUNE_AUTO,
@@ -233,8 +211,6 @@ typedef enum {
  * references to its operands' matrices until the search ends. Dropping the last reference to the
  * plan cancels the search without waiting for it; a search that is just preparing its result keeps
  * the plan until then. gemmcl_plan_cancel_tuning() waits.
- *
- * Since: 0.1
  */
 void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
 
@@ -249,8 +225,6 @@ void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
  * @GEMMCL_TUNING_STATE_FAILED: the search failed and the old kernel stays
  *
  * The state of a plan's search. The last three are final.
- *
- * Since: 0.1
  */
 typedef enum {
   GEMMCL_TUNING_STATE_OFF,
@@ -266,8 +240,6 @@ typedef enum {
  * gemmcl_tuning_state_get_name:
  *
  * Returns: "off", "known", "waiting", "searching", "kept", "swapped" or "failed"; static.
- *
- * Since: 0.1
  */
 const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
 
@@ -280,8 +252,6 @@ const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
  * Neither changes once it is set.
  *
  * Returns: the state of the search.
- *
- * Since: 0.1
  */
 GemmclTuningState gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningResult **result,
                                           const gchar **why);
@@ -293,8 +263,6 @@ GemmclTuningState gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningRe
  * Cancels the search. The plan's kernel does not change afterwards.
  *
  * Returns: %TRUE if the thread has ended or there was none.
- *
- * Since: 0.1
  */
 gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
 
@@ -310,8 +278,6 @@ gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
  * Returns: %FALSE with %GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device, or with
  *   %GEMMCL_ERROR_IO if the file cannot be written, is newer, a symbolic link, another user's or
  *   writable by others.
- *
- * Since: 0.1
  */
 gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                               gdouble gflops, GError **error);
@@ -322,8 +288,6 @@ gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, co
  * Removes the device's entries, of every driver, from the file.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_IO.
- *
- * Since: 0.1
  */
 gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
 
@@ -339,8 +303,6 @@ gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
  * @gflops: the measured speed in 10^9 operations per second
  *
  * An entry of the file or of the library. A copy as a boxed type is a reference.
- *
- * Since: 0.1
  */
 typedef struct {
   GemmclChoiceSource source;
@@ -359,8 +321,6 @@ GType gemmcl_tuning_entry_get_type (void);
  *
  * Returns: (transfer container) (element-type GemmclTuningEntry): the entries for the device of
  *   @context, those of the file first; may be empty.
- *
- * Since: 0.1
  */
 GPtrArray *gemmcl_tuning_list (GemmclContext *context);
 
@@ -368,8 +328,6 @@ GPtrArray *gemmcl_tuning_list (GemmclContext *context);
  * gemmcl_tuning_get_path:
  *
  * Returns: (transfer full): the path of the file, which need not exist.
- *
- * Since: 0.1
  */
 gchar *gemmcl_tuning_get_path (void);
 

@@ -44,8 +44,6 @@ GEMMCL_BEGIN_DECLS
  * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
  *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has
  *   NaN or an infinity.
- *
- * Since: 0.1
  */
 gboolean gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b,
                              const gfloat *c, const gfloat *bias, const gfloat *d,

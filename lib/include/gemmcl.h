@@ -18,6 +18,7 @@
  * use it through the pointer only.
  *
  * gemmcl-opencl.h has the functions with OpenCL's types. This header does not include it.
+ * Declarations without Since: are as old as the library.
  */
 
 #include "gemmcl-error.h"

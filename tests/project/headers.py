@@ -54,19 +54,32 @@ DECLARATION = re.compile(
     r"^(?:typedef |#define |static inline |[A-Za-z].*\bgemmcl_\w+ \().*", re.MULTILINE
 )
 WORDLESS = re.compile(r"_get_type \(|GEMMCL_TYPE_\w+ \(|GEMMCL_(BEGIN|END)_DECLS")
-SINCE = re.compile(r"\n \* Since: \d+\.\d+\n \*/\n\Z")
+COMMENT = re.compile(r"/\*\*(?:(?!\*/).)*\*/\n\Z", re.DOTALL)
 
 
-def find_undated(text):
-    """The declarations of a header whose comments do not end in the version that had them first."""
+def find_undescribed(text):
+    """The declarations of a header without a comment."""
     return [found[0] for found in DECLARATION.finditer(text)
-            if not WORDLESS.search(found[0]) and not SINCE.search(text[: found.start()])]
+            if not WORDLESS.search(found[0]) and not COMMENT.search(text[: found.start()])]
+
+
+SYMBOLS = Path(__file__).parents[2] / "debian/libgemmcl0.symbols"
+VERSIONS = dict(re.findall(r"(\w+)@Base (\d+\.\d+)", SYMBOLS.read_text(encoding="utf-8")))
+FUNCTION = re.compile(r"^/\*\*\n \* (gemmcl_\w+):\n(.*?)\*/", re.MULTILINE | re.DOTALL)
+
+
+def find_misdated(text):
+    """The functions of a header whose comments lack the version that had them first. Those of the
+    first version have none."""
+    return [name for name, comment in FUNCTION.findall(text)
+            if (re.findall(r" \* Since: (.*)\n", comment) or ["0.1"]) != [VERSIONS.get(name)]]
 
 
 RULES = {
     "own names": (find_names_of_others, "has the prefix of another library"),
     "structs can grow": (find_rigid, "neither carries its size nor has room: see gemmcl.h"),
-    "versions": (find_undated, "has no comment that ends in Since: and a version"),
+    "comments": (find_undescribed, "has no comment"),
+    "versions": (find_misdated, "has not the Since: of debian/libgemmcl0.symbols"),
 }
 
 PACKAGES, *headers = sys.argv[1:]
