@@ -43,7 +43,7 @@ check_options (GError **error)
 static void
 report (const GemmclMatrix *matrix, const GemmclQuantization *done)
 {
-  const gsize rows = gemmcl_matrix_get_rows (matrix), cols = gemmcl_matrix_get_cols (matrix);
+  const gsize rows = matrix->rows, cols = matrix->cols;
 
   g_print ("Shape          %zu x %zu\n", rows, cols);
   g_print ("Scales         %zu, one for each %s\n", options.transpose ? rows : cols,

@@ -107,17 +107,16 @@ check_row_outputs (GemmclGemm *gemm, GError **error)
 static gboolean
 describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
 {
-  const gsize a_rows = gemmcl_matrix_get_rows (inputs->a);
-  const gsize a_cols = gemmcl_matrix_get_cols (inputs->a);
+  const gsize a_rows = inputs->a->rows;
+  const gsize a_cols = inputs->a->cols;
 
   gemm->m = gemm->trans_a ? a_cols : a_rows;
   gemm->k = gemm->trans_a ? a_rows : a_cols;
-  gemm->n = gemm->trans_b ? gemmcl_matrix_get_rows (inputs->b) : gemmcl_matrix_get_cols (inputs->b);
+  gemm->n = gemm->trans_b ? inputs->b->rows : inputs->b->cols;
   gemm->top_k = options.top_k != 0 ? (guint)options.top_k : MIN (DEFAULT_TOP_K, gemm->n);
   gemm->bias = inputs->bias != NULL;
   if (inputs->c != NULL)
-    gemm->addend = gemm->m > 1 && gemmcl_matrix_get_rows (inputs->c) == 1 ? GEMMCL_ADDEND_ROW
-                                                                          : GEMMCL_ADDEND_MATRIX;
+    gemm->addend = gemm->m > 1 && inputs->c->rows == 1 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
   return gemmcl_gemm_validate (gemm, error);
 }
 
@@ -166,8 +165,8 @@ multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GEr
   g_autofree gfloat *rows = data != NULL ? allocate (gemm->m, n_outputs, error) : NULL;
 
   return rows != NULL &&
-         gemmcl_plan_run_host (plan, gemm->alpha, gemm->beta, gemmcl_matrix_get_data (inputs->a),
-                               data, n_outputs > 0 ? rows : NULL, error) &&
+         gemmcl_plan_run_host (plan, gemm->alpha, gemm->beta, inputs->a->data, data,
+                               n_outputs > 0 ? rows : NULL, error) &&
          save (options.output, gemm->m, gemm->n, data, error) &&
          (n_outputs == 0 || save (options.rows, gemm->m, n_outputs, rows, error));
 }

@@ -46,8 +46,8 @@ void
 gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
                              gsize *k, gsize *n)
 {
-  const gsize rows = weight ? gemmcl_matrix_get_rows (weight) : 0;
-  const gsize cols = weight ? gemmcl_matrix_get_cols (weight) : 0;
+  const gsize rows = weight ? weight->rows : 0;
+  const gsize cols = weight ? weight->cols : 0;
 
   *k = settings->gemm.trans_b ? cols : rows;
   *n = settings->gemm.trans_b ? rows : cols;
@@ -57,7 +57,7 @@ gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatr
 static gboolean
 is_vector (const GemmclMatrix *matrix, gsize length)
 {
-  gsize rows = gemmcl_matrix_get_rows (matrix), cols = gemmcl_matrix_get_cols (matrix);
+  gsize rows = matrix->rows, cols = matrix->cols;
 
   return (rows == 1 && cols == length) || (cols == 1 && rows == length);
 }
@@ -68,21 +68,20 @@ check_operands (const GstGemmclOperands *operands, const GstGemmclSettings *sett
                 gsize n, GError **error)
 {
   const GemmclMatrix *bias = operands->bias, *addend = operands->addend;
-  const gsize rows = addend ? gemmcl_matrix_get_rows (addend) : 0;
+  const gsize rows = addend ? addend->rows : 0;
 
   if (bias && !is_vector (bias, n))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "The bias is %zu x %zu. Expected a vector of %zu elements, N of the "
                             "weight. To change both to another N, set bias to \"\" first, then "
                             "weight, then bias.",
-                            gemmcl_matrix_get_rows (bias), gemmcl_matrix_get_cols (bias), n);
-  if (addend && (gemmcl_matrix_get_cols (addend) != n || (rows != 1 && rows != m)))
+                            bias->rows, bias->cols, n);
+  if (addend && (addend->cols != n || (rows != 1 && rows != m)))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "The addend is %zu x %zu, but D is %zu x %zu%s. Expected an addend of "
                             "1 x %zu%s.",
-                            rows, gemmcl_matrix_get_cols (addend), m, n,
-                            m > 0 ? "" : ", where buffers differ in M,", n,
-                            m > 0 ? " or of that shape" : "");
+                            rows, addend->cols, m, n, m > 0 ? "" : ", where buffers differ in M,",
+                            n, m > 0 ? " or of that shape" : "");
   if (settings->gemm.row_outputs & GEMMCL_ROW_TOP_K && settings->gemm.top_k > n)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "top-k is %u, but a row of the result has N = %zu elements. Expected "
@@ -260,8 +259,7 @@ check_lists (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **
              self->a_image.patch_padding > 0) {
     conflict = "patch-padding, which would not be 0";
     remedy = "patch-padding=0 or input-offset=0";
-  } else if (self->folds_scale && self->gemm.precision == GEMMCL_PRECISION_I8 &&
-             gemmcl_matrix_get_scales (weight)) {
+  } else if (self->folds_scale && self->gemm.precision == GEMMCL_PRECISION_I8 && weight->scales) {
     conflict = "a weight quantized to int8, which has no scale for each row";
     remedy = "precision=f32 or another weight";
   } else {
@@ -293,8 +291,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.k = k;
   self->gemm.batch = settings->batch_size;
   if (operands->addend)
-    self->gemm.addend =
-        gemmcl_matrix_get_rows (operands->addend) == 1 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
+    self->gemm.addend = operands->addend->rows == 1 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
   else if (feedback)
     self->gemm.addend = GEMMCL_ADDEND_PREVIOUS;
   self->gemm.bias = operands->bias != NULL;
@@ -340,9 +337,9 @@ gst_gemmcl_problem_fold (const GstGemmclProblem *self, const GstGemmclSettings *
       !(b = gemmcl_matrix_to_f32 (operands->weight, FALSE, error)) ||
       (operands->bias && !(bias = gemmcl_matrix_to_f32 (operands->bias, FALSE, error))))
     return FALSE;
-  rows = gemmcl_matrix_get_rows (b);
-  cols = gemmcl_matrix_get_cols (b);
-  from = gemmcl_matrix_get_data (b);
+  rows = b->rows;
+  cols = b->cols;
+  from = b->data;
   scaled = g_try_new (gfloat, rows * cols);
   if (!scaled)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
@@ -350,7 +347,7 @@ gst_gemmcl_problem_fold (const GstGemmclProblem *self, const GstGemmclSettings *
                             cols);
   sums = g_new0 (gdouble, self->gemm.n);
   for (gsize j = 0; bias && j < self->gemm.n; j++)
-    sums[j] = ((const gfloat *)gemmcl_matrix_get_data (bias))[j];
+    sums[j] = ((const gfloat *)bias->data)[j];
   for (gsize i = 0; i < rows * cols; i++) {
     const gsize row = i / cols, col = i % cols;
     const gsize k = self->gemm.trans_b ? col : row, j = self->gemm.trans_b ? row : col;

@@ -37,8 +37,8 @@ gst_gemmcl_matrix_from_array (const GValue *array, gboolean is_vector, GError **
 static void
 append_numbers (GValue *array, const GemmclMatrix *matrix, gsize first, gsize n)
 {
-  const gboolean is_double = gemmcl_matrix_get_element_type (matrix) == GEMMCL_TYPE_F64;
-  gconstpointer data = gemmcl_matrix_get_data (matrix);
+  const gboolean is_double = matrix->type == GEMMCL_TYPE_F64;
+  gconstpointer data = matrix->data;
 
   for (gsize i = first; i < first + n; i++) {
     GValue number = G_VALUE_INIT;
@@ -58,13 +58,12 @@ gst_gemmcl_matrix_to_array (GemmclMatrix *matrix, gboolean is_vector, GValue *ar
 
   if (!matrix)
     return;
-  if (gemmcl_matrix_get_element_type (matrix) == GEMMCL_TYPE_F64 &&
-      !gemmcl_matrix_is_column_major (matrix))
+  if (matrix->type == GEMMCL_TYPE_F64 && !matrix->column_major)
     plain = gemmcl_matrix_ref (matrix);
   else if (!(plain = gemmcl_matrix_to_f32 (matrix, FALSE, NULL)))
     return;
-  rows = gemmcl_matrix_get_rows (plain);
-  cols = gemmcl_matrix_get_cols (plain);
+  rows = plain->rows;
+  cols = plain->cols;
   if (is_vector) {
     append_numbers (array, plain, 0, rows * cols);
     return;

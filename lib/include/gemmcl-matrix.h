@@ -55,11 +55,28 @@ const gchar *gemmcl_type_get_name (GemmclType type);
 
 /**
  * GemmclMatrix:
+ * @type: the type of an element
+ * @rows: the number of rows
+ * @cols: the number of columns
+ * @column_major: %TRUE if the elements of a column are contiguous, %FALSE if those of a row are
+ * @data: the elements without gaps, aligned for their type; q if the matrix is quantized
+ * @scales: (nullable): the scales of a quantized matrix as f32; %NULL for any other matrix
+ * @zero_points: (nullable): its zero points as f32; %NULL for zeros
  *
- * A typed matrix in host memory, row-major or column-major without gaps: immutable,
- * reference-counted, readable from any thread. A vector of n elements is a 1 x n matrix.
+ * A typed matrix in host memory: read-only, reference-counted, readable from any thread. A vector
+ * of n elements is a 1 x n matrix.
  */
 typedef struct _GemmclMatrix GemmclMatrix;
+
+struct _GemmclMatrix {
+  GemmclType type;
+  gsize rows, cols;
+  gboolean column_major;
+  gconstpointer data;
+  GemmclMatrix *scales, *zero_points;
+  /*< private >*/
+  GBytes *bytes;
+};
 
 #define GEMMCL_TYPE_MATRIX (gemmcl_matrix_get_type ())
 GType gemmcl_matrix_get_type (void);
@@ -217,55 +234,6 @@ typedef struct {
  */
 GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization *done,
                                       GError **error);
-
-/**
- * gemmcl_matrix_get_scales:
- *
- * Returns: (transfer none) (nullable): the scales as f32; %NULL if @self is not quantized.
- */
-GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
-
-/**
- * gemmcl_matrix_get_zero_points:
- *
- * Returns: (transfer none) (nullable): the zero points as f32; %NULL if @self has none.
- */
-GemmclMatrix *gemmcl_matrix_get_zero_points (const GemmclMatrix *self);
-
-/**
- * gemmcl_matrix_get_rows:
- *
- * Returns: the number of rows.
- */
-gsize gemmcl_matrix_get_rows (const GemmclMatrix *self);
-
-/**
- * gemmcl_matrix_get_cols:
- *
- * Returns: the number of columns.
- */
-gsize gemmcl_matrix_get_cols (const GemmclMatrix *self);
-
-/**
- * gemmcl_matrix_get_element_type:
- *
- * Returns: the type of an element.
- */
-GemmclType gemmcl_matrix_get_element_type (const GemmclMatrix *self);
-
-/**
- * gemmcl_matrix_is_column_major:
- *
- * Returns: %TRUE if the elements of a column are contiguous, %FALSE if those of a row are.
- */
-gboolean gemmcl_matrix_is_column_major (const GemmclMatrix *self);
-
-/**
- * gemmcl_matrix_get_data:
- *
- * Returns: (transfer none): the elements, aligned for their type; q for a quantized matrix.
- */
-gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
 
 /**
  * gemmcl_matrix_to_f32:

@@ -99,7 +99,7 @@ GType gemmcl_prepared_get_type (void);
  *
  * Converts, packs and uploads @matrix, and waits for the upload, for which no run waits. An int8
  * kernel uses an int8 B as it is, without scales or with one in all or per column of op(B)
- * (gemmcl_matrix_get_scales()), and quantizes any other B per column.
+ * (@scales of #GemmclMatrix), and quantizes any other B per column.
  *
  * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan, of which it holds
  *   a reference until then; %NULL with %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL, or

@@ -1,15 +1,16 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The matrix: element types, the reference-counted object, conversion to row-major f32, and a
- * matrix in a file, which is checked against the file's size. */
+/* The matrix: element types, the reference-counted object, conversion to row-major f32, and
+ * quantization to int8. */
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "matrix/matrix.h"
 
-#define MAX_NAMES 20 /* in a message */
+#define STEPS 127 /* quantized elements are -127 to 127, a symmetric range */
 
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
 
@@ -85,16 +86,6 @@ static const struct {
     [GEMMCL_TYPE_U64] = {"u64", "<u8", 8, convert_u64},
 };
 
-struct _GemmclMatrix {
-  GemmclType type;
-  gsize rows;
-  gsize cols;
-  gboolean column_major;
-  GBytes *bytes;
-  const guint8 *data;
-  GemmclMatrix *scales, *zero_points; /* NULL: not quantized */
-};
-
 G_DEFINE_BOXED_TYPE (GemmclMatrix, gemmcl_matrix, gemmcl_matrix_ref, gemmcl_matrix_unref)
 
 static gboolean
@@ -158,24 +149,26 @@ gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols, gboolean column
   return self;
 }
 
-/* Memory for the elements of a matrix, or NULL with GEMMCL_ERROR_TOO_LARGE. */
-static gpointer
-alloc (GemmclType type, gsize rows, gsize cols, gsize *n_bytes, GError **error)
+/* A row-major matrix. The caller sets its elements at *@data, unless it is NULL with
+ * GEMMCL_ERROR_TOO_LARGE. */
+static GemmclMatrix *
+new_unset (GemmclType type, gsize rows, gsize cols, gpointer *data, GError **error)
 {
-  gpointer data =
-      gemmcl_matrix_get_n_bytes (type, rows, cols, n_bytes) ? g_try_malloc (*n_bytes) : NULL;
+  gsize n_bytes;
 
-  if (data == NULL)
-    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a matrix of %zu x %zu %s.", rows, cols,
-                 types[type].name);
-  return data;
+  *data = gemmcl_matrix_get_n_bytes (type, rows, cols, &n_bytes) ? g_try_malloc (n_bytes) : NULL;
+  if (*data != NULL)
+    return gemmcl_matrix_new_take (type, rows, cols, FALSE, g_bytes_new_take (*data, n_bytes));
+  gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+               "There is not enough memory for a matrix of %zu x %zu %s.", rows, cols,
+               types[type].name);
+  return NULL;
 }
 
 GemmclMatrix *
 gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, GError **error)
 {
-  gsize n_bytes;
+  GemmclMatrix *self;
   gpointer copy;
 
   if (!is_type (type)) {
@@ -189,21 +182,9 @@ gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, 
                  data != NULL ? "" : " and no data");
     return NULL;
   }
-  copy = alloc (type, rows, cols, &n_bytes, error);
-  if (copy == NULL)
-    return NULL;
-  memcpy (copy, data, n_bytes);
-  return gemmcl_matrix_new_take (type, rows, cols, FALSE, g_bytes_new_take (copy, n_bytes));
-}
-
-GemmclMatrix *
-gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMatrix *zero_points)
-{
-  GemmclMatrix *self = gemmcl_matrix_new_take (bytes->type, bytes->rows, bytes->cols,
-                                               bytes->column_major, g_bytes_ref (bytes->bytes));
-
-  self->scales = gemmcl_matrix_ref (scales);
-  self->zero_points = zero_points != NULL ? gemmcl_matrix_ref (zero_points) : NULL;
+  self = new_unset (type, rows, cols, &copy, error);
+  if (self != NULL)
+    memcpy (copy, data, rows * cols * types[type].size);
   return self;
 }
 
@@ -225,54 +206,6 @@ void
 gemmcl_matrix_unref (GemmclMatrix *self)
 {
   g_atomic_rc_box_release_full (self, (GDestroyNotify)matrix_clear);
-}
-
-gsize
-gemmcl_matrix_get_rows (const GemmclMatrix *self)
-{
-  return self->rows;
-}
-
-gsize
-gemmcl_matrix_get_cols (const GemmclMatrix *self)
-{
-  return self->cols;
-}
-
-GemmclType
-gemmcl_matrix_get_element_type (const GemmclMatrix *self)
-{
-  return self->type;
-}
-
-gboolean
-gemmcl_matrix_is_column_major (const GemmclMatrix *self)
-{
-  return self->column_major;
-}
-
-gconstpointer
-gemmcl_matrix_get_data (const GemmclMatrix *self)
-{
-  return self->data;
-}
-
-GBytes *
-gemmcl_matrix_get_bytes (const GemmclMatrix *self)
-{
-  return self->bytes;
-}
-
-GemmclMatrix *
-gemmcl_matrix_get_scales (const GemmclMatrix *self)
-{
-  return self->scales;
-}
-
-GemmclMatrix *
-gemmcl_matrix_get_zero_points (const GemmclMatrix *self)
-{
-  return self->zero_points;
 }
 
 guint32
@@ -326,8 +259,8 @@ dequantize (const GemmclMatrix *self, gfloat *values, gboolean transposed)
 {
   const GemmclMatrix *scales = self->scales, *zeros = self->zero_points;
   const gsize by_row = scales->rows > 1, by_col = scales->cols > 1;
-  const gfloat *scale = (const gfloat *)(gconstpointer)scales->data;
-  const gfloat *zero = zeros != NULL ? (const gfloat *)(gconstpointer)zeros->data : NULL;
+  const gfloat *scale = scales->data;
+  const gfloat *zero = zeros != NULL ? zeros->data : NULL;
 
   for (gsize i = 0; i < self->rows; i++)
     for (gsize j = 0; j < self->cols; j++) {
@@ -344,13 +277,13 @@ gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
   const Convert convert = types[self->type].convert;
   const gsize rows = transpose ? self->cols : self->rows;
   const gsize cols = transpose ? self->rows : self->cols;
-  gsize n_bytes;
-  gfloat *dst;
+  GemmclMatrix *floats;
+  gpointer dst;
 
   if (!transpose && !self->column_major && self->type == GEMMCL_TYPE_F32)
     return gemmcl_matrix_ref (self);
-  dst = alloc (GEMMCL_TYPE_F32, rows, cols, &n_bytes, error);
-  if (dst == NULL)
+  floats = new_unset (GEMMCL_TYPE_F32, rows, cols, &dst, error);
+  if (floats == NULL)
     return NULL;
   /* The transpose of a column-major matrix has the same memory layout as the row-major matrix. */
   if (rows == 1 || cols == 1 || (!transpose) == (!self->column_major))
@@ -359,116 +292,151 @@ gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
     convert_transposed (convert, types[self->type].size, self->data, dst, cols, rows);
   if (self->scales != NULL)
     dequantize (self, dst, transpose);
-  return gemmcl_matrix_new_take (GEMMCL_TYPE_F32, rows, cols, FALSE,
-                                 g_bytes_new_take (dst, n_bytes));
-}
-
-gchar *
-gemmcl_describe_dims (const gsize *dims, gsize n_dims)
-{
-  GString *text = g_string_new (n_dims == 0 ? "no dimensions" : NULL);
-
-  for (gsize i = 0; i < n_dims; i++)
-    g_string_append_printf (text, "%s%zu", i == 0 ? "" : " x ", dims[i]);
-  return g_string_free (text, FALSE);
-}
-
-gboolean
-gemmcl_find_tensor (const GPtrArray *names, const gchar *name, const gchar *path, guint *index,
-                    GError **error)
-{
-  g_autoptr (GString) list = NULL;
-
-  if (g_ptr_array_find_with_equal_func ((GPtrArray *)names, name, g_str_equal, index))
-    return TRUE;
-  list = g_string_new (names->len > 0 ? NULL : "no tensors");
-  for (guint i = 0; i < MIN (names->len, MAX_NAMES); i++)
-    g_string_append_printf (list, "%s%s", i == 0 ? "" : ", ", (const gchar *)names->pdata[i]);
-  if (names->len > MAX_NAMES)
-    g_string_append_printf (list, " and %u more", names->len - MAX_NAMES);
-  return gemmcl_fail_file (
-      error, GEMMCL_ERROR_FORMAT, path,
-      "Expected the name of a tensor after “#”, found “%s”. The file holds %s.", name, list->str);
+  return floats;
 }
 
 static gboolean
-check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_bytes,
-             GError **error)
+has_shape (const GemmclMatrix *self, gsize rows, gsize cols)
 {
-  const gchar *type = gemmcl_type_get_name (source->type);
-  g_autofree gchar *shape = gemmcl_describe_dims (source->dims, source->n_dims);
-
-  if (source->n_dims > 2)
-    return gemmcl_fail_file (
-        error, GEMMCL_ERROR_FORMAT, source->file->path,
-        "%sExpected a matrix of at most 2 dimensions, found %zu (%s). Reshape it before saving.",
-        source->prefix, source->n_dims, shape);
-  if (rows == 0 || cols == 0)
-    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                             "%sExpected at least one element, found a shape of %s.",
-                             source->prefix, shape);
-  if (!gemmcl_matrix_get_n_bytes (source->type, rows, cols, n_bytes))
-    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                             "%sA shape of %s %s is more than memory can hold.", source->prefix,
-                             shape, type);
-  if (*n_bytes > source->length || (source->exact && *n_bytes != source->length))
-    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                             "%sThe file is %s: expected %zu bytes of elements (%s %s), found %zu.",
-                             source->prefix, *n_bytes > source->length ? "truncated" : "too long",
-                             *n_bytes, shape, type, source->length);
-  return TRUE;
+  return self->rows == rows && self->cols == cols;
 }
 
-/* TRUE if every finite element is finite as an f32. Only f64 can exceed the range. */
 static gboolean
-check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize rows, gsize cols,
-             GError **error)
+check_shapes (const GemmclMatrix *bytes, const GemmclMatrix *scales, const GemmclMatrix *zeros,
+              GError **error)
 {
-  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+  const gsize rows = bytes->rows, cols = bytes->cols;
 
-  for (gsize i = 0; i < rows * cols; i++)
-    if (isfinite (elements[i]) && !isfinite ((gfloat)elements[i]))
-      return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                               "%sRow %zu, column %zu: " GEMMCL_EXPECTED_F32 ", found %s.",
-                               source->prefix, (source->column_major ? i % rows : i / cols) + 1,
-                               (source->column_major ? i / rows : i % cols) + 1,
-                               g_ascii_formatd (number, sizeof number, "%.9g", elements[i]));
+  if (!has_shape (scales, 1, 1) && !has_shape (scales, 1, cols) && !has_shape (scales, rows, 1))
+    return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                        "A matrix of %zu x %zu bytes has scales of 1 x 1, "
+                        "of 1 x %zu for its columns or of %zu x 1 for its rows, not of %zu x %zu.",
+                        rows, cols, cols, rows, scales->rows, scales->cols);
+  if (zeros != NULL && !has_shape (zeros, scales->rows, scales->cols))
+    return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                        "There must be as many zero points as scales, %zu x %zu, not %zu x %zu.",
+                        scales->rows, scales->cols, zeros->rows, zeros->cols);
   return TRUE;
 }
 
-static gpointer
-read_elements (const GemmclMatrixSource *source, gsize n_bytes, GError **error)
+static gboolean
+check_values (GemmclType type, const GemmclMatrix *scales, const GemmclMatrix *zeros,
+              GError **error)
 {
-  const gsize size = gemmcl_type_get_size (source->type);
-  const guint8 *from = source->memory;
-  guint8 *elements;
+  const gsize n = scales->rows * scales->cols;
+  const gfloat *scale = scales->data;
+  const gfloat *zero = zeros != NULL ? zeros->data : NULL;
+  const gint low = type == GEMMCL_TYPE_I8 ? G_MININT8 : 0;
+  const gint high = type == GEMMCL_TYPE_I8 ? G_MAXINT8 : G_MAXUINT8;
 
-  if (from == NULL)
-    return gemmcl_file_read (source->file, source->offset, n_bytes, error);
-  elements = g_try_malloc (n_bytes);
-  if (elements == NULL)
-    gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, source->file->path,
-                      "There is not enough memory for %zu bytes of the file.", n_bytes);
-  for (gsize i = 0; elements != NULL && i < n_bytes / size; i++)
-    memcpy (elements + i * size, from + i * source->step, size);
-  return elements;
+  for (gsize i = 0; i < n; i++) {
+    if (!isfinite (scale[i]) || scale[i] < 0)
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "Expected scales that are finite and not below 0, found %g.", scale[i]);
+    if (zero != NULL && !(zero[i] >= low && zero[i] <= high && zero[i] == rintf (zero[i])))
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "Expected zero points that are integers from %d to %d, found %g.", low,
+                          high, zero[i]);
+  }
+  return TRUE;
 }
 
 GemmclMatrix *
-gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
+gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMatrix *zero_points,
+                             GError **error)
 {
-  const gsize n_dims = source->n_dims;
-  const gsize cols = n_dims >= 1 ? source->dims[n_dims - 1] : 1;
-  const gsize rows = n_dims >= 2 ? source->dims[n_dims - 2] : 1;
-  g_autofree gpointer elements = NULL;
-  gsize n_bytes = 0;
+  g_autoptr (GemmclMatrix) own_scales = NULL, own_zeros = NULL;
+  GemmclMatrix *self;
 
-  if (!check_shape (source, rows, cols, &n_bytes, error))
+  g_return_val_if_fail (scales != NULL, NULL);
+
+  if (bytes->type != GEMMCL_TYPE_I8 && bytes->type != GEMMCL_TYPE_U8) {
+    gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected i8 or u8 for the scales, found %s.",
+                 types[bytes->type].name);
     return NULL;
-  elements = read_elements (source, n_bytes, error);
-  if (elements == NULL ||
-      (source->type == GEMMCL_TYPE_F64 && !check_range (source, elements, rows, cols, error)))
+  }
+  own_scales = gemmcl_matrix_to_f32 (scales, FALSE, error);
+  if (own_scales == NULL)
     return NULL;
-  return gemmcl_matrix_new_take (source->type, rows, cols, source->column_major,
-                                 g_bytes_new_take (g_steal_pointer (&elements), n_bytes));
+  own_zeros = zero_points != NULL ? gemmcl_matrix_to_f32 (zero_points, FALSE, error) : NULL;
+  if ((zero_points != NULL && own_zeros == NULL) ||
+      !check_shapes (bytes, own_scales, own_zeros, error) ||
+      !check_values (bytes->type, own_scales, own_zeros, error))
+    return NULL;
+  self = gemmcl_matrix_new_take (bytes->type, bytes->rows, bytes->cols, bytes->column_major,
+                                 g_bytes_ref (bytes->bytes));
+  self->scales = g_steal_pointer (&own_scales);
+  self->zero_points = g_steal_pointer (&own_zeros);
+  return self;
+}
+
+/* Sets the scale of each row, or column. */
+static gboolean
+find_scales (const GemmclMatrix *floats, gboolean by_row, gfloat *scales, GError **error)
+{
+  const gfloat *values = floats->data;
+  const gsize n = by_row ? floats->rows : floats->cols;
+
+  memset (scales, 0, n * sizeof *scales);
+  for (gsize i = 0; i < floats->rows; i++)
+    for (gsize j = 0; j < floats->cols; j++) {
+      const gfloat value = values[i * floats->cols + j];
+      gfloat *highest = &scales[by_row ? i : j];
+
+      if (!isfinite (value))
+        return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                            "Expected finite elements to quantize to int8, "
+                            "found one that is %s in row %zu, column %zu.",
+                            isnan (value) ? "NaN" : "infinite", i + 1, j + 1);
+      *highest = MAX (*highest, fabsf (value));
+    }
+  /* A device may flush smaller scales to 0. */
+  for (gsize i = 0; i < n; i++)
+    scales[i] = scales[i] / STEPS < FLT_MIN ? 0 : scales[i] / STEPS;
+  return TRUE;
+}
+
+static void
+make_bytes (const GemmclMatrix *floats, gboolean by_row, const gfloat *scales, gint8 *bytes,
+            GemmclQuantization *done)
+{
+  const gfloat *values = floats->data;
+  const gsize rows = floats->rows, cols = floats->cols;
+  gdouble squares = 0;
+
+  *done = (GemmclQuantization){0};
+  for (gsize i = 0; i < rows; i++)
+    for (gsize j = 0; j < cols; j++) {
+      const gfloat value = values[i * cols + j], scale = scales[by_row ? i : j];
+      const gfloat byte = scale > 0 ? CLAMP (rintf (value / scale), -STEPS, STEPS) : 0;
+      const gdouble off = fabs ((gdouble)scale * byte - value);
+
+      bytes[i * cols + j] = byte;
+      done->largest = MAX (done->largest, fabs (value));
+      done->max_error = MAX (done->max_error, off);
+      squares += off * off;
+    }
+  done->rms_error = sqrt (squares / rows / cols);
+}
+
+GemmclMatrix *
+gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization *done,
+                        GError **error)
+{
+  g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (self, FALSE, error);
+  g_autoptr (GemmclMatrix) quantized = NULL;
+  GemmclQuantization own;
+  gpointer scales, bytes;
+
+  if (floats == NULL)
+    return NULL;
+  quantized = new_unset (GEMMCL_TYPE_I8, self->rows, self->cols, &bytes, error);
+  if (quantized == NULL)
+    return NULL;
+  quantized->scales =
+      new_unset (GEMMCL_TYPE_F32, by_row ? self->rows : 1, by_row ? 1 : self->cols, &scales, error);
+  if (quantized->scales == NULL || !find_scales (floats, by_row, scales, error))
+    return NULL;
+  make_bytes (floats, by_row, scales, bytes, done != NULL ? done : &own);
+  return g_steal_pointer (&quantized);
 }

@@ -24,20 +24,12 @@ gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
 /** Computes the size of a matrix in bytes. Returns: %FALSE if it overflows. */
 gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes);
 
-/** (transfer none): the elements. */
-GBytes *gemmcl_matrix_get_bytes (const GemmclMatrix *self);
-
 /** Creates a matrix. Every other function that makes one calls this. The caller has checked the
  * shape, and the size and alignment of @bytes (transfer full). */
 GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
                                       gboolean column_major, GBytes *bytes);
 
-/** Creates a quantized matrix that shares the elements of @bytes. The caller has checked the scales
- * and zero points, both f32. */
-GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
-                                        GemmclMatrix *zero_points);
-
-/* A matrix in a file */
+/* load.c: a matrix in a file */
 
 #define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 

@@ -167,9 +167,8 @@ make_header (const GemmclMatrix *matrix)
   gsize length;
 
   g_string_append_printf (header, "{'descr': '%s', 'fortran_order': %s, 'shape': (%zu, %zu), }",
-                          gemmcl_type_get_descr (gemmcl_matrix_get_element_type (matrix)),
-                          gemmcl_matrix_is_column_major (matrix) ? "True" : "False",
-                          gemmcl_matrix_get_rows (matrix), gemmcl_matrix_get_cols (matrix));
+                          gemmcl_type_get_descr (matrix->type),
+                          matrix->column_major ? "True" : "False", matrix->rows, matrix->cols);
   while ((header->len + 1) % ALIGNMENT != 0)
     g_string_append_c (header, ' ');
   g_string_append_c (header, '\n');
@@ -184,7 +183,7 @@ gboolean
 gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error)
 {
   g_autoptr (GBytes) header = make_header (self);
-  GBytes *const parts[] = {header, gemmcl_matrix_get_bytes (self)};
+  GBytes *const parts[] = {header, self->bytes};
 
   g_return_val_if_fail (path != NULL, FALSE);
 

@@ -286,7 +286,7 @@ static gboolean
 load_companion (const Tensors *self, const gchar *name, const gchar *suffix, GemmclMatrix *bytes,
                 GemmclMatrix **companion, GError **error)
 {
-  const gsize rows = gemmcl_matrix_get_rows (bytes);
+  const gsize rows = bytes->rows;
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
   g_autoptr (GemmclMatrix) floats = NULL;
   guint index;
@@ -296,7 +296,7 @@ load_companion (const Tensors *self, const gchar *name, const gchar *suffix, Gem
   *companion = load_tensor (self, index, error);
   if (*companion == NULL ||
       json_array_size (g_array_index (self->tensors, Tensor, index).shape) != 1 ||
-      rows == gemmcl_matrix_get_cols (bytes) || rows != gemmcl_matrix_get_cols (*companion))
+      rows == bytes->cols || rows != (*companion)->cols)
     return *companion != NULL;
   floats = gemmcl_matrix_to_f32 (*companion, TRUE, error);
   g_clear_pointer (companion, gemmcl_matrix_unref);
@@ -309,7 +309,7 @@ static GemmclMatrix *
 add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError **error)
 {
   g_autoptr (GemmclMatrix) bytes = matrix, scales = NULL, zeros = NULL, quantized = NULL;
-  const GemmclType type = gemmcl_matrix_get_element_type (bytes);
+  const GemmclType type = bytes->type;
   g_autoptr (GError) why = NULL;
 
   if (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8)
@@ -350,14 +350,13 @@ add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const 
 {
   const gsize begin = *end;
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
-  g_autofree gchar *dtype = get_dtype (gemmcl_matrix_get_element_type (matrix));
+  g_autofree gchar *dtype = get_dtype (matrix->type);
 
-  *end += g_bytes_get_size (gemmcl_matrix_get_bytes (matrix));
+  *end += g_bytes_get_size (matrix->bytes);
   json_object_set_new (header, full,
                        json_pack ("{s:s, s:[II], s:[II]}", "dtype", dtype, "shape",
-                                  (json_int_t)gemmcl_matrix_get_rows (matrix),
-                                  (json_int_t)gemmcl_matrix_get_cols (matrix), "data_offsets",
-                                  (json_int_t)begin, (json_int_t)*end));
+                                  (json_int_t)matrix->rows, (json_int_t)matrix->cols,
+                                  "data_offsets", (json_int_t)begin, (json_int_t)*end));
 }
 
 static GBytes *
@@ -382,8 +381,7 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
                                 GError **error)
 {
   /* Scales first: then the elements of all tensors are aligned. */
-  const GemmclMatrix *const matrices[] = {gemmcl_matrix_get_scales (self),
-                                          gemmcl_matrix_get_zero_points (self), self};
+  const GemmclMatrix *const matrices[] = {self->scales, self->zero_points, self};
   static const gchar *const suffixes[] = {SCALE_SUFFIX, ZERO_POINT_SUFFIX, ""};
   GBytes *parts[1 + G_N_ELEMENTS (matrices)] = {NULL};
   g_autoptr (json_t) header = json_object ();
@@ -392,7 +390,7 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
 
   g_return_val_if_fail (path != NULL && name != NULL, FALSE);
 
-  if (gemmcl_matrix_is_column_major (self))
+  if (self->column_major)
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
                              "Expected a row-major matrix, the only order that a safetensors file "
                              "can hold, found a column-major one.");
@@ -402,7 +400,7 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
   for (guint i = 0; i < G_N_ELEMENTS (matrices); i++)
     if (matrices[i] != NULL) {
       add_entry (header, matrices[i], name, suffixes[i], &end);
-      parts[1 + i] = gemmcl_matrix_get_bytes (matrices[i]);
+      parts[1 + i] = matrices[i]->bytes;
     }
   parts[0] = head = make_head (header);
   return gemmcl_file_save (path, parts, G_N_ELEMENTS (parts), error);

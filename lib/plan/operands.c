@@ -95,8 +95,8 @@ gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error)
 static gboolean
 check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GError **error)
 {
-  const gsize has_rows = gemmcl_matrix_get_rows (matrix);
-  const gsize has_cols = gemmcl_matrix_get_cols (matrix);
+  const gsize has_rows = matrix->rows;
+  const gsize has_cols = matrix->cols;
 
   if (has_rows == rows && has_cols == cols)
     return TRUE;
@@ -126,9 +126,9 @@ check_range (GemmclBody *self, const gfloat *b, gsize n, GError **error)
 static gfloat
 get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
 {
-  const gsize n = matrix ? gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix) : 0;
+  const gsize n = matrix ? matrix->rows * matrix->cols : 0;
 
-  return n == 0 ? otherwise : ((const gfloat *)gemmcl_matrix_get_data (matrix))[n == 1 ? 0 : j];
+  return n == 0 ? otherwise : ((const gfloat *)matrix->data)[n == 1 ? 0 : j];
 }
 
 /* N scales and N zero points, if the elements of @b can be used as int8 without quantizing: there
@@ -136,20 +136,19 @@ get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
 static gfloat *
 get_scales (GemmclBody *self, GemmclMatrix *b)
 {
-  const GemmclType type = gemmcl_matrix_get_element_type (b);
+  const GemmclType type = b->type;
   const gfloat shift = type == GEMMCL_TYPE_U8 ? UNSIGNED_SHIFT : 0;
-  GemmclMatrix *scales = gemmcl_matrix_get_scales (b);
+  GemmclMatrix *scales = b->scales;
   const gsize n = self->gemm.n;
   gfloat *both;
 
   if (!gemmcl_body_is_int8 (self) || (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) ||
-      (scales != NULL && (self->gemm.trans_b ? gemmcl_matrix_get_cols (scales)
-                                             : gemmcl_matrix_get_rows (scales)) != 1))
+      (scales != NULL && (self->gemm.trans_b ? scales->cols : scales->rows) != 1))
     return NULL;
   both = g_new (gfloat, 2 * n);
   for (gsize j = 0; j < n; j++) {
     both[j] = get_of_column (scales, j, 1);
-    both[n + j] = get_of_column (gemmcl_matrix_get_zero_points (b), j, 0) - shift;
+    both[n + j] = get_of_column (b->zero_points, j, 0) - shift;
   }
   return both;
 }
@@ -208,14 +207,14 @@ prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
-  if (floats == NULL || !check_range (self, gemmcl_matrix_get_data (floats), k * n, error))
+  if (floats == NULL || !check_range (self, floats->data, k * n, error))
     return FALSE;
   scales = get_scales (self, b);
-  key = make_key (self, gemmcl_matrix_get_data (floats), scales);
+  key = make_key (self, floats->data, scales);
   held->weights = gemmcl_weights_share (self->context, key, &held->buffer);
   if (held->weights != NULL)
     return TRUE;
-  held->buffer = create_b (self, queue, gemmcl_matrix_get_data (floats), scales, error);
+  held->buffer = create_b (self, queue, floats->data, scales, error);
   if (held->buffer != NULL)
     held->weights = gemmcl_weights_share (self->context, key, &held->buffer);
   return held->buffer != NULL;
@@ -229,7 +228,7 @@ prepare_floats (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held,
   const GemmclGemm *gemm = &self->gemm;
   const gboolean is_c = operand == GEMMCL_PLAN_C;
   const gboolean is_matrix = is_c && gemm->addend == GEMMCL_ADDEND_MATRIX;
-  const gboolean is_column = !is_matrix && gemmcl_matrix_get_cols (held->matrix) == 1;
+  const gboolean is_column = !is_matrix && held->matrix->cols == 1;
   const gsize rows = is_matrix ? gemm->m : is_column ? gemm->n : 1, cols = is_column ? 1 : gemm->n;
   const gsize n_room = is_c ? rows * cols : gemmcl_body_get_padded_n (self);
   g_autoptr (GemmclMatrix) floats = NULL;
@@ -243,7 +242,7 @@ prepare_floats (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held,
                                  is_matrix && gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, error);
   if (floats == NULL)
     return FALSE;
-  held->buffer = create_filled (self, queue, n_room, gemmcl_matrix_get_data (floats), rows * cols,
+  held->buffer = create_filled (self, queue, n_room, floats->data, rows * cols,
                                 is_c ? "C" : "the bias", error);
   return held->buffer != NULL;
 }

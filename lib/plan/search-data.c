@@ -310,7 +310,7 @@ verify_rows (const GemmclSearchData *self, GError **error)
 
     row.a_offset = a.offset + i * a.row;
     row.d_offset = d.offset + i * d.row;
-    if (!gemmcl_gemm_verify (&row, self->host_a, gemmcl_matrix_get_data (self->b), NULL, NULL,
+    if (!gemmcl_gemm_verify (&row, self->host_a, self->b->data, NULL, NULL,
                              (const gfloat *)(gconstpointer)self->host_d, &max_error, &bound))
       return gemmcl_fail (
           error, GEMMCL_ERROR_KERNEL,

@@ -52,9 +52,9 @@ gemmcl_precision_of_matrix (const GemmclMatrix *b)
 {
   g_return_val_if_fail (b != NULL, GEMMCL_PRECISION_F32);
 
-  if (gemmcl_matrix_get_scales (b) != NULL)
+  if (b->scales != NULL)
     return GEMMCL_PRECISION_I8;
-  switch (gemmcl_matrix_get_element_type (b)) {
+  switch (b->type) {
   case GEMMCL_TYPE_F16:
     return GEMMCL_PRECISION_F16;
   case GEMMCL_TYPE_BF16:

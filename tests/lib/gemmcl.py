@@ -156,31 +156,23 @@ KERNELS = [Kernel.from_address(call("get_kernel", i)) for i in range(call("get_n
 FIRST_OF_METHOD = {kernel.method: kernel for kernel in reversed(KERNELS)}
 
 
+class MatrixFields(Structure):
+    """GemmclMatrix."""
+    _fields_ = fields("int type, size rows cols, int column_major, pointer data scales zero_points")
+
+
 class Matrix:
     """A GemmclMatrix, which it owns."""
 
     def __init__(self, pointer):
         self._as_parameter_ = c_void_p(pointer)
+        self.fields = MatrixFields.from_address(pointer)
+        self.shape = self.fields.rows, self.fields.cols
+        self.type, self.address = TYPES[self.fields.type], self.fields.data
+        self.is_column_major = bool(self.fields.column_major)
 
     def __del__(self):
         call("matrix_unref", self)
-
-    @property
-    def shape(self):
-        return tuple(call(f"matrix_get_{side}", self, result=ctypes.c_size_t)
-                     for side in ("rows", "cols"))
-
-    @property
-    def type(self):
-        return TYPES[call("matrix_get_element_type", self, result=ctypes.c_int)]
-
-    @property
-    def is_column_major(self):
-        return bool(call("matrix_is_column_major", self, result=ctypes.c_int))
-
-    @property
-    def address(self):
-        return call("matrix_get_data", self)
 
     def read(self):
         """A copy of the elements."""

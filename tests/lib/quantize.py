@@ -28,7 +28,7 @@ def quantized(values, scales, zeros=None, kind="i8"):
 
 def get_part(name, matrix):
     """The scales or zero points of a matrix, or None."""
-    part = call("matrix_get_" + name, matrix)
+    part = getattr(matrix.fields, name)
     return part and Matrix(call("matrix_ref", part)).read()
 
 
