@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Memory of another owner under the names of gemmcl's (foreign.c), in caps with memory:OpenCL, is
-read as the host has it."""
+"""Memory of another owner under the names of gemmcl's, in caps with memory:OpenCL, is read as the
+host has it. It is made like DL Streamer's: a map with GST_GEMMCL_MAP_OPENCL's value gives a handle
+instead of bytes, memories cannot be shared, and the allocator does not allocate."""
 
 import ctypes
 import itertools
-from ctypes import c_int, c_size_t, c_void_p
+import os
+from ctypes import CFUNCTYPE, c_int, c_size_t, c_ssize_t, c_void_p
 
-from cl_memory import Memory
+from cl_memory import OPENCL, READ, WRITE, Memory
 from gemmcl import get_info
-from stream import (ERROR, OK, GObject, Gst, TestCase, audio, get_rows, main, np, tensors, video)
+from library import fields
+from stream import ERROR, OK, Gst, TestCase, audio, get_rows, main, np, tensors, video
+import gi  # behind stream, which skips the test where it is missing
 
-LIB = ctypes.CDLL(None)
-LIB.foreign_allocator_get_type.restype = c_size_t
-LIB.foreign_allocator_get_type()
+gi.require_version("GstAllocators", "1.0")
+from gi.repository import GstAllocators
+
 RGB, SIZE = video("RGB", 53, 9), 9 * 160
 COLOUR = "weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
 # Caps, settings, and the bytes of a buffer.
@@ -27,7 +31,7 @@ INPUTS = [
     (tensors("3:5"), COLOUR, 60),
 ]
 TYPES = ["OpenCL", "GemmclMemory"]
-REFUSED = 'The host cannot map|" of ForeignAllocator|Expected'
+REFUSED = 'The host cannot map|" of GstFdAllocator|Expected'
 
 
 def name_opencl(caps):
@@ -35,43 +39,75 @@ def name_opencl(caps):
     return f"{media}(memory:OpenCL),{fields}"
 
 
+class Functions(ctypes.Structure):
+    """GstAllocator, whose functions an allocator of another kind may replace."""
+    _fields_ = fields("pointer type_instance, int references, pointer data lock name parent,"
+                      " int flags, pointer bindings, size rate sync, pointer unused kind map unmap"
+                      " copy share")
+
+
+MAP = CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_int)
+UNMAP = CFUNCTYPE(None, c_void_p)
+SHARE = CFUNCTYPE(c_void_p, c_void_p, c_ssize_t, c_ssize_t)
+
+
+class Owner:
+    """An allocator of files in memory, which it maps only for the host, if at all.
+
+    handles, mapped: maps for a handle, and current maps
+    """
+
+    def __init__(self, kind, is_mappable=True):
+        self.allocator, self.is_mappable = GstAllocators.FdAllocator.new(), is_mappable
+        self.handles = self.mapped = 0
+        own = Functions.from_address(hash(self.allocator))
+        self.map_file, self.unmap_file = MAP(own.map), UNMAP(own.unmap)
+        self.used = (ctypes.create_string_buffer(kind.encode()), MAP(self.map), UNMAP(self.unmap),
+                     SHARE(lambda *_: None))
+        own.kind, own.map, own.unmap, own.share = (ctypes.cast(each, c_void_p).value
+                                                   for each in self.used)
+
+    def map(self, memory, size, flags):
+        self.handles += bool(flags & OPENCL)
+        if flags & ~(READ | WRITE) or not self.is_mappable:
+            return None
+        self.mapped += 1
+        return self.map_file(memory, size, flags)
+
+    def unmap(self, memory):
+        self.mapped -= 1
+        self.unmap_file(memory)
+
+    def make(self, data):
+        """A memory with these bytes."""
+        file = os.memfd_create("memory")
+        os.write(file, data)
+        return GstAllocators.FdAllocator.alloc(self.allocator, file, len(data),
+                                               GstAllocators.FdMemoryFlags.NONE)
+
+
+def make_buffer(*memories):
+    buffer = Gst.Buffer.new()
+    for memory in memories:
+        buffer.append_memory(memory)
+    return buffer
+
+
 class Pool(Gst.BufferPool):
     """A pool of such memory."""
 
-    allocator = None
+    owner, made = None, 0
 
     def do_alloc_buffer(self, _params):
-        buffer = Gst.Buffer.new()
-        append(buffer, self.allocator, bytes(SIZE))
-        return OK, buffer
-
-
-def count(name):
-    return c_int.in_dll(LIB, f"foreign_{name}").value
-
-
-def append(buffer, allocator, data):
-    LIB.foreign_append(c_void_p(hash(buffer)), c_void_p(hash(allocator)), data,
-                       c_size_t(len(data)))
+        self.made += 1
+        return OK, make_buffer(self.owner.make(bytes(SIZE)))
 
 
 class Foreign(TestCase):
-    def make_allocator(self, kind, is_mappable=True):
-        allocator = GObject.new(GObject.type_from_name("ForeignAllocator"))
-        LIB.foreign_allocator_set(c_void_p(hash(allocator)), kind.encode(), is_mappable)
-        return allocator
-
-    def make_buffer(self, *parts):
-        """A buffer with memories of allocators and their bytes."""
-        buffer = Gst.Buffer.new()
-        for allocator, data in parts:
-            append(buffer, allocator, data)
-        return buffer
-
-    def is_clean(self):
+    def is_clean(self, owner):
         """Nothing asked for handles, and nothing is mapped or left over."""
         self.doCleanups()
-        self.assertEqual([count(name) for name in ("handles", "mapped", "alive")], [0, 0, 0])
+        self.assertEqual((owner.handles, owner.mapped, owner.allocator.__grefcount__), (0, 0, 1))
 
     def is_refused(self, stream, buffer):
         self.assertEqual(stream.push(buffer), ERROR)
@@ -87,28 +123,28 @@ class Foreign(TestCase):
         """The results are those of system memory."""
         for (caps, settings, size), kind in itertools.product(INPUTS, TYPES):
             with self.subTest(settings=settings, kind=kind):
-                rng, allocator = np.random.default_rng(1), self.make_allocator(kind)
+                rng, owner = np.random.default_rng(1), Owner(kind)
                 plain = self.start(caps, f"gemmcl {settings}")
                 foreign = self.start(name_opencl(caps), f"gemmcl {settings}")
                 for _ in range(7):
                     data = (rng.random(size // 4, "f4").tobytes() if "tensors" in caps else
                             rng.bytes(size))
                     self.assertEqual(plain.push(data), OK)
-                    self.assertEqual(foreign.push(self.make_buffer((allocator, data))), OK)
+                    self.assertEqual(foreign.push(make_buffer(owner.make(data))), OK)
                 expected = self.end(plain)
                 self.assertEqual(self.end(foreign), expected)
                 self.assertEqual(len(expected), 7)
                 self.assertEqual(foreign.get_stat("memory"), "system")
                 self.is_quiet(foreign)
-                self.is_clean()
+                self.is_clean(owner)
 
     def test_unmappable(self):
         """Memory that the host cannot map is an error that names it."""
-        allocator = self.make_allocator("OpenCL", False)
+        owner = Owner("OpenCL", False)
         for caps, settings, size in INPUTS:
             stream = self.start(name_opencl(caps), f"gemmcl {settings} batch-size=1")
-            self.is_refused(stream, self.make_buffer((allocator, bytes(size))))
-            self.is_clean()
+            self.is_refused(stream, make_buffer(owner.make(bytes(size))))
+            self.is_clean(owner)
 
     def test_passed_tensor(self):
         """A tensor that passes by is copied: the caps of the output promise gemmcl's memory."""
@@ -116,8 +152,9 @@ class Foreign(TestCase):
             stream = self.start(name_opencl(tensors("7,2:1", "uint8,float32")),
                                 "gemmcl weight=[[1],[1]] tensor-index=1 ! "
                                 "capsfilter caps=other/tensors(memory:OpenCL)")
-            buffer = self.make_buffer((self.make_allocator(kind, is_mappable), b"passing"),
-                               (self.make_allocator(kind), np.array([1, 2], "f4").tobytes()))
+            passed, read = Owner(kind, is_mappable), Owner(kind)
+            buffer = make_buffer(passed.make(b"passing"),
+                                 read.make(np.array([1, 2], "f4").tobytes()))
             if is_mappable:
                 self.assertEqual(stream.push(buffer), OK)
                 output = stream.pull_buffer()
@@ -128,7 +165,8 @@ class Foreign(TestCase):
             else:
                 self.is_refused(stream, buffer)
             del buffer, stream
-            self.is_clean()
+            for owner in passed, read:
+                self.is_clean(owner)
 
     def test_offered(self):
         """Downstream offers its allocator and pool. Output of memory:OpenCL is gemmcl's own all the
@@ -141,10 +179,10 @@ class Foreign(TestCase):
             with self.subTest(caps=caps, is_mappable=is_mappable):
                 is_used = caps == RGB and get_info().host_unified
                 pool, stream = Pool(), self.make(f"gemmcl {COLOUR}", caps)
-                pool.allocator = self.make_allocator("OpenCL", is_mappable)
+                pool.owner = owner = Owner("OpenCL", is_mappable)
 
                 def offer(query, pool=pool):
-                    query.add_allocation_param(pool.allocator, None)
+                    query.add_allocation_param(pool.owner.allocator, None)
                     query.add_allocation_pool(pool, SIZE, 2, 0)
 
                 stream.answer_allocation(offer)
@@ -153,10 +191,10 @@ class Foreign(TestCase):
                     self.is_refused(stream, data)
                 else:
                     self.assertEqual(stream.push(data), OK)
-                    self.assertEqual(count("alive") > 0, is_used)
                     self.assertEqual(self.end(stream), expected)
-                del stream
-                self.is_clean()
+                self.assertEqual(pool.made > 0, is_used)
+                del stream, pool, offer
+                self.is_clean(owner)
 
 
 main()

@@ -1,28 +1,32 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""copies.h, whose functions are preloaded before those of OpenCL."""
+"""Copies that OpenCL made, as hooks.c counts them, and devices with memory of their own."""
 
 import contextlib
 import ctypes
+from collections import namedtuple
 
-from library import fields
+from gemmcl import deny_unified, replace
 
-LIB = ctypes.CDLL(None)
-
-
-class Copies(ctypes.Structure):
-    _fields_ = fields("int writes reads copies timed untimed")
+Copies = namedtuple("Copies", "writes reads copies")
+COUNTS = [ctypes.c_int.in_dll(ctypes.CDLL(None), f"count_{kind}") for kind in Copies._fields]
 
 
-LIB.copies_get.restype = Copies
-count_copies, reset_copies = LIB.copies_get, LIB.copies_reset
+def count_copies():
+    """Those since reset_copies()."""
+    return Copies(*(count.value for count in COUNTS))
+
+
+def reset_copies():
+    for count in COUNTS:
+        count.value = 0
 
 
 @contextlib.contextmanager
 def pretend_discrete(discrete=True):
     """Devices deny meanwhile that they share the host's memory."""
-    LIB.copies_pretend_discrete(discrete)
+    end = replace("clGetDeviceInfo", deny_unified) if discrete else lambda: None
     try:
         yield
     finally:
-        LIB.copies_pretend_discrete(False)
+        end()

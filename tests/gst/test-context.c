@@ -1,6 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "copies.h"
 #include "memory/gstgemmclmemory.h"
 #include "sharing-example.h"
 #include "stream.h"
@@ -116,7 +115,8 @@ test_readers (gconstpointer is_discrete)
 
   for (guint i = 0; i < N_NUMBERS; i++)
     numbers[i] = i;
-  copies_pretend_discrete (GPOINTER_TO_INT (is_discrete));
+  if (is_discrete)
+    g_setenv ("GEMMCL_TEST_DISCRETE", "1", TRUE);
   {
     g_autoptr (Stream) stream =
         stream_start (TENSOR ("1:1024"), "gemmcl weight=[2] " FORCE ("other/tensors" OPENCL));
@@ -129,7 +129,7 @@ test_readers (gconstpointer is_discrete)
     for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
       g_thread_join (threads[i]);
   }
-  copies_pretend_discrete (FALSE);
+  g_unsetenv ("GEMMCL_TEST_DISCRETE");
 }
 
 int

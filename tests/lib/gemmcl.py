@@ -341,6 +341,7 @@ def on_host(arrays):
 HOOKS = {"clGetDeviceInfo": "ipizpp", "clGetPlatformInfo": "ipizpp",
          "clGetSupportedImageFormats": "ipqiipp", "clCreateBuffer": "ppqzpp",
          "clCreateProgramWithSource": "ppippp", "clBuildProgram": "ipipppp",
+         "clEnqueueNDRangeKernel": "ippipppipp",
          "clGetEventProfilingInfo": "ipizpp", "gemmcl_plan_submit": "ippppp"}
 HOOKED = []  # Threads of the library may call them until the process ends.
 

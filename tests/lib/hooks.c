@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "../next.h"
 #include "gemmcl-opencl.h"
+#include "../doubles/cl-parameters.h"
 
 /* Preloaded, and so in front of OpenCL's loader and the library. A script may set hook_NAME
  * (gemmcl.py), which is then called in place of the function NAME, by the library, too. */
@@ -33,9 +34,24 @@ HOOK (cl_int, clBuildProgram,
       (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
        void (CL_CALLBACK *notify) (cl_program, void *), void *data),
       program, n, devices, options, notify, data)
+HOOK (cl_int, clEnqueueNDRangeKernel,
+      (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+       const size_t *global, const size_t *local, WAIT_PARAMETERS),
+      queue, kernel, dims, offset, global, local, WAIT_ARGUMENTS)
 HOOK (cl_int, clGetEventProfilingInfo,
       (cl_event event, cl_profiling_info name, size_t room, void *value, size_t *size), event, name,
       room, value, size)
 HOOK (gboolean, gemmcl_plan_submit,
       (GemmclPlan * plan, const GemmclRun *run, cl_event *first, cl_event *done, GError **error),
       plan, run, first, done, error)
+
+/* How often memory was copied, by the kinds of cl-transfers.def (interposed.py). */
+gint count_reads, count_writes, count_copies, count_fills;
+
+#define TRANSFER(function, parameters, arguments, is_blocking, kind)                               \
+  cl_int function parameters                                                                       \
+  {                                                                                                \
+    g_atomic_int_inc (&count_##kind);                                                              \
+    return NEXT (function) arguments;                                                              \
+  }
+#include "../doubles/cl-transfers.def"
