@@ -12,9 +12,9 @@
  *
  * With output=meta inputs are outputs: upstream is offered what downstream proposes.
  */
-#include "element/gstgemmcl.h"
+#include "element/lanes.h"
+#include "element/output.h"
 
-#include "element/carriers.h"
 #include "memory/memory.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug

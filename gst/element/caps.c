@@ -2,56 +2,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/caps.h"
 
-#include "element/carriers.h"
 #include "memory/caps.h"
 
-#define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
-#define SINK_FORMATS SRC_FORMATS ", NV12, I420, P010_10LE"
-
-/* The sides of a frame are at most 65535 pixels in the library. */
-#define VIDEO_CAPS(formats)                                                                        \
-  GST_GEMMCL_VIDEO_MEDIA ", format = (string) { " formats                                          \
-                         " }, width = (int) [ 1, 65535 ], height = (int) [ 1, 65535 ], "           \
-                         "framerate = " GST_VIDEO_FPS_RANGE
-#define AUDIO_CAPS                                                                                 \
-  GST_GEMMCL_AUDIO_MEDIA ", format = (string) { F32LE, F64LE, S16LE, S32LE }, "                    \
-                         "rate = " GST_AUDIO_RATE_RANGE ", channels = " GST_AUDIO_CHANNELS_RANGE   \
-                         ", layout = (string) interleaved"
-#define FLEXIBLE_CAPS                                                                              \
-  GST_GEMMCL_TENSORS_MEDIA ", format = (string) flexible, framerate = " GST_VIDEO_FPS_RANGE
-#define TENSORS_CAPS                                                                               \
-  GST_GEMMCL_TENSORS_MEDIA ", format = (string) static, "                                          \
-                           "num_tensors = (int) [ 1, " G_STRINGIFY (                               \
-                               GST_GEMMCL_MAX_TENSORS) " ], "                                      \
-                                                       "framerate = " GST_VIDEO_FPS_RANGE
-
-/* In system memory, by direction. */
-static GstStaticCaps templates[] = {
-    [GST_PAD_SRC] = GST_STATIC_CAPS (VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
-                                                              "; " FLEXIBLE_CAPS),
-    [GST_PAD_SINK] = GST_STATIC_CAPS (VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
-                                                                "; " FLEXIBLE_CAPS),
-};
-
-GstCaps *
-gst_gemmcl_caps_new_template (GstPadDirection direction)
+/* Returns: (transfer full): the caps of all carriers. */
+static GstCaps *
+new_carriers (void)
 {
-  g_autoptr (GstCaps) caps = gst_static_caps_get (&templates[direction]);
-
-  return gst_gemmcl_caps_spread (caps, direction);
-}
-
-gboolean
-gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint index)
-{
-  const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
-  g_autoptr (GstCaps) known = gst_static_caps_get (&templates[direction]);
-  g_autoptr (GstCaps) plain =
-      gst_caps_new_full (gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, index)), NULL);
-
-  return memory != GST_GEMMCL_MEMORY_OTHER &&
-         (direction == GST_PAD_SINK || memory <= GST_GEMMCL_MEMORY_OPENCL) &&
-         gst_caps_can_intersect (known, plain);
+  return gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA "(ANY); " GST_GEMMCL_AUDIO_MEDIA "(ANY)");
 }
 
 GstCaps *
@@ -62,7 +19,7 @@ gst_gemmcl_caps_new_pad_template (GstPadDirection direction)
 #ifdef GEMMCL_HAVE_ANALYTICS
   if (direction == GST_PAD_SRC)
     caps = gst_caps_merge (caps, gst_gemmcl_caps_new_template (GST_PAD_SINK));
-  gst_caps_append (caps, gst_gemmcl_carriers_new_caps ());
+  gst_caps_append (caps, new_carriers ());
 #endif
   return caps;
 }
@@ -393,7 +350,7 @@ transform_to_carriers (const GstCaps *caps)
 
     if (!gst_structure_has_name (tensors, GST_GEMMCL_TENSORS_MEDIA))
       continue;
-    carriers = gst_gemmcl_carriers_new_caps ();
+    carriers = new_carriers ();
     copy_framerate (gst_caps_get_structure (carriers, 0), tensors);
     gst_caps_append (result, carriers);
   }
@@ -413,7 +370,7 @@ transform_meta_output (const GstCaps *caps, const GstGemmclTerms *terms)
     gst_structure_remove_field (gst_caps_get_structure (plain, i), "tensors");
   any_n.n = 0;
   all = gst_gemmcl_carriers_are_set (&terms->settings)
-            ? gst_gemmcl_carriers_new_caps ()
+            ? new_carriers ()
             : transform_each (GST_PAD_SRC, outputs, &any_n);
   return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);
 }

@@ -6,14 +6,6 @@
 
 /* Computes the caps of both pads. Pure functions of caps, settings and the shape of the weight. */
 
-/** gst_gemmcl_caps_new_template: Returns: (transfer full): all caps of a pad whose medium is A or
- * D; for output=meta only those of the sink pad. */
-GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
-
-/** gst_gemmcl_caps_know: Returns: %TRUE if a pad of @direction supports the medium and the memory
- * of structure @index of @caps. */
-gboolean gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint index);
-
 /** gst_gemmcl_caps_new_pad_template: Returns: (transfer full): those, and with GstTensorMeta any
  * video and audio on the sink pad, and all caps of the sink pad on the source pad. */
 GstCaps *gst_gemmcl_caps_new_pad_template (GstPadDirection direction);

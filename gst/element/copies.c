@@ -3,7 +3,7 @@
  *
  * The log of copies that a better negotiation would save, in GStreamer's category for that.
  */
-#include "element/gstgemmcl.h"
+#include "element/stats.h"
 
 #include "memory/gstgemmclmemory.h"
 

@@ -5,11 +5,14 @@
 #include <gst/base/gstbasetransform.h>
 
 #include "element/caps.h"
-#include "element/plan.h"
-#include "element/run.h"
-#include "element/turns.h"
+#include "element/flexible.h"
 #include "memory/device.h"
 #include "memory/error.h"
+#include "memory/inflight.h"
+
+/* The element as a struct. Its parts, from the lowest: operands and devices (lanes.h), counts
+ * (stats.h), outputs (output.h), runs (run.h), batches and their turns (turns.h), plans (plan.h);
+ * on top the parts of the class. Each calls only what is below. */
 
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
@@ -33,6 +36,124 @@ typedef struct {
   guint pool_size;       /* bytes of a buffer of the output's pool; 0: no pool */
   guint noted_copies;    /* copies.c: bits of those in the log since caps were last accepted */
 } GstGemmclStream;
+
+#define GST_GEMMCL_MAX_DEVICES 16
+
+/** GstGemmclLane: A device of the element, with its plan. The lock of the element guards the
+ * fields; the streaming thread alone writes them, and may read them without the lock. */
+typedef struct {
+  GemmclContext *context;  /* NULL in the state NULL */
+  GemmclPlan *plan;        /* NULL before the first plan, after a failed creation, and if @failed */
+  GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
+  gboolean failed;         /* not used any more until the next start */
+  GemmclPlanStats past;    /* of replaced plans */
+  guint64 compile_ns;      /* that plans took to compile */
+  guint64 buffers;         /* their results are from this device */
+
+  /* The streaming thread's own, without the lock. */
+  const gchar *kernel; /* the plan's kernel at its creation; static */
+  gboolean is_logged;  /* the end of the search for a faster kernel was logged */
+  GstBufferPool *pool; /* of outputs; NULL: that of the base class, for the first device */
+} GstGemmclLane;
+
+/** GstGemmclChange: Other operands, and what is prepared of them for the plans of their time. */
+typedef struct _GstGemmclChange GstGemmclChange;
+
+/** GstGemmclOperandSlot: The operands of the element. @change_lock serializes changes and is taken
+ * before any other lock. The lock of the element guards the other fields. */
+typedef struct {
+  GMutex change_lock;
+  GstGemmclOperands current;
+  GstGemmclChange *next; /* (nullable): for the streaming thread's next buffer */
+  gboolean held;         /* see gst_gemmcl_operands_hold() */
+} GstGemmclOperandSlot;
+
+/** GstGemmclPlanSlot: What the plans of the lanes have in common, guarded by the lock of the
+ * element. Only the streaming thread writes @problem, and may read it without the lock. */
+typedef struct {
+  GstGemmclProblem problem; /* of the plans */
+  gboolean is_due;          /* the streaming thread's own: new operands or contexts need plans */
+} GstGemmclPlanSlot;
+
+/* Bins of a histogram of times: as many for each power of two. */
+#define GST_GEMMCL_TIME_BINS 16
+#define GST_GEMMCL_N_BINS    (65 * GST_GEMMCL_TIME_BINS)
+
+/** GstGemmclStats: The counts of the property stats besides those of the lanes, guarded by the lock
+ * of the element. */
+typedef struct {
+  guint64 buffers;
+  guint64 dropped;          /* skipped by QoS */
+  guint64 flushed;          /* buffers at the last flush */
+  guint64 bytes_out;        /* written to OpenCL memory that the host maps */
+  guint64 copies;           /* made by the element itself, not by its plans */
+  const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
+  guint64 reported;         /* buffers at the last report */
+
+  /* Times of runs, in ns; see gst_gemmcl_stats_add_time(). */
+  GstClockTime latency; /* that is reported */
+  GstClockTime longest; /* of the runs since latency was set, rounded */
+  GstClockTime last;
+  guint n_times; /* number of runs since latency was set */
+
+  /* All times of runs, in ns. */
+  guint64 n_timed;
+  guint64 times[GST_GEMMCL_N_BINS];
+  GstClockTime max;
+} GstGemmclStats;
+
+/** GstGemmclInput: A buffer of the sink pad, and the place of A in it. Other elements may still
+ * write the buffer, so it is described once: when it comes. */
+typedef struct {
+  GstBuffer *buffer;      /* not referenced */
+  GstBuffer *data;        /* (nullable): of the tensor in the metadata of buffer; owned */
+  gsize offset;           /* of A in data or else in buffer; not of frames */
+  gsize size;             /* bytes of A */
+  GstGemmclPlaces places; /* of tensors; else all zero */
+} GstGemmclInput;
+
+/** GstGemmclTurn: A batch, and its run. */
+typedef struct {
+  GPtrArray *items; /* inputs and events, in their order */
+  guint n;          /* number of inputs */
+  GstGemmclInput *inputs;
+  GstBuffer **outputs; /* NULL before they are prepared */
+  GstGemmclInflight *inflight;
+  guint n_held;        /* the number of inputs that inflight holds until the end of the run */
+  GstGemmclLane *lane; /* the device of the run */
+  GstGemmclScalars scalars;
+} GstGemmclTurn;
+
+/** GstGemmclTurns: The ring of turns, and what runs have in common. */
+typedef struct {
+  GstGemmclTurn *ring;
+  guint size; /* one more than there may be in flight: for the batch that is being collected */
+  guint first, n;
+  guint next;         /* the lane after that of the last run */
+  gboolean is_late;   /* push_late() is running */
+  GstFlowReturn flow; /* of outputs that other threads pushed; the next buffer gets it */
+  gboolean discont;   /* QoS dropped the buffer before the next one */
+  GstClockID timer;   /* (nullable): of the timeout of the batch */
+
+  /* The pool of the last input, and the largest number of its buffers to hold. */
+  gconstpointer pool; /* compared only */
+  guint limit;
+
+  /* The description of the run that is being submitted (run.c). */
+  GemmclData *a;
+  GemmclData *d;            /* of all outputs, then of all row outputs */
+  GstGemmclMapping *mapped; /* of d */
+  cl_event *wait;
+
+  GstGemmclInflight *latest; /* of the last run; not referenced */
+  cl_command_queue queue;    /* of that run, compared only; NULL: the context's */
+  guint untimed;             /* runs since the last one in a queue with profiling */
+
+  /* Previous outputs (run.c). */
+  gboolean feedback; /* beta was not 0: the plan keeps the previous output */
+  GstBuffer *last;   /* otherwise, the last output, in case beta is set */
+  gsize last_m;
+} GstGemmclTurns;
 
 /**
  * GstGemmcl:
@@ -74,11 +195,14 @@ gst_gemmcl_is_meta (GstGemmcl *self)
   return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
 }
 
-/** gst_gemmcl_get_terms: Returns: the settings in use, or the properties unless streaming, and the
- * present weight's shape. Any thread. */
-GstGemmclTerms gst_gemmcl_get_terms (GstGemmcl *self);
+/* Parts of the class: the table of properties; caps; memory on both pads; output buffers. */
 
-/* Parts of the class: caps; memory on both pads; output buffers. */
+void gst_gemmcl_properties_install (GObjectClass *klass);
+
+/** gst_gemmcl_properties_init: Sets all defaults. */
+void gst_gemmcl_properties_init (GstGemmcl *self);
+void gst_gemmcl_properties_clear (GstGemmcl *self);
+
 void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
 void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);
 void gst_gemmcl_output_install (GstBaseTransformClass *klass);

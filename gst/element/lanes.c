@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/gstgemmcl.h"
+#include "element/lanes.h"
+#include "element/stats.h"
 
 #include <gemmcl-opencl.h>
 

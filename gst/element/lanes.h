@@ -2,28 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/properties.h"
+#include "element/gstgemmcl.h"
 
-/* The devices of an element: one, or those of the property devices, to which runs go by turns. */
-
-#define GST_GEMMCL_MAX_DEVICES 16
-
-/** GstGemmclLane: A device of the element, with its plan. The lock of the element guards the
- * fields; the streaming thread alone writes them, and may read them without the lock. */
-typedef struct {
-  GemmclContext *context;  /* NULL in the state NULL */
-  GemmclPlan *plan;        /* NULL before the first plan, after a failed creation, and if @failed */
-  GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
-  gboolean failed;         /* not used any more until the next start */
-  GemmclPlanStats past;    /* of replaced plans */
-  guint64 compile_ns;      /* that plans took to compile */
-  guint64 buffers;         /* their results are from this device */
-
-  /* The streaming thread's own, without the lock. */
-  const gchar *kernel; /* the plan's kernel at its creation; static */
-  gboolean is_logged;  /* the end of the search for a faster kernel was logged */
-  GstBufferPool *pool; /* of outputs; NULL: that of the base class, for the first device */
-} GstGemmclLane;
+/* The devices of an element: one, or those of the property devices, to which runs go by turns
+ * (lanes.c). */
 
 /** gst_gemmcl_lanes_open: Opens the devices that the properties name, if they all can run the
  * kernel that the properties name. For NULL to READY and for the streaming thread, without a plan.
@@ -51,3 +33,46 @@ gboolean gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GErro
  * unless no other one is left: posts a warning, clears @error and makes another device the current
  * one. Returns: %FALSE if the device stays. */
 gboolean gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error);
+
+/* Weight, bias and addend, and their changes while playing (operands.c). */
+
+/** gst_gemmcl_get_properties: Returns: the present values; their sources may be freed at any time.
+ * Any thread. */
+GstGemmclProperties gst_gemmcl_get_properties (GstGemmcl *self);
+
+/** gst_gemmcl_get_terms: Returns: the settings in use, or the properties unless streaming, and the
+ * present weight's shape. Any thread. */
+GstGemmclTerms gst_gemmcl_get_terms (GstGemmcl *self);
+
+/** gst_gemmcl_operands_open: Loads the operands that the properties name, for NULL to READY. */
+gboolean gst_gemmcl_operands_open (GstGemmcl *self, GError **error);
+
+/** gst_gemmcl_operands_close: Releases all operands; the properties stay. */
+void gst_gemmcl_operands_close (GstGemmcl *self);
+
+/** gst_gemmcl_operand_get: Sets @value to the value of the operand's property of that type. Any
+ * thread. */
+void gst_gemmcl_operand_get (GstGemmcl *self, GemmclPlanOperand operand, GValue *value);
+
+/**
+ * gst_gemmcl_operand_set:
+ * @value: a text for gemmcl_matrix_load(), a GemmclMatrix, or a GstValueArray of doubles, for the
+ *   bias, or of such rows; none if it is %NULL or empty
+ *
+ * Sets an operand's properties. Any thread. In the state NULL it only stores @value. Otherwise it
+ * loads, packs and uploads the matrix, without a lock that a buffer or a query takes. The streaming
+ * thread uses the matrix from the next buffer on, after negotiation if its shape differs. A matrix
+ * is refused, with a warning, if it cannot be loaded, does not fit the caps, or leads to an output
+ * that downstream does not accept; the old one stays.
+ */
+void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GValue *value);
+
+/** gst_gemmcl_operands_have_next: Returns: %TRUE if new operands wait for the next buffer. Any
+ * thread. */
+gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
+
+/** gst_gemmcl_operands_hold: Makes waiting operands the current ones, which then stay until
+ * gst_gemmcl_operands_release(), so that caps and plan are made from the same. If they need a new
+ * plan, that and negotiation are due. For the streaming thread, before caps or a buffer. */
+void gst_gemmcl_operands_hold (GstGemmcl *self);
+void gst_gemmcl_operands_release (GstGemmcl *self);

@@ -4,12 +4,12 @@
  * Learns from buffers what A is, and its place. Caps that do not announce the tensor in metadata
  * wait for the first buffer, with the events behind them: the caps of the output need its shape.
  */
-#include "element/gstgemmcl.h"
+#include "element/lanes.h"
+#include "element/output.h"
+#include "element/run.h"
+#include "element/turns.h"
 
 #include <string.h>
-
-#include "element/carriers.h"
-#include "element/flexible.h"
 
 /* Returns: the tensor that is A. */
 static GstGemmclTensor *

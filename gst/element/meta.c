@@ -4,15 +4,14 @@
  * GstTensorMeta: A in that of the input, for input=meta; results in that of the input, which is
  * pushed, for output=meta.
  */
-#include "element/gstgemmcl.h"
+#include "element/output.h"
+#include "element/run.h"
 
 #include <string.h>
 
 #ifdef GEMMCL_HAVE_ANALYTICS
   #include <gst/analytics/analytics.h>
 #endif
-
-#include "element/carriers.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 

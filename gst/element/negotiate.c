@@ -1,8 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/gstgemmcl.h"
+#include "element/lanes.h"
+#include "element/output.h"
+#include "element/run.h"
+#include "element/plan.h"
+#include "element/turns.h"
 
-#include "element/carriers.h"
 #include "memory/foreign.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -13,20 +16,6 @@ enum {
   WARNED_OF_STRINGS = 1 << 1,
   WARNED_OF_ADDEND = 1 << 2,
 };
-
-GstGemmclTerms
-gst_gemmcl_get_terms (GstGemmcl *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-  GstGemmclTerms terms = {.settings = self->stream.started
-                                          ? self->stream.settings
-                                          : gst_gemmcl_get_properties (self).settings,
-                          .several = self->n_lanes > 1,
-                          .learned = self->stream.learned};
-
-  gst_gemmcl_weight_get_shape (&terms.settings, self->operands.current.weight, &terms.k, &terms.n);
-  return terms;
-}
 
 /* Posts a warning once, since the element that fails only reports "not negotiated". @warning: a bit
  * of the stream's warnings */

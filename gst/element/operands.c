@@ -1,61 +1,156 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/gstgemmcl.h"
+#include "element/lanes.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "addend"};
 
-void
-gst_gemmcl_source_clear (GstGemmclSource *self)
+/* @array: a GstValueArray of doubles, if @is_vector, or of rows, which are such; GObject checks
+ * that. Returns: (transfer full) (nullable): a matrix of f64; NULL without @error for an empty
+ * array, with GEMMCL_ERROR_SHAPE if rows differ in length or are empty. */
+static GemmclMatrix *
+matrix_from_array (const GValue *array, gboolean is_vector, GError **error)
 {
-  g_clear_pointer (&self->where, g_free);
-  g_clear_pointer (&self->matrix, gemmcl_matrix_unref);
-}
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  const guint size = gst_value_array_get_size (array), rows = is_vector ? 1 : size;
+  guint cols = 0;
 
-static GstGemmclSource
-copy_source (const GstGemmclSource *self)
-{
-  return (GstGemmclSource){
-      .where = g_strdup (self->where),
-      .matrix = self->matrix ? gemmcl_matrix_ref (self->matrix) : NULL,
-  };
-}
+  if (size == 0)
+    return NULL;
+  for (guint i = 0; i < rows; i++) {
+    const GValue *row = is_vector ? array : gst_value_array_get_value (array, i);
+    const guint n = gst_value_array_get_size (row);
 
-GstGemmclSource
-gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operand)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+    cols = i == 0 ? n : cols;
+    if (n == 0 || n != cols) {
+      gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                       "Row %u of weight-matrix, from 0, has %u numbers. Expected as many in each "
+                       "row, and at least one.",
+                       i, n);
+      return NULL;
+    }
+    for (guint j = 0; j < n; j++) {
+      const gdouble number = g_value_get_double (gst_value_array_get_value (row, j));
 
-  return copy_source (&self->properties.source[operand]);
+      g_array_append_val (numbers, number);
+    }
+  }
+  return gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, numbers->data, error);
 }
 
 static void
-set_source (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source)
+append_numbers (GValue *array, const GemmclMatrix *matrix, gsize first, gsize n)
 {
-  GstGemmclSource old;
+  const gboolean is_double = matrix->type == GEMMCL_TYPE_F64;
+  gconstpointer data = matrix->data;
+
+  for (gsize i = first; i < first + n; i++) {
+    GValue number = G_VALUE_INIT;
+
+    g_value_init (&number, G_TYPE_DOUBLE);
+    g_value_set_double (&number,
+                        is_double ? ((const gdouble *)data)[i] : ((const gfloat *)data)[i]);
+    gst_value_array_append_and_take_value (array, &number);
+  }
+}
+
+/* Appends the elements, if @is_vector, or the rows of @matrix, rounded to f32 unless it is
+ * row-major f64, to @array, an empty GstValueArray. */
+static void
+matrix_to_array (GemmclMatrix *matrix, gboolean is_vector, GValue *array)
+{
+  g_autoptr (GemmclMatrix) plain = NULL;
+  gsize rows, cols;
+
+  if (matrix->type == GEMMCL_TYPE_F64 && !matrix->column_major)
+    plain = gemmcl_matrix_ref (matrix);
+  else if (!(plain = gemmcl_matrix_to_f32 (matrix, FALSE, NULL)))
+    return;
+  rows = plain->rows;
+  cols = plain->cols;
+  if (is_vector) {
+    append_numbers (array, plain, 0, rows * cols);
+    return;
+  }
+  for (gsize i = 0; i < rows; i++) {
+    GValue row = G_VALUE_INIT;
+
+    gst_value_array_init (&row, cols);
+    append_numbers (&row, plain, i * cols, cols);
+    gst_value_array_append_and_take_value (array, &row);
+  }
+}
+
+GstGemmclProperties
+gst_gemmcl_get_properties (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+
+  return self->properties;
+}
+
+/* Returns: a copy of the value of the operand's properties, which is a text or a matrix. */
+static GValue
+get_source (GstGemmcl *self, GemmclPlanOperand operand)
+{
+  const GValue *source = &self->properties.source[operand];
+  GValue copy = G_VALUE_INIT;
 
   GST_OBJECT_LOCK (self);
-  old = self->properties.source[operand];
-  self->properties.source[operand] = copy_source (source);
-  if (operand == GEMMCL_PLAN_C && !self->properties.scalars.has_beta)
-    self->properties.scalars.beta = source->matrix || (source->where && *source->where);
+  g_value_init (&copy, G_VALUE_TYPE (source));
+  g_value_copy (source, &copy);
   GST_OBJECT_UNLOCK (self);
-  gst_gemmcl_source_clear (&old);
+  return copy;
+}
+
+/* FALSE for "" and NULL. */
+static gboolean
+is_set (const GValue *source)
+{
+  const gchar *text = g_value_peek_pointer (source);
+
+  return text && (!G_VALUE_HOLDS_STRING (source) || *text);
+}
+
+static void
+set_source (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source)
+{
+  GValue *place = &self->properties.source[operand], old, copy = G_VALUE_INIT;
+
+  g_value_init (&copy, G_VALUE_TYPE (source));
+  g_value_copy (source, &copy);
+  GST_OBJECT_LOCK (self);
+  old = *place;
+  *place = copy;
+  if (operand == GEMMCL_PLAN_C && !self->properties.scalars.has_beta)
+    self->properties.scalars.beta = is_set (source);
+  GST_OBJECT_UNLOCK (self);
+  g_value_unset (&old);
+}
+
+/* Arrays may be large, so no lock is held while they are made. */
+void
+gst_gemmcl_operand_get (GstGemmcl *self, GemmclPlanOperand operand, GValue *value)
+{
+  g_auto (GValue) source = get_source (self, operand);
+
+  if (G_VALUE_HOLDS (&source, G_VALUE_TYPE (value)))
+    g_value_copy (&source, value);
+  else if (GST_VALUE_HOLDS_ARRAY (value) && !G_VALUE_HOLDS_STRING (&source) && is_set (&source))
+    matrix_to_array (g_value_get_boxed (&source), operand == GEMMCL_PLAN_BIAS, value);
 }
 
 static gboolean
-load (GemmclPlanOperand operand, const GstGemmclSource *source, GemmclMatrix **matrix,
-      GError **error)
+load (GemmclPlanOperand operand, const GValue *source, GemmclMatrix **matrix, GError **error)
 {
-  const gchar *where = source->where;
-
-  *matrix = source->matrix ? gemmcl_matrix_ref (source->matrix) : NULL;
-  if (!where || !*where)
+  *matrix = NULL;
+  if (!is_set (source))
     return TRUE;
-  *matrix = gemmcl_matrix_load (where, error);
-  if (!*matrix)
-    g_prefix_error (error, "Cannot load %s=%s: ", names[operand], where);
+  if (!G_VALUE_HOLDS_STRING (source))
+    *matrix = g_value_dup_boxed (source);
+  else if (!(*matrix = gemmcl_matrix_load (g_value_get_string (source), error)))
+    g_prefix_error (error, "Cannot load %s=%s: ", names[operand], g_value_get_string (source));
   return *matrix != NULL;
 }
 
@@ -65,7 +160,7 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
   g_auto (GstGemmclOperands) loaded = {{NULL}};
 
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++) {
-    g_auto (GstGemmclSource) source = gst_gemmcl_get_source (self, i);
+    g_auto (GValue) source = get_source (self, i);
 
     if (!load (i, &source, &loaded.matrix[i], error))
       return FALSE;
@@ -173,31 +268,23 @@ static gboolean
 prepare (GstGemmclChange *change, const GstGemmclSettings *settings, GError **error)
 {
   g_auto (GstGemmclOperands) folded = {{NULL}};
-  gboolean is_needed = FALSE;
 
-  for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++)
-    is_needed |= change->plans[lane] != NULL;
-  if (!is_needed)
-    return TRUE;
   gst_gemmcl_operands_copy (&folded, &change->operands);
   if (!gst_gemmcl_problem_fold (&change->problem, settings, &folded, error))
     return FALSE;
   for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++)
-    for (guint i = 0; change->plans[lane] && i < GST_GEMMCL_N_OPERANDS; i++) {
-      if (!change->changed[i] || !folded.matrix[i])
-        continue;
-      change->prepared[lane][i] =
-          gemmcl_plan_prepare (change->plans[lane], i, folded.matrix[i], error);
-      if (!change->prepared[lane][i])
+    for (guint i = 0; change->plans[lane] && i < GST_GEMMCL_N_OPERANDS; i++)
+      if (change->changed[i] && folded.matrix[i] &&
+          !(change->prepared[lane][i] =
+                gemmcl_plan_prepare (change->plans[lane], i, folded.matrix[i], error)))
         return FALSE;
-    }
   return TRUE;
 }
 
 /* Takes @change. Exchanges the operands at once if there are no caps yet; otherwise the streaming
  * thread does before its next buffer. */
 static void
-change_apply (GstGemmclChange *change, GstGemmcl *self, const GstGemmclSource *source)
+change_apply (GstGemmclChange *change, GstGemmcl *self, const GValue *source)
 {
   g_autoptr (GstGemmclChange) old = NULL;
 
@@ -215,8 +302,7 @@ change_apply (GstGemmclChange *change, GstGemmcl *self, const GstGemmclSource *s
 }
 
 static gboolean
-set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source,
-            GError **error)
+set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source, GError **error)
 {
   GemmclMatrix *matrix;
   g_autoptr (GstGemmclChange) change = NULL;
@@ -236,18 +322,23 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *s
 }
 
 void
-gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source)
+gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GValue *value)
 {
+  const gboolean is_array = GST_VALUE_HOLDS_ARRAY (value);
+  g_auto (GValue) matrix = G_VALUE_INIT;
   g_autoptr (GError) error = NULL;
   g_autofree gchar *consequence = NULL;
   g_autoptr (GemmclContext) context = NULL;
 
+  g_value_init (&matrix, GEMMCL_TYPE_MATRIX);
+  if (is_array)
+    g_value_take_boxed (&matrix, matrix_from_array (value, operand == GEMMCL_PLAN_BIAS, &error));
   g_mutex_lock (&self->operands.change_lock);
   context = gst_gemmcl_device_get_context (&self->device);
-  if (context)
-    set_loaded (self, operand, source, &error);
-  else
-    set_source (self, operand, source);
+  if (!error && context)
+    set_loaded (self, operand, is_array ? &matrix : value, &error);
+  else if (!error)
+    set_source (self, operand, is_array ? &matrix : value);
   g_mutex_unlock (&self->operands.change_lock);
   if (!error)
     return;
@@ -315,4 +406,18 @@ gst_gemmcl_operands_release (GstGemmcl *self)
   g_mutex_lock (&self->lock);
   self->operands.held = FALSE;
   g_mutex_unlock (&self->lock);
+}
+
+GstGemmclTerms
+gst_gemmcl_get_terms (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  GstGemmclTerms terms = {.settings = self->stream.started
+                                          ? self->stream.settings
+                                          : gst_gemmcl_get_properties (self).settings,
+                          .several = self->n_lanes > 1,
+                          .learned = self->stream.learned};
+
+  gst_gemmcl_weight_get_shape (&terms.settings, self->operands.current.weight, &terms.k, &terms.n);
+  return terms;
 }

@@ -3,14 +3,27 @@
  *
  * Prepares output buffers for a run: their memory and their metadata.
  */
-#include "element/gstgemmcl.h"
+#include "element/lanes.h"
+#include "element/output.h"
+#include "element/stats.h"
 
 #include <string.h>
 
-#include "element/flexible.h"
 #include "memory/memory.h"
 
 static GstBaseTransformClass *parent_class = NULL;
+
+gboolean
+gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
+{
+  gboolean is_audio = self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO;
+  const GstAudioMeta *meta = is_audio ? gst_buffer_get_audio_meta (buffer) : NULL;
+
+  if (meta)
+    return meta->samples == 0;
+  return gst_buffer_get_size (buffer) == 0 &&
+         (is_audio || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
+}
 
 gsize
 gst_gemmcl_get_m (GstGemmcl *self)

@@ -1,6 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/gstgemmcl.h"
+#include "element/lanes.h"
+#include "element/output.h"
+#include "element/plan.h"
+#include "element/run.h"
+#include "element/stats.h"
+#include "element/turns.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 

@@ -116,12 +116,11 @@ gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
 
 /* Needs the input and the scaling of @self. */
 static GemmclPrecision
-choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
-                  const GemmclMatrix *weight)
+choose_precision (const GstGemmclProblem *self, gint wanted, const GemmclMatrix *weight)
 {
   GemmclPrecision stated;
 
-  if (wanted != GST_GEMMCL_PRECISION_AUTO)
+  if (wanted > 0)
     return (GemmclPrecision)(wanted - 1);
   stated = gemmcl_precision_of_matrix (weight);
   return stated == GEMMCL_PRECISION_F16 &&

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "element/formats.h"
-#include "element/properties.h"
+#include "element/settings.h"
 
 /* Makes a GemmclGemm of settings, operands and formats. Pure functions. */
 

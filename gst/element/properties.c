@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * One table defines each property: its texts with unit and default, its limits, and its field. A
- * new property is a row here, a field in properties.h, and the code that reads it.
+ * new property is a row here, a field in settings.h, and the code that reads it.
  */
-#include "element/gstgemmcl.h"
-
 #include <gobject/gvaluecollector.h>
+#include <string.h>
 
-#include "memory/error.h"
+#include "element/lanes.h"
+#include "element/stats.h"
 
 #define MATRIX_GRAMMAR                                                                             \
   "the path or file: URI of a .npy file, x.safetensors#name, x.onnx#name, "                        \
@@ -28,11 +28,11 @@
 typedef enum {
   BOOLEAN,
   UINT,
+  ENUM,
+  FLAGS, /* the last one of a gint */
   INT64,
   DOUBLE,
-  STRING, /* interned; an empty one is the default */
-  ENUM,
-  FLAGS,
+  STRING,  /* interned; an empty one is the default */
   OPERAND, /* a string; setting it loads a matrix, also while playing */
   ROWS,    /* the same as an array of arrays of doubles */
   VECTOR,  /* as an array of doubles */
@@ -44,7 +44,7 @@ typedef struct {
   const gchar *name, *nick, *blurb;
   GParamFlags flags;
   Kind kind;
-  gsize field;         /* offset in GstGemmclProperties */
+  gsize field;         /* offset in GstGemmclProperties, or the GemmclPlanOperand */
   gdouble initial;     /* the default of numbers, enumerations and flags */
   gdouble least, most; /* the limits of UINT, INT64 (where most is G_MAXINT64) and DOUBLE */
   const gchar *text;   /* the default of STRING */
@@ -77,15 +77,15 @@ static GEnumValue feature_modes[] = {
 };
 
 static const GEnumValue precisions[] = {
-    {GST_GEMMCL_PRECISION_AUTO,
+    {0,
      "The type of the weight's file: f16, bf16 or, for int8 with scales, i8; otherwise f32, also "
      "where the input may be too large for f16",
      "auto"},
-    {GST_GEMMCL_PRECISION_F32, "float32, not rounded", "f32"},
-    {GST_GEMMCL_PRECISION_F16, "Rounded to 11 binary digits; at most 65504", "f16"},
-    {GST_GEMMCL_PRECISION_BF16, "Rounded to 8 binary digits", "bf16"},
-    {GST_GEMMCL_PRECISION_TF32, "Rounded to 11 binary digits, on matrix engines", "tf32"},
-    {GST_GEMMCL_PRECISION_I8,
+    {1 + GEMMCL_PRECISION_F32, "float32, not rounded", "f32"},
+    {1 + GEMMCL_PRECISION_F16, "Rounded to 11 binary digits; at most 65504", "f16"},
+    {1 + GEMMCL_PRECISION_BF16, "Rounded to 8 binary digits", "bf16"},
+    {1 + GEMMCL_PRECISION_TF32, "Rounded to 11 binary digits, on matrix engines", "tf32"},
+    {1 + GEMMCL_PRECISION_I8,
      "int8, with a scale for each column of the weight and for each row of A", "i8"},
     {0, NULL, NULL},
 };
@@ -161,35 +161,35 @@ static const Property table[] = {
      "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR
      ". Required. If it is set while playing, the next buffer uses it, and another N renegotiates "
      "the output. A weight that does not fit is refused with a warning, and the old one stays",
-     PLAYING, OPERAND, FIELD (source[GEMMCL_PLAN_B].where)},
+     PLAYING, OPERAND, GEMMCL_PLAN_B},
     {"weight-matrix", "Weight matrix",
      "The weight as an array of rows, as in <<1.0,2.0>,<3.0,4.0>>, instead of weight. Default: "
      "none. May be set while playing, like weight",
-     PLAYING, ROWS, FIELD (source[GEMMCL_PLAN_B].matrix)},
+     PLAYING, ROWS, GEMMCL_PLAN_B},
     {"weight-boxed", "Weight, boxed",
      "The weight as a GemmclMatrix of any type, which is shared, instead of weight. Default: none. "
      "May be set while playing, like weight",
-     PLAYING, BOXED, FIELD (source[GEMMCL_PLAN_B].matrix)},
+     PLAYING, BOXED, GEMMCL_PLAN_B},
     {"transpose-weight", "Transpose weight",
      "Whether the weight is stored as N rows of K numbers, as by Linear layers of PyTorch", READY,
      BOOLEAN, SETTING (gemm.trans_b), FALSE},
     {"bias", "Bias",
      "Vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR
      ". Default: none. May be set while playing, like weight",
-     PLAYING, OPERAND, FIELD (source[GEMMCL_PLAN_BIAS].where)},
+     PLAYING, OPERAND, GEMMCL_PLAN_BIAS},
     {"bias-vector", "Bias vector",
      "The bias as an array, as in <1.0,2.0>, instead of bias. Default: none. May be set while "
      "playing, like weight",
-     PLAYING, VECTOR, FIELD (source[GEMMCL_PLAN_BIAS].matrix)},
+     PLAYING, VECTOR, GEMMCL_PLAN_BIAS},
     {"bias-boxed", "Bias, boxed",
      "The bias as a GemmclMatrix of any type, which is shared, instead of bias. Default: none. May "
      "be set while playing, like weight",
-     PLAYING, BOXED, FIELD (source[GEMMCL_PLAN_BIAS].matrix)},
+     PLAYING, BOXED, GEMMCL_PLAN_BIAS},
     {"addend", "Addend",
      "C, of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR
      ". It is scaled by beta, which is 1 unless it is set. Default: none; C is then the previous "
      "output. May be set while playing, like weight",
-     PLAYING, OPERAND, FIELD (source[GEMMCL_PLAN_C].where)},
+     PLAYING, OPERAND, GEMMCL_PLAN_C},
     {"alpha", "Alpha", "Factor of A * B", CONTROL, DOUBLE, FIELD (scalars.alpha), 1.0, UNLIMITED},
     {"beta", "Beta",
      "Factor of C: of the addend or, if none is set, of the previous output. 0: C is not read. The "
@@ -208,8 +208,7 @@ static const Property table[] = {
     {"precision", "Precision",
      "Lowest precision allowed for A and the weight. A kernel of lower precision than f32 is used "
      "only where it is faster; stats name the precision in use. Sums are float32, for i8 exact",
-     READY, ENUM, SETTING (precision), GST_GEMMCL_PRECISION_AUTO, .type = "GstGemmclPrecision",
-     .values = precisions},
+     READY, ENUM, SETTING (precision), 0, .type = "GstGemmclPrecision", .values = precisions},
     {"feature-mode", "Feature mode",
      "The part of a video frame, or of a tensor of dimensions channels:width:height, that is a row "
      "of A. auto: the mode whose row length is the number of rows of the weight; of tensors: pixel",
@@ -339,16 +338,10 @@ static const Property table[] = {
      0, STATS},
 };
 
-/* Writes @value to the pointer after it, as g_object_get() does. */
-static void
-copy_out (const GValue *value, ...)
+static gboolean
+is_of_operand (const Property *property)
 {
-  g_autofree gchar *error = NULL;
-  va_list place;
-
-  va_start (place, value);
-  G_VALUE_LCOPY (value, place, 0, &error);
-  va_end (place);
+  return property->kind >= OPERAND && property->kind <= BOXED;
 }
 
 /* With the object's lock held. */
@@ -356,47 +349,15 @@ static void
 set_field (GstGemmcl *self, const Property *property, const GValue *value)
 {
   gpointer field = G_STRUCT_MEMBER_P (&self->properties, property->field);
+  GTypeCValue place = {.v_pointer = field};
   const gchar *text;
 
-  if (property->kind != STRING) {
-    copy_out (value, field);
+  if (property->kind == STRING) {
+    text = g_value_get_string (value);
+    *(const gchar **)field = g_intern_string (text && *text ? text : property->text);
     return;
   }
-  text = g_value_get_string (value);
-  *(const gchar **)field = g_intern_string (text && *text ? text : property->text);
-}
-
-static gboolean
-is_of_operand (const Property *property)
-{
-  return property->kind >= OPERAND && property->kind <= BOXED;
-}
-
-static GemmclPlanOperand
-get_operand (const Property *property)
-{
-  return (GemmclPlanOperand)((property->field - FIELD (source)) / sizeof (GstGemmclSource));
-}
-
-static void
-set_operand (GstGemmcl *self, const Property *property, const GValue *value)
-{
-  g_autoptr (GemmclMatrix) matrix = NULL;
-  g_autoptr (GError) error = NULL;
-  GstGemmclSource source = {NULL};
-
-  if (property->kind == OPERAND)
-    source.where = (gchar *)g_value_get_string (value);
-  else if (property->kind == BOXED)
-    source.matrix = g_value_get_boxed (value);
-  else
-    source.matrix = matrix = gst_gemmcl_matrix_from_array (value, property->kind == VECTOR, &error);
-  if (!error) {
-    gst_gemmcl_operand_set (self, get_operand (property), &source);
-    return;
-  }
-  g_prefix_error (&error, "The new %s is refused and the old one stays. ", property->name);
-  gst_gemmcl_post (self, GST_MESSAGE_WARNING, NULL, error);
+  g_free (g_type_value_table_peek (G_VALUE_TYPE (value))->lcopy_value (value, 1, &place, 0));
 }
 
 static void
@@ -406,7 +367,7 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec 
   const Property *property = &table[id - 1];
 
   if (is_of_operand (property)) {
-    set_operand (self, property, value);
+    gst_gemmcl_operand_set (self, property->field, value);
     return;
   }
   GST_OBJECT_LOCK (self);
@@ -415,48 +376,15 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec 
   GST_OBJECT_UNLOCK (self);
 }
 
-/* Arrays may be large, so the object's lock is not held. */
-static void
-get_operand_value (GstGemmcl *self, const Property *property, GValue *value)
-{
-  g_auto (GstGemmclSource) source = gst_gemmcl_get_source (self, get_operand (property));
-
-  if (property->kind == OPERAND)
-    g_value_set_string (value, source.where);
-  else if (property->kind == BOXED)
-    g_value_set_boxed (value, source.matrix);
-  else
-    gst_gemmcl_matrix_to_array (source.matrix, property->kind == VECTOR, value);
-}
-
 /* With the object's lock held. */
 static void
-get_field_value (GstGemmcl *self, const Property *property, GValue *value)
+get_field (GstGemmcl *self, const Property *property, GValue *value)
 {
   gconstpointer field = G_STRUCT_MEMBER_P (&self->properties, property->field);
+  GTypeCValue content = {0};
 
-  switch (property->kind) {
-  case BOOLEAN:
-    g_value_set_boolean (value, *(const gboolean *)field);
-    break;
-  case UINT:
-    g_value_set_uint (value, *(const guint *)field);
-    break;
-  case INT64:
-    g_value_set_int64 (value, *(const gint64 *)field);
-    break;
-  case DOUBLE:
-    g_value_set_double (value, *(const gdouble *)field);
-    break;
-  case ENUM:
-    g_value_set_enum (value, *(const gint *)field);
-    break;
-  case FLAGS:
-    g_value_set_flags (value, *(const guint *)field);
-    break;
-  default:
-    g_value_set_string (value, *(gchar *const *)field);
-  }
+  memcpy (&content, field, property->kind <= FLAGS ? sizeof (gint) : sizeof (gint64));
+  g_free (g_type_value_table_peek (G_VALUE_TYPE (value))->collect_value (value, 1, &content, 0));
 }
 
 static void
@@ -467,15 +395,13 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec G_GNUC
 
   if (property->kind == STATS) {
     g_value_take_boxed (value, gst_gemmcl_stats_new (self));
-    return;
+  } else if (is_of_operand (property)) {
+    gst_gemmcl_operand_get (self, property->field, value);
+  } else {
+    GST_OBJECT_LOCK (self);
+    get_field (self, property, value);
+    GST_OBJECT_UNLOCK (self);
   }
-  if (is_of_operand (property)) {
-    get_operand_value (self, property, value);
-    return;
-  }
-  GST_OBJECT_LOCK (self);
-  get_field_value (self, property, value);
-  GST_OBJECT_UNLOCK (self);
 }
 
 static GType
@@ -545,6 +471,8 @@ gst_gemmcl_properties_install (GObjectClass *klass)
 void
 gst_gemmcl_properties_init (GstGemmcl *self)
 {
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_value_init (&self->properties.source[i], G_TYPE_STRING);
   for (guint i = 0; i < G_N_ELEMENTS (table); i++) {
     GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (self), table[i].name);
 
@@ -557,13 +485,5 @@ void
 gst_gemmcl_properties_clear (GstGemmcl *self)
 {
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    gst_gemmcl_source_clear (&self->properties.source[i]);
-}
-
-GstGemmclProperties
-gst_gemmcl_get_properties (GstGemmcl *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
-
-  return self->properties;
+    g_value_unset (&self->properties.source[i]);
 }

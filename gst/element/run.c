@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/gstgemmcl.h"
+#include "element/output.h"
+#include "element/run.h"
+#include "element/stats.h"
 
-#include "element/flexible.h"
 #include "memory/foreign.h"
 #include "memory/memory.h"
 
@@ -50,18 +51,6 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
     binding = gst_object_get_control_binding (GST_OBJECT (self), "beta");
   self->turns->feedback |= self->scalars.beta != 0.0 || binding;
   return self->turns->feedback;
-}
-
-gboolean
-gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
-{
-  gboolean is_audio = self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO;
-  const GstAudioMeta *meta = is_audio ? gst_buffer_get_audio_meta (buffer) : NULL;
-
-  if (meta)
-    return meta->samples == 0;
-  return gst_buffer_get_size (buffer) == 0 &&
-         (is_audio || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
 }
 
 /* Maps A in OpenCL memory or on the host. Memory of the same context may come with any caps, since

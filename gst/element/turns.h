@@ -2,9 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/flexible.h"
-#include "element/lanes.h"
-#include "memory/inflight.h"
+#include "element/gstgemmcl.h"
 
 /* The way of a buffer: it is collected with others of its batch, the run of the batch is submitted,
  * and the outputs are pushed (turns.c).
@@ -20,59 +18,6 @@
  *
  * The caller of each function is the streaming thread, or holds the stream lock of the sink pad,
  * unless the function says otherwise. */
-
-/** GstGemmclInput: A buffer of the sink pad, and the place of A in it. Other elements may still
- * write the buffer, so it is described once: when it comes. */
-typedef struct {
-  GstBuffer *buffer;      /* not referenced */
-  GstBuffer *data;        /* (nullable): of the tensor in the metadata of buffer; owned */
-  gsize offset;           /* of A in data or else in buffer; not of frames */
-  gsize size;             /* bytes of A */
-  GstGemmclPlaces places; /* of tensors; else all zero */
-} GstGemmclInput;
-
-/** GstGemmclTurn: A batch, and its run. */
-typedef struct {
-  GPtrArray *items; /* inputs and events, in their order */
-  guint n;          /* number of inputs */
-  GstGemmclInput *inputs;
-  GstBuffer **outputs; /* NULL before they are prepared */
-  GstGemmclInflight *inflight;
-  guint n_held;        /* the number of inputs that inflight holds until the end of the run */
-  GstGemmclLane *lane; /* the device of the run */
-  GstGemmclScalars scalars;
-} GstGemmclTurn;
-
-/** GstGemmclTurns: The ring of turns, and what runs have in common. */
-typedef struct {
-  GstGemmclTurn *ring;
-  guint size; /* one more than there may be in flight: for the batch that is being collected */
-  guint first, n;
-  guint next;         /* the lane after that of the last run */
-  gboolean is_late;   /* push_late() is running */
-  GstFlowReturn flow; /* of outputs that other threads pushed; the next buffer gets it */
-  gboolean discont;   /* QoS dropped the buffer before the next one */
-  GstClockID timer;   /* (nullable): of the timeout of the batch */
-
-  /* The pool of the last input, and the largest number of its buffers to hold. */
-  gconstpointer pool; /* compared only */
-  guint limit;
-
-  /* The description of the run that is being submitted (run.c). */
-  GemmclData *a;
-  GemmclData *d;            /* of all outputs, then of all row outputs */
-  GstGemmclMapping *mapped; /* of d */
-  cl_event *wait;
-
-  GstGemmclInflight *latest; /* of the last run; not referenced */
-  cl_command_queue queue;    /* of that run, compared only; NULL: the context's */
-  guint untimed;             /* runs since the last one in a queue with profiling */
-
-  /* Previous outputs (run.c). */
-  gboolean feedback; /* beta was not 0: the plan keeps the previous output */
-  GstBuffer *last;   /* otherwise, the last output, in case beta is set */
-  gsize last_m;
-} GstGemmclTurns;
 
 /** gst_gemmcl_turns_start: Allocates queue-depth turns of batch-size buffers for each device. */
 void gst_gemmcl_turns_start (GstGemmcl *self);
@@ -107,3 +52,17 @@ GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
 
 /** gst_gemmcl_turns_get_latency: Returns: the latency of a batch and its run, in ns. Any thread. */
 GstClockTime gst_gemmcl_turns_get_latency (GstGemmcl *self);
+
+/* A, where only buffers describe it (learn.c). */
+
+/** gst_gemmcl_learn_hold: Takes @event if it is caps that do not tell the shape of A, or comes
+ * behind such caps before their first buffer. The field waiting keeps it. Returns: %TRUE if it was
+ * taken. */
+gboolean gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event);
+
+/** gst_gemmcl_learn: Describes @buffer in the field input. Ends the batch if A is another tensor
+ * than in the buffer before, and makes negotiation and a new plan due as far as they are needed.
+ * @m: (out): M, if inputs differ in it; else 0. Returns: the result of gst_gemmcl_batch_end();
+ * GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED if @buffer is empty and
+ * events wait. */
+GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m);

@@ -1,6 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/gstgemmcl.h"
+#include "element/lanes.h"
+#include "element/output.h"
+#include "element/run.h"
+#include "element/plan.h"
+#include "element/stats.h"
+#include "element/turns.h"
 
 #include "memory/foreign.h"
 
@@ -72,17 +77,6 @@ change_state (GstElement *element, GstStateChange transition)
 }
 
 static gboolean
-check_weight (GstGemmcl *self, GError **error)
-{
-  if (gst_gemmcl_get_terms (self).k > 0)
-    return TRUE;
-  g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-                       "No weight is set: expected weight=FILE.npy, weight=FILE.safetensors#NAME "
-                       "or weight=[[1,2],[3,4]], found nothing.");
-  return FALSE;
-}
-
-static gboolean
 start (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
@@ -90,7 +84,11 @@ start (GstBaseTransform *trans)
 
   gst_gemmcl_operands_hold (self);
   gst_gemmcl_operands_release (self);
-  if (!open_devices (self, &error) || !check_weight (self, &error)) {
+  if (open_devices (self, &error) && gst_gemmcl_get_terms (self).k == 0)
+    g_set_error_literal (&error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+                         "No weight is set: expected weight=FILE.npy, weight=FILE.safetensors#NAME "
+                         "or weight=[[1,2],[3,4]], found nothing.");
+  if (error) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }
@@ -152,30 +150,24 @@ ends_batch (GstGemmcl *self, GstBuffer *input, GstGemmclScalars next)
 }
 
 static gboolean
-sink_caps (GstGemmcl *self, GstEvent *event)
-{
-  g_autoptr (GstCaps) caps = NULL;
-  GstCaps *parsed;
-  gboolean accepted;
-
-  gst_event_parse_caps (event, &parsed);
-  caps = gst_caps_ref (parsed);
-  gst_gemmcl_operands_hold (self);
-  accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
-                 ->sink_event (GST_BASE_TRANSFORM (self), event);
-  if (!accepted)
-    gst_gemmcl_explain_failure (self, caps);
-  gst_gemmcl_operands_release (self);
-  return accepted;
-}
-
-static gboolean
 pass_event (GstGemmcl *self, GstEvent *event)
 {
-  return GST_EVENT_TYPE (event) == GST_EVENT_CAPS
-             ? sink_caps (self, event)
-             : GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
-                   ->sink_event (GST_BASE_TRANSFORM (self), event);
+  g_autoptr (GstCaps) caps = NULL;
+  gboolean accepted;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    gst_event_parse_caps (event, &caps);
+    gst_caps_ref (caps);
+    gst_gemmcl_operands_hold (self);
+  }
+  accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+                 ->sink_event (GST_BASE_TRANSFORM (self), event);
+  if (caps) {
+    if (!accepted)
+      gst_gemmcl_explain_failure (self, caps);
+    gst_gemmcl_operands_release (self);
+  }
+  return accepted;
 }
 
 /* Returns: FALSE if the events that waited were not accepted. */
@@ -228,7 +220,7 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, input) &&
       !gst_gemmcl_fit_plan (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-    return GST_FLOW_ERROR;
+    flow = GST_FLOW_ERROR;
   }
   if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
     self->turns->discont = TRUE;
@@ -348,21 +340,12 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
   return accepted && (!is_caps || pass_waiting (self));
 }
 
-static void
-add_latency (GstGemmcl *self, GstQuery *query)
-{
-  const GstClockTime wait = gst_gemmcl_turns_get_latency (self);
-  GstClockTime min, max;
-  gboolean live;
-
-  gst_query_parse_latency (query, &live, &min, &max);
-  gst_query_set_latency (query, live, min + wait, GST_CLOCK_TIME_IS_VALID (max) ? max + wait : max);
-}
-
 static gboolean
 query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
+  GstClockTime wait, min, max;
+  gboolean live;
 
   if (gst_gemmcl_device_answer (&self->device, query_))
     return TRUE;
@@ -376,8 +359,12 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
   }
   if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
     return FALSE;
-  if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY)
-    add_latency (self, query_);
+  if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY) {
+    wait = gst_gemmcl_turns_get_latency (self);
+    gst_query_parse_latency (query_, &live, &min, &max);
+    gst_query_set_latency (query_, live, min + wait,
+                           GST_CLOCK_TIME_IS_VALID (max) ? max + wait : max);
+  }
   return TRUE;
 }
 

@@ -5,7 +5,7 @@
 #include <gemmcl.h>
 #include <gst/gst.h>
 
-/* The values of the properties. The table in properties.c documents each of them. */
+/* The values of the properties. The table in properties.c documents each of them. Plain values. */
 
 /** GST_GEMMCL_AUTO: the default of kernel, platform and device: the library chooses. */
 #define GST_GEMMCL_AUTO "auto"
@@ -18,16 +18,6 @@ typedef enum {
   GST_GEMMCL_FEATURE_MODE_FRAME,
   GST_GEMMCL_FEATURE_MODE_PATCH,
 } GstGemmclFeatureMode;
-
-/* AUTO, then those of #GemmclPrecision. */
-typedef enum {
-  GST_GEMMCL_PRECISION_AUTO,
-  GST_GEMMCL_PRECISION_F32,
-  GST_GEMMCL_PRECISION_F16,
-  GST_GEMMCL_PRECISION_BF16,
-  GST_GEMMCL_PRECISION_TF32,
-  GST_GEMMCL_PRECISION_I8,
-} GstGemmclPrecision;
 
 typedef enum {
   GST_GEMMCL_INPUT_AUTO,
@@ -58,7 +48,7 @@ typedef enum {
 /** GstGemmclSettings: The properties that cannot change while streaming. */
 typedef struct {
   GemmclGemm gemm; /* the fields that are properties, such as trans_b and d_scale; others are 0 */
-  GstGemmclPrecision precision;
+  gint precision;  /* 0: auto; otherwise a GemmclPrecision and 1 */
   GstGemmclFeatureMode feature_mode;
   guint patch_width;
   guint patch_height;
@@ -83,15 +73,6 @@ typedef struct {
 /** GST_GEMMCL_DEFAULT_TENSOR_ID: the default of tensor-id. */
 #define GST_GEMMCL_DEFAULT_TENSOR_ID "gemmcl-out"
 
-/** GstGemmclSource: An operand as its properties have it. At most one field is not %NULL. */
-typedef struct {
-  gchar *where;         /* as for gemmcl_matrix_load() */
-  GemmclMatrix *matrix; /* a value that an application set */
-} GstGemmclSource;
-
-void gst_gemmcl_source_clear (GstGemmclSource *self);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSource, gst_gemmcl_source_clear)
-
 /** GstGemmclScalars: The factors of a run, and its size. */
 typedef struct {
   gdouble alpha;
@@ -101,41 +82,11 @@ typedef struct {
 } GstGemmclScalars;
 
 /** GstGemmclProperties: All properties, as they were last set. Guarded by the object lock of the
- * element, which properties.c takes. */
+ * element, which properties.c and operands.c take. */
 typedef struct {
-  GstGemmclSource source[GST_GEMMCL_N_OPERANDS];
-  GstGemmclSettings settings; /* for the next start */
+  GValue source[GST_GEMMCL_N_OPERANDS]; /* a text for gemmcl_matrix_load(), or a GemmclMatrix */
+  GstGemmclSettings settings;           /* for the next start */
   GstGemmclScalars scalars;
   GemmclDeviceQuery query; /* the strings are interned */
   const gchar *devices;    /* interned; NULL: the first one of query */
 } GstGemmclProperties;
-
-typedef struct _GstGemmcl GstGemmcl;
-
-/** gst_gemmcl_properties_install: Installs the table. */
-void gst_gemmcl_properties_install (GObjectClass *klass);
-
-/** gst_gemmcl_properties_init: Sets all defaults. */
-void gst_gemmcl_properties_init (GstGemmcl *self);
-void gst_gemmcl_properties_clear (GstGemmcl *self);
-
-/** gst_gemmcl_get_properties: Returns: the present values; their sources may be freed at any time.
- * Any thread. */
-GstGemmclProperties gst_gemmcl_get_properties (GstGemmcl *self);
-
-/** gst_gemmcl_get_source: Returns: (transfer full): the value of an operand's properties. Any
- * thread. */
-GstGemmclSource gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operand);
-
-/* Matrices as values of properties (values.c). */
-
-/** gst_gemmcl_matrix_from_array: @array: a GstValueArray of doubles, if @is_vector, or of rows,
- * which are such; GObject checks that. Returns: (transfer full) (nullable): a matrix of f64; %NULL
- * without @error for an empty array, with #GEMMCL_ERROR_SHAPE if rows differ in length or are
- * empty. */
-GemmclMatrix *gst_gemmcl_matrix_from_array (const GValue *array, gboolean is_vector,
-                                            GError **error);
-
-/** gst_gemmcl_matrix_to_array: Appends the elements, if @is_vector, or the rows of @matrix,
- * (nullable), rounded to f32 unless it is row-major f64, to @array, an empty GstValueArray. */
-void gst_gemmcl_matrix_to_array (GemmclMatrix *matrix, gboolean is_vector, GValue *array);
