@@ -389,7 +389,7 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   if (!tool_check_interrupt (error))
     return FALSE;
   plan = gemmcl_plan_new (self->context, &problem->gemm, name, error);
-  if (plan == NULL || !gemmcl_plan_set_b (plan, problem->weights, error))
+  if (plan == NULL || !gemmcl_plan_set (plan, GEMMCL_PLAN_B, problem->weights, error))
     return FALSE;
   if (options.iterations > 0 && ((options.validation && !bench_spoil_output (problem, error)) ||
                                  !run_once (problem, plan, &ms, error) ||

@@ -12,7 +12,7 @@
 
 /** BenchProblem: One multiplication with its matrices on the host and on the device, on which each
  * kernel runs in turn. A has the type of @gemm; there is no C without an addend. @size_d: elements
- * of D. @weights: B for gemmcl_plan_set_b(). */
+ * of D. @weights: B for gemmcl_plan_set(). */
 typedef struct {
   GemmclContext *context;
   GemmclGemm gemm;

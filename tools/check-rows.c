@@ -130,7 +130,7 @@ multiply (Numbers *self, GemmclPlan *plan, GError **error)
   g_autoptr (GemmclMatrix) b =
       gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, self->b, error);
 
-  return b != NULL && gemmcl_plan_set_b (plan, b, error) &&
+  return b != NULL && gemmcl_plan_set (plan, GEMMCL_PLAN_B, b, error) &&
          gemmcl_plan_run_host (plan, 1, 0, self->stored, self->d, NULL, error);
 }
 

@@ -130,9 +130,9 @@ make_plan (GemmclContext *context, const RunInputs *inputs, GemmclGemm *gemm, GE
     return NULL;
   tool_adopt_precision (gemm, kernel);
   plan = gemmcl_plan_new (context, gemm, kernel, error);
-  if (plan == NULL || !gemmcl_plan_set_b (plan, inputs->b, error) ||
-      (inputs->c != NULL && !gemmcl_plan_set_c (plan, inputs->c, error)) ||
-      (inputs->bias != NULL && !gemmcl_plan_set_bias (plan, inputs->bias, error)))
+  if (plan == NULL || !gemmcl_plan_set (plan, GEMMCL_PLAN_B, inputs->b, error) ||
+      (inputs->c != NULL && !gemmcl_plan_set (plan, GEMMCL_PLAN_C, inputs->c, error)) ||
+      (inputs->bias != NULL && !gemmcl_plan_set (plan, GEMMCL_PLAN_BIAS, inputs->bias, error)))
     return NULL;
   return g_steal_pointer (&plan);
 }

@@ -90,9 +90,9 @@ create_plan (const Job *job, GemmclContext *context, guint64 *us, GError **error
   gemmcl_plan_auto_tune (plan, job->settings.auto_tune);
   gst_gemmcl_operands_copy (&operands, &job->operands);
   if (!gst_gemmcl_problem_fold (&job->problem, &job->settings, &operands, error) ||
-      !gemmcl_plan_set_b (plan, operands.weight, error) ||
-      (operands.bias && !gemmcl_plan_set_bias (plan, operands.bias, error)) ||
-      (operands.addend && !gemmcl_plan_set_c (plan, operands.addend, error)))
+      !gemmcl_plan_set (plan, GEMMCL_PLAN_B, operands.weight, error) ||
+      (operands.bias && !gemmcl_plan_set (plan, GEMMCL_PLAN_BIAS, operands.bias, error)) ||
+      (operands.addend && !gemmcl_plan_set (plan, GEMMCL_PLAN_C, operands.addend, error)))
     return NULL;
   return g_steal_pointer (&plan);
 }

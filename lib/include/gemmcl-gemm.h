@@ -75,14 +75,14 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  * GemmclPrecision:
  * @GEMMCL_PRECISION_F32: the factors are f32
  * @GEMMCL_PRECISION_F16: they may be rounded to f16, which halves their memory. A value above 65504
- *   becomes infinite; gemmcl_plan_set_b() refuses it
+ *   becomes infinite; gemmcl_plan_set() refuses it
  * @GEMMCL_PRECISION_BF16: to bf16: the range of f32, fewer digits than f16
  * @GEMMCL_PRECISION_TF32: to tf32: the range of f32, the digits of f16, four bytes; for matrix
  *   engines
  * @GEMMCL_PRECISION_I8: they may be quantized to int8: B with a scale per column, A with a scale
  *   and a zero point per row, computed in each run, or as it is if A is bytes of which one stands
  *   for 0. Sums are exact. NaN or an infinity in a row of
- *   A or a column of a run's own B makes its row or column of D NaN; gemmcl_plan_set_b() refuses
+ *   A or a column of a run's own B makes its row or column of D NaN; gemmcl_plan_set() refuses
  *   such a B
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used for any of

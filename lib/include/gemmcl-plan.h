@@ -126,25 +126,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
 void gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared);
 
 /**
- * gemmcl_plan_set_b:
+ * gemmcl_plan_set:
  *
- * Calls gemmcl_plan_prepare() and gemmcl_plan_use() for B. On failure the old B stays.
+ * Calls gemmcl_plan_prepare() and gemmcl_plan_use(). On failure the old operand stays.
  */
-gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
-
-/**
- * gemmcl_plan_set_bias:
- *
- * Does the same for the bias.
- */
-gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error);
-
-/**
- * gemmcl_plan_set_c:
- *
- * Does the same for C.
- */
-gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
+gboolean gemmcl_plan_set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
+                          GError **error);
 
 /**
  * GemmclDataKind:

@@ -181,32 +181,14 @@ gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
   g_clear_object (&prepared->plan);
 }
 
-static gboolean
-set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
+gboolean
+gemmcl_plan_set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
 {
   g_autoptr (GemmclPrepared) prepared = gemmcl_plan_prepare (self, operand, matrix, error);
 
   if (prepared != NULL)
     gemmcl_plan_use (self, prepared);
   return prepared != NULL;
-}
-
-gboolean
-gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
-{
-  return set (self, GEMMCL_PLAN_B, b, error);
-}
-
-gboolean
-gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error)
-{
-  return set (self, GEMMCL_PLAN_BIAS, bias, error);
-}
-
-gboolean
-gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error)
-{
-  return set (self, GEMMCL_PLAN_C, c, error);
 }
 
 void
@@ -318,7 +300,7 @@ gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   if (plan == NULL)
     return FALSE;
   if (bias != NULL && (!(values = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm->n, bias, error)) ||
-                       !gemmcl_plan_set_bias (plan, values, error)))
+                       !gemmcl_plan_set (plan, GEMMCL_PLAN_BIAS, values, error)))
     return FALSE;
   if (gemm->alpha != 0.0 && !(device_b = upload (context, gemm, GEMMCL_OPERAND_B, b, "B", error)))
     return FALSE;

@@ -207,7 +207,7 @@ gemmcl_search_data_make_plan (GemmclSearchData *self, const gchar *kernel, GErro
 {
   g_autoptr (GemmclPlan) plan = gemmcl_plan_new (self->context, &self->gemm, kernel, error);
 
-  if (plan == NULL || !gemmcl_plan_set_b (plan, self->b, error))
+  if (plan == NULL || !gemmcl_plan_set (plan, GEMMCL_PLAN_B, self->b, error))
     return NULL;
   return g_steal_pointer (&plan);
 }

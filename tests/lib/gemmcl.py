@@ -37,6 +37,7 @@ DTYPES = dict(f32="f4", f64="f8", f16="f2", bf16="V2", i8="i1", u8="u1", i16="i2
 TYPES = list(DTYPES)
 PRECISIONS = "f32 f16 bf16 tf32 i8".split()
 ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish softmax").split()
+OPERANDS = "b bias c".split()  # GemmclPlanOperand
 ADDENDS = "none matrix row output previous".split()
 HOST_UNIFIED_MEMORY, BUILD_LOG = 0x1035, 0x1183  # CL_DEVICE_..., CL_PROGRAM_...
 
@@ -290,7 +291,8 @@ class Plan:
             LIB.g_object_unref(self)
 
     def set(self, name, values):
-        ask(f"plan_set_{name}", self, values if isinstance(values, Matrix) else make(values))
+        ask("plan_set", self, OPERANDS.index(name),
+            values if isinstance(values, Matrix) else make(values))
 
     @property
     def kernel(self):

@@ -66,7 +66,7 @@ class Introspection(unittest.TestCase):
         gemm.activation = Gemmcl.Activation.RELU
         gemm.row_outputs = Gemmcl.RowOutput.SUM | Gemmcl.RowOutput.MAX
         plan = Gemmcl.Plan.new(self.context, gemm, None)
-        plan.set_bias(make_matrix(BIAS[None]))
+        plan.set(Gemmcl.PlanOperand.BIAS, make_matrix(BIAS[None]))
         rows = numpy.zeros((2, 2), "f4")
         for scale in 1, 2:
             prepared = plan.prepare(Gemmcl.PlanOperand.B, make_matrix(scale * B))

@@ -326,7 +326,7 @@ class Halves(TestCase):
         kernel = "buffer_read_f16_4x1_1x16"
         self.refuses("kernel", "", "plan_new", get_context(), byref(describe(2, 2, 2)), kernel)
         plan = Plan(describe(2, 2, 2, precision="f16"), kernel, b=np.full((2, 2), 65519))
-        self.refuses("invalid", "", "plan_set_b", plan, make(np.full((2, 2), 65520)))
+        self.refuses("invalid", "", "plan_set", plan, 0, make(np.full((2, 2), 65520)))
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ class Products(TestCase):
     def test_limits(self):
         """Weights that are no numbers are refused, and a K whose sums might overflow."""
         problem = describe(1, 1, 2, precision="i8")
-        self.refuses("invalid", "int8", "plan_set_b", Plan(problem, KERNEL), make([[1], [np.inf]]))
+        self.refuses("invalid", "int8", "plan_set", Plan(problem, KERNEL), 0, make([[1], [np.inf]]))
         problem.k = 65537
         self.refuses("kernel", "takes K up to 65536", "kernel_fits", get_context(), KERNEL,
                      byref(problem))

@@ -6,8 +6,8 @@ what they wait for, queues, statistics, and what is refused. Each operand is ful
 
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p, cast
 
-from gemmcl import (LIB, Plan, Refused, TestCase, ask, call, describe, get_device, make, np,
-                    on_host, pointer)
+from gemmcl import (LIB, OPERANDS, Plan, Refused, TestCase, ask, call, describe, get_device,
+                    make, np, on_host, pointer)
 from library import IN_BUFFER, Data, Run, good
 from tap_unittest import main
 
@@ -46,7 +46,8 @@ class Plans(TestCase):
         """Operands of nines, each refused; cases are (operand, rows, cols, words)."""
         for name, rows, cols, words in cases:
             code = "invalid" if "without" in words else "shape"
-            self.refuses(code, words, "plan_set_" + name, plan, make(full(9, rows, cols)))
+            operand = OPERANDS.index(name)
+            self.refuses(code, words, "plan_set", plan, operand, make(full(9, rows, cols)))
 
     def test_shapes(self):
         """A refused operand changes nothing."""
