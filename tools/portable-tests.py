@@ -35,8 +35,8 @@ GST_PLUGINS = ["app", "audiotestsrc", "coreelements", "coretracers", "multifile"
                "rtp", "va", "videotestsrc"]
 GST_PROGRAMS = ["gst-inspect-1.0", "gst-launch-1.0"]
 
-# Folders of the build with other packed tests, and with programs that load more libraries.
-NOT_PACKED = {"meson-private", "peers", "portable-tests", "portable-tests.new"}
+# Folders of the build with other packed tests, and with programs of Meson's.
+NOT_PACKED = {"meson-private", "portable-tests", "portable-tests.new"}
 
 # Libraries of the system: the other machine must use its own, which its driver and its programs
 # need.
@@ -76,8 +76,7 @@ class Pack:
             shutil.copy(original, self.folder / place)
 
     def add_build(self, build):
-        """Adds programs, libraries, scripts and the table of kernels, but no objects and no peers
-        of benchmarks."""
+        """Adds programs, libraries, scripts and the table of kernels, but no objects."""
         for path in build.rglob("*"):
             place = path.relative_to(build)
             if any(part.endswith(".p") or part in NOT_PACKED for part in place.parts):

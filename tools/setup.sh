@@ -43,12 +43,13 @@ test=(
 optional_test=(abigail-tools gi-docgen oclgrind python3-onnx reuse)
 # The same, but 50 MB to fetch: the reference of convolutions.
 optional_full=(python3-torch)
-# Peers of tools/peers.sh; the last two are for the element, packaging for faiss.
+# Peers of tools/peers.sh. packaging is for faiss, threadpoolctl names the OpenBLAS of NumPy, the
+# last two are for the element, and python3-onnx makes onnxruntime's model.
 peers=(
   libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-packaging
-  python3-pip
-  gstreamer1.0-plugins-base python3-gst-1.0
+  python3-pip python3-threadpoolctl gstreamer1.0-plugins-base python3-gst-1.0
 )
+optional_peers=(python3-onnx)
 
 yes=(--yes)
 if [ "${1-}" = --ask ]; then
@@ -79,6 +80,7 @@ fi
 case $what in
   test) optional=("${optional_test[@]}") ;;
   full) optional=("${optional_test[@]}" "${optional_full[@]}") ;;
+  peers) optional=("${optional_peers[@]}") ;;
   *) optional=() ;;
 esac
 for package in "${optional[@]}"; do

@@ -15,7 +15,7 @@ import sys
 from ctypes import byref, c_float, c_size_t, c_ulong, c_void_p
 from pathlib import Path
 
-from library import AUTO, Context, load, memory
+from library import AUTO, Context, load
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools"), str(ROOT / "tests/lib")]
@@ -62,7 +62,8 @@ def take(name):
     gemmcl.pretend({DEVICE_TYPE: bytes(c_ulong(GPU)), DEVICE_NAME: name.encode() + b"\0",
                     DEVICE_VENDOR: b"Intel(R) Corporation\0", DEVICE_EXTENSIONS: EXTENSIONS})
     gemmcl.replace("clBuildProgram", keep)
-    a, b, d = (context.buffer(4 * SIZE * SIZE, memory(4 * SIZE * SIZE)[0]) for _ in range(3))
+    zeros = (c_float * (SIZE * SIZE))()
+    a, b, d = (context.buffer(ctypes.sizeof(zeros), ctypes.addressof(zeros)) for _ in range(3))
     size, none, one, zero = c_size_t(SIZE), c_size_t(0), c_float(1), c_float(0)
     clblast.CLBlastSgemm(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, size, size, size, one, a, none,
                          size, b, none, size, zero, d, none, size, byref(context.queue), None)

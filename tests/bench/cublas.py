@@ -39,6 +39,10 @@ NARROW = ("f16", "bf16")  # whose results may have that type
 STORED = {"f16": "f16", "bf16": "bf16", "i8": "u8"}
 
 
+class Wrong(Exception):
+    """A result that is wrong, or a program that failed."""
+
+
 def load_torch(precision):
     """PyTorch, if it is installed and has a GPU."""
     try:
@@ -53,12 +57,12 @@ def load_torch(precision):
     return torch
 
 
-def time_cublas(torch, shape, runs, precision, **wide):
-    """The TFLOPS of the median run; None if the result is less accurate than the precision.
+def time_cublas(torch, shape, options, **wide):
+    """The TFLOPS of the median run; raises Wrong.
     wide: out_dtype, if the result has another type than the factors."""
     m, n, k = shape
-    name, bound = PRECISIONS[precision]
-    whole = precision == "i8"
+    name, bound = PRECISIONS[options.precision]
+    whole = options.precision == "i8"
     a, b = ((torch.rand(size, device="cuda") - 0.5).mul(255 if whole else 1)
             .to(getattr(torch, name)) for size in ((m, k), (k, n)))
     d = torch.empty((m, n), device="cuda",
@@ -67,7 +71,7 @@ def time_cublas(torch, shape, runs, precision, **wide):
     b = b.t().contiguous().t() if whole else b
     multiply = torch._int_mm if whole else torch.mm  # pylint: disable=protected-access
     events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)]
-              for _ in range(WARM_UP + runs)]
+              for _ in range(WARM_UP + options.runs)]
     for begin, end in events:
         begin.record()
         multiply(a, b, out=d, **wide)
@@ -75,74 +79,69 @@ def time_cublas(torch, shape, runs, precision, **wide):
     torch.cuda.synchronize()
     exact = a[:ROWS_CHECKED].double() @ b.double()
     if not (d[:ROWS_CHECKED].double() - exact).norm() <= bound * exact.norm():
-        return None
+        raise Wrong(f"cuBLAS's result is not that of {options.precision}")
     median = statistics.median(begin.elapsed_time(end) for begin, end in events[WARM_UP:])
     return 2e-9 * m * n * k / median
 
 
-def time_gemmcl(program, shape, runs, precision):
-    """gemmcl's kernel and its TFLOPS; raises CalledProcessError."""
+def time_gemmcl(shape, options):
+    """gemmcl's kernel and its TFLOPS; raises Wrong."""
     sizes = [word for letter, size in zip("MNK", shape) for word in (f"-{letter}", str(size))]
-    said = subprocess.run([program, "bench", "-t", "gpu", "-k", "auto", *sizes, "-i", str(runs),
-                           "--precision", precision, "--a-type", STORED.get(precision, "f32"),
-                           "--json", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, check=True)
+    said = subprocess.run(
+        [options.gemmcl, "bench", "-t", "gpu", "-k", "auto", *sizes, "-i", str(options.runs),
+         "--precision", options.precision, "--a-type", STORED.get(options.precision, "f32"),
+         "--json", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, check=False)
+    if said.returncode:
+        raise Wrong(said.stderr.strip())
     result = json.loads(said.stdout)[0]
     return result["kernel"], result["gflops"] / 1e3
 
 
 def measure(torch, shape, options):
-    """A row of the table; None after an error that was printed."""
+    """A row of the table, which it prints; raises Wrong."""
     row = dict(zip("mnk", shape))
-    name = " x ".join(map(str, shape))
-    ours = ""
     if options.gemmcl:
-        try:
-            row["kernel"], row["gemmcl_tflops"] = time_gemmcl(
-                options.gemmcl, shape, options.runs, options.precision)
-        except subprocess.CalledProcessError as failed:
-            print(f"{name}: {failed.stderr.strip()}", file=sys.stderr)
-            return None
-    narrow = options.precision in NARROW
-    peers = {"cublas": {"out_dtype": torch.float32} if narrow else {}}
-    if narrow:
-        peers["narrow"] = {}
+        row["kernel"], row["gemmcl"] = time_gemmcl(shape, options)
+    peers = {"cublas": {}}
+    if options.precision in NARROW:
+        peers = {"cublas": {"out_dtype": torch.float32}, "narrow": {}}
     for peer, wide in peers.items():
-        speed = time_cublas(torch, shape, options.runs, options.precision, **wide)
-        if speed is None:
-            print(f"{name}: cuBLAS's result is not that of {options.precision}", file=sys.stderr)
-            return None
-        row[f"{peer}_tflops"] = speed
-        if options.gemmcl:
-            row[f"{peer}_ratio"] = row["gemmcl_tflops"] / speed
+        row[peer] = time_cublas(torch, shape, options, **wide)
+    cells = [f"{' x '.join(map(str, shape)):20}", *(f"{row[peer]:8.2f}" for peer in peers)]
     if options.gemmcl:
-        ours = f"  {row['kernel']:<24} {row['gemmcl_tflops']:8.2f}" + "".join(
-            f" {row[f'{peer}_ratio']:6.2f}" for peer in peers)
-    print(f"{name:<20}" + "".join(f" {row[f'{peer}_tflops']:8.2f}" for peer in peers) + ours,
-          flush=True)
+        cells += [f" {row['kernel']:24}", f"{row['gemmcl']:8.2f}",
+                  *(f"{row['gemmcl'] / row[peer]:6.2f}" for peer in peers)]
+    print(*cells, flush=True)
     return row
 
 
 def main():
-    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--gemmcl", metavar="PROGRAM", help="gemmcl's program, to compare with it")
     parser.add_argument("--precision", choices=PRECISIONS, default="f32", help="default: f32")
     parser.add_argument("--runs", type=int, default=23, help="runs of each problem")
-    parser.add_argument("--json", type=pathlib.Path, help="write the results there")
+    parser.add_argument("--json", type=pathlib.Path, help="write the TFLOPS there")
     parser.add_argument("shapes", nargs="*", type=parse_shape, metavar="MxNxK", default=SHAPES)
     options = parser.parse_args()
     torch = load_torch(options.precision)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda},"
           f" {options.precision}, TFLOPS, median of {options.runs}")
-    narrow = options.precision in NARROW
-    ours = f"  {'gemmcl':<24} {'TFLOPS':>8}{'  ratio' * (1 + narrow)}" if options.gemmcl else ""
-    peers = f" {'cuBLAS':>8}" + f" {'to ' + options.precision:>8}" * narrow
-    print(f"{'M x N x K':<20}{peers}{ours}")
-    rows = [measure(torch, shape, options) for shape in options.shapes]
+    peers = ["cuBLAS"] + [f"to {options.precision}"] * (options.precision in NARROW)
+    cells = [f"{'M x N x K':20}", *(f"{peer:>8}" for peer in peers)]
+    if options.gemmcl:
+        cells += [f" {'gemmcl':24}", f"{'TFLOPS':>8}", *[f"{'ratio':>6}"] * len(peers)]
+    print(*cells)
+    rows, status = [], 0
+    for shape in options.shapes:
+        try:
+            rows.append(measure(torch, shape, options))
+        except Wrong as wrong:
+            print(f"{' x '.join(map(str, shape))}: {wrong}", file=sys.stderr)
+            status = 1
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
-    return 1 if None in rows else 0
+    return status
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ Exit status: 0; 1 if a line fails; 2 for wrong usage.
 """
 
 import argparse
-import itertools
 import os
+import pathlib
 import re
 import statistics
 import subprocess
@@ -24,18 +24,13 @@ import tempfile
 SEPIA = "[[.393,.349,.272],[.769,.686,.534],[.189,.168,.131]]"
 GREY = "[[.299],[.587],[.114]]"
 IDENTITY = "[[1,0,0],[0,1,0],[0,0,1]]"
-VIDEO = (
-    "videotestsrc num-buffers=1 ! video/x-raw,format={0},width={1},height={2} !"
-    " imagefreeze num-buffers={{n}}"
-)
-AUDIO = (
-    "audiotestsrc wave=silence num-buffers={{n}} samplesperbuffer={1} !"
-    " audio/x-raw,format=F32LE,rate=48000,channels={0},channel-mask=(bitmask)0x0"
-)
-VECTOR = (
-    "fakesrc num-buffers={n} sizetype=fixed sizemax=4096 filltype=zero ! other/tensors,"
-    "format=static,num_tensors=1,types=(string)float32,framerate=0/1,dimensions=(string)1024:1"
-)
+VIDEO = ("videotestsrc num-buffers=1 ! video/x-raw,format={0},width={1},height={2} !"
+         " imagefreeze num-buffers={{n}}")
+AUDIO = ("audiotestsrc wave=silence num-buffers={{n}} samplesperbuffer={1} !"
+         " audio/x-raw,format=F32LE,rate=48000,channels={0},channel-mask=(bitmask)0x0")
+VECTOR = ("fakesrc num-buffers={n} sizetype=fixed sizemax=4096 filltype=zero !"
+          " other/tensors,format=static,num_tensors=1,types=(string)float32,framerate=0/1,"
+          "dimensions=(string)1024:1")
 CONVERT = "videoconvert n-threads=0"  # a thread for each CPU, as in gemmcl
 ENDED = re.compile(r"Execution ended after (\d+):(\d+):([\d.]+)")
 TURN_SECONDS = 0.5
@@ -47,15 +42,14 @@ def mix(inputs, outputs):
     rows = [[round((1 + (i + j) % 5) / 16, 4) for i in range(inputs)] for j in range(outputs)]
     weight = str([list(column) for column in zip(*rows)]).replace(" ", "")
     matrix = ",".join("<" + ",".join(f"(double){value}" for value in row) + ">" for row in rows)
-    return (
-        f"gemmcl weight={weight}",
-        f"audiomixmatrix in-channels={inputs} out-channels={outputs} channel-mask=0"
-        f" matrix=<{matrix}>",
-    )
+    return (f"gemmcl weight={weight}", f"audiomixmatrix in-channels={inputs} out-channels={outputs}"
+            f" channel-mask=0 matrix=<{matrix}>")
 
 
-def cases():
-    """Yields (name, the other element, source, gemmcl's line, the other line)."""
+def cases(folder):
+    """Yields (name, the other element, source, gemmcl's line, the other line). Vectors, whose
+    weight is written into the folder, are one to a buffer: batches and in-flight runs against one
+    at a time."""
     rgb, gray = "video/x-raw,format=RGB", "video/x-raw,format=GRAY8"
     sepia = f"gemmcl weight={SEPIA}"
     for size in ((160, 120), (1280, 720)):
@@ -77,35 +71,24 @@ def cases():
         for samples in (480, 4800):
             name = f"{samples} samples, {inputs} to {outputs} channels"
             yield name, "audiomixmatrix", AUDIO.format(inputs, samples), *mix(inputs, outputs)
+    weight = pathlib.Path(folder, "weight.raw")
+    weight.write_bytes(bytes(4 * 1024 * 1024))
+    line = f"gemmcl weight={weight}#f32:1024x1024"
+    for settings in ("queue-depth=2", "queue-depth=4", "batch-size=8", "batch-size=32"):
+        yield (f"1x1024 floats x 1024, {settings}", "queue-depth=1", VECTOR, f"{line} {settings}",
+               f"{line} queue-depth=1")
 
 
 def play(source, line, count):
     """Returns the seconds that @count buffers take."""
     command = f"{source.format(n=count)} ! {line} ! fakesink sync=false".split()
-    said = subprocess.run(
-        ["gst-launch-1.0", *command],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-        env={**os.environ, "LC_ALL": "C"},
-        check=False,
-    )
+    said = subprocess.run(["gst-launch-1.0", *command], capture_output=True, text=True,
+                          timeout=TIMEOUT_SECONDS, env={**os.environ, "LC_ALL": "C"}, check=False)
     ended = ENDED.search(said.stdout)
     if said.returncode or not ended:
         sys.exit(f"{' '.join(command)}\n{said.stdout}{said.stderr}")
     hours, minutes, seconds = ended.groups()
     return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
-
-
-def vectors(folder):
-    """Yields the same for one vector a buffer: batches and in-flight runs against one at a time."""
-    weight = f"{folder}/weight.raw"
-    with open(weight, "wb") as file:
-        file.write(bytes(4 * 1024 * 1024))
-    line = f"gemmcl weight={weight}#f32:1024x1024"
-    for settings in ("queue-depth=2", "queue-depth=4", "batch-size=8", "batch-size=32"):
-        yield (f"1x1024 floats x 1024, {settings}", "queue-depth=1", VECTOR, f"{line} {settings}",
-               f"{line} queue-depth=1")
 
 
 def count_buffers(source, line):
@@ -138,7 +121,7 @@ def main():
 
     print(f"{'buffer':40} {'against':14} {'its us':>8} {'gemmcl us':>9}  ratio (quartiles)")
     with tempfile.TemporaryDirectory(prefix="gemmcl-elements-") as folder:
-        for case in itertools.chain(cases(), vectors(folder)):
+        for case in cases(folder):
             if options.case in case[0]:
                 compare(*case, options.rounds)
     return 0

@@ -6,7 +6,6 @@ GEMMCL_LIBRARY names the library; else it is the installed one. Matrices are row
 """
 
 import ctypes
-import mmap
 import os
 from ctypes import byref, c_double, c_int, c_size_t, c_ssize_t, c_void_p
 
@@ -15,7 +14,6 @@ AUTO, CPU, GPU = 0, 1, 2  # GemmclDeviceType
 ON_HOST, IN_BUFFER = 0, 1  # GemmclDataKind
 COPY_HOST_PTR = 1 | 1 << 5  # CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR
 PROFILING_START, PROFILING_END = 0x1282, 0x1283
-KEPT = []
 
 
 def fields(text):
@@ -90,13 +88,6 @@ def load(*names):
         except OSError as error:
             reason = reason or str(error)
     raise Missing(reason)
-
-
-def memory(size):
-    """The address of pages of that size, which stay until the process ends, and their buffer."""
-    pages = mmap.mmap(-1, max(size, 1))
-    KEPT.append(pages)
-    return ctypes.addressof(ctypes.c_char.from_buffer(pages)), pages
 
 
 def good(status, what):

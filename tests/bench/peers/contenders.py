@@ -2,43 +2,49 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The contenders: the forms that each supports, and its process.
 
-Each contender is a separate process, so that OpenMP runtimes and thread pools do not interfere. See
-process.py for the protocol.
+Each contender is a separate process, so that OpenMP runtimes and thread pools do not interfere. It
+sets up its problem, runs once, and then times as many runs as it is asked for.
 """
 
 import dataclasses
+import importlib
+import multiprocessing
 import os
 import pathlib
-import subprocess
 import sys
 import time
+from unittest import mock
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
-from library import MISSING  # noqa: E402  pylint: disable=wrong-import-position
-
-# The forms of a row: the product alone; with bias and ReLU; with u8 input and output; M queries for
-# the nearest of N vectors of norm 1, by their cosines; with softmax and with row outputs (all
-# three, or arg-max).
-PLAIN, LAYER, BYTES, SEARCH = "plain", "layer", "u8", "search"
-ROWS = ("softmax", "rows", "softmax+rows", "softmax+argmax")
-FORMS = (PLAIN, LAYER, BYTES, SEARCH, *ROWS)
-TOP = 5  # vectors that a search finds
+sys.path += [str(HERE.parent), str(HERE.parent.parent / "lib")]
+WHEELS = os.environ.get("GEMMCL_PEERS")
+if WHEELS:
+    sys.path.append(f"{WHEELS}/python")
+# pylint: disable=wrong-import-position
+from library import Failure, Missing
+from problem import BYTES, FORMS, LAYER, PLAIN, ROWS, SEARCH, Problem
+# pylint: enable=wrong-import-position
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A contender: the variant in process.py, the forms that it supports, and what installs it.
+    """A contender: the class that runs it, in a module beside this one, the forms that it supports,
+    and what installs it.
 
-    @optional: it takes part only where --contenders names it
+    @is_optional: it takes part only where --contenders names it
     """
 
     name: str
-    variant: str
+    code: str
     forms: tuple
-    install: str = ""
-    opencl: bool = False
-    optional: bool = False
+    install: str = "nothing"
+    is_opencl: bool = False
+    is_optional: bool = False
+
+    @property
+    def is_ours(self):
+        """True of gemmcl in one of several ways."""
+        return self.name.startswith(OURS)
 
 
 OURS = "gemmcl"
@@ -51,32 +57,31 @@ POOLED = "gemmcl element with its pool"
 CLBLAST = "CLBlast"
 MEMCPY = "memcpy"
 LINK = "link"
-WHEELS = "tools/peers.sh (from PyPI)"
+PYPI = "tools/peers.sh (from PyPI)"
 ONEDNN = "Debian's libdnnl2 or libdnnl3"
 GSTREAMER = "Debian's python3-gst-1.0 and gstreamer1.0-plugins-base"
 USUAL = (PLAIN, LAYER, BYTES)
 KINDS = (
-    Kind(OURS, "device", FORMS, opencl=True),
-    Kind(STREAM, "stream", USUAL, opencl=True),
-    Kind(CLOCK, "clock", USUAL, opencl=True),
-    Kind(HOST, "host", USUAL, opencl=True),
-    Kind(APART, "apart", ROWS, opencl=True),
-    Kind(ELEMENT, "element", USUAL, GSTREAMER, opencl=True),
-    Kind(POOLED, "pooled", USUAL, GSTREAMER, opencl=True, optional=True),
-    Kind("OpenBLAS", "openblas", (PLAIN,), "Debian's libopenblas0"),
-    Kind("oneDNN matmul", "matmul", (PLAIN, LAYER), ONEDNN),
-    Kind("oneDNN inner product", "inner-product", (PLAIN, LAYER), ONEDNN),
-    Kind("MKL packed", "mkl-packed", (PLAIN,), WHEELS),
-    Kind("MKL", "mkl", (PLAIN,), WHEELS),
-    Kind(CLBLAST, "clblast", (PLAIN,), "Debian's libclblast1", opencl=True),
-    Kind("onnxruntime", "onnxruntime", (LAYER,), WHEELS),
-    Kind("openvino", "openvino", (LAYER,), WHEELS),
-    Kind(MEMCPY, "memcpy", (BYTES,), "nothing"),
-    Kind("NumPy", "numpy", (SEARCH,), "Debian's python3-numpy"),
-    Kind("faiss", "faiss", (SEARCH,), WHEELS),
-    Kind(LINK, "link", USUAL, opencl=True, optional=True),
+    Kind(OURS, "ours.Gemmcl", FORMS, is_opencl=True),
+    Kind(STREAM, "ours.Stream", USUAL, is_opencl=True),
+    Kind(CLOCK, "ours.Clock", USUAL, is_opencl=True),
+    Kind(HOST, "ours.OnHost", USUAL, is_opencl=True),
+    Kind(APART, "ours.Apart", ROWS, is_opencl=True),
+    Kind(ELEMENT, "element.Element", USUAL, GSTREAMER, is_opencl=True),
+    Kind(POOLED, "element.Pooled", USUAL, GSTREAMER, is_optional=True, is_opencl=True),
+    Kind("OpenBLAS", "host.OpenBlas", (PLAIN,), "Debian's libopenblas0 and python3-threadpoolctl"),
+    Kind("oneDNN matmul", "onednn.Matmul", (PLAIN, LAYER), ONEDNN),
+    Kind("oneDNN inner product", "onednn.InnerProduct", (PLAIN, LAYER), ONEDNN),
+    Kind("MKL packed", "host.MklPacked", (PLAIN,), PYPI),
+    Kind("MKL", "host.Mkl", (PLAIN,), PYPI),
+    Kind(CLBLAST, "ours.ClBlast", (PLAIN,), "Debian's libclblast1", is_opencl=True),
+    Kind("onnxruntime", "host.Onnxruntime", (LAYER,), f"{PYPI} and Debian's python3-onnx"),
+    Kind("openvino", "host.Openvino", (LAYER,), PYPI),
+    Kind(MEMCPY, "host.Memcpy", (BYTES,)),
+    Kind("NumPy", "host.Numpy", (SEARCH,), "Debian's python3-numpy"),
+    Kind("faiss", "host.Faiss", (SEARCH,), PYPI),
+    Kind(LINK, "ours.Link", USUAL, is_optional=True, is_opencl=True),
 )
-NOT_PEERS = (OURS, STREAM, CLOCK, HOST, APART, ELEMENT, POOLED, LINK)
 
 # The settings that keep each from instructions that a lesser CPU lacks. onnxruntime has no such
 # setting, nor has openvino, which uses onnxruntime's library for f32: they are left out.
@@ -92,95 +97,117 @@ LIMITS = {
         "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
     },
 }
-# PoCL and Intel's runtime still report the vector width of the real CPU, by which kernels are
-# chosen: gemmcl.py answers for them.
-FLOATS = {"avx2": "8"}
 UNLIMITED = ("onnxruntime", "openvino")
+# PoCL and Intel's runtime still report the vector width of the real CPU, by which kernels are
+# chosen: the module gemmcl answers for them.
+FLOATS = {"avx2": 8}
+FLOAT_WIDTHS = (0x100A, 0x103A)  # CL_DEVICE_PREFERRED_..., CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
 
 
-def environment(kind, isa, build):
-    """The environment of a contender's process."""
+def is_pretended(kind, isa):
+    """True if a contender is told that the CPU has fewer floats in a vector."""
+    return isa and kind.is_opencl and kind.name not in (CLBLAST, LINK)
+
+
+def make_environment(kind, isa, build):
+    """What a contender's process has in its environment besides that of this one."""
     build = pathlib.Path(build).resolve()
     result = {
-        **os.environ,
         "GEMMCL_LIBRARY": str(build / "lib/libgemmcl.so.0"),
+        "GST_PLUGIN_PATH": str(build / "gst"),
         # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another
         # within microseconds, so a shorter time does not make them slower.
         "KMP_BLOCKTIME": "10",
-        "GST_PLUGIN_PATH": str(build / "gst"),
     }
-    wheels = os.environ.get("GEMMCL_PEERS")
-    paths = {"PYTHONPATH": [HERE.parent, HERE.parent.parent / "lib"]}
-    if wheels and not kind.opencl:
-        paths["PYTHONPATH"].append(f"{wheels}/python")
-        paths["LD_LIBRARY_PATH"] = [f"{wheels}/lib"]
-    for name, folders in paths.items():
-        result[name] = os.pathsep.join(filter(None, (*map(str, folders), result.get(name))))
+    if WHEELS and not kind.is_opencl:
+        paths = f"{WHEELS}/lib", os.environ.get("LD_LIBRARY_PATH")
+        result["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, paths))
     if isa:
         result |= LIMITS[isa]
-        if kind.opencl:
-            if kind.name not in (CLBLAST, LINK):
-                result["LD_PRELOAD"] = str(build / "tests/lib/libgemmcl-test-hooks.so")
-                result["PEERS_FLOATS"] = FLOATS[isa]
-            # Cached programs are found by the device's name, which Intel's runtime does not change.
-            cache = result.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-            result["XDG_CACHE_HOME"] = f"{cache}/gemmcl-peers/{isa}"
+    if isa and kind.is_opencl:
+        # Cached programs are found by the device's name, which Intel's runtime does not change.
+        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        result["XDG_CACHE_HOME"] = f"{cache}/gemmcl-peers/{isa}"
+    if is_pretended(kind, isa):
+        result["LD_PRELOAD"] = str(build / "tests/lib/libgemmcl-test-hooks.so")
     return result
 
 
-class Failure(Exception):
-    """A contender that ended, with its output."""
+def measure(contender, runs):
+    """The seconds of each run. A contender with a clock of its own returns them from run(); one
+    whose runs overlap has play() for all of them, and each counts as an equal share."""
+    if hasattr(contender, "play"):
+        return [contender.play(runs) / runs] * runs
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        own = contender.run()
+        seconds.append(own if isinstance(own, float) else time.perf_counter() - start)
+    return seconds
 
-    def __init__(self, name, status, message):
-        super().__init__(f"{name}: {message or f'it ended with status {status}'}")
-        self.missing = status == MISSING
+
+def serve(pipe, kind, row, settings):
+    """The process of a contender. It sends its description and the rows to check, or an exception;
+    then the seconds of as many runs as it receives."""
+    try:
+        if is_pretended(kind, settings.isa):
+            floats = FLOATS[settings.isa].to_bytes(4, sys.byteorder)
+            importlib.import_module("gemmcl").pretend(dict.fromkeys(FLOAT_WIDTHS, floats))
+        module, _, name = kind.code.partition(".")
+        problem = Problem(*row)
+        contender = getattr(importlib.import_module(module), name)(problem, settings)
+        measure(contender, 1)
+        if hasattr(contender, "read"):
+            contender.read()
+        pipe.send((contender.about, problem.sample()))
+        while True:
+            pipe.send(measure(contender, pipe.recv()))
+    except (ImportError, Missing) as missing:
+        pipe.send(Missing(str(missing)))
+    except Failure as failure:
+        pipe.send(Failure(str(failure)))
 
 
 class Contender:
-    """The process of a contender. It sleeps between its turns."""
+    """The process of a contender, which sleeps between its turns. Raises Failure or Missing."""
 
-    def __init__(self, kind, arguments, settings, path):
+    def __init__(self, kind, row, settings):
         self.name = kind.name
-        self.result = path + ".d"
-        self.log = path + ".log"
-        # pylint: disable-next=consider-using-with
-        self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "process.py"), *arguments, "--variant", kind.variant,
-             "--result", self.result],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=open(self.log, "w", encoding="utf-8"), text=True,
-            env=environment(kind, settings.isa, settings.build))
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(other, kind, row, settings), daemon=True)
+        with mock.patch.dict(os.environ, make_environment(kind, settings.isa, settings.build)):
+            self.process.start()
+        other.close()
 
-    def _line(self):
-        line = self.process.stdout.readline()
-        if not line:
-            status = self.process.wait()
-            raise Failure(self.name, status, pathlib.Path(self.log).read_text("utf-8").strip())
-        return line
-
-    def wait_ready(self):
-        """Waits until it is set up and has run once. Returns its description."""
-        about = self._line().strip()
-        self.settle()
-        return about
+    def receive(self):
+        """Its answer, when it has given one and its threads sleep: after the start its description,
+        and the rows of the result that are checked."""
+        try:
+            answer = self.pipe.recv()
+        except (EOFError, ConnectionError):
+            self.process.join()
+            raise Failure(f"{self.name} ended with status {self.process.exitcode}") from None
+        if isinstance(answer, Exception):
+            raise type(answer)(f"{self.name}: {answer}")
+        self._settle()
+        return answer
 
     def turn(self, runs):
         """Runs it that many times, and returns the seconds of each run."""
-        print(runs, file=self.process.stdin, flush=True)
-        seconds = [float(word) for word in self._line().split()]
-        self.settle()
-        return seconds
+        self.pipe.send(runs)
+        return self.receive()
 
-    def settle(self, seconds=2.0):
+    def _settle(self, seconds=2.0):
         """Waits until its threads sleep: most spin for a while before, and would disturb the next
         contender. Switching that off would make its runs slower."""
         end = time.monotonic() + seconds
-        while self._awake():
+        while self._is_awake():
             if time.monotonic() > end:
-                raise Failure(self.name, 0, f"its threads still run {seconds} s after its turn")
+                raise Failure(f"{self.name}: its threads still run {seconds} s after its turn")
             time.sleep(0.001)
 
-    def _awake(self):
+    def _is_awake(self):
         for path in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
             try:
                 if path.read_text("ascii", "replace").rpartition(")")[2].split()[0] == "R":
@@ -191,7 +218,5 @@ class Contender:
 
     def close(self):
         """Ends the process."""
-        self.process.stdin.close()
-        self.process.stdout.close()
         self.process.terminate()
-        self.process.wait()
+        self.process.join()

@@ -2,19 +2,24 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """gemmcl's element as a contender, in a pipeline of this process."""
 
-import ctypes
+import functools
+import tempfile
 import threading
 import time
 
 import gi
+import numpy
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GLib, Gst  # noqa: E402  pylint: disable=wrong-import-position
+gi.require_version("GstBase", "1.0")
+# pylint: disable=wrong-import-position
+from gi.repository import GLib, Gst, GstBase
 
-from library import Failure, Missing, load  # noqa: E402  pylint: disable=wrong-import-position
+from library import Failure, Missing
+from problem import BYTES
+# pylint: enable=wrong-import-position
 
 TIMEOUT_SECONDS = 120
-MAP_INFO_BYTES = 104  # sizeof (GstMapInfo)
 LINE = ("appsrc name=source format=time ! {} ! queue max-size-buffers=2 max-size-bytes=0"
         " max-size-time=0 ! filesink name=sink sync=false async=false buffer-mode=unbuffered"
         " location=/dev/null")
@@ -25,7 +30,7 @@ class Element:
     since the element pushes results before they are finished. Bytes are a video frame. An event
     behind the buffers of a turn reports its end."""
 
-    def __init__(self, problem):
+    def __init__(self, problem, settings):
         Gst.init(None)
         if not Gst.ElementFactory.find("gemmcl"):
             raise Missing("There is no element gemmcl in GST_PLUGIN_PATH.")
@@ -33,32 +38,36 @@ class Element:
         self.done = threading.Event()
         self.end = 0.0
         self.first = b""
-        line = self._describe()
-        self.pipeline = Gst.parse_launch(LINE.format(line))
-        self.source = self.pipeline.get_by_name("source")
-        self.source.set_property("caps", Gst.Caps.from_string(self._make_caps()))
-        self.buffer = Gst.Buffer.new_wrapped_bytes(GLib.Bytes.new(problem.pages["a"][:]))
-        pad = self.pipeline.get_by_name("sink").get_static_pad("sink")
-        pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self._see_event)
-        pad.add_probe(Gst.PadProbeType.BUFFER, self._see_first)
-        if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
-            self._raise_error()
+        with tempfile.TemporaryDirectory(prefix="gemmcl-peers-") as folder:
+            line = self._describe(settings, folder)
+            self.pipeline = Gst.parse_launch(LINE.format(line))
+            self.source = self.pipeline.get_by_name("source")
+            self.source.set_property("caps", Gst.Caps.from_string(self._make_caps()))
+            self.buffer = Gst.Buffer.new_wrapped_bytes(GLib.Bytes.new(problem.a.tobytes()))
+            pad = self.pipeline.get_by_name("sink").get_static_pad("sink")
+            pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self._see_event)
+            pad.add_probe(Gst.PadProbeType.BUFFER, self._see_first)
+            if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
+                self._raise_error()
         self.about = f"{line}, GStreamer {'.'.join(map(str, Gst.version()))}"
 
-    def _describe(self):
-        _, n, k = self.problem.shape
-        options = self.problem.options
-        words = ["gemmcl", f"weight={options.folder}/b.raw#f32:{k}x{n}", options.properties,
-                 f"platform={options.platform}" if options.platform else "device-type=cpu"]
-        if options.kernel:
-            words.append(f"kernel={options.kernel}")
-        if self.problem.layer:
-            words.append(f"activation=relu bias={options.folder}/bias.raw#f32:1x{n}")
+    def _describe(self, settings, folder):
+        """The element with its properties, whose weights are files in a folder."""
+        names = ["weight", "bias"] if self.problem.is_layer else ["weight"]
+        words = ["gemmcl", *settings.properties.split()]
+        for name, array in zip(names, (self.problem.b, self.problem.bias[None])):
+            numpy.save(f"{folder}/{name}.npy", array)
+            words.append(f"{name}={folder}/{name}.npy")
+        words.append(f"platform={settings.platform}" if settings.platform else "device-type=cpu")
+        if settings.kernel:
+            words.append(f"kernel={settings.kernel}")
+        if self.problem.is_layer:
+            words.append("activation=relu")
         return " ".join(words)
 
     def _make_caps(self):
         m, n, k = self.problem.shape
-        if self.problem.form != "u8":
+        if self.problem.form != BYTES:
             return ("other/tensors,format=static,num_tensors=1,types=(string)float32,"
                     f"framerate=0/1,dimensions=(string){k}:{m}")
         if (n, k) != (3, 3) or m % 4:
@@ -77,7 +86,7 @@ class Element:
         self.first = buffer.extract_dup(0, buffer.get_size())
         return Gst.PadProbeReturn.REMOVE
 
-    def _prepare(self, count):
+    def prepare(self, count):
         """A function that sends that many buffers."""
         buffers = Gst.BufferList.new_sized(count)
         for _ in range(count):
@@ -86,7 +95,7 @@ class Element:
 
     def play(self, count):
         """The seconds of that many buffers."""
-        send = self._prepare(count)
+        send = self.prepare(count)
         self.done.clear()
         begin = time.perf_counter()
         send()
@@ -106,42 +115,33 @@ class Element:
 
     def read(self):
         """Copies the first result to the problem's D."""
-        self.problem.pages["d"][:len(self.first)] = self.first
+        self.problem.d[...] = numpy.frombuffer(self.first, self.problem.d.dtype).reshape(
+            self.problem.d.shape)
 
 
 class Pooled(Element):
     """The same, whose source takes each buffer from the pool that gemmcl offers, and maps it to
     write, as a decoder does, but leaves the bytes as they are: it takes no time."""
 
-    def __init__(self, problem):
-        super().__init__(problem)
-        self.source.set_property("block", True)
-        self.source.set_property("max-bytes", 0)
-        self.source.set_property("max-buffers", 2)
-        self.core, self.base, self.app = (load(f"libgst{name}-1.0.so.0")
-                                          for name in ("reamer", "base", "app"))
-        self.base.gst_base_src_get_buffer_pool.restype = ctypes.c_void_p
+    def __init__(self, problem, settings):
+        super().__init__(problem, settings)
+        for name, value in ("block", True), ("max-bytes", 0), ("max-buffers", 2):
+            self.source.set_property(name, value)
         # appsrc asks for a pool when its caps are known: after a buffer.
-        self.pool = None
         self.play(1)
         self.source.get_static_pad("src").mark_reconfigure()
         self.play(1)
-        self.pool = ctypes.c_void_p(
-            self.base.gst_base_src_get_buffer_pool(ctypes.c_void_p(hash(self.source))))
+        self.pool = GstBase.BaseSrc.get_buffer_pool(self.source)
         if not self.pool:
             raise Failure("gemmcl offers no pool.")
+        self.prepare = lambda count: functools.partial(self.send, count)
 
-    def _prepare(self, count):
-        if not self.pool:
-            return super()._prepare(count)
-        source, mapped, made = (ctypes.c_void_p(hash(self.source)),
-                                ctypes.create_string_buffer(MAP_INFO_BYTES), ctypes.c_void_p())
-
-        def send():
-            for _ in range(count):
-                if self.core.gst_buffer_pool_acquire_buffer(self.pool, ctypes.byref(made), None):
-                    raise Failure("gemmcl's pool gave no buffer.")
-                self.core.gst_buffer_map(made, mapped, 2)  # GST_MAP_WRITE
-                self.core.gst_buffer_unmap(made, mapped)
-                self.app.gst_app_src_push_buffer(source, made)
-        return send
+    def send(self, count):
+        """Sends that many buffers of the pool."""
+        for _ in range(count):
+            flow, buffer = self.pool.acquire_buffer(None)
+            if flow != Gst.FlowReturn.OK:
+                raise Failure("gemmcl's pool gave no buffer.")
+            with buffer.map(Gst.MapFlags.WRITE):
+                pass
+            self.source.emit("push-buffer", buffer)

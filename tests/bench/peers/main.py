@@ -16,40 +16,12 @@ import json
 import os
 import pathlib
 import sys
-import tempfile
 
-from contenders import (BYTES, ELEMENT, FLOATS, FORMS, KINDS, LAYER, LIMITS, NOT_PEERS, OURS, PLAIN,
-                        POOLED, SEARCH, TOP, UNLIMITED, Failure)
-from match import Match
-from problem import Problem, parse_shape
-from report import GOALS, describe_cpu, make_row, print_foot, print_head, print_row
-
-SKIPPED = 77
-
-
-class Settings(argparse.Namespace):
-    """The options of the command line."""
-
-    threads = len(os.sched_getaffinity(0))
-
-    def wants(self, kind):
-        """True if a contender takes part."""
-        if self.isa and kind.name in UNLIMITED:
-            return False
-        if self.contenders:
-            return kind.name == OURS or kind.name in self.contenders
-        return not kind.optional
-
-    def arguments(self, kind):
-        """The arguments of a contender besides its problem."""
-        result = ["--threads", str(self.threads)]
-        if kind.opencl and self.platform:
-            result += ["--platform", self.platform]
-        if kind.name in NOT_PEERS and self.kernel:
-            result += ["--kernel", self.kernel]
-        if kind.name in (ELEMENT, POOLED):
-            result += ["--properties", self.properties]
-        return result
+from contenders import FLOATS, KINDS, LIMITS
+from library import MISSING, Failure, Missing
+from match import GOALS, Match
+from problem import BYTES, FORMS, LAYER, PLAIN, SEARCH, TOP, parse_shape
+from report import describe_cpu, print_foot, print_head, print_row
 
 
 def parse_row(text):
@@ -62,15 +34,14 @@ def parse_row(text):
     return shape, form
 
 
-def default_rows():
-    """The rows that have goals."""
-    return [(shape, form) for shape in GOALS
-            for form in ((BYTES,) if shape == (921600, 3, 3) else (PLAIN, LAYER))]
+# The rows that have goals
+DEFAULT_ROWS = [(shape, form) for shape in GOALS
+                for form in ((BYTES,) if shape == (921600, 3, 3) else (PLAIN, LAYER))]
 
 
-def parse_options(arguments):
+def parse_options():
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--build", default="build", help="the build directory")
     parser.add_argument("--json", type=pathlib.Path, help="write the results there")
     parser.add_argument("--seconds", type=float, default=8.0, help="time for the turns of a row")
@@ -81,46 +52,40 @@ def parse_options(arguments):
     parser.add_argument("--platform", help="OpenCL's, by number or part of its name")
     parser.add_argument("--properties", default="", help="more of the element's")
     parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+FORM]",
-                        help="forms: " + ", ".join(FORMS[1:]))
-    return parser.parse_args(arguments, Settings())
+                        default=DEFAULT_ROWS, help="forms: " + ", ".join(FORMS[1:]))
+    parser.set_defaults(threads=len(os.sched_getaffinity(0)))
+    return parser.parse_args()
 
 
-def play(row, settings):
-    """Plays a row."""
-    with tempfile.TemporaryDirectory(prefix="gemmcl-peers-") as folder:
-        with Match(Problem(*row, folder), settings) as match:
-            match.invite()
-            match.play(settings.seconds)
-            return make_row(match)
-
-
-def play_all(settings):
-    """All rows, for the JSON; raises Failure. Prints a table."""
+def play(settings):
+    """All rows, for the JSON; raises Failure or Missing. Prints a table."""
     cpu = describe_cpu()
     rows = []
     limit = f"; limited to {settings.isa}, {FLOATS[settings.isa]} floats" if settings.isa else ""
     words = ", ".join(f"{name} {value}" for name, value in cpu.items())
     print(f"{words}; {settings.threads} threads{limit}")
     print_head()
-    for row in settings.rows or default_rows():
-        rows.append(play(row, settings))
+    for shape, form in settings.rows:
+        with Match(shape, form, settings) as match:
+            match.invite()
+            match.play(settings.seconds)
+        rows.append(match.judge())
         print_row(rows[-1])
     print_foot(rows)
     return {"cpu": cpu, "threads": settings.threads, "isa": settings.isa, "rows": rows}
 
 
-def main(arguments):
-    """The options of the command line."""
-    settings = parse_options(arguments)
+def main():
+    settings = parse_options()
     try:
-        results = play_all(settings)
-    except Failure as failure:
-        print(failure, file=sys.stderr)
-        return SKIPPED if failure.missing else 1
+        results = play(settings)
+    except (Failure, Missing) as error:
+        print(error, file=sys.stderr)
+        return MISSING if isinstance(error, Missing) else 1
     if settings.json:
         settings.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -9,17 +9,26 @@ import random
 import statistics
 import time
 
-from contenders import KINDS, OURS, Contender, Failure
+from contenders import CLBLAST, KINDS, LINK, MEMCPY, OURS, UNLIMITED, Contender
+from library import Failure, Missing
+from problem import Problem
 
 TURN_SECONDS = 0.02
 LEAST_ROUNDS = 5
 MOST_RUNS = 2000
-
-
-def quartiles(numbers):
-    """The lower quartile, the median and the upper quartile."""
-    low, middle, high = statistics.quantiles(numbers, n=4, method="inclusive")
-    return {"lower_quartile": low, "median": middle, "upper_quartile": high}
+# M, N, K: the goals: the minimum speed relative to the best peer, and to CLBlast.
+GOALS = {
+    (1024, 1024, 1024): (0.95, 7),
+    (64, 1024, 1024): (0.90, 8),
+    (16, 1024, 1024): (0.75, 8),
+    (1, 1024, 1024): (0.40, 20),
+    (3600, 96, 147): (0.90, 8),
+    (230400, 64, 64): (0.90, 7),
+    (921600, 3, 3): (0.5, None),
+}
+# Goals are judged only if others use at most this share of the CPUs. Threads that wait for each
+# other wait for the process that took the CPU of one, which can make a contender ten times slower.
+QUIET = 0.1
 
 
 def busy_seconds(processes):
@@ -38,8 +47,8 @@ def busy_seconds(processes):
 class Match:
     """The contenders that support a problem here, and the seconds of their turns."""
 
-    def __init__(self, problem, settings):
-        self.problem = problem
+    def __init__(self, shape, form, settings):
+        self.row = shape, form
         self.settings = settings
         self.about = {}
         self.missing = {}
@@ -55,54 +64,52 @@ class Match:
         for contender in self.contenders:
             contender.close()
 
+    def _wants(self, kind):
+        """True if a contender takes part."""
+        chosen = self.settings.contenders
+        if self.settings.isa and kind.name in UNLIMITED or self.row[1] not in kind.forms:
+            return False
+        return (kind.name == OURS or kind.name in chosen) if chosen else not kind.is_optional
+
     def invite(self):
         """Starts the contenders, one after another, and checks the first result of each; raises
-        Failure, also if ours is missing."""
-        for kind in KINDS:
-            if self.problem.form not in kind.forms or not self.settings.wants(kind):
-                continue
+        Failure, or Missing if ours is missing."""
+        problem = Problem(*self.row)
+        for kind in filter(self._wants, KINDS):
+            contender = Contender(kind, self.row, self.settings)
+            self.contenders.append(contender)
             try:
-                self._start(kind)
-            except Failure as failure:
-                if not failure.missing or kind.name == OURS:
+                self.about[kind.name], found = contender.receive()
+            except Missing as missing:
+                if kind.name == OURS:
                     raise
-                self.missing[kind.name] = f"{kind.install}: {failure}"
-
-    def _start(self, kind):
-        contender = Contender(
-            kind, [*self.problem.arguments(), *self.settings.arguments(kind)], self.settings,
-            str(self.problem.folder / kind.name))
-        self.contenders.append(contender)
-        try:
-            self.about[kind.name] = contender.wait_ready()
-        except Failure:
-            self.contenders.remove(contender)
-            contender.close()
-            raise
-        wrong = self.problem.check(kind.name, contender.result)
-        if wrong:
-            raise Failure(kind.name, 0, wrong)
+                self.missing[kind.name] = f"{kind.install}: {missing}"
+                self.contenders.pop().close()
+                continue
+            # The link copies zeros.
+            wrong = kind.name != LINK and problem.check(found, kind.name == MEMCPY)
+            if wrong:
+                raise Failure(f"{kind.name}: {wrong}")
 
     def play(self, seconds):
         """Plays rounds until the time is over. In each round every contender has a turn, in another
         order. Ratios are computed within a round, whose turns are close in time."""
         shuffle = random.Random(1)
-        runs = {each: self._runs_of_a_turn(each) for each in self.contenders}
+        runs = {each: self._count_runs(each) for each in self.contenders}
         self.turns = {each.name: [] for each in self.contenders}
         self.fastest = {each.name: math.inf for each in self.contenders}
         processes = [each.process.pid for each in self.contenders]
         others = busy_seconds(processes)
         start = time.monotonic()
         while len(self.turns[OURS]) < LEAST_ROUNDS or time.monotonic() < start + seconds:
-            order = list(self.contenders)
-            shuffle.shuffle(order)
-            for each in order:
+            for each in shuffle.sample(self.contenders, len(self.contenders)):
                 self._take_turn(each, runs[each])
         others = max(busy_seconds(processes) - others, 0.0)
         self.others = others / ((time.monotonic() - start) * os.cpu_count())
 
     @staticmethod
-    def _runs_of_a_turn(contender):
+    def _count_runs(contender):
+        """The runs of a turn."""
         least = min(contender.turn(5)[1:])
         return min(max(math.ceil(TURN_SECONDS / least), 2), MOST_RUNS)
 
@@ -113,13 +120,31 @@ class Match:
         self.turns[contender.name].append(statistics.median(seconds))
         self.fastest[contender.name] = min(self.fastest[contender.name], *seconds)
 
-    def ratios(self, name, ours=OURS):
+    def compare(self, name, ours=OURS):
         """The speed of gemmcl relative to a contender: quartiles over the rounds, and the ratio of
         the fastest runs, which is more reliable on a busy machine."""
-        rounds = zip(self.turns[ours], self.turns[name])
-        return {**quartiles([theirs / own for own, theirs in rounds]),
+        ratios = [theirs / own for own, theirs in zip(self.turns[ours], self.turns[name])]
+        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+        return {"lower_quartile": low, "median": middle, "upper_quartile": high,
                 "fastest": self.fastest[name] / self.fastest[ours]}
 
-    def seconds(self, name):
-        """The median of a contender's turns."""
-        return statistics.median(self.turns[name])
+    def judge(self):
+        """The row of the JSON: the best peer, and the ratios to it and to CLBlast with their
+        goals."""
+        (m, n, k), form = self.row
+        kinds = {kind.name: kind for kind in KINDS if kind.name in self.turns}
+        row = {"m": m, "n": n, "k": k, "form": form, "kernel": self.about[OURS].split()[0],
+               "rounds": len(self.turns[OURS]), "others": self.others,
+               "about": self.about, "missing": self.missing,
+               "seconds": {name: statistics.median(turns) for name, turns in self.turns.items()},
+               "ratios": {ours: {name: self.compare(name, ours) for name in kinds if name != ours}
+                          for ours, kind in kinds.items() if kind.is_ours}}
+        peers = {name: row["ratios"][OURS][name] for name, kind in kinds.items()
+                 if not kind.is_ours and name != LINK}
+        best = min(peers, key=lambda name: peers[name]["median"], default=None)
+        for key, name, goal in zip(("of_best_peer", "of_clblast"), (best, CLBLAST),
+                                   GOALS.get(self.row[0], (None, None))):
+            if name in peers:
+                reached = peers[name]["median"] >= goal if goal and self.others < QUIET else None
+                row[key] = {"name": name, **peers[name], "goal": goal, "reached": reached}
+        return row

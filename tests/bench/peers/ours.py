@@ -7,103 +7,105 @@ import time
 from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p, cast
 
 import gemmcl
-from contenders import SEARCH, TOP
 from library import (AUTO, CPU, IN_BUFFER, PROFILING_END, PROFILING_START, Context, Data, good,
-                     load, memory)
+                     load)
+from problem import BYTES, SEARCH, TOP
 
 ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K = 1, 2, 4, 8  # GemmclRowOutput
-NORMALIZE_A = 1  # GemmclNormalize
+# The row outputs of forms. With top-k the rows of A are normalized, and B is transposed.
+ROW_OUTPUTS = {"rows": ROW_SUM | ROW_MAX | ROW_ARG_MAX, "argmax": ROW_ARG_MAX, SEARCH: ROW_TOP_K}
+TOP_K = {"trans_b": 1, "normalize": 1, "top_k": TOP}
 ROW_MAJOR, NO_TRANS, TRANS = 101, 111, 112  # of clblast_c.h
 PINNED = 1 | 1 << 4  # CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR
 READ_WRITE = 3  # CL_MAP_READ | CL_MAP_WRITE
 
 
+def in_buffer(buffer):
+    """The GemmclData of a buffer; None for none."""
+    data = (Data * 1)(Data(kind=IN_BUFFER))
+    data[0].objects[0] = buffer
+    return buffer and cast(data, c_void_p)
+
+
 class OnDevice:
     """A contender with A and D in buffers of the device."""
 
-    def __init__(self, problem):
-        platform = problem.options.platform
+    def __init__(self, problem, settings):
         self.problem = problem
-        self.context = Context(AUTO if platform else CPU, platform)
-        self.a = self.context.buffer(problem.m * problem.k * problem.item, problem.a)
+        self.context = Context(AUTO if settings.platform else CPU, settings.platform)
+        self.a = self.copy(problem.a)
         # D is zeros, since CLBlast's GEMV reads it even if beta is 0.
-        self.d = [self.context.buffer(problem.d_bytes, problem.d) for _ in range(2)]
+        self.results = [(self.copy(problem.d), problem.d)]
+
+    def copy(self, array):
+        """A buffer with the elements of an array."""
+        return self.context.buffer(array.nbytes, array.ctypes.data)
 
     def read(self):
-        """Copies the result to the problem's D."""
-        self.context.read(self.d[0], self.problem.d_bytes, self.problem.d)
+        """Copies the results to the problem's arrays."""
+        for buffer, array in self.results:
+            self.context.read(buffer, array.nbytes, array.ctypes.data)
 
 
 class Gemmcl(OnDevice):
-    """gemmcl. The variants:
+    """gemmcl. A run is timed from its enqueueing until it is done."""
 
-    device  a run is timed from its enqueueing until it is done
-    clock   the same, timed by the device's clock, from the kernel's start to its end
-    stream  two runs are in flight, as in the element: a run is enqueued, with another D, and then
-            the one before is waited for
-    host    the call on host memory, with copies
-    apart   as device; softmax and row outputs are computed in separate steps
-    """
-
-    def __init__(self, problem):
-        super().__init__(problem)
+    def __init__(self, problem, settings):
+        super().__init__(problem, settings)
         words = problem.form.split("+")
-        rows = (ROW_SUM | ROW_MAX | ROW_ARG_MAX if "rows" in words
-                else ROW_ARG_MAX if "argmax" in words else 0)
-        search = {}
-        if problem.form == SEARCH:
-            rows = ROW_TOP_K
-            search = {"trans_b": 1, "normalize": NORMALIZE_A, "top_k": TOP}
-        kind = "u8" if problem.form == "u8" else "f32"
-        if problem.options.variant == "apart":
-            os.environ["GEMMCL_ROWS"] = "apart"
-        m, n, k = problem.shape
+        kind = "u8" if problem.form == BYTES else "f32"
+        rows = sum(ROW_OUTPUTS.get(word, 0) for word in words)
+        activation = ("relu" if problem.is_layer else "softmax" if "softmax" in words else "none")
         gemm = gemmcl.describe(
-            m, n, k, a_type=kind, d_type=kind, row_outputs=rows, bias=problem.layer,
-            activation=("relu" if problem.layer else "softmax" if "softmax" in words else "none"),
-            **search)
-        operands = {"b": problem.array("b", *((n, k) if search else (k, n)))}
-        if problem.layer:
-            operands["bias"] = problem.array("bias", n)
-        self.plan = gemmcl.Plan(gemm, problem.options.kernel, self.context.context, **operands)
-        size = m * 2 * TOP * 4
-        found = self.context.buffer(size, memory(size)[0]) if rows else None
-        a, *ds, rows = map(self._in_buffer, (self.a, *self.d, found))
-        self.runs = [byref(self.plan.make_run(a=a, d=d, rows=rows)) for d in ds]
+            *problem.shape, a_type=kind, d_type=kind, row_outputs=rows, bias=problem.is_layer,
+            activation=activation, **(TOP_K if problem.form == SEARCH else {}))
+        operands = {"bias": problem.bias} if problem.is_layer else {}
+        self.plan = gemmcl.Plan(gemm, settings.kernel, self.context.context, b=problem.b,
+                                **operands)
+        if rows:
+            self.results.append((self.copy(problem.found), problem.found))
+        found = in_buffer(self.results[1][0]) if rows else None
+        # Runs in flight must not write to the same D.
+        self.runs = [self.make_run(in_buffer(self.a), in_buffer(d), found)
+                     for d in (self.results[0][0], self.copy(problem.d))]
         self.about = (f"{self.plan.kernel} on {self.context.name}, {self.context.platform}"
                       f" ({self.context.driver}), vectors of {self.context.width} floats")
-        self.run = getattr(self, "_" + problem.options.variant, self._device)
-        if problem.options.variant == "stream":
-            self.play = self._stream
-        if problem.form == SEARCH:
-            self.read = lambda: self.context.read(found, size, problem.d)
-        if problem.options.variant == "host":
-            a, d = problem.array("a", m, k, dtype=kind), problem.array("d", m, n, dtype=kind)
-            self.runs = [byref(self.plan.make_run(a=a, d=d))]
-            self.read = lambda: None
 
-    @staticmethod
-    def _in_buffer(buffer):
-        data = (Data * 1)(Data(kind=IN_BUFFER))
-        data[0].objects[0] = buffer
-        return cast(data, c_void_p) if buffer else None
+    def make_run(self, a, d, rows=None):
+        return byref(self.plan.make_run(a=a, d=d, rows=rows))
 
-    def _submit(self, first=None, last=None):
+    def submit(self, first=None, last=None):
+        """Enqueues a run, with its first and its last event."""
         self.context.call("plan_submit", self.plan, self.runs[0], first, last)
 
-    def _device(self):
-        self._submit()
+    def run(self):
+        self.submit()
         self.context.finish()
 
-    def _host(self):
+
+class OnHost(Gemmcl):
+    """The call on host memory, with copies."""
+
+    def __init__(self, problem, settings):
+        super().__init__(problem, settings)
+        self.runs = [self.make_run(problem.a, problem.d)]
+        self.results = []
+
+    def run(self):
         self.context.call("plan_run", self.plan, self.runs[0])
 
-    def _stream(self, count):
+
+class Stream(Gemmcl):
+    """Two runs are in flight, as in the element: a run is enqueued, with another D, and then the
+    one before is waited for."""
+
+    def play(self, count):
+        """The seconds of that many runs."""
         begin = time.perf_counter()
         last = None
         for _ in range(count):
             event = c_void_p()
-            self._submit(None, byref(event))
+            self.submit(None, byref(event))
             self.runs.reverse()
             if last:
                 self.context.wait(last)
@@ -111,28 +113,38 @@ class Gemmcl(OnDevice):
         self.context.wait(last)
         return time.perf_counter() - begin
 
-    def _clock(self):
+
+class Clock(Gemmcl):
+    """Runs are timed by the device's clock, from the kernel's start to its end."""
+
+    def run(self):
         first, last = c_void_p(), c_void_p()
-        self._submit(byref(first), byref(last))
+        self.submit(byref(first), byref(last))
         self.context.finish()
-        seconds = 1e-9 * (self.context.profile(last, PROFILING_END)
-                          - self.context.profile(first, PROFILING_START))
-        self.context.cl.clReleaseEvent(first)
-        self.context.cl.clReleaseEvent(last)
-        return seconds
+        nanoseconds = (self.context.profile(last, PROFILING_END)
+                       - self.context.profile(first, PROFILING_START))
+        for event in first, last:
+            self.context.cl.clReleaseEvent(event)
+        return 1e-9 * nanoseconds
+
+
+class Apart(Gemmcl):
+    """Softmax and row outputs are computed in separate steps."""
+
+    def __init__(self, problem, settings):
+        os.environ["GEMMCL_ROWS"] = "apart"
+        super().__init__(problem, settings)
 
 
 class ClBlast(OnDevice):
     """CLBlast; for M = 1 its GEMV, which its GEMM does not use by itself."""
 
-    def __init__(self, problem):
-        super().__init__(problem)
+    def __init__(self, problem, settings):
+        super().__init__(problem, settings)
         library = load("libclblast.so.1")
-        m, n, k, none = map(c_size_t, (*problem.shape, 0))
-        a, d = self.a, self.d[0]
-        b = self.context.buffer(problem.k * problem.n * 4, problem.b)
+        m, n, k, none, step = map(c_size_t, (*problem.shape, 0, 1))
+        a, b, d = self.a, self.copy(problem.b), self.results[0][0]
         one, zero, queue = c_float(1), c_float(0), byref(self.context.queue)
-        step = c_size_t(1)
         if problem.m == 1:
             self.function = library.CLBlastSgemv
             self.arguments = (ROW_MAJOR, TRANS, k, n, one, b, none, n, a, none, step, zero, d, none,
@@ -144,7 +156,6 @@ class ClBlast(OnDevice):
         self.about = f"CLBlast on {self.context.name}, {self.context.platform}"
 
     def run(self):
-        """Runs it, and waits."""
         good(self.function(*self.arguments), "CLBlast")
         self.context.finish()
 
@@ -153,35 +164,39 @@ class Link(OnDevice):
     """Copies of A from pinned memory of the host to the device and of D back, in two queues, both
     directions at once."""
 
-    def __init__(self, problem):
-        super().__init__(problem)
+    def __init__(self, problem, settings):
+        super().__init__(problem, settings)
         cl = self.context.cl
-        self.ways = [self._make(*way) for way in (
-            (cl.clEnqueueWriteBuffer, self.a, problem.m * problem.k * problem.item),
-            (cl.clEnqueueReadBuffer, self.d[0], problem.d_bytes))]
+        self.ways = [self._prepare(cl.clEnqueueWriteBuffer, self.a, problem.a.nbytes),
+                     self._prepare(cl.clEnqueueReadBuffer, self.results[0][0], problem.d.nbytes)]
         self.about = f"{self.context.name}, {self.context.driver}"
 
-    def _make(self, enqueue, on_device, size):
-        """The enqueueing function with its arguments."""
-        cl, context = self.context.cl, self.context.cl_context
-        status, size = c_int(), c_size_t(size)
-        queue = c_void_p(cl.clCreateCommandQueue(context, self.context.device, c_uint64(0),
-                                                 byref(status)))
-        good(status.value, "clCreateCommandQueue")
-        pinned = c_void_p(cl.clCreateBuffer(context, c_uint64(PINNED), size, None, byref(status)))
-        good(status.value, "clCreateBuffer")
-        address = c_void_p(cl.clEnqueueMapBuffer(queue, pinned, 1, c_uint64(READ_WRITE),
-                                                 c_size_t(0), size, 0, None, None, byref(status)))
-        good(status.value, "clEnqueueMapBuffer")
-        return enqueue, queue, on_device, 0, c_size_t(0), size, address, 0, None, None
+    def _create(self, name, *arguments):
+        status = c_int()
+        result = c_void_p(getattr(self.context.cl, name)(*arguments, byref(status)))
+        good(status.value, name)
+        return result
+
+    def _prepare(self, enqueue, on_device, size):
+        """A function that enqueues the copy, and its queue."""
+        context, size = self.context, c_size_t(size)
+        queue = self._create("clCreateCommandQueue", context.cl_context, context.device,
+                             c_uint64(0))
+        pinned = self._create("clCreateBuffer", context.cl_context, c_uint64(PINNED), size, None)
+        address = self._create("clEnqueueMapBuffer", queue, pinned, 1, c_uint64(READ_WRITE),
+                               c_size_t(0), size, 0, None, None)
+
+        def copy():
+            good(enqueue(queue, on_device, 0, c_size_t(0), size, address, 0, None, None), "A copy")
+            context.cl.clFlush(queue)
+        return copy, queue
 
     def play(self, count):
         """The seconds of that many copies each way."""
         begin = time.perf_counter()
         for _ in range(count):
-            for enqueue, queue, *arguments in self.ways:
-                good(enqueue(queue, *arguments), "A copy")
-                self.context.cl.clFlush(queue)
-        for _, queue, *_ in self.ways:
+            for copy, _ in self.ways:
+                copy()
+        for _, queue in self.ways:
             good(self.context.cl.clFinish(queue), "clFinish")
         return time.perf_counter() - begin

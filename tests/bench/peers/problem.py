@@ -1,13 +1,18 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The matrices of the contenders, and the check of their results."""
+"""The problem of a row of the table: its matrices, and the check of results."""
 
-import pathlib
+import mmap
 
 import numpy
 
-from contenders import BYTES, LAYER, LINK, MEMCPY, SEARCH, TOP
-
+# The forms of a row: the product alone; with bias and ReLU; with u8 input and output; M queries for
+# the nearest of N vectors of norm 1, by their cosines; with softmax and with row outputs (all
+# three, or arg-max).
+PLAIN, LAYER, BYTES, SEARCH = "plain", "layer", "u8", "search"
+ROWS = ("softmax", "rows", "softmax+rows", "softmax+argmax")
+FORMS = (PLAIN, LAYER, BYTES, SEARCH, *ROWS)
+TOP = 5  # vectors that a search finds
 ROWS_CHECKED = 64
 COSINE_BOUND = 1e-5  # in f32
 CHUNKS = 16  # of the vectors of a search, as doubles
@@ -21,59 +26,61 @@ def parse_shape(text):
     return sizes
 
 
-class Problem:
-    """A product, its matrices written into a folder for the contenders to read."""
+def place(shape, dtype, values=None):
+    """An array at the beginning of a page, of these values or zeros."""
+    dtype = numpy.dtype(dtype)
+    memory = mmap.mmap(-1, int(numpy.prod(shape)) * dtype.itemsize)
+    array = numpy.frombuffer(memory, dtype).reshape(shape)
+    if values is not None:
+        array[...] = values
+    return array
 
-    def __init__(self, shape, form, folder):
-        self.shape = shape
-        self.form = form
-        self.folder = pathlib.Path(folder)
+
+class Problem:
+    """A row-major product of random matrices, which are the same in each process: arrays a, b and
+    bias, and d for the result. That of a search is in found: the cosines, then the columns."""
+
+    def __init__(self, shape, form):
+        self.shape = self.m, self.n, self.k = shape
+        self.form, self.is_layer = form, form == LAYER
+        self.rows = numpy.unique(numpy.linspace(0, self.m - 1, ROWS_CHECKED).astype(int))
         m, n, k = shape
         random = numpy.random.default_rng(1)
-        self.bias = random.random(n, numpy.float32) - numpy.float32(0.5)
+        bias = random.random(n, numpy.float32) - numpy.float32(0.5)
         if form == SEARCH:
             # B is transposed: a vector of norm 1 in a row. The queries are rows of it with noise.
-            self.b = random.standard_normal((n, k), numpy.float32)
-            self.b /= numpy.sqrt(numpy.einsum("ij,ij->i", self.b, self.b))[:, None]
-            self.a = (3 * self.b[random.integers(0, n, m)]
-                      + random.standard_normal((m, k), numpy.float32) / numpy.float32(k ** 0.5))
+            b = random.standard_normal((n, k), numpy.float32)
+            b /= numpy.sqrt(numpy.einsum("ij,ij->i", b, b))[:, None]
+            a = (3 * b[random.integers(0, n, m)]
+                 + random.standard_normal((m, k), numpy.float32) / numpy.float32(k ** 0.5))
         else:
-            self.a = random.random((m, k), numpy.float32) - numpy.float32(0.5)
-            self.b = random.random((k, n), numpy.float32) - numpy.float32(0.5)
+            a = random.random((m, k), numpy.float32) - numpy.float32(0.5)
+            b = random.random((k, n), numpy.float32) - numpy.float32(0.5)
         if form == BYTES:
-            self.a = random.integers(0, 256, (m, k), numpy.uint8)
+            a = random.integers(0, 256, (m, k), numpy.uint8)
             # Like a colour matrix, it keeps white.
-            self.b = numpy.abs(self.b) / numpy.abs(self.b).sum(axis=0)
-        for name in ("a", "b", "bias"):
-            getattr(self, name).tofile(self.folder / f"{name}.raw")
+            b = numpy.abs(b) / numpy.abs(b).sum(axis=0)
+        self.a, self.b, self.bias = (place(each.shape, each.dtype, each) for each in (a, b, bias))
+        self.d = place((m, n), a.dtype)
+        self.found = place((m, 2 * TOP), "f4")
 
-    @property
-    def name(self):
-        """The shape as text."""
-        return "x".join(map(str, self.shape))
+    def sample(self):
+        """The rows of the result that are checked, spread over the whole."""
+        return (self.found if self.form == SEARCH else self.d)[self.rows]
 
-    def arguments(self):
-        """The arguments of a contender for the problem."""
-        return ["--shape", self.name, "--folder", str(self.folder), "--form", self.form]
-
-    def check(self, name, path):
-        """Compares rows of a contender's result, spread over the whole, with double precision.
-        Returns a description of the error, or None."""
-        if name == LINK:
-            return None  # It copies zeros.
+    def check(self, found, copies=False):
+        """Compares a sample with double precision, or with A if a contender only copies it. Returns
+        a description of the error, or None."""
+        a = self.a[self.rows].astype(float)
         if self.form == SEARCH:
-            return self._check_search(name, path)
-        kind = numpy.uint8 if self.form == BYTES else numpy.float32
-        m, n, k = self.shape
-        d = numpy.fromfile(path, kind).reshape(m, n)
-        rows = numpy.unique(numpy.linspace(0, m - 1, ROWS_CHECKED).astype(int))
-        a = self.a[rows].astype(float)
-        if name == MEMCPY:
+            return self._check_search(found, a)
+        if copies:
             exact, bound = a, 0.0
         else:
-            exact = a @ self.b.astype(float)
-            bound = 2 * (k + 4) * 2.0**-24 * (abs(a) @ abs(self.b.astype(float)) + 1)
-        if self.form == LAYER:
+            b = self.b.astype(float)
+            exact = a @ b
+            bound = 2 * (self.k + 4) * 2.0**-24 * (abs(a) @ abs(b) + 1)
+        if self.is_layer:
             exact = numpy.maximum(exact + self.bias.astype(float), 0)
         if "softmax" in self.form:
             exact = numpy.exp(exact - exact.max(axis=1, keepdims=True))
@@ -81,26 +88,21 @@ class Problem:
             bound = 4 * bound.max() + 1e-5
         if self.form == BYTES:
             exact, bound = numpy.clip(exact, 0, 255), bound + 0.5
-        wrong = numpy.argwhere(~(abs(d[rows] - exact) <= bound))
-        if not len(wrong):
-            return None
-        row, column = wrong[0]
-        return (f"{name}: element ({rows[row]}, {column}) of {self.name} is {d[rows[row], column]}"
-                f" and should be {exact[row, column]:g}")
+        for row, column in numpy.argwhere(~(abs(found - exact) <= bound)):
+            return (f"element ({self.rows[row]}, {column}) is {found[row, column]} and should be"
+                    f" {exact[row, column]:g}")
+        return None
 
-    def _check_search(self, name, path):
+    def _check_search(self, found, queries):
         """The same for a search: distinct vectors, which are the nearest up to the error of the
         cosines."""
-        values, columns = numpy.hsplit(
-            numpy.fromfile(path, numpy.float32).reshape(self.shape[0], 2 * TOP), 2)
-        queries = self.a.astype(float)
+        values, columns = found[:, :TOP], found[:, TOP:].astype(int)
         queries /= numpy.linalg.norm(queries, axis=1, keepdims=True)
-        exact = numpy.concatenate([queries @ part.T for part in numpy.array_split(self.b, CHUNKS)],
-                                  axis=1)
+        exact = numpy.hstack([queries @ part.T for part in numpy.array_split(self.b, CHUNKS)])
         nearest = -numpy.sort(numpy.partition(-exact, TOP - 1)[:, :TOP])
-        found = numpy.take_along_axis(exact, columns.astype(int), axis=1)
+        named = numpy.take_along_axis(exact, columns, axis=1)
         if (all(len(set(row)) == TOP for row in columns)
-                and numpy.allclose(found, nearest, 0, COSINE_BOUND)
+                and numpy.allclose(named, nearest, 0, COSINE_BOUND)
                 and numpy.allclose(values, nearest, 0, COSINE_BOUND)):
             return None
-        return f"{name}: these are not the {TOP} nearest of {self.name}"
+        return f"these are not the {TOP} nearest"
