@@ -20,6 +20,7 @@ not found in the sources.
 """
 
 import argparse
+import filecmp
 import json
 import os
 import re
@@ -41,16 +42,12 @@ LEFT_OUT = ["project", "docs", "demos", "bench", "driver"]
 
 def load():
     """Yields {fault, tests, old, new} for each fault."""
-    tests, fault = [], None
-    for line in map(str.strip, (HERE / "mutations.txt").read_text(encoding="utf-8").splitlines()):
-        if line.startswith("? "):
-            tests = line[2:].split()
-        elif fault:
-            yield {"fault": fault, "tests": tests, "old": NEW.sub("", OLD.sub(r"\1", line)),
-                   "new": OLD.sub("", NEW.sub(r"\1", line))}
-            fault = None
-        elif line and not re.match("#( |$)", line):
-            fault = line
+    text = (HERE / "mutations.txt").read_text(encoding="utf-8")
+    lines = [line.strip() for line in text.splitlines() if line and not re.match("#( |$)", line)]
+    for title, change in zip(lines[::2], lines[1::2]):
+        tests, _, fault = title.partition(": ")
+        yield {"fault": fault, "tests": tests.split(), "old": NEW.sub("", OLD.sub(r"\1", change)),
+               "new": OLD.sub("", NEW.sub(r"\1", change))}
 
 
 def find(root, mutation):
@@ -90,18 +87,14 @@ class Copy:
 
     def copy_sources(self):
         """Copies only files that differ, so that little is built again."""
-        said = tap.require("git", "-C", ROOT, "ls-files", "-z", "-co", "--exclude-standard")
-        names = {name for name in said.split("\0") if name and (ROOT / name).is_file()}
-        for path in list(self.source.rglob("*")):
-            if path.is_file() and str(path.relative_to(self.source)) not in names:
+        def copy(source, target):
+            if not Path(target).exists() or not filecmp.cmp(source, target, shallow=False):
+                shutil.copy(source, target)
+        for path in self.source.rglob("*"):
+            if path.is_file() and not (ROOT / path.relative_to(self.source)).exists():
                 path.unlink()
-        for name in names:
-            to = self.source / name
-            content = (ROOT / name).read_bytes()
-            if not to.is_file() or to.read_bytes() != content:
-                to.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / name, to)
-                shutil.copymode(ROOT / name, to)
+        shutil.copytree(ROOT, self.source, copy_function=copy, dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
 
     def make(self):
         """The command that builds it."""
