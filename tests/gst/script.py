@@ -89,8 +89,7 @@ class Script:
     def __init__(self, test, elements, caps, output=None, maps=False):
         """maps: buffers are read as they arrive, and not when they are taken."""
         self.test, self.stream = test, test.make(elements, output)
-        element = self.stream.element
-        self.element = element.get_by_name("a") if isinstance(element, Gst.Bin) else element
+        self.element = self.stream["a"]
         self.arrivals, self.next = listen(self.stream.sink, maps), None
         self.rates, self.events, self.flushes, self.late = [], [], [], []
         self.taken = 0, 0

@@ -225,11 +225,11 @@ class Stream:
 
     def get_stat(self, name, element=None):
         """element: its name, in a bin."""
-        return (self[element] if element else self.element).props.stats.get_value(name)
+        return self[element].props.stats.get_value(name)
 
     def __getitem__(self, name):
-        """An element of a bin."""
-        return self.element.get_by_name(name)
+        """The element of that name, in a bin; else the only one."""
+        return self.element.get_by_name(name) if isinstance(self.element, Gst.Bin) else self.element
 
     def pop_message(self, kind):
         """The error, or warning, that was posted next, or None."""

@@ -87,15 +87,20 @@ def carry(values, ident="a", **others):
     return buffer
 
 
-def get_tensors(buffer):
-    """The id and the array of each tensor, in a list for each meta."""
+def find_tensors(buffer):
+    """Its tensors, in a list for each meta."""
     state, metas = c_void_p(), []
     while address := call("gst_buffer_iterate_meta_filtered", buffer, byref(state),
                           call("gst_tensor_meta_api_get_type")):
         meta = TensorMeta.from_address(address)
         tensors = (c_void_p * meta.n).from_address(meta.tensors)
-        metas.append([Tensor.from_address(tensor).read() for tensor in tensors])
+        metas.append([Tensor.from_address(tensor) for tensor in tensors])
     return metas
+
+
+def get_tensors(buffer):
+    """The id and the array of each tensor, in a list for each meta."""
+    return [[tensor.read() for tensor in tensors] for tensors in find_tensors(buffer)]
 
 
 def find_analytics(buffer, kind):

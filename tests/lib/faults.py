@@ -2,25 +2,22 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Each OpenCL call of a plan's life fails, alone or with all that follow it. The library reports
-that or its results are right, nothing leaks or hangs, and the same plan works afterwards. The layer
-of tests/faults makes calls fail, and counts objects."""
+that or its results are right, nothing leaks or hangs, and the same plan works afterwards."""
 
 import ctypes
 import os
-import random
 import shutil
 import tempfile
-import time
-from ctypes import CFUNCTYPE, Structure, byref, c_int, c_void_p
+from ctypes import byref, c_void_p
+from functools import partial
 
-from gemmcl import (LIB, Options, Plan, Refused, Result, TestCase, ask, call, describe,
-                    enter_cache, get_array, get_info, np)
-from library import CPU, Image, fields
+from failing import LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
+from gemmcl import (LIB, Options, Plan, Refused, Result, ask, call, describe, enter_cache, get_info,
+                    np)
+from library import CPU, Image
 from tap_unittest import main
 
 RUNS = 3  # under way at once; one more follows, with other weights
-BRIEF_CASES = 16  # of a sweep with GEMMCL_TEST_BRIEF, at random places of all calls
-SETTLE = 60  # seconds until threads have released their objects
 MAX = 2  # GEMMCL_ROW_MAX
 UNWRITTEN = -77
 # A is u8 and D f32, with a gap between their rows. The rules choose where there is no kernel.
@@ -34,22 +31,7 @@ PROBLEMS = {
     "frame": dict(m=20, n=4, k=3, a_image=Image(format=2, width=5, height=4)),
     "large": dict(m=512, n=96, k=16),
 }
-NONE, ONE, REST, LATE = range(4)  # FaultsMode
-MODES = {"one": ONE, "rest": REST, "late": LATE}
 CL = ctypes.CDLL("libOpenCL.so.1")
-
-
-class State(Structure):
-    """FaultsState; the last numbers are those of objects."""
-    _fields_ = fields("int is_loaded calls strikes held, text failed") + [("objects", c_int * 6)]
-
-
-class Layer(Structure):
-    """FaultsLayer."""
-    _fields_ = [("get_state", CFUNCTYPE(State)), ("set", CFUNCTYPE(None, c_int, c_int))]
-
-
-LAYER = Layer.in_dll(ctypes.CDLL(os.environ["OPENCL_LAYERS"]), "gemmcl_faults")
 
 
 def allocate(shape, kind):
@@ -160,26 +142,7 @@ class Life:
             LIB.g_object_unref(self.context)
 
 
-class Faults(TestCase):
-    settle = SETTLE
-
-    def setUp(self):
-        super().setUp()
-        try:
-            get_array("list_devices", None)  # OpenCL's loader loads its layers.
-        except Refused as error:
-            self.skipTest(str(error))
-        if not LAYER.get_state().is_loaded:
-            self.skipTest("OpenCL's loader does not load layers")
-
-    def has_no_objects(self):
-        end = time.monotonic() + self.settle
-        while any(LAYER.get_state().objects) and time.monotonic() < end:
-            time.sleep(1e-3)
-        if any(LAYER.get_state().objects):
-            Faults.settle = 0  # A lost object stays, so all later tests fail: at once.
-        self.assertEqual(list(LAYER.get_state().objects), [0] * 6)
-
+class Faults(FailingTestCase):
     def try_life(self, life, makes_context, searches):
         """Returns the error, or None."""
         try:
@@ -209,23 +172,6 @@ class Faults(TestCase):
             LAYER.set(NONE, 0)
         return bool(error)
 
-    def sweep(self, problem, mode, **how):
-        """A case for each call. Most of a search's are of runs, one like the other. A search has
-        fewer on a busy machine, so that the first one is always among those that fail."""
-        self.assertFalse(self.run_case(problem, NONE, 0, **how))
-        self.assertFalse(self.run_case(problem, LATE if mode == LATE else ONE, 0, **how))
-        self.has_no_objects()
-        calls, step, n, cases, reported = LAYER.get_state().calls, 1, 1, 0, 0
-        if "GEMMCL_TEST_BRIEF" in os.environ or "searches" in how:
-            step = calls // BRIEF_CASES + 1
-        while n <= calls:
-            reported += self.run_case(problem, mode, n, **how)
-            self.has_no_objects()
-            n += random.randrange(1, 2 * step)
-            cases += 1
-        self.assertGreater(reported, 0)
-        print(f"# {cases} of {calls} calls: {reported} errors, the other results are right")
-
     def test_warm_up(self):
         """Memory and launches of a new plan's warm-up, which are its last calls, behind a queue of
         its own: each may fail, and the plan is made all the same and works."""
@@ -253,9 +199,13 @@ class Faults(TestCase):
 
 
 def add_test(name, modes, problem, **how):
+    """A test for each mode. Most calls of a search are of runs, one like the other. A search has
+    fewer on a busy machine, so that the first one is always among those that fail."""
     for mode in modes:
-        setattr(Faults, f"test_{name}_{mode}",
-                lambda self, mode=MODES[mode]: self.sweep(problem, mode, **how))
+        def test(self, mode=MODES[mode]):
+            self.assertGreater(self.sweep(partial(self.run_case, problem, **how), mode,
+                                          "searches" in how), 0)
+        setattr(Faults, f"test_{name}_{mode}", test)
 
 
 if __name__ == "__main__":

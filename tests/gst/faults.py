@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Each OpenCL call of a short stream fails, alone or with all that follow it, or a kernel does. The
+element posts an error or all outputs are there; none is wrong; states come back, nothing leaks, and
+the same element plays afterwards. And kernels or compilers are held back: what returns meanwhile
+did not wait for one."""
+
+import contextlib
+import ctypes
+import os
+import threading
+import time
+from ctypes import byref, c_void_p
+from dataclasses import dataclass
+from functools import partial
+
+from cl_memory import READ, Map
+from failing import LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
+from gemmcl import get_array
+from stream import (ANALYTICS, ERROR, FAILURE, GST, NULL, OK, PLAYING, READY, SECONDS, Gst,
+                    TestCase, main, np, tensors)
+
+if ANALYTICS:
+    from tensor_meta import find_tensors
+
+BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
+ERRORS, WARNINGS = Gst.MessageType.ERROR, Gst.MessageType.WARNING
+ONE_NUMBER = tensors("1:1")
+COLUMNS = 4
+FRAME = Gst.SECOND // 100
+WATCH = 0.2  # seconds
+# On GPUs a search would make OpenCL calls besides those of the stream.
+GEMMCL = "gemmcl auto-tune=off "
+
+
+def caps(rows):
+    return tensors(f"{COLUMNS}:{rows}", rate="100/1")
+
+
+def times(factor):
+    """The weight that makes so many times what comes in."""
+    return str((factor * np.eye(COLUMNS, dtype=int)).tolist()).replace(" ", "")
+
+
+def count_devices():
+    return len(get_array("list_devices", None))
+
+
+@dataclass
+class Kind:
+    """Elements that play, of which the weight of "a" is swapped.
+
+    factor: of the others
+    adds: each output is added to the next one
+    header: floats before each result"""
+    elements: str
+    factor: int = 1
+    adds: bool = False
+    header: int = 0
+
+
+FIRST, SECOND = f"{GEMMCL} name=a weight={times(2)}", f"! {GEMMCL} weight={times(5)}"
+KINDS = {
+    "single": Kind(FIRST),
+    "batch": Kind(f"{FIRST} batch-size=2 queue-depth=3"),
+    "previous": Kind(f"{FIRST} beta=1", adds=True),
+    "flexible": Kind(f"{FIRST} output=flexible {SECOND}", 5, header=32),
+    "row": Kind(f"{FIRST} {SECOND}", 5),
+    "devices": Kind(f"{FIRST} devices=all"),
+}
+if ANALYTICS:
+    KINDS["meta"] = Kind(f"{FIRST} output=meta")
+# As many runs are in flight on each device as queue-depth says; no element of a row waits for the
+# one before it. Those that are pushed, and how many of them do not wait.
+HELD = [
+    (Kind(f"{FIRST} queue-depth=3"), 5, lambda devices: 3),
+    (Kind(f"{FIRST} queue-depth=3 {SECOND} queue-depth=3", 5), 3, lambda devices: 3),
+    (Kind(f"{FIRST} queue-depth=3 devices=all"), 8, lambda devices: 3 * devices),
+]
+
+
+def read(buffer):
+    """The bytes of a buffer at an address, or None if it cannot be mapped."""
+    info = Map()
+    if not GST.gst_buffer_map(c_void_p(buffer), byref(info), READ):
+        return None
+    data = ctypes.string_at(info.data, info.size)
+    GST.gst_buffer_unmap(c_void_p(buffer), byref(info))
+    return data
+
+
+class Play:
+    """A stream of a kind. All elements of a buffer are its number, from 1.
+
+    factors: those of the weight, and of the one before it
+    results: of each buffer that was pushed: its rows, and the number with either weight
+    previous: what is added to the next result
+    seen, next: outputs that did not fail, and the least index of the next one
+    posted: the types of messages"""
+
+    def __init__(self, test, kind):
+        self.test, self.kind, self.stream = test, kind, test.make(kind.elements)
+        self.element = self.stream["a"]
+        self.reset()
+
+    def reset(self):
+        self.factors = [3 if self.element.props.weight == times(3) else 2] * 2
+        self.rows, self.results, self.previous = 4, [], (0, 0)
+        self.seen, self.next, self.posted = 0, 0, set()
+
+    def has_failed(self):
+        while message := self.stream.bus.pop_filtered(ERRORS | WARNINGS):
+            self.posted.add(message.type)
+        return ERRORS in self.posted
+
+    def set_state(self, state):
+        """Returns whether it succeeded."""
+        return self.stream.element.set_state(state) != FAILURE
+
+    def start(self):
+        """Returns whether it plays."""
+        if self.set_state(PLAYING):
+            return True
+        self.test.assertTrue(self.has_failed())
+        return False
+
+    def begin(self):
+        """Returns whether it can go on."""
+        self.stream.play(caps(self.rows))
+        return not self.has_failed()
+
+    def push(self, count=1):
+        """Returns whether all were taken."""
+        for _ in range(count):
+            number = len(self.results) + 1
+            values = [previous + factor * number * self.kind.factor
+                      for previous, factor in zip(self.previous, self.factors)]
+            self.results.append((self.rows, values))
+            if self.kind.adds:
+                self.previous = values
+            buffer = Gst.Buffer.new_wrapped(
+                np.full(COLUMNS * self.rows, number, "f4").tobytes())
+            buffer.pts = (number - 1) * FRAME
+            flow = self.stream.push(buffer)
+            if flow != OK:
+                self.test.assertEqual(flow, ERROR)
+                self.test.assertTrue(self.has_failed())
+                return False
+        return True
+
+    def live(self):
+        """Another weight, and other caps."""
+        if not self.begin() or not self.push(4):
+            return
+        self.element.props.weight = times(3)
+        self.factors = 3, 2
+        if self.push(2):
+            self.rows, self.previous = 8, (0, 0)
+            self.stream.push_caps(caps(self.rows))
+            if not self.has_failed():
+                self.push(2)
+
+    def check_output(self, output):
+        """Outputs come in order. One that cannot be mapped is a report to whoever maps it if a call
+        failed there; if its run failed before, the element posts an error. A weight that is refused
+        with a warning leaves the old one."""
+        strikes = LAYER.get_state().strikes
+        index = output.pts // FRAME
+        self.test.assertIn(index, range(self.next, len(self.results)))
+        self.next = index + 1
+        data = read(find_tensors(output)[0][0].data if "meta" in self.kind.elements else
+                    hash(output))
+        if data is None:
+            self.seen += LAYER.get_state().strikes > strikes
+            return
+        self.seen += 1
+        rows, (new, old) = self.results[index]
+        found = np.frombuffer(data, "f4")[self.kind.header:].tolist()
+        expected = [[value] * COLUMNS * rows for value in (new, old)]
+        self.test.assertIn(found, expected if WARNINGS in self.posted else expected[:1])
+
+    def check(self):
+        """Ends the stream. Returns whether an error was posted."""
+        self.stream.src.push_event(Gst.Event.new_eos())
+        failed = self.has_failed()
+        while self.stream.out.qsize():
+            self.check_output(self.stream.out.get())
+        if not failed:
+            self.test.assertEqual(self.seen, len(self.results))
+        return failed
+
+    def play_again(self):
+        """The same elements, when nothing fails any more."""
+        self.has_failed()
+        self.reset()
+        self.test.assertTrue(self.set_state(NULL) and self.start() and self.begin())
+        self.test.assertTrue(self.push(4))
+        self.test.assertFalse(self.check())
+
+
+class Faults(FailingTestCase, TestCase):
+    """Each sweep is a test, which add_sweep() adds."""
+
+    def begin(self, kind, mode=NONE, n=0):
+        """A stream, before whose calls OpenCL comes into that mode."""
+        print(f"# {kind.elements}, mode {mode}, call {n}", flush=True)
+        play = Play(self, kind)
+        self.addCleanup(LAYER.set, NONE, 0)
+        LAYER.set(mode, n)
+        return play
+
+    def run_case(self, kind, mode, n):
+        """Returns whether an error was posted, and notes whether a warning was."""
+        play = self.begin(kind, mode, n)
+        started = play.start()
+        if started:
+            play.live()
+            play.check()
+        failed = play.has_failed()
+        self.warned |= WARNINGS in play.posted
+        self.assertTrue(not started or play.set_state(READY))
+        self.assertTrue(play.set_state(NULL))
+        LAYER.set(NONE, 0)
+        play.play_again()
+        del play
+        self.doCleanups()
+        return failed
+
+    def sweep_kind(self, kind, mode):
+        """If a command of one of several devices fails, others do its frames. Few cases may all be
+        harmless."""
+        self.warned = False
+        failed = self.sweep(partial(self.run_case, kind), mode)
+        several = "devices=all" in kind.elements and count_devices() > 1
+        if several and mode == LATE:
+            self.assertEqual((failed, self.warned), (0, True))
+        elif mode == REST or not (several or BRIEF):
+            self.assertGreater(failed, 0)
+
+    @contextlib.contextmanager
+    def holding(self, hold, function):
+        """Kernels or builds are held meanwhile, and a thread calls the function."""
+        thread = threading.Thread(target=function)
+        hold(True)
+        self.addCleanup(hold, False)
+        thread.start()
+        yield
+        hold(False)
+        thread.join()
+
+    def wait_for(self, condition):
+        end = time.monotonic() + SECONDS
+        while not condition() and time.monotonic() < end:
+            time.sleep(1e-3)
+        self.assertTrue(condition())
+
+    @contextlib.contextmanager
+    def compiling(self, play):
+        """The compiler does not return meanwhile."""
+        with self.holding(LAYER.hold_builds, play.begin):
+            self.wait_for(lambda: LAYER.get_state().held)
+            yield
+            self.assertGreater(LAYER.get_state().held, 0)
+
+    def test_leave_compiler(self):
+        """While the compiler does not return, the element leaves PLAYING in time, and posts an
+        error. When it returns after all, nothing is left, and the element plays."""
+        for state in READY, NULL:
+            play = self.begin(KINDS["single"])
+            self.assertTrue(play.start())
+            with self.compiling(play):
+                play.set_state(state)
+                self.wait_for(play.has_failed)
+                self.assertTrue(play.set_state(NULL))
+            play.play_again()
+            del play
+            self.doCleanups()
+            self.has_no_objects()
+
+    def test_ask_while_compiling(self):
+        """While a plan is compiled, statistics and caps can be read, and properties set."""
+        play = self.begin(KINDS["single"])
+        self.assertTrue(play.start())
+        with self.compiling(play):
+            # For longer than the element waits before it says that it compiles
+            end = time.monotonic() + WATCH
+            while time.monotonic() < end:
+                self.assertTrue(play.element.props.stats)
+                for pad in play.element.pads:
+                    self.assertFalse(pad.query_caps(None).is_empty())
+            play.element.props.alpha = 3
+        play.factors = 6, 6
+        self.assertTrue(play.push())
+        self.assertFalse(play.check())
+        del play
+        self.doCleanups()
+        self.has_no_objects()
+
+    def test_held(self):
+        for kind, count, free in HELD:
+            play, pushed = self.begin(kind, ONE), []
+            self.assertTrue(play.start() and play.begin())
+
+            def push():
+                while len(pushed) < count and play.push():
+                    pushed.append(None)
+
+            with self.holding(LAYER.hold_kernels, push):
+                self.wait_for(lambda: len(pushed) == free(count_devices()))
+                time.sleep(WATCH)
+                self.assertEqual(len(pushed), free(count_devices()))
+            self.assertFalse(play.check())
+            del play
+            self.doCleanups()
+            self.has_no_objects()
+
+    def test_device(self):
+        """The frames of a device whose command fails are done by the other one, as they were. If
+        that fails as well, it is an error; a restart uses both again."""
+        if count_devices() != 2:
+            self.skipTest(f"there are {count_devices()} OpenCL devices, not 2")
+        number = np.ones(1, "f4")
+        stream = self.start(ONE_NUMBER, f"{GEMMCL} devices=all queue-depth=3 weight=[2]")
+        self.addCleanup(LAYER.set, NONE, 0)
+
+        def run(count, weight):
+            for alpha in range(1, 1 + count):
+                stream.element.props.alpha = alpha
+                self.assertEqual(stream.push(number), OK)
+            for alpha in range(1, 1 + count):
+                self.assertEqual(stream.pull(), (alpha * weight * number).tobytes())
+
+        def get(name):
+            return [device.get_value(name) for device in stream.get_stat("devices")]
+
+        run(4, 2)
+        LAYER.set(LATE, 1)
+        run(8, 2)
+        self.says(stream, "is not used any more|OpenCL error", kind=WARNINGS)
+        stream.element.props.weight = "[5]"
+        run(6, 5)
+        self.is_quiet(stream)
+        self.assertEqual(sorted(get("failed")), [False, True])
+        self.assertEqual((stream.get_stat("buffers"), sum(get("buffers"))), (18, 18))
+        LAYER.set(LATE, 1)
+        flows = map(stream.push, [number] * 20)
+        self.assertEqual(next(flow for flow in flows if flow != OK), ERROR)
+        self.says(stream, "failed with OpenCL error")
+        LAYER.set(NONE, 0)
+        stream.element.set_state(READY)
+        self.assertTrue(stream.play(ONE_NUMBER))
+        run(4, 5)
+        self.assertGreater(min(get("buffers")), 0)
+
+
+def add_sweep(name, kind):
+    for mode_name, mode in MODES.items():
+        setattr(Faults, f"test_{name}_{mode_name}",
+                lambda self, mode=mode: self.sweep_kind(kind, mode))
+
+
+for name, kind in KINDS.items():
+    add_sweep(name, kind)
+main()

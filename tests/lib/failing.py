@@ -1,0 +1,70 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""OpenCL that fails on request: the layer of tests/faults, which also counts objects."""
+
+import ctypes
+import os
+import random
+import time
+from ctypes import CFUNCTYPE, Structure, c_int
+
+from gemmcl import Refused, TestCase, get_array
+from library import fields
+
+BRIEF_CASES = 16  # of a sweep, at random places of all calls
+SETTLE = 60  # seconds until threads have released their objects
+NONE, ONE, REST, LATE = range(4)  # FaultsMode
+MODES = {"one": ONE, "rest": REST, "late": LATE}
+
+
+class State(Structure):
+    """FaultsState; the last numbers are those of objects."""
+    _fields_ = fields("int is_loaded calls strikes held, text failed") + [("objects", c_int * 6)]
+
+
+class Layer(Structure):
+    """FaultsLayer."""
+    _fields_ = [("get_state", CFUNCTYPE(State)), ("set", CFUNCTYPE(None, c_int, c_int)),
+                ("hold_builds", CFUNCTYPE(None, c_int)), ("hold_kernels", CFUNCTYPE(None, c_int))]
+
+
+LAYER = Layer.in_dll(ctypes.CDLL(os.environ["OPENCL_LAYERS"].split(":")[0]), "gemmcl_faults")
+
+
+class FailingTestCase(TestCase):
+    """A test that is skipped where OpenCL's loader does not load the layer."""
+    settle = SETTLE
+
+    def setUp(self):
+        TestCase.setUp(self)  # not that of stream.py, which opens a device
+        try:
+            get_array("list_devices", None)  # OpenCL's loader loads its layers.
+        except Refused as error:
+            self.skipTest(str(error))
+        if not LAYER.get_state().is_loaded:
+            self.skipTest("OpenCL's loader does not load layers")
+
+    def has_no_objects(self):
+        end = time.monotonic() + self.settle
+        while any(LAYER.get_state().objects) and time.monotonic() < end:
+            time.sleep(1e-3)
+        if any(LAYER.get_state().objects):
+            FailingTestCase.settle = 0  # A lost object stays, so all later tests fail: at once.
+        self.assertEqual(list(LAYER.get_state().objects), [0] * 6)
+
+    def sweep(self, run, mode, is_brief=False):
+        """A case for each call, or for some of them. run is called with a mode and a call, and
+        returns whether an error was reported. Returns how many were."""
+        self.assertFalse(run(NONE, 0))
+        self.assertFalse(run(LATE if mode == LATE else ONE, 0))
+        self.has_no_objects()
+        calls, step, n, cases, reported = LAYER.get_state().calls, 1, 1, 0, 0
+        if "GEMMCL_TEST_BRIEF" in os.environ or is_brief:
+            step = calls // BRIEF_CASES + 1
+        while n <= calls:
+            reported += run(mode, n)
+            self.has_no_objects()
+            n += random.randrange(1, 2 * step)
+            cases += 1
+        print(f"# {cases} of {calls} calls: {reported} errors, the other results are right")
+        return reported
