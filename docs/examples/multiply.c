@@ -13,188 +13,190 @@
 #include <stdlib.h>
 
 #define _g_object_unref0(var) ((var == NULL) ? NULL : (var = (g_object_unref (var), NULL)))
-#define _gemmcl_matrix_unref0(var) ((var == NULL) ? NULL : (var = (gemmcl_matrix_unref (var), NULL)))
+#define _gemmcl_matrix_unref0(var)                                                                 \
+  ((var == NULL) ? NULL : (var = (gemmcl_matrix_unref (var), NULL)))
 #define _g_error_free0(var) ((var == NULL) ? NULL : (var = (g_error_free (var), NULL)))
-#define __vala_GemmclGemm_free0(var) ((var == NULL) ? NULL : (var = (_vala_GemmclGemm_free (var), NULL)))
+#define __vala_GemmclGemm_free0(var)                                                               \
+  ((var == NULL) ? NULL : (var = (_vala_GemmclGemm_free (var), NULL)))
 
 static gint _vala_main (void);
-static void _vala_GemmclGemm_free (GemmclGemm* self);
+static void _vala_GemmclGemm_free (GemmclGemm *self);
 
 static void
-_vala_GemmclGemm_free (GemmclGemm* self)
+_vala_GemmclGemm_free (GemmclGemm *self)
 {
-	g_boxed_free (gemmcl_gemm_get_type (), self);
+  g_boxed_free (gemmcl_gemm_get_type (), self);
 }
 
 static gint
 _vala_main (void)
 {
-	gfloat a[6] = {0};
-	gfloat _tmp0_[6] = {0};
-	gfloat d[4] = {0};
-	GemmclGemm* gemm = NULL;
-	GemmclGemm* _tmp1_;
-	GemmclGemm* _tmp2_;
-	GemmclGemm* _tmp3_;
-	GemmclGemm* _tmp4_;
-	GemmclGemm* _tmp5_;
-	GemmclGemm* _tmp6_;
-	GError* _inner_error0_ = NULL;
-	gint result;
-	_tmp0_[0] = (gfloat) 1;
-	_tmp0_[1] = (gfloat) 2;
-	_tmp0_[2] = (gfloat) 3;
-	_tmp0_[3] = (gfloat) 4;
-	_tmp0_[4] = (gfloat) 5;
-	_tmp0_[5] = (gfloat) 6;
-	memcpy (a, _tmp0_, 6 * sizeof (gfloat));
-	_tmp1_ = gemmcl_gemm_new ();
-	gemm = _tmp1_;
-	_tmp2_ = gemm;
-	_tmp2_->m = (gsize) 2;
-	_tmp3_ = gemm;
-	_tmp3_->n = (gsize) 2;
-	_tmp4_ = gemm;
-	_tmp4_->k = (gsize) 3;
-	_tmp5_ = gemm;
-	_tmp5_->bias = TRUE;
-	_tmp6_ = gemm;
-	_tmp6_->activation = GEMMCL_ACTIVATION_RELU;
-	{
-		GemmclContext* context = NULL;
-		GemmclContext* _tmp7_;
-		GemmclPlan* plan = NULL;
-		GemmclContext* _tmp8_;
-		GemmclGemm* _tmp9_;
-		GemmclPlan* _tmp10_;
-		GemmclMatrix* _tmp11_ = NULL;
-		GemmclMatrix* _tmp12_;
-		GemmclPlan* _tmp13_;
-		GemmclMatrix* _tmp14_ = NULL;
-		GemmclMatrix* _tmp15_;
-		GemmclPlan* _tmp16_;
-		_tmp7_ = gemmcl_context_new (NULL, &_inner_error0_);
-		context = _tmp7_;
-		if (G_UNLIKELY (_inner_error0_ != NULL)) {
-			goto __catch0_g_error;
-		}
-		_tmp8_ = context;
-		_tmp9_ = gemm;
-		_tmp10_ = gemmcl_plan_new (_tmp8_, _tmp9_, NULL, &_inner_error0_);
-		plan = _tmp10_;
-		if (G_UNLIKELY (_inner_error0_ != NULL)) {
-			_g_object_unref0 (context);
-			goto __catch0_g_error;
-		}
-		_tmp12_ = gemmcl_matrix_parse ("[[1,0],[0,1],[1,-1]]", &_inner_error0_);
-		_tmp11_ = _tmp12_;
-		if (G_UNLIKELY (_inner_error0_ != NULL)) {
-			_g_object_unref0 (plan);
-			_g_object_unref0 (context);
-			goto __catch0_g_error;
-		}
-		_tmp13_ = plan;
-		gemmcl_plan_set (_tmp13_, GEMMCL_PLAN_B, _tmp11_, &_inner_error0_);
-		if (G_UNLIKELY (_inner_error0_ != NULL)) {
-			_gemmcl_matrix_unref0 (_tmp11_);
-			_g_object_unref0 (plan);
-			_g_object_unref0 (context);
-			goto __catch0_g_error;
-		}
-		_tmp15_ = gemmcl_matrix_parse ("[0.5,0]", &_inner_error0_);
-		_tmp14_ = _tmp15_;
-		if (G_UNLIKELY (_inner_error0_ != NULL)) {
-			_gemmcl_matrix_unref0 (_tmp11_);
-			_g_object_unref0 (plan);
-			_g_object_unref0 (context);
-			goto __catch0_g_error;
-		}
-		_tmp16_ = plan;
-		gemmcl_plan_set (_tmp16_, GEMMCL_PLAN_BIAS, _tmp14_, &_inner_error0_);
-		if (G_UNLIKELY (_inner_error0_ != NULL)) {
-			_gemmcl_matrix_unref0 (_tmp14_);
-			_gemmcl_matrix_unref0 (_tmp11_);
-			_g_object_unref0 (plan);
-			_g_object_unref0 (context);
-			goto __catch0_g_error;
-		}
-		{
-			gint i = 0;
-			i = 0;
-			{
-				gboolean _tmp17_ = FALSE;
-				_tmp17_ = TRUE;
-				while (TRUE) {
-					GemmclPlan* _tmp19_;
-					gfloat _tmp20_;
-					gfloat _tmp21_;
-					gfloat _tmp22_;
-					gfloat _tmp23_;
-					if (!_tmp17_) {
-						gint _tmp18_;
-						_tmp18_ = i;
-						i = _tmp18_ + 1;
-					}
-					_tmp17_ = FALSE;
-					if (!(i < 2)) {
-						break;
-					}
-					_tmp19_ = plan;
-					gemmcl_plan_run_host (_tmp19_, (gdouble) 1, (gdouble) 0, a, d, NULL, &_inner_error0_);
-					if (G_UNLIKELY (_inner_error0_ != NULL)) {
-						_gemmcl_matrix_unref0 (_tmp14_);
-						_gemmcl_matrix_unref0 (_tmp11_);
-						_g_object_unref0 (plan);
-						_g_object_unref0 (context);
-						goto __catch0_g_error;
-					}
-					_tmp20_ = d[0];
-					_tmp21_ = d[1];
-					_tmp22_ = d[2];
-					_tmp23_ = d[3];
-					g_print ("%g %g\n%g %g\n", (gdouble) _tmp20_, (gdouble) _tmp21_, (gdouble) _tmp22_, (gdouble) _tmp23_);
-					a[0] += (gfloat) 10;
-				}
-			}
-		}
-		_gemmcl_matrix_unref0 (_tmp14_);
-		_gemmcl_matrix_unref0 (_tmp11_);
-		_g_object_unref0 (plan);
-		_g_object_unref0 (context);
-	}
-	goto __finally0;
-	__catch0_g_error:
-	{
-		GError* _error_ = NULL;
-		GError* _tmp24_;
-		const gchar* _tmp25_;
-		_error_ = _inner_error0_;
-		_inner_error0_ = NULL;
-		_tmp24_ = _error_;
-		_tmp25_ = _tmp24_->message;
-		g_printerr ("%s\n", _tmp25_);
-		result = 1;
-		_g_error_free0 (_error_);
-		__vala_GemmclGemm_free0 (gemm);
-		return result;
-	}
-	__finally0:
-	if (G_UNLIKELY (_inner_error0_ != NULL)) {
-		gint _tmp26_ = -1;
-		__vala_GemmclGemm_free0 (gemm);
-		g_critical ("file %s: line %d: uncaught error: %s (%s, %d)", __FILE__, __LINE__, _inner_error0_->message, g_quark_to_string (_inner_error0_->domain), _inner_error0_->code);
-		g_clear_error (&_inner_error0_);
-		return _tmp26_;
-	}
-	result = 0;
-	__vala_GemmclGemm_free0 (gemm);
-	return result;
+  gfloat a[6] = {0};
+  gfloat _tmp0_[6] = {0};
+  gfloat d[4] = {0};
+  GemmclGemm *gemm = NULL;
+  GemmclGemm *_tmp1_;
+  GemmclGemm *_tmp2_;
+  GemmclGemm *_tmp3_;
+  GemmclGemm *_tmp4_;
+  GemmclGemm *_tmp5_;
+  GemmclGemm *_tmp6_;
+  GError *_inner_error0_ = NULL;
+  gint result;
+  _tmp0_[0] = (gfloat)1;
+  _tmp0_[1] = (gfloat)2;
+  _tmp0_[2] = (gfloat)3;
+  _tmp0_[3] = (gfloat)4;
+  _tmp0_[4] = (gfloat)5;
+  _tmp0_[5] = (gfloat)6;
+  memcpy (a, _tmp0_, 6 * sizeof (gfloat));
+  _tmp1_ = gemmcl_gemm_new ();
+  gemm = _tmp1_;
+  _tmp2_ = gemm;
+  _tmp2_->m = (gsize)2;
+  _tmp3_ = gemm;
+  _tmp3_->n = (gsize)2;
+  _tmp4_ = gemm;
+  _tmp4_->k = (gsize)3;
+  _tmp5_ = gemm;
+  _tmp5_->bias = TRUE;
+  _tmp6_ = gemm;
+  _tmp6_->activation = GEMMCL_ACTIVATION_RELU;
+  {
+    GemmclContext *context = NULL;
+    GemmclContext *_tmp7_;
+    GemmclPlan *plan = NULL;
+    GemmclContext *_tmp8_;
+    GemmclGemm *_tmp9_;
+    GemmclPlan *_tmp10_;
+    GemmclMatrix *_tmp11_ = NULL;
+    GemmclMatrix *_tmp12_;
+    GemmclPlan *_tmp13_;
+    GemmclMatrix *_tmp14_ = NULL;
+    GemmclMatrix *_tmp15_;
+    GemmclPlan *_tmp16_;
+    _tmp7_ = gemmcl_context_new (NULL, &_inner_error0_);
+    context = _tmp7_;
+    if (G_UNLIKELY (_inner_error0_ != NULL)) {
+      goto __catch0_g_error;
+    }
+    _tmp8_ = context;
+    _tmp9_ = gemm;
+    _tmp10_ = gemmcl_plan_new (_tmp8_, _tmp9_, NULL, &_inner_error0_);
+    plan = _tmp10_;
+    if (G_UNLIKELY (_inner_error0_ != NULL)) {
+      _g_object_unref0 (context);
+      goto __catch0_g_error;
+    }
+    _tmp12_ = gemmcl_matrix_parse ("[[1,0],[0,1],[1,-1]]", &_inner_error0_);
+    _tmp11_ = _tmp12_;
+    if (G_UNLIKELY (_inner_error0_ != NULL)) {
+      _g_object_unref0 (plan);
+      _g_object_unref0 (context);
+      goto __catch0_g_error;
+    }
+    _tmp13_ = plan;
+    gemmcl_plan_set (_tmp13_, GEMMCL_PLAN_B, _tmp11_, &_inner_error0_);
+    if (G_UNLIKELY (_inner_error0_ != NULL)) {
+      _gemmcl_matrix_unref0 (_tmp11_);
+      _g_object_unref0 (plan);
+      _g_object_unref0 (context);
+      goto __catch0_g_error;
+    }
+    _tmp15_ = gemmcl_matrix_parse ("[0.5,0]", &_inner_error0_);
+    _tmp14_ = _tmp15_;
+    if (G_UNLIKELY (_inner_error0_ != NULL)) {
+      _gemmcl_matrix_unref0 (_tmp11_);
+      _g_object_unref0 (plan);
+      _g_object_unref0 (context);
+      goto __catch0_g_error;
+    }
+    _tmp16_ = plan;
+    gemmcl_plan_set (_tmp16_, GEMMCL_PLAN_BIAS, _tmp14_, &_inner_error0_);
+    if (G_UNLIKELY (_inner_error0_ != NULL)) {
+      _gemmcl_matrix_unref0 (_tmp14_);
+      _gemmcl_matrix_unref0 (_tmp11_);
+      _g_object_unref0 (plan);
+      _g_object_unref0 (context);
+      goto __catch0_g_error;
+    }
+    {
+      gint i = 0;
+      i = 0;
+      {
+        gboolean _tmp17_ = FALSE;
+        _tmp17_ = TRUE;
+        while (TRUE) {
+          GemmclPlan *_tmp19_;
+          gfloat _tmp20_;
+          gfloat _tmp21_;
+          gfloat _tmp22_;
+          gfloat _tmp23_;
+          if (!_tmp17_) {
+            gint _tmp18_;
+            _tmp18_ = i;
+            i = _tmp18_ + 1;
+          }
+          _tmp17_ = FALSE;
+          if (!(i < 2)) {
+            break;
+          }
+          _tmp19_ = plan;
+          gemmcl_plan_run_host (_tmp19_, (gdouble)1, (gdouble)0, a, d, NULL, &_inner_error0_);
+          if (G_UNLIKELY (_inner_error0_ != NULL)) {
+            _gemmcl_matrix_unref0 (_tmp14_);
+            _gemmcl_matrix_unref0 (_tmp11_);
+            _g_object_unref0 (plan);
+            _g_object_unref0 (context);
+            goto __catch0_g_error;
+          }
+          _tmp20_ = d[0];
+          _tmp21_ = d[1];
+          _tmp22_ = d[2];
+          _tmp23_ = d[3];
+          g_print ("%g %g\n%g %g\n", (gdouble)_tmp20_, (gdouble)_tmp21_, (gdouble)_tmp22_,
+                   (gdouble)_tmp23_);
+          a[0] += (gfloat)10;
+        }
+      }
+    }
+    _gemmcl_matrix_unref0 (_tmp14_);
+    _gemmcl_matrix_unref0 (_tmp11_);
+    _g_object_unref0 (plan);
+    _g_object_unref0 (context);
+  }
+  goto __finally0;
+__catch0_g_error : {
+  GError *_error_ = NULL;
+  GError *_tmp24_;
+  const gchar *_tmp25_;
+  _error_ = _inner_error0_;
+  _inner_error0_ = NULL;
+  _tmp24_ = _error_;
+  _tmp25_ = _tmp24_->message;
+  g_printerr ("%s\n", _tmp25_);
+  result = 1;
+  _g_error_free0 (_error_);
+  __vala_GemmclGemm_free0 (gemm);
+  return result;
+}
+__finally0:
+  if (G_UNLIKELY (_inner_error0_ != NULL)) {
+    gint _tmp26_ = -1;
+    __vala_GemmclGemm_free0 (gemm);
+    g_critical ("file %s: line %d: uncaught error: %s (%s, %d)", __FILE__, __LINE__,
+                _inner_error0_->message, g_quark_to_string (_inner_error0_->domain),
+                _inner_error0_->code);
+    g_clear_error (&_inner_error0_);
+    return _tmp26_;
+  }
+  result = 0;
+  __vala_GemmclGemm_free0 (gemm);
+  return result;
 }
 
 int
-main (int argc,
-      char ** argv)
+main (int argc, char **argv)
 {
-	return _vala_main ();
+  return _vala_main ();
 }
-

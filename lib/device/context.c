@@ -192,14 +192,13 @@ find_device (cl_context context, cl_device_id *device, GError **error)
                       "The OpenCL device is not one of the OpenCL context's.");
 }
 
-GemmclContext *
-gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
+/* @id: a device of @context */
+static GemmclContext *
+context_wrapping (cl_context context, cl_device_id id, GError **error)
 {
-  g_autoptr (GemmclDevice) device = NULL;
+  g_autoptr (GemmclDevice) device = gemmcl_device_new (id, error);
 
-  g_return_val_if_fail (context != NULL, NULL);
-
-  if (!find_device (context, &id, error) || (device = gemmcl_device_new (id, error)) == NULL)
+  if (device == NULL)
     return NULL;
   clRetainContext (context);
   return context_around (context, TRUE, device, error);
@@ -239,7 +238,7 @@ share (cl_device_id id, cl_context wrapped, GemmclDevice *device,
     g_weak_ref_init (place, NULL);
     g_ptr_array_add (shared, place);
   }
-  made = wrapped != NULL ? gemmcl_context_new_wrapped (wrapped, id, error)
+  made = wrapped != NULL ? context_wrapping (wrapped, id, error)
                          : context_on (device, properties, error);
   g_weak_ref_set (place, made);
   return made;

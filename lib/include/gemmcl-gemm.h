@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The description of a problem: sizes, layouts, types and epilogue. Any thread.
+ * The description of a problem: sizes, layouts, types and epilogue; and its reference. Any thread.
  */
 #pragma once
 
@@ -118,15 +118,6 @@ const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
  *   a quantized matrix (gemmcl_matrix_new_quantized()), else F32, also for int8 without scales.
  */
 GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
-
-/**
- * gemmcl_precision_get_rounding:
- * @normal: (out) (optional): the smallest normal number; the error of a smaller one is at most
- *   @normal times the unit roundoff
- *
- * Returns: the unit roundoff of the factors, 2^-11 for f16; 0 for F32 and I8.
- */
-gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal);
 
 /**
  * GemmclAddend:
@@ -307,5 +298,45 @@ gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
  *   %GEMMCL_ROW_TOP_K; 0 to 35.
  */
 guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
+
+/**
+ * gemmcl_gemm_verify:
+ * @gemm: a valid problem of matrices, not frames, with an f32 D
+ * @a: as for gemmcl_gemm_run()
+ * @b: (type gpointer): as for gemmcl_gemm_run()
+ * @c: (type gpointer) (nullable): as for gemmcl_gemm_run(); with GEMMCL_ADDEND_OUTPUT D before the
+ *   run
+ * @bias: (type gpointer) (nullable): as for gemmcl_gemm_run()
+ * @d: (type gpointer): the result to check
+ * @max_error: (out) (optional): the largest |D - Dref|
+ * @error_bound: (out) (optional): the bound of the element with the largest |D - Dref| / bound
+ *
+ * Computes the problem on the host in double precision, which is slow, and compares each element of
+ * @d with the reference Dref:
+ *
+ *     |D - Dref| <= g(K) * (|alpha| |A||B| + |beta||C| + |bias|)
+ *     g(K) = (K + 4) u / (1 - (K + 4) u),  u = 2^-24
+ *
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1). The activation
+ * multiplies the bound by its Lipschitz constant and adds the error of its own evaluation. For each
+ * product a b, a precision with unit roundoff v and smallest normal number w adds the first line,
+ * I8 the second, and normalizing A the third:
+ *
+ *     (2 v + v^2) |a b| + v w (|a| + |b|)
+ *     ea |b| + |a| eb + ea eb,  ea = (max (A, 0) - min (A, 0)) / 510 of a row of A, or the
+ *                               rounding of its scale and shift if A is bytes of which one is 0,
+ *                               eb = max |B| / 254 of a column of B; all if that is subnormal
+ *     (K / 2 + 13) u |a b|
+ *
+ * Normalizing a row x of D of N elements, whose norm was n, with the bounds r of norm |r|, makes
+ * the bounds (r + |x| |r|) / (n - |r|) + (N / 2 + 13) u |x|.
+ *
+ * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
+ *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has
+ *   NaN or an infinity.
+ */
+gboolean gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b,
+                             const gfloat *c, const gfloat *bias, const gfloat *d,
+                             gdouble *max_error, gdouble *error_bound);
 
 GEMMCL_END_DECLS

@@ -19,24 +19,14 @@
 GEMMCL_BEGIN_DECLS
 
 /**
- * gemmcl_context_new_wrapped:
- * @context: (type gpointer): an OpenCL context; retained
- * @device: (type gpointer) (nullable): a device of @context; %NULL for its first
- *
- * Returns: (transfer full): a context around @context with a queue of its own, or %NULL with
- *   %GEMMCL_ERROR_INVALID (@device does not belong to @context) or %GEMMCL_ERROR_OPENCL.
- */
-GemmclContext *gemmcl_context_new_wrapped (cl_context context, cl_device_id device, GError **error);
-
-/**
  * gemmcl_context_get_wrapped:
  * @context: (type gpointer): an OpenCL context; retained
  * @device: (type gpointer) (nullable): a device of @context; %NULL for its first
  *
- * Like gemmcl_context_new_wrapped(), but returns the existing shared context around the same
- * @context and @device while one is alive, also one of gemmcl_context_get_shared().
- *
- * Returns: (transfer full): the context, or %NULL.
+ * Returns: (transfer full): a context around @context with a queue of its own; the existing one
+ *   with the same @context and @device while it is alive, also if it is one of
+ *   gemmcl_context_get_shared(). %NULL with %GEMMCL_ERROR_INVALID (@device does not belong to
+ *   @context) or %GEMMCL_ERROR_OPENCL.
  */
 GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id device, GError **error);
 

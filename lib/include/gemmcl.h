@@ -26,7 +26,6 @@
 #include "gemmcl-matrix.h"
 #include "gemmcl-image.h"
 #include "gemmcl-gemm.h"
-#include "gemmcl-verify.h"
 #include "gemmcl-kernels.h"
 #include "gemmcl-plan.h"
 #include "gemmcl-tuning.h"

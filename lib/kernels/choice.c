@@ -44,7 +44,7 @@
 
 /* Cost of launching another kernel, in multiply-adds of one unit: about four microseconds with 128
  * per clock, or 8 per clock for Intel GPUs. */
-#define LAUNCH       1e6
+#define LAUNCH_WORK  1e6
 #define LAUNCH_INTEL 64e3
 
 gboolean
@@ -212,7 +212,7 @@ static gdouble
 get_launch_cost (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
   const guint steps = (self->split > 1) + (self->kernel->images ? 1 : 0);
-  const gdouble launch = device->intel ? LAUNCH_INTEL : LAUNCH;
+  const gdouble launch = device->intel ? LAUNCH_INTEL : LAUNCH_WORK;
 
   if (device->type == GEMMCL_DEVICE_TYPE_CPU)
     return 0;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "device/chain.h"
+#include "device/device.h"
 #include "gemmcl-plan.h"
 #include "kernels/kernels.h"
 

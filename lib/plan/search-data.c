@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/chain.h"
-#include "gemmcl-verify.h"
+#include "device/device.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 

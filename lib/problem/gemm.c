@@ -67,9 +67,7 @@ gemmcl_precision_of_matrix (const GemmclMatrix *b)
 gdouble
 gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal)
 {
-  g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, 0);
-  if (normal)
-    *normal = precisions[precision].normal;
+  *normal = precisions[precision].normal;
   return precisions[precision].roundoff;
 }
 

@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "activations.h"
-#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 

@@ -77,7 +77,7 @@ class Buffers(Images):
             (c_uint * 2).from_address(formats)[:] = RGBA, UINT32
             return 0
         device, end = get_device(), replace("clGetSupportedImageFormats", list_formats)
-        context = c_void_p(ask("context_new_wrapped", device.cl_context, device.device))
+        context = c_void_p(ask("context_get_wrapped", device.cl_context, device.device))
         end()
         self.addCleanup(LIB.g_object_unref, context)
         self.assertEqual(get_info(context).max_image_width, 0)

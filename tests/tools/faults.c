@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "../next.h"
-#include "gemmcl-verify.h"
 #include "gemmcl.h"
 
 /* Spilled bytes of a kernel that spills. */
