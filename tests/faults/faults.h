@@ -6,8 +6,8 @@
 
 /*
  * OpenCL that fails on request. layer.c is an OpenCL layer, which the loader puts between the
- * program and the driver if OPENCL_LAYERS names it. The functions below control it. Call
- * faults_init () first; the others may be called from any thread.
+ * program and the driver if OPENCL_LAYERS names it. gemmcl_faults, a FaultsLayer that it exports,
+ * controls it, from any thread; tests/lib/failing.py has it for scripts.
  *
  * The layer counts the calls that calls.def lists, in all threads, except retains and releases. A
  * failing call has no other effect, with two exceptions: clWaitForEvents() and clFinish() wait
@@ -29,13 +29,6 @@ typedef enum {
   FAULTS_REST,
   FAULTS_LATE,
 } FaultsMode;
-
-/** faults_init: Returns: %FALSE, with the test skipped, without a device, or if the loader does not
- * load the layer. */
-gboolean faults_init (void);
-
-/** faults_count_devices: Returns: the number of OpenCL devices. */
-guint faults_count_devices (void);
 
 /** FaultsKind: the kinds of objects that are counted, by the names of their types */
 typedef enum {
@@ -71,8 +64,6 @@ typedef struct {
  *   keeps the counts
  * @hold_builds: while @hold, clBuildProgram() does not return
  * @hold_kernels: while @hold and calls are counted, no kernel starts
- *
- * The interface that the layer exports as gemmcl_faults.
  */
 typedef struct {
   FaultsState (*get_state) (void);
@@ -80,27 +71,3 @@ typedef struct {
   void (*hold_builds) (gboolean hold);
   void (*hold_kernels) (gboolean hold);
 } FaultsLayer;
-
-/** The layer, after faults_init(). */
-extern const FaultsLayer *faults_layer;
-
-#define faults_set(mode, n)       (faults_layer->set (mode, n))
-#define faults_get_calls()        (faults_layer->get_state ().calls)
-#define faults_get_strikes()      (faults_layer->get_state ().strikes)
-#define faults_count_held()       (faults_layer->get_state ().held)
-#define faults_hold_builds(hold)  (faults_layer->hold_builds (hold))
-#define faults_hold_kernels(hold) (faults_layer->hold_kernels (hold))
-
-/** faults_assert_no_objects: Asserts that the program holds no context, queue, memory object,
- * program, kernel or event. Waits at most a minute for threads that release theirs. */
-void faults_assert_no_objects (void);
-
-/**
- * faults_start_case:
- * @name: a description of the test
- *
- * Names the case, so that the log of a program that crashes ends with it, and calls faults_set ().
- * If faults_end_case () does not follow in time, SIGALRM ends the program.
- */
-void faults_start_case (const gchar *name, FaultsMode mode, guint n);
-void faults_end_case (void);

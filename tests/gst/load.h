@@ -2,10 +2,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "stream.h"
+#include <gst/check/gstharness.h>
+#include <gst/gst.h>
 
 /* Elements under load: a thread of its own pushes numbered buffers as fast as they are taken, and
  * each that comes out is checked: once, in order, unharmed, and none of before a flush. */
+
+/** Caps */
+#define TENSORS(dims)                                                                              \
+  "other/tensors,format=static,num_tensors=1,dimensions=(string)" dims                             \
+  ",types=(string)float32,framerate=1000/1"
 
 typedef struct _Load Load;
 
@@ -24,9 +30,9 @@ typedef struct {
   gpointer data;
 } LoadSource;
 
-/** LoadLine: elements, and what comes out of 1 */
+/** LoadLine: elements, of which "a" may have other weights, and what comes out of 1 */
 typedef struct {
-  const gchar *name, *text;
+  const gchar *text;
   gfloat factor;
 } LoadLine;
 
@@ -35,6 +41,7 @@ typedef struct {
 
 /**
  * Load:
+ * @element: (nullable): that of the name "a"
  * @total: buffers to be taken
  * @caps_period: buffers after which caps change; 0: never
  * @swaps_weights: those of "a" change
@@ -43,7 +50,9 @@ typedef struct {
  * @floor: numbers below it must not come out any more
  */
 struct _Load {
-  Stream *stream;
+  GstHarness *harness;
+  GstElement *element;
+  GstBus *bus;
   const LoadSource *source;
   const LoadLine *line;
   guint total, caps_period;
@@ -58,6 +67,13 @@ struct _Load {
   gboolean parked, done, ended;
 };
 
+/** Initialises GLib's tests and GStreamer, and loads its core elements.
+ * Returns: the number of OpenCL devices; without one all tests are skipped. */
+guint load_test_init (int *argc, char ***argv);
+
+/** Runs the tests. None of GStreamer's objects may be left behind them. */
+int load_test_run (void);
+
 /** @source: (nullable): small tensors if %NULL */
 void load_init (Load *self, const LoadLine *line, const LoadSource *source, guint total);
 
@@ -67,6 +83,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Load, load_clear)
 
 /** Pushes one buffer. Returns: what the element says. */
 GstFlowReturn load_push (Load *self);
+
+/** Returns: (nullable) (transfer full): the next error or warning that was posted. */
+GError *load_pop_message (Load *self);
 
 /** LoadFlow: what happens to elements meanwhile, again and again */
 typedef struct {
@@ -83,12 +102,6 @@ void load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *sou
 /**
  * Runs @n buffers through one element, of which another thread sets alpha, beta, bias and addend,
  * reads the stats, asks for the latency and sends QoS events.
- * @element: it and its other settings, without a weight
+ * @element: it, of the name "a" and with LOAD_WEIGHT, and its other settings
  */
 void load_run_controlled (const gchar *element, guint n);
-
-/** Returns: (transfer full) (nullable): GStreamer's tracer of leaks; %NULL if it is not there. */
-GstTracer *load_start_tracer (void);
-
-/** A test that nothing of what the tracer saw is left; a skip for NULL. */
-void load_check_leaks (gconstpointer tracer);

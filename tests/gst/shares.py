@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Several devices in one element: which ones, what each does, and the memory. test-devices.c has
-the flow of buffers and failures. PoCL shows two devices, by POCL_DEVICES."""
+"""Several devices in one element: which ones, what each does, and the memory. flow.py has the flow
+of buffers, faults.py failures. PoCL shows two devices, by POCL_DEVICES."""
 
 from gemmcl import get_array
 from stream import FAILURE, READY, TestCase, main, np, tensors

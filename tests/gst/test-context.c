@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "load.h"
 #include "memory/gstgemmclmemory.h"
 #include "sharing-example.h"
-#include "stream.h"
 
 /* Threads that use elements at once: elements that are opened by threads of their own share one
  * OpenCL context, for which the example of docs/sharing.md asks, and several threads read one
@@ -31,25 +31,32 @@ static void
 test_threads (void)
 {
   static const gchar *const names[] = {"a", "b", "c", "d"};
-  g_autoptr (Stream) stream =
-      stream_new ("gemmcl name=a weight=[1] ! gemmcl name=b weight=[1] ! "
-                  "fakesink  gemmcl name=c weight=[1]  gemmcl name=d weight=[1]");
+  g_autoptr (GstElement) pipeline =
+      gst_parse_launch ("gemmcl name=a weight=[1] ! gemmcl name=b weight=[1] ! "
+                        "fakesink  gemmcl name=c weight=[1]  gemmcl name=d weight=[1]",
+                        NULL);
+  GstElement *elements[G_N_ELEMENTS (names)];
   GThread *threads[G_N_ELEMENTS (names)];
-  cl_context contexts[G_N_ELEMENTS (names)];
+  cl_context context, first = NULL;
 
   /* GLib's table of names has a lock that ThreadSanitizer does not see: they are made before. */
-  stream_set_state (stream, GST_STATE_READY);
-  stream_set_state (stream, GST_STATE_NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    threads[i] = g_thread_new (names[i], open_and_close, stream_get (stream, names[i]));
+  gst_element_set_state (pipeline, GST_STATE_READY);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    elements[i] = gst_bin_get_by_name (GST_BIN (pipeline), names[i]);
+    threads[i] = g_thread_new (names[i], open_and_close, elements[i]);
+  }
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     g_thread_join (threads[i]);
-  stream_set_state (stream, GST_STATE_READY);
+  g_assert_cmpint (gst_element_set_state (pipeline, GST_STATE_READY), ==, GST_STATE_CHANGE_SUCCESS);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-    contexts[i] = get_context (stream_get (stream, names[i]));
-    g_assert_true (contexts[i] == contexts[0]);
-    clReleaseContext (contexts[i]);
+    context = get_context (elements[i]);
+    first = first ? first : context;
+    g_assert_true (context == first);
+    clReleaseContext (context);
+    gst_object_unref (elements[i]);
   }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
 #define N_NUMBERS 1024
@@ -118,16 +125,18 @@ test_readers (gconstpointer is_discrete)
   if (is_discrete)
     g_setenv ("GEMMCL_TEST_DISCRETE", "1", TRUE);
   {
-    g_autoptr (Stream) stream =
-        stream_start (TENSOR ("1:1024"), "gemmcl weight=[2] " FORCE ("other/tensors" OPENCL));
-    g_autoptr (GstBuffer) output =
-        stream_run (stream, gst_buffer_new_memdup (numbers, sizeof numbers));
+    GstHarness *harness =
+        gst_harness_new_parse ("gemmcl weight=[2] ! capsfilter caps=other/tensors(memory:OpenCL)");
+    g_autoptr (GstBuffer) output = NULL;
 
+    gst_harness_set_src_caps_str (harness, TENSORS ("1:1024"));
+    output = gst_harness_push_and_pull (harness, gst_buffer_new_memdup (numbers, sizeof numbers));
     for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
       threads[i] = g_thread_new ("reader", i % 2 ? read_on_device : read_on_host,
                                  gst_buffer_peek_memory (output, 0));
     for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
       g_thread_join (threads[i]);
+    gst_harness_teardown (harness);
   }
   g_unsetenv ("GEMMCL_TEST_DISCRETE");
 }
@@ -135,9 +144,10 @@ test_readers (gconstpointer is_discrete)
 int
 main (int argc, char **argv)
 {
-  stream_test_init (&argc, &argv);
-  stream_add_test ("/context/threads", test_threads);
-  stream_add_data_test ("/context/readers/shared", GINT_TO_POINTER (FALSE), test_readers);
-  stream_add_data_test ("/context/readers/discrete", GINT_TO_POINTER (TRUE), test_readers);
-  return g_test_run ();
+  if (load_test_init (&argc, &argv) == 0)
+    return 0;
+  g_test_add_func ("/context/threads", test_threads);
+  g_test_add_data_func ("/context/readers/shared", GINT_TO_POINTER (FALSE), test_readers);
+  g_test_add_data_func ("/context/readers/discrete", GINT_TO_POINTER (TRUE), test_readers);
+  return load_test_run ();
 }
