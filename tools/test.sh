@@ -8,7 +8,7 @@
 #
 # Without an option it makes one build, build/ with gcc, in which warnings are errors, and runs all
 # tests. PoCL takes long to compile kernels, so these tests are brief: PoCL compiles without
-# optimisation (tests/doubles/cl-brief-layer.c), and options that need another program of a kernel
+# optimisation (tests/doubles/cl-layer.c), and options that need another program of a kernel
 # are tested only with the first row of each method. Options add tests:
 #
 #   --ci             Two builds with sanitizers: build-sanitize/ (clang with AddressSanitizer and

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl-objects.h"
 
-#include "record.h"
+#include "cl-layer.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -57,13 +57,13 @@ static void CL_CALLBACK
 forget (cl_mem mem, void *data)
 {
   const SharedObject *self = data;
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
 
   if (self->acquired)
     g_error ("A shared object was acquired and never released: enqueue the release before the "
              "object or the program ends.");
   g_hash_table_remove (objects, mem);
-  record_count ("live-objects", -1);
+  g_atomic_int_add (&doubles_counts.live_objects, -1);
 }
 
 /* @self: (transfer full). Returns: @mem (nullable) */
@@ -75,12 +75,12 @@ add (SharedObject *self, cl_mem mem)
     return NULL;
   }
   {
-    RECORD_LOCK ();
+    DOUBLES_LOCK ();
     if (!objects)
       objects = g_hash_table_new_full (NULL, NULL, NULL, shared_object_unref);
     g_hash_table_insert (objects, mem, self);
-    record_count ("live-objects", 1);
-    record_count (self->surface ? "va-objects" : "dmabuf-objects", 1);
+    g_atomic_int_inc (&doubles_counts.live_objects);
+    g_atomic_int_inc (self->surface ? &doubles_counts.va_objects : &doubles_counts.dmabuf_objects);
   }
   cl_next->clSetMemObjectDestructorCallback (mem, forget, self);
   return mem;
@@ -122,7 +122,7 @@ shared_buffer_new (cl_context context, int fd, gsize size, cl_int *status)
 const SurfacePlane *
 shared_image_get_plane (cl_mem mem)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   const SharedObject *self = objects ? g_hash_table_lookup (objects, mem) : NULL;
 
   return self && self->surface ? &self->surface->planes[self->plane] : NULL;
@@ -182,7 +182,7 @@ run_job (void *data)
   g_autofree Job *self = *(Job **)data;
 
   g_usleep (get_latency ());
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   for (guint i = 0; i < self->n; i++) {
     if (self->acquire)
       copy_shared (self->objects[i], self->objects[i]->bytes);
@@ -222,7 +222,7 @@ change (const gchar *function, gboolean planes, gboolean acquire, cl_context con
     self->surface->readers++;
   }
   if (acquire)
-    record_count ("acquires", 1);
+    g_atomic_int_inc (&doubles_counts.acquires);
   return g_atomic_rc_box_acquire (self);
 }
 
@@ -230,7 +230,7 @@ change (const gchar *function, gboolean planes, gboolean acquire, cl_context con
 static void
 give_up (Job *job)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   for (guint i = 0; i < job->n; i++) {
     if (job->objects[i]->surface)
       job->objects[i]->surface->readers--;
@@ -243,7 +243,7 @@ cl_int
 shared_objects_move (const gchar *function, gboolean planes, gboolean acquire,
                      cl_command_queue queue, cl_uint n, const cl_mem *mems, WAIT_PARAMETERS)
 {
-  const cl_int error = record_fault (function);
+  const cl_int error = layer_fault (function);
   cl_context context = NULL;
   Job *job;
 
@@ -253,7 +253,7 @@ shared_objects_move (const gchar *function, gboolean planes, gboolean acquire,
   job = g_malloc0 (sizeof *job + n * sizeof *job->objects);
   job->acquire = acquire;
   {
-    RECORD_LOCK ();
+    DOUBLES_LOCK ();
     for (; job->n < n; job->n++)
       job->objects[job->n] = change (function, planes, acquire, context, mems[job->n]);
   }

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cl-layer.h"
 #include "cl-objects.h"
-#include "record.h"
 
 #include <CL/cl_ext.h>
 #include <CL/cl_va_api_media_sharing_intel.h>
@@ -9,20 +9,10 @@
 #include <unistd.h>
 
 /*
- * The OpenCL layer. It adds two extensions to each device: cl_intel_va_api_media_sharing for the
- * fake libva driver's displays, and the import of dma-bufs by cl_khr_external_memory for any file
- * descriptor that can be mapped.
+ * Adds two extensions to each device, unless GEMMCL_DOUBLES_WITHOUT lists them:
+ * cl_intel_va_api_media_sharing ("va") for the fake libva driver's displays, and the import of
+ * dma-bufs by cl_khr_external_memory ("dmabuf") for any file descriptor that can be mapped.
  */
-
-/* TRUE if the extension "va" or "dmabuf" is offered: GEMMCL_DOUBLES_WITHOUT does not list it. */
-static gboolean
-offers (const gchar *what)
-{
-  const gchar *without = g_getenv ("GEMMCL_DOUBLES_WITHOUT");
-  g_auto (GStrv) words = g_strsplit (without ? without : "", ",", 0);
-
-  return !g_strv_contains ((const gchar *const *)words, what);
-}
 
 static cl_int CL_API_CALL
 get_device_info (cl_device_id device, cl_device_info name, size_t room, void *value, size_t *n)
@@ -35,11 +25,11 @@ get_device_info (cl_device_id device, cl_device_info name, size_t room, void *va
     g_autofree gchar *all = NULL;
 
     cl_next->clGetDeviceInfo (device, name, sizeof own, own, NULL);
-    all = g_strconcat (own, offers ("va") ? " cl_intel_va_api_media_sharing" : "",
-                       offers ("dmabuf") ? " cl_khr_external_memory" : "", NULL);
+    all = g_strconcat (own, layer_has ("va") ? " cl_intel_va_api_media_sharing" : "",
+                       layer_has ("dmabuf") ? " cl_khr_external_memory" : "", NULL);
     return cl_answer (all, strlen (all) + 1, room, value, n);
   }
-  if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR && offers ("dmabuf"))
+  if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR && layer_has ("dmabuf"))
     return cl_answer (&imported, sizeof imported, room, value, n);
   return cl_next->clGetDeviceInfo (device, name, room, value, n);
 }
@@ -92,9 +82,9 @@ parse_properties (const cl_context_properties *all, cl_context_properties *rest)
 static void CL_CALLBACK
 forget_context (cl_context context, void *data G_GNUC_UNUSED)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   g_hash_table_remove (contexts, context);
-  record_count ("live-contexts", -1);
+  g_atomic_int_add (&doubles_counts.live_contexts, -1);
 }
 
 static cl_context CL_API_CALL
@@ -103,23 +93,23 @@ create_context (const cl_context_properties *properties, cl_uint n, const cl_dev
                 cl_int *status)
 {
   cl_context_properties rest[16];
-  g_autofree SharedContext *self = offers ("va") ? parse_properties (properties, rest) : NULL;
+  g_autofree SharedContext *self = layer_has ("va") ? parse_properties (properties, rest) : NULL;
   cl_context context;
 
   if (!self)
     return cl_next->clCreateContext (properties, n, devices, notify, data, status);
-  *status = record_fault ("clCreateContext");
+  *status = layer_fault ("clCreateContext");
   if (*status != CL_SUCCESS)
     return NULL;
   context = cl_next->clCreateContext (rest[0] ? rest : NULL, n, devices, notify, data, status);
   if (!context)
     return NULL;
   {
-    RECORD_LOCK ();
+    DOUBLES_LOCK ();
     if (!contexts)
       contexts = g_hash_table_new_full (NULL, NULL, NULL, g_free);
     g_hash_table_insert (contexts, context, g_steal_pointer (&self));
-    record_count ("live-contexts", 1);
+    g_atomic_int_inc (&doubles_counts.live_contexts);
   }
   cl_next->clSetContextDestructorCallback (context, forget_context, NULL);
   return context;
@@ -129,7 +119,7 @@ static cl_int CL_API_CALL
 get_context_info (cl_context context, cl_context_info name, size_t room, void *value, size_t *n)
 {
   {
-    RECORD_LOCK ();
+    DOUBLES_LOCK ();
     const SharedContext *self = contexts ? g_hash_table_lookup (contexts, context) : NULL;
 
     if (self && name == CL_CONTEXT_PROPERTIES)
@@ -171,11 +161,11 @@ create_image (cl_context context, cl_mem_flags flags, VASurfaceID *id, cl_uint p
 {
   g_autoptr (Surface) surface = NULL;
 
-  *status = record_fault ("clCreateFromVA_APIMediaSurfaceINTEL");
+  *status = layer_fault ("clCreateFromVA_APIMediaSurfaceINTEL");
   if (*status != CL_SUCCESS)
     return NULL;
   {
-    RECORD_LOCK ();
+    DOUBLES_LOCK ();
     const SharedContext *shared = contexts ? g_hash_table_lookup (contexts, context) : NULL;
 
     if (!shared)
@@ -208,9 +198,9 @@ create_buffer (cl_context context, const cl_mem_properties *properties, cl_mem_f
   off_t available;
   cl_mem mem;
 
-  if (fd < 0 || !offers ("dmabuf"))
+  if (fd < 0 || !layer_has ("dmabuf"))
     return cl_next->clCreateBufferWithProperties (context, properties, flags, size, data, status);
-  *status = record_fault ("clCreateBufferWithProperties");
+  *status = layer_fault ("clCreateBufferWithProperties");
   if (*status != CL_SUCCESS)
     return NULL;
   available = lseek (fd, 0, SEEK_END);
@@ -222,28 +212,6 @@ create_buffer (cl_context context, const cl_mem_properties *properties, cl_mem_f
   if (mem)
     close (fd); /* it belongs to the driver now */
   return mem;
-}
-
-/* Calls that can be made to fail, and nothing else. */
-static cl_int CL_API_CALL
-enqueue_range (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-               const size_t *global, const size_t *local, WAIT_PARAMETERS)
-{
-  const cl_int status = record_fault ("clEnqueueNDRangeKernel");
-
-  return status != CL_SUCCESS ? status
-                              : cl_next->clEnqueueNDRangeKernel (queue, kernel, dims, offset,
-                                                                 global, local, WAIT_ARGUMENTS);
-}
-
-static cl_int CL_API_CALL
-copy_rect (cl_command_queue queue, cl_mem from, cl_mem to, RECT_PARAMETERS, WAIT_PARAMETERS)
-{
-  const cl_int status = record_fault ("clEnqueueCopyBufferRect");
-
-  return status != CL_SUCCESS
-             ? status
-             : cl_next->clEnqueueCopyBufferRect (queue, from, to, RECT_ARGUMENTS, WAIT_ARGUMENTS);
 }
 
 #define DEFINE_MOVE(name, function, planes, acquire)                                               \
@@ -280,7 +248,7 @@ get_address (cl_platform_id platform, const char *name)
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
-    if (strcmp (functions[i].name, name) == 0 && offers (functions[i].extension))
+    if (strcmp (functions[i].name, name) == 0 && layer_has (functions[i].extension))
       return functions[i].function;
   return cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
 }
@@ -297,7 +265,7 @@ get_address_over_driver (cl_platform_id platform, const char *name)
 }
 
 void
-cl_layer_install (cl_icd_dispatch *table)
+sharing_install (cl_icd_dispatch *table)
 {
   if (g_getenv ("GEMMCL_DOUBLES_OVER_DRIVER")) {
     table->clGetExtensionFunctionAddressForPlatform = get_address_over_driver;
@@ -309,6 +277,4 @@ cl_layer_install (cl_icd_dispatch *table)
   table->clCreateContext = create_context;
   table->clGetContextInfo = get_context_info;
   table->clGetImageInfo = get_image_info;
-  table->clEnqueueNDRangeKernel = enqueue_range;
-  table->clEnqueueCopyBufferRect = copy_rect;
 }

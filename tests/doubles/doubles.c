@@ -7,16 +7,16 @@
 #include <dlfcn.h>
 #include <string.h>
 
-const DoublesRecord *
-doubles_record (void)
+const DoublesCounts *
+doubles_get_counts (void)
 {
-  static const DoublesRecord *record;
+  static const DoublesCounts *counts;
   const gchar *path = g_getenv ("GEMMCL_DOUBLES");
-  gpointer module = record || !path ? NULL : dlopen (path, RTLD_NOW);
+  gpointer module = counts || !path ? NULL : dlopen (path, RTLD_NOW);
 
   if (module)
-    record = dlsym (module, "gemmcl_doubles");
-  return record;
+    counts = dlsym (module, "doubles_counts");
+  return counts;
 }
 
 const gchar *
@@ -27,7 +27,7 @@ doubles_missing (void)
   cl_device_exec_capabilities runs = 0;
   char extensions[8192] = "";
 
-  if (!doubles_record ())
+  if (!doubles_get_counts ())
     return "it does not run under tests/doubles/run.sh";
   if (clGetPlatformIDs (1, &platform, NULL) != CL_SUCCESS ||
       clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
@@ -42,12 +42,11 @@ doubles_missing (void)
 void
 doubles_assert_clean (void)
 {
-  static const gchar *const names[] = {"live-objects", "live-contexts"};
   const gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
 
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-    while (doubles_count (names[i]) > 0 && g_get_monotonic_time () < end)
-      g_usleep (1000);
-    g_assert_cmpint (doubles_count (names[i]), ==, 0);
-  }
+  while (doubles_count (live_objects) + doubles_count (live_contexts) > 0 &&
+         g_get_monotonic_time () < end)
+    g_usleep (1000);
+  g_assert_cmpint (doubles_count (live_objects), ==, 0);
+  g_assert_cmpint (doubles_count (live_contexts), ==, 0);
 }

@@ -4,22 +4,17 @@
 
 #include <glib.h>
 
-/* The record of this process, for programs that run under the doubles (run.sh). */
-
-/**
- * DoublesRecord:
- * @count: returns the count @name (record.c lists the names)
- * @fail: makes the @n-th call (1 is the next) of an OpenCL function from now on return @error
- */
+/** DoublesCounts: What the doubles (run.sh) count in a process, atomically: what lives now, and
+ * what was done. */
 typedef struct {
-  gint64 (*count) (const gchar *name);
-  void (*fail) (const gchar *function, guint n, gint error);
-} DoublesRecord;
+  gint live_surfaces, live_contexts, live_objects;
+  gint surface_readbacks, surface_exports, va_objects, dmabuf_objects, acquires;
+} DoublesCounts;
 
-/** Returns: the record; NULL if the program does not run under the doubles. */
-const DoublesRecord *doubles_record (void);
+/** Returns: the counts; NULL if the program does not run under the doubles. */
+const DoublesCounts *doubles_get_counts (void);
 
-#define doubles_count(name) (doubles_record ()->count (name))
+#define doubles_count(name) g_atomic_int_get (&doubles_get_counts ()->name)
 
 /** Returns: (nullable): the reason why the program does not run under the doubles, or why they
  * cannot run on this device; NULL if it runs. */

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "va-driver.h"
 
-#include "record.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <va/va_drmcommon.h>
@@ -98,7 +96,7 @@ create_surfaces (VADriverContextP context, unsigned format, unsigned width, unsi
 static VAStatus
 destroy_surfaces (VADriverContextP context, VASurfaceID *ids, int n)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   for (int i = 0; i < n; i++) {
     g_autoptr (Surface) surface = surface_get (context->pDisplayContext, ids[i]);
 
@@ -112,7 +110,7 @@ destroy_surfaces (VADriverContextP context, VASurfaceID *ids, int n)
 static VAStatus
 sync_surface (VADriverContextP context, VASurfaceID id)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
 
   if (!surface)
@@ -201,7 +199,7 @@ export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, 
 {
   const guint64 modifier = get_modifier ();
   VADRMPRIMESurfaceDescriptor *to = descriptor;
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
 
   if (!surface)
@@ -220,7 +218,7 @@ export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, 
   if (to->objects[0].fd < 0)
     return VA_STATUS_ERROR_OPERATION_FAILED;
   describe_layers (surface, flags & VA_EXPORT_SURFACE_SEPARATE_LAYERS, to);
-  record_count ("surface-exports", 1);
+  g_atomic_int_inc (&doubles_counts.surface_exports);
   return VA_STATUS_SUCCESS;
 }
 

@@ -1,6 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record.h"
 #include "va-driver.h"
 
 #include <string.h>
@@ -50,7 +49,7 @@ static VAStatus
 create_buffer (VADriverContextP context, VAContextID which, VABufferType type, unsigned size,
                unsigned n, void *data, VABufferID *id)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   Buffer *self = add_buffer (type, (gsize)size * n, NULL, id);
 
   if (data)
@@ -61,7 +60,7 @@ create_buffer (VADriverContextP context, VAContextID which, VABufferType type, u
 static VAStatus
 destroy_buffer (VADriverContextP context, VABufferID id)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   if (!va_buffer_find (id))
     return VA_STATUS_ERROR_INVALID_BUFFER;
   g_hash_table_remove (buffers, GUINT_TO_POINTER (id));
@@ -71,7 +70,7 @@ destroy_buffer (VADriverContextP context, VABufferID id)
 static VAStatus
 map_buffer (VADriverContextP context, VABufferID id, void **data)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   Buffer *self = va_buffer_find (id);
 
   if (!self)
@@ -87,7 +86,7 @@ map_buffer (VADriverContextP context, VABufferID id, void **data)
 static VAStatus
 unmap_buffer (VADriverContextP context, VABufferID id)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   Buffer *self = va_buffer_find (id);
 
   if (!self)
@@ -141,14 +140,14 @@ static VAStatus
 create_image (VADriverContextP context, VAImageFormat *format, int width, int height,
               VAImage *image)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   return add_image (format->fourcc, (guint)width, (guint)height, NULL, image);
 }
 
 static VAStatus
 derive_image (VADriverContextP context, VASurfaceID id, VAImage *image)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
 
   if (!surface)
@@ -161,7 +160,7 @@ derive_image (VADriverContextP context, VASurfaceID id, VAImage *image)
 static VAStatus
 copy (VADriverContextP context, VASurfaceID id, VAImageID image, gboolean whole, gboolean put)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
   const Buffer *buffer = va_buffer_find (image);
 

@@ -1,6 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record.h"
 #include "va-driver.h"
 
 #include <string.h>
@@ -30,7 +29,7 @@ set_target (VAContextID id, Surface *surface)
 static VAStatus
 begin_picture (VADriverContextP context, VAContextID id, VASurfaceID surface_id)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   g_autoptr (Surface) surface = surface_get (context->pDisplayContext, surface_id);
 
   if (!surface)
@@ -66,7 +65,7 @@ render (VADriverContextP context, const VAProcPipelineParameterBuffer *parameter
 static VAStatus
 render_picture (VADriverContextP context, VAContextID id, VABufferID *list, int n)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   Surface *to = find_target (id);
 
   if (!to)
@@ -88,7 +87,7 @@ render_picture (VADriverContextP context, VAContextID id, VABufferID *list, int 
 static VAStatus
 end_picture (VADriverContextP context, VAContextID id)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   Surface *to = find_target (id);
 
   if (!to)

@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "va-surface.h"
 
-#include "record.h"
-
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,13 +13,16 @@
 #define PITCH_ALIGNMENT  64
 #define HEIGHT_ALIGNMENT 16
 
+GRecMutex doubles_lock;
+DoublesCounts doubles_counts;
+
 static Surface *surfaces[MAX_SURFACES]; /* by ID */
 static GHashTable *displays;            /* (element-type VADisplay gboolean): it is Intel's */
 
 gboolean
 display_is_intel (VADisplay display)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   return displays && g_hash_table_lookup (displays, display) != NULL;
 }
 
@@ -30,7 +31,7 @@ display_add (VADisplay display, const gchar *vendor)
 {
   const gboolean is_intel = g_str_has_prefix (vendor, "Intel iHD driver");
 
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   if (!displays)
     displays = g_hash_table_new (NULL, NULL);
   g_hash_table_insert (displays, display, GINT_TO_POINTER (is_intel));
@@ -39,7 +40,7 @@ display_add (VADisplay display, const gchar *vendor)
 void
 display_remove (VADisplay display)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   for (guint i = 0; i < MAX_SURFACES; i++)
     if (surfaces[i] && surfaces[i]->display == display)
       surface_destroy (surfaces[i]);
@@ -91,7 +92,7 @@ surface_unref (Surface *self)
 VAStatus
 surface_new (VADisplay display, guint32 fourcc, guint width, guint height, VASurfaceID *id)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   Surface *self;
   SurfacePlane planes[SURFACE_PLANES];
   const gsize size = surface_lay_out (fourcc, width, height, planes);
@@ -110,14 +111,14 @@ surface_new (VADisplay display, guint32 fourcc, guint width, guint height, VASur
   self->fd = surface_new_file (size);
   self->data = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
   g_assert (self->data != MAP_FAILED);
-  record_count ("live-surfaces", 1);
+  g_atomic_int_inc (&doubles_counts.live_surfaces);
   return VA_STATUS_SUCCESS;
 }
 
 Surface *
 surface_get (VADisplay display, VASurfaceID id)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   Surface *self = id - FIRST_ID < MAX_SURFACES ? surfaces[id - FIRST_ID] : NULL;
 
   return self && self->display == display ? g_atomic_rc_box_acquire (self) : NULL;
@@ -126,21 +127,21 @@ surface_get (VADisplay display, VASurfaceID id)
 void
 surface_destroy (Surface *self)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   if (self->readers > 0)
     g_error ("Surface %#x was destroyed while OpenCL used it: it must live until the event of its "
              "release.",
              self->id);
   self->destroyed = TRUE;
   surfaces[self->id - FIRST_ID] = NULL;
-  record_count ("live-surfaces", -1);
+  g_atomic_int_add (&doubles_counts.live_surfaces, -1);
   surface_unref (self);
 }
 
 void
 surface_write (Surface *self, const gchar *who)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   if (self->readers > 0)
     g_error ("%s wrote to surface %#x while OpenCL used it: the surface must wait for the event of "
              "its release.",
@@ -151,7 +152,7 @@ surface_write (Surface *self, const gchar *who)
 void
 surface_count_readback (Surface *self)
 {
-  RECORD_LOCK ();
+  DOUBLES_LOCK ();
   if (self->is_rendered)
-    record_count ("surface-readbacks", 1);
+    g_atomic_int_inc (&doubles_counts.surface_readbacks);
 }

@@ -5,13 +5,27 @@
 #include <glib.h>
 #include <va/va.h>
 
+#include "doubles.h"
+
 /*
  * The surfaces of the fake libva driver, which its entry points and the OpenCL layer share. Each is
  * an atomic reference-counted box.
  *
  * A surface with references outlives vaDestroySurfaces(), but is then `destroyed`. The next new
- * surface gets its ID, as with drivers. RECORD_LOCK() guards all of this.
+ * surface gets its ID, as with drivers. DOUBLES_LOCK() guards all of this.
+ *
+ * Misuse ends the program at once with a message (g_error()), so that a debugger shows who did it.
  */
+
+/** Holds the module's recursive lock until the end of the block. It guards everything but counts,
+ * and is never held around a call into the OpenCL implementation, which calls back from its own
+ * threads. */
+#define DOUBLES_LOCK()                                                                             \
+  g_autoptr (GRecMutexLocker) locker G_GNUC_UNUSED = g_rec_mutex_locker_new (&doubles_lock)
+
+extern GRecMutex doubles_lock;
+
+extern DoublesCounts doubles_counts __attribute__ ((visibility ("default")));
 
 typedef struct {
   gsize offset, pitch;  /* bytes */

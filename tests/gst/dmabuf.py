@@ -7,7 +7,7 @@ they give what the same frames in the system's memory give. va.py has those of s
 import os
 from dataclasses import dataclass
 
-from doubles import (HAS_DRM_FORMATS, TestCase, count, draw, fail, get_info, lay_out, make_file,
+from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_info, lay_out, make_file,
                      make_frame, make_memory, without)
 from interposed import count_copies, reset_copies
 from stream import FAILURE, READY, Gst, GstVideo, main
@@ -96,10 +96,10 @@ class Dmabufs(TestCase):
                 ("I420", ODD_PLANES, 3 * N), ("I420", Layout(padding=3, pieces="files"), None)]:
             with self.subTest(pixels=pixels, layout=layout):
                 imports = copies is not None
-                imported, acquired = count("dmabuf-objects"), count("acquires")
+                imported, acquired = COUNTS.dmabuf_objects, COUNTS.acquires
                 self.agree("DMABuf to system" if imports else "system", layout, pixels)
-                self.assertEqual(count("dmabuf-objects") - imported, 2 if imports else 0)
-                self.assertEqual(count("acquires") - acquired, N if imports else 0)
+                self.assertEqual(COUNTS.dmabuf_objects - imported, 2 if imports else 0)
+                self.assertEqual(COUNTS.acquires - acquired, N if imports else 0)
                 if imports:
                     self.assertEqual(count_copies().copies, copies)
 
@@ -108,11 +108,11 @@ class Dmabufs(TestCase):
 
     def test_mapped(self):
         """A device that imports nothing has them mapped and copied."""
-        acquired = count("acquires")
+        acquired = COUNTS.acquires
         with without("va,dmabuf"):
             for layout in Layout(), Layout(padding=10), ODD:
                 self.agree("system", layout)
-        self.assertEqual(count("acquires"), acquired)
+        self.assertEqual(COUNTS.acquires, acquired)
 
     def test_order(self):
         """Upstream may prefer dma-bufs if they are imported: system memory is offered last then."""
@@ -135,10 +135,10 @@ class Dmabufs(TestCase):
     def test_failures(self):
         """One that the driver refuses is copied, and not tried again; what fails later is an
         error."""
-        imported = count("dmabuf-objects")
+        imported = COUNTS.dmabuf_objects
         fail("clCreateBufferWithProperties", 1, -61)
         self.agree("DMABuf to system", ODD)
-        self.assertEqual(count("dmabuf-objects") - imported, 1)
+        self.assertEqual(COUNTS.dmabuf_objects - imported, 1)
         for function, words in [("clEnqueueAcquireExternalMemObjectsKHR", "Acquiring shared"),
                                 ("clEnqueueReleaseExternalMemObjectsKHR", "Releasing shared"),
                                 ("clEnqueueCopyBufferRect", "Copying A")]:

@@ -12,6 +12,7 @@ from collections import namedtuple
 
 import stream
 from gemmcl import get_device
+from library import fields
 from stream import OK, Gst, GstVideo, np
 import gi  # behind stream, which skips the test where it is missing
 
@@ -29,23 +30,26 @@ HAS_DRM_FORMATS = Gst.version() >= (1, 24)
 Result = namedtuple("Result", "outputs memory error warning")
 
 
-class Record(ctypes.Structure):
-    """DoublesRecord."""
-    _fields_ = [("count", ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)),
-                ("fail", ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint, ctypes.c_int))]
+class Counts(ctypes.Structure):
+    """DoublesCounts."""
+    _fields_ = fields("int live_surfaces live_contexts live_objects surface_readbacks"
+                      " surface_exports va_objects dmabuf_objects acquires")
+
+
+class Fault(ctypes.Structure):
+    """The call of an OpenCL function that fails."""
+    _fields_ = fields("text function, int left error")
 
 
 if "GEMMCL_DOUBLES" in os.environ:
-    RECORD = Record.in_dll(ctypes.CDLL(os.environ["GEMMCL_DOUBLES"]), "gemmcl_doubles")
-
-
-def count(name):
-    return RECORD.count(name.encode())
+    MODULE = ctypes.CDLL(os.environ["GEMMCL_DOUBLES"])
+    COUNTS = Counts.in_dll(MODULE, "doubles_counts")
+    FAULT = Fault.in_dll(MODULE, "doubles_fault")
 
 
 def fail(function, number, error):
     """That call of an OpenCL function fails; 1 is the next."""
-    RECORD.fail(function.encode(), number, error)
+    FAULT.function, FAULT.error, FAULT.left = function.encode(), error, number
 
 
 @contextlib.contextmanager
@@ -131,12 +135,11 @@ class TestCase(stream.TestCase):
 
     def is_clean(self):
         """No object and no context is left. OpenCL's threads may hold some for a moment."""
-        names = "live-objects", "live-contexts"
         end = time.monotonic() + 5
-        while any(map(count, names)) and time.monotonic() < end:
+        while COUNTS.live_objects + COUNTS.live_contexts > 0 and time.monotonic() < end:
             gc.collect()
             time.sleep(0.001)
-        self.assertEqual([count(name) for name in names], [0, 0])
+        self.assertEqual((COUNTS.live_objects, COUNTS.live_contexts), (0, 0))
 
     def play(self, text, caps, buffers, set_up=lambda stream: None):
         """Pushes buffers through elements, of which one is called "g", until one is refused.

@@ -114,8 +114,8 @@ play (const gchar *format, const gchar *settings)
   g_assert_true (gst_structure_get_uint64 (stats, "buffers", &buffers));
   g_assert_cmpuint (buffers, ==, N);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  g_assert_cmpint (doubles_count ("surface-readbacks"), ==, 0);
-  g_assert_cmpint (doubles_count ("surface-exports"), >, 0);
+  g_assert_cmpint (doubles_count (surface_readbacks), ==, 0);
+  g_assert_cmpint (doubles_count (surface_exports), >, 0);
 }
 
 /* The driver records the commands of a pipeline. */

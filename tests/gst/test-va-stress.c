@@ -142,7 +142,7 @@ static void
 assert_right (void)
 {
   doubles_assert_clean ();
-  g_assert_cmpint (doubles_count ("live-surfaces"), ==, 0);
+  g_assert_cmpint (doubles_count (live_surfaces), ==, 0);
 }
 
 /* Returns: (transfer full): an active pool of surfaces, or, with @dmabufs, of a media driver's
@@ -180,7 +180,7 @@ run_surfaces (const LoadFlow *flow, gboolean dmabufs)
   };
   VADisplay va = va_display_new ();
   g_autoptr (GstVaDisplay) display = gst_va_display_wrapped_new (va);
-  const gint64 shared = doubles_count ("va-objects");
+  const gint shared = doubles_count (va_objects);
   GstBufferPool *pools[2];
   const LoadSource source = {{caps[dmabufs][0], caps[dmabufs][1]},
                              {THREE_CHANNELS, ONE_CHANNEL},
@@ -191,7 +191,7 @@ run_surfaces (const LoadFlow *flow, gboolean dmabufs)
   for (guint i = 0; i < 2; i++)
     pools[i] = new_pool (display, caps[dmabufs][i], dmabufs);
   run_lines (flow, &source);
-  g_assert_cmpint (doubles_count ("va-objects"), >, shared);
+  g_assert_cmpint (doubles_count (va_objects), >, shared);
   for (guint i = 0; i < 2; i++) {
     gst_buffer_pool_set_active (pools[i], FALSE);
     gst_object_unref (pools[i]);
@@ -204,7 +204,7 @@ run_surfaces (const LoadFlow *flow, gboolean dmabufs)
 static void
 run_dmabufs (const LoadFlow *flow)
 {
-  const gint64 imported = doubles_count ("dmabuf-objects");
+  const gint imported = doubles_count (dmabuf_objects);
   GstMemory *memories[N_MEMORIES] = {NULL};
   const LoadSource source = {{FRAME ("DMABuf", "8"), FRAME ("DMABuf", "16")},
                              {THREE_CHANNELS, ONE_CHANNEL},
@@ -213,7 +213,7 @@ run_dmabufs (const LoadFlow *flow)
                              memories};
 
   run_lines (flow, &source);
-  g_assert_cmpint (doubles_count ("dmabuf-objects"), >, imported);
+  g_assert_cmpint (doubles_count (dmabuf_objects), >, imported);
   for (guint i = 0; i < N_MEMORIES; i++)
     g_clear_pointer (&memories[i], gst_memory_unref);
   assert_right ();

@@ -11,7 +11,7 @@ import os
 import sys
 from ctypes import byref, c_size_t, c_ssize_t, c_void_p
 
-from doubles import (HAS_DRM_FORMATS, TestCase, count, draw, fail, get_info, lay_out, make_file,
+from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_info, lay_out, make_file,
                      make_frame, make_memory, without)
 from gemmcl import get_device
 from interposed import count_copies, reset_copies
@@ -73,7 +73,7 @@ class Surfaces(TestCase):
 
     def is_right(self):
         self.is_clean()
-        self.assertEqual(count("surface-readbacks"), 0)
+        self.assertEqual(COUNTS.surface_readbacks, 0)
 
     def refuses(self, text, words):
         """The surfaces are not taken, for a reason that a warning tells; what else upstream has
@@ -104,10 +104,10 @@ class Untiled(Surfaces):
 
     def test_inflight(self):
         """Several surfaces are in flight, of which each image is made once."""
-        before = count("va-objects")
+        before = COUNTS.va_objects
         self.agree("VA to system", f"{SURFACE} {PIXELS} batch-size=2 queue-depth=3", number=40)
-        self.assertLessEqual(count("va-objects") - before, 40)
-        self.assertEqual(count("dmabuf-objects"), 0)
+        self.assertLessEqual(COUNTS.va_objects - before, 40)
+        self.assertEqual(COUNTS.dmabuf_objects, 0)
 
     def test_chain(self):
         """The second element has the context of the one that reads surfaces, without the host."""
@@ -127,9 +127,9 @@ class Untiled(Surfaces):
 
     def test_no_product(self):
         """Without a product no frame is read, and so none is acquired."""
-        before = count("acquires")
+        before = COUNTS.acquires
         self.is_well(self.play_frames(f"{SURFACE} {PIXELS} alpha=0 bias=[1,2]"), N, "VA to system")
-        self.assertEqual(count("acquires"), before)
+        self.assertEqual(COUNTS.acquires, before)
         self.is_right()
 
     def make_display(self):
@@ -268,10 +268,10 @@ class Tiles(Surfaces):
 
     def test_tiles(self):
         """With GStreamer 1.22 the caps say nothing of tiles."""
-        before = count("dmabuf-objects")
+        before = COUNTS.dmabuf_objects
         self.agree("VA to system", f"{DMABUF} {PIXELS} queue-depth=2")
         self.agree("VA to system", f"{DMABUF} {PIXELS}", caps=FRAME.replace("NV12", "P010_10LE"))
-        self.assertEqual(count("dmabuf-objects"), before)
+        self.assertEqual(COUNTS.dmabuf_objects, before)
 
     def test_named(self):
         """A format with the modifier, by name."""

@@ -1,29 +1,49 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cl-layer-entry.h"
+#include "cl-layer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-/*
- * An OpenCL layer that cuts PoCL's compile time to a quarter if GEMMCL_TEST_BRIEF is set. PoCL
- * compiles without optimisation, which changes results only by rounding. Programs report no
- * binaries, for which PoCL would compile each kernel once more, for work-groups of any size. The
- * library therefore stores no unoptimised binaries in its cache.
- */
+#include <string.h>
 
 /* PoCL 6.0 and 7.1 compute wrong numbers without optimisation; 3.1 does not. */
 #define LAST_POCL 3
 
+gboolean
+layer_has (const gchar *part)
+{
+  const gchar *without = g_getenv ("GEMMCL_DOUBLES_WITHOUT");
+  g_auto (GStrv) words = g_strsplit (without ? without : "", ",", 0);
+
+  return !g_strv_contains ((const gchar *const *)words, part);
+}
+
+/** The call that fails on request: when @left, the number of calls until then, becomes 0. */
+extern struct Fault {
+  const gchar *function;
+  gint left;
+  cl_int error;
+} doubles_fault __attribute__ ((visibility ("default")));
+struct Fault doubles_fault = {"", 0, CL_SUCCESS};
+
+cl_int
+layer_fault (const gchar *function)
+{
+  return g_atomic_int_get (&doubles_fault.left) > 0 &&
+                 g_str_equal (doubles_fault.function, function) &&
+                 g_atomic_int_dec_and_test (&doubles_fault.left)
+             ? doubles_fault.error
+             : CL_SUCCESS;
+}
+
 /* TRUE if @device is PoCL's and tests are brief. */
-static cl_bool
+static gboolean
 is_for_brief (cl_device_id device)
 {
   char version[128] = "";
   cl_platform_id platform;
   unsigned pocl;
 
-  return getenv ("GEMMCL_TEST_BRIEF") != NULL &&
+  return g_getenv ("GEMMCL_TEST_BRIEF") && layer_has ("brief") &&
          cl_next->clGetDeviceInfo (device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) ==
              CL_SUCCESS &&
          cl_next->clGetPlatformInfo (platform, CL_PLATFORM_VERSION, sizeof version, version,
@@ -35,12 +55,10 @@ static cl_int CL_API_CALL
 build_program (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
                void (CL_CALLBACK *notify) (cl_program, void *), void *data)
 {
-  char all[4096];
-  const int length = snprintf (all, sizeof all, "%s -cl-opt-disable", options ? options : "");
+  g_autofree gchar *all = g_strconcat (options ? options : "", " -cl-opt-disable", NULL);
 
-  if (n > 0 && length < (int)sizeof all && is_for_brief (devices[0]))
-    options = all;
-  return cl_next->clBuildProgram (program, n, devices, options, notify, data);
+  return cl_next->clBuildProgram (program, n, devices,
+                                  n > 0 && is_for_brief (devices[0]) ? all : options, notify, data);
 }
 
 /* Returns 0 as the size of each binary of a program, which means that there is none. */
@@ -62,4 +80,9 @@ cl_layer_install (cl_icd_dispatch *table)
 {
   table->clBuildProgram = build_program;
   table->clGetProgramInfo = get_program_info;
+  strict_install (table);
+#ifdef HAVE_LIBVA
+  if (g_getenv ("GEMMCL_DOUBLES"))
+    sharing_install (table);
+#endif
 }

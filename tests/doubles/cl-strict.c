@@ -1,12 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cl-layer-entry.h"
+#include "cl-layer.h"
 
-#include <glib.h>
 #include <string.h>
 
 /*
- * An OpenCL layer that refuses calls that other drivers refuse and PoCL accepts:
+ * Refuses calls that other drivers refuse and PoCL accepts:
  *
  *   - A rectangle of a buffer must end inside the buffer with the gap after its last row, as on
  *     NVIDIA. By the specification only its last byte must be inside.
@@ -15,7 +14,8 @@
  *     specification the flush may also come later; without one the command may never start.
  */
 
-/* The events of commands, each with its queue, until that is flushed. */
+/* The events of commands, each with its queue, until that is flushed. They are referenced, so that
+ * no other event has the address of one. */
 static GHashTable *unflushed;
 G_LOCK_DEFINE_STATIC (unflushed);
 
@@ -24,6 +24,7 @@ add_command (cl_command_queue queue, const cl_event *event)
 {
   if (!event)
     return;
+  cl_next->clRetainEvent (*event);
   G_LOCK (unflushed);
   g_hash_table_insert (unflushed, *event, queue);
   G_UNLOCK (unflushed);
@@ -89,16 +90,6 @@ wait_for_events (cl_uint n, const cl_event *events)
   return cl_next->clWaitForEvents (n, events);
 }
 
-/* A user event may have the address of a command's. */
-static cl_event CL_API_CALL
-create_user_event (cl_context context, cl_int *status)
-{
-  const cl_event event = cl_next->clCreateUserEvent (context, status);
-
-  add_command (NULL, &event);
-  return event;
-}
-
 /* Returns: TRUE if the rectangle of @region at @origin ends inside @mem. */
 static gboolean
 fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t slice)
@@ -131,8 +122,10 @@ fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t
 #define TRANSFER(function, parameters, arguments, is_blocking, ...)                                \
   static cl_int CL_API_CALL layer_##function parameters                                            \
   {                                                                                                \
-    cl_int status;                                                                                 \
+    cl_int status = layer_fault (#function);                                                       \
                                                                                                    \
+    if (status != CL_SUCCESS)                                                                      \
+      return status;                                                                               \
     if (!(CHECK_##function))                                                                       \
       return CL_INVALID_VALUE;                                                                     \
     if (!are_flushed (queue, n_waits, waits))                                                      \
@@ -166,15 +159,20 @@ set_kernel_arg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
   return cl_next->clSetKernelArg (kernel, index, size, value);
 }
 
-void
-cl_layer_install (cl_icd_dispatch *table)
+static void
+release_event (gpointer event)
 {
-  unflushed = g_hash_table_new (NULL, NULL);
+  cl_next->clReleaseEvent (event);
+}
+
+void
+strict_install (cl_icd_dispatch *table)
+{
+  unflushed = g_hash_table_new_full (NULL, NULL, release_event, NULL);
   table->clSetKernelArg = set_kernel_arg;
   table->clFlush = flush;
   table->clFinish = finish;
   table->clWaitForEvents = wait_for_events;
-  table->clCreateUserEvent = create_user_event;
 #define TRANSFER(function, ...) table->function = layer_##function;
 #include "cl-transfers.def"
   TRANSFER (clEnqueueNDRangeKernel)

@@ -1,0 +1,29 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "cl-layer-entry.h"
+
+/*
+ * The OpenCL layer of the tests. It has three parts:
+ *
+ *   brief    (cl-layer.c) cuts PoCL's compile time to a quarter if GEMMCL_TEST_BRIEF is set. PoCL
+ *            compiles without optimisation, which changes results only by rounding. Programs report
+ *            no binaries, for which PoCL would compile each kernel once more, for work-groups of
+ *            any size. The library therefore stores no unoptimised binaries in its cache.
+ *   strict   (cl-strict.c) refuses calls that other drivers refuse and PoCL accepts.
+ *   sharing  (cl-sharing.c, cl-objects.c) adds extensions under run.sh.
+ */
+
+/** Returns: FALSE if GEMMCL_DOUBLES_WITHOUT, a list with commas, has @part. */
+gboolean layer_has (const gchar *part);
+
+/** Called first by functions that fail on request (doubles_fault). Returns: the error to return, or
+ * CL_SUCCESS. */
+cl_int layer_fault (const gchar *function);
+
+/* Each replaces functions of the implementation in @table. */
+void strict_install (cl_icd_dispatch *table);
+void sharing_install (cl_icd_dispatch *table);
