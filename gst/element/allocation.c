@@ -17,8 +17,6 @@
 
 #include "memory/memory.h"
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 static GstBaseTransformClass *parent_class = NULL;
 
 /* TRUE if the device shares the memory of the host. */
@@ -211,7 +209,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   g_autoptr (GError) error = NULL;
   /* Flexible tensors have no problem before the first buffer. */
   const gboolean is_known = self->lane->plan || !self->stream.input.tensors.flexible;
-  const gsize size = is_known ? gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) : 0;
+  const gsize size = is_known ? gst_gemmcl_get_output_size (self, self->problem.gemm.m) : 0;
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);

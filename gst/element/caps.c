@@ -32,16 +32,6 @@ gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms, GstGemmc
          gst_gemmcl_shape_of_format (format, &terms->settings, terms->k, shape, error);
 }
 
-/* 0 is any. */
-static gboolean
-allows_channels (const GstStructure *audio, gsize channels)
-{
-  g_autoptr (GstStructure) wanted = gst_structure_new (
-      GST_GEMMCL_AUDIO_MEDIA, "channels", G_TYPE_INT, (gint)MIN (channels, G_MAXINT32), NULL);
-
-  return channels == 0 || gst_structure_can_intersect (audio, wanted);
-}
-
 /* TRUE if results leave as tensors alone. */
 static gboolean
 is_for_tensors (const GstGemmclSettings *settings)
@@ -155,7 +145,7 @@ append_result (GstCaps *result, const GstStructure *from, const GstGemmclSetting
   const gboolean makes_flexible = settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
   guint n_types;
   const GemmclType *types = gst_gemmcl_output_get_types (settings, &n_types);
-  const guint index = gst_gemmcl_get_output_index (input, settings);
+  const guint index = input->index;
   GstGemmclTensors tensors = input->tensors;
   GstStructure *structure;
 
@@ -231,44 +221,30 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
     append_any_tensors (result, from, "flexible");
 }
 
-static gboolean
-allows_video_of_n (const GstStructure *structure, gsize n)
-{
-  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
-    if ((n == 0 || gemmcl_pixel_format_get_channels (i) == n) &&
-        gemmcl_pixel_format_get_n_planes (i) == 1 &&
-        gst_gemmcl_caps_allow_format (structure, gemmcl_pixel_format_get_name (i)))
-      return TRUE;
-  }
-  return FALSE;
-}
-
-/* From the source pad to the sink pad. */
+/* From the source pad to the sink pad: the inputs of which @from can be the result. */
 static void
 transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms)
 {
-  const GstGemmclSettings *settings = &terms->settings;
-  const gboolean allows_format = gst_gemmcl_caps_allow_format (from, get_format (settings));
+  g_autoptr (GstCaps) output = gst_caps_new_full (gst_structure_copy (from), NULL);
+  g_autoptr (GstCaps) inputs = gst_caps_new_empty ();
+  g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
 
   if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
-    if (allows_pixel_mode (settings) && allows_video_of_n (from, terms->n))
-      append_video_input (result, from, terms, TRUE);
-    return;
-  }
-  if (gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (!is_for_tensors (settings) && allows_channels (from, terms->n))
-      append_audio (result, from, terms->k);
-    return;
-  }
-  if (allows_format)
-    append_any_tensors (result, from, "static");
-  if (gst_gemmcl_caps_allow_format (from, "flexible"))
-    append_any_tensors (result, from, "flexible");
-  if (settings->output != GST_GEMMCL_OUTPUT_MEDIA && allows_format) {
-    g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
-
+    append_video_input (inputs, from, terms, TRUE);
+  } else if (gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
+    append_audio (inputs, from, terms->k);
+  } else {
+    append_any_tensors (inputs, from, "static");
+    append_any_tensors (inputs, from, "flexible");
     copy_framerate (video, from);
-    append_video_input (result, video, terms, FALSE);
+    append_video_input (inputs, video, terms, FALSE);
+  }
+  for (guint i = 0; i < gst_caps_get_size (inputs); i++) {
+    g_autoptr (GstCaps) input = gst_caps_copy_nth (inputs, i), made = gst_caps_new_empty ();
+
+    transform_input (made, input, terms);
+    if (gst_caps_can_intersect (made, output))
+      gst_caps_append (result, g_steal_pointer (&input));
   }
 }
 

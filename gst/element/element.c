@@ -9,8 +9,6 @@
 
 #include "memory/foreign.h"
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
 /* Opens the devices that the properties name, and checks that there is their output. */
@@ -27,7 +25,7 @@ static gboolean
 renew_context (GstGemmcl *self, GError **error)
 {
   gst_gemmcl_drop_plan (self);
-  self->slot.is_due = TRUE;
+  self->needs_plan = TRUE;
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return gst_gemmcl_lanes_open (self, error);
 }

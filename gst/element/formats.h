@@ -86,7 +86,7 @@ typedef struct {
   GemmclImage image; /* the library's description of video; its rows are pixels */
   GstAudioInfo audio;
   GstGemmclTensors tensors;
-  guint index;      /* of A among tensors */
+  guint index;      /* of A or D among tensors */
   gboolean is_meta; /* A is the only one of tensors, in the metadata of buffers */
   gboolean varies;  /* caps do not describe A as a tensor, so that buffers may differ in it */
 } GstGemmclFormat;

@@ -14,6 +14,7 @@
  * (stats.h), outputs (output.h), runs (run.h), batches and their turns (turns.h), plans (plan.h);
  * on top the parts of the class. Each calls only what is below. */
 
+#define GST_CAT_DEFAULT gst_gemmcl_debug
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 
@@ -68,13 +69,6 @@ typedef struct {
   gboolean held;         /* see gst_gemmcl_operands_hold() */
 } GstGemmclOperandSlot;
 
-/** GstGemmclPlanSlot: What the plans of the lanes have in common, guarded by the lock of the
- * element. Only the streaming thread writes @problem, and may read it without the lock. */
-typedef struct {
-  GstGemmclProblem problem; /* of the plans */
-  gboolean is_due;          /* the streaming thread's own: new operands or contexts need plans */
-} GstGemmclPlanSlot;
-
 /* Bins of a histogram of times: as many for each power of two. */
 #define GST_GEMMCL_TIME_BINS 16
 #define GST_GEMMCL_N_BINS    (65 * GST_GEMMCL_TIME_BINS)
@@ -102,14 +96,15 @@ typedef struct {
   GstClockTime max;
 } GstGemmclStats;
 
-/** GstGemmclInput: A buffer of the sink pad, and the place of A in it. Other elements may still
- * write the buffer, so it is described once: when it comes. */
+/** GstGemmclInput: A buffer of the sink pad, with the place of A in it, and its result. Other
+ * elements may still write the buffer, so it is described once: when it comes. */
 typedef struct {
   GstBuffer *buffer;      /* not referenced */
   GstBuffer *data;        /* (nullable): of the tensor in the metadata of buffer; owned */
   gsize offset;           /* of A in data or else in buffer; not of frames */
   gsize size;             /* bytes of A */
   GstGemmclPlaces places; /* of tensors; else all zero */
+  GstBuffer *output;      /* NULL before it is prepared; owned */
 } GstGemmclInput;
 
 /** GstGemmclTurn: A batch, and its run. */
@@ -117,7 +112,7 @@ typedef struct {
   GPtrArray *items; /* inputs and events, in their order */
   guint n;          /* number of inputs */
   GstGemmclInput *inputs;
-  GstBuffer **outputs; /* NULL before they are prepared */
+
   GstGemmclInflight *inflight;
   guint n_held;        /* the number of inputs that inflight holds until the end of the run */
   GstGemmclLane *lane; /* the device of the run */
@@ -177,11 +172,12 @@ struct _GstGemmcl {
   GstGemmclLane lanes[GST_GEMMCL_MAX_DEVICES]; /* lanes.c, plan.c, operands.c, stats.c */
   guint n_lanes;                               /* at least 1 */
   GstGemmclStream stream;                      /* negotiate.c */
-  GstGemmclPlanSlot slot;                      /* plan.c */
+  GstGemmclProblem problem;                    /* plan.c: of the plans of the lanes */
   GstGemmclStats stats;                        /* stats.c */
 
   /* The streaming thread's own. */
   GstGemmclLane *lane;      /* the current device: of the run that is being prepared */
+  gboolean needs_plan;      /* plan.c: new operands or contexts need plans */
   GQueue waiting;           /* learn.c: events that wait for the first buffer */
   GstGemmclInput input;     /* learn.c: the next buffer of the batch */
   GstGemmclScalars scalars; /* of the batch or run that is being prepared */

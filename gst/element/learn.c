@@ -95,7 +95,7 @@ static gboolean
 adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
 {
   const GstGemmclSettings *settings = &self->stream.settings;
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const GemmclGemm *gemm = &self->problem.gemm;
   GstGemmclFormat input = self->stream.input;
   GstGemmclShape shape;
 
@@ -113,7 +113,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   set_learned (self, tensor);
   self->stream.has_room = self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type &&
                           shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
-  self->slot.is_due |= !self->stream.has_room;
+  self->needs_plan |= !self->stream.has_room;
   /* Caps of flexible tensors do not have M. */
   if (settings->output != GST_GEMMCL_OUTPUT_META && !input.tensors.flexible)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));

@@ -13,8 +13,6 @@
   #include <gst/analytics/analytics.h>
 #endif
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 /* Letters of names of fields, beside letters and digits: caps have the id as one. */
 #define MORE_LETTERS "-_.:/+"
 
@@ -243,7 +241,7 @@ relate (GstBuffer *buffer, guint n, GstTensor *const *tensors)
 GstBuffer *
 gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result)
 {
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const GemmclGemm *gemm = &self->problem.gemm;
   const gchar *id = self->stream.settings.tensor_id;
   g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (id);
   const guint n_rows = gemmcl_gemm_count_row_outputs (gemm);

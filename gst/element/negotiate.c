@@ -8,8 +8,6 @@
 
 #include "memory/foreign.h"
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 /* Warnings that are posted once. */
 enum {
   WARNED_OF_SURFACES = 1 << 0,
@@ -150,8 +148,9 @@ get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const 
   }
   if (!gst_gemmcl_format_from_caps (output, outcaps, error))
     return FALSE;
+  output->index = input->index;
   if (output->tensors.flexible)
-    output->tensors.tensor[gst_gemmcl_get_output_index (input, &terms->settings)].type = types[0];
+    output->tensors.tensor[output->index].type = types[0];
   if (output->tensors.flexible && gst_structure_has_field (structure, "dimensions"))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "Downstream expects dimensions of flexible tensors, which have them in "
@@ -192,7 +191,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 static void
 warn_of_infinities (GstGemmcl *self)
 {
-  const gdouble largest = gst_gemmcl_problem_get_largest (&self->slot.problem);
+  const gdouble largest = gst_gemmcl_problem_get_largest (&self->problem);
 
   if (gemmcl_plan_get_precision (self->lane->plan) == GEMMCL_PRECISION_F16 &&
       largest > GST_GEMMCL_LARGEST_F16)
@@ -233,7 +232,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   ok = set_formats (self, incaps, outcaps, &error);
   if (ok && self->stream.input.tensors.flexible)
     gst_gemmcl_drop_plan (self); /* the first buffer has the type and M */
-  else if (ok && (!self->stream.has_room || self->slot.is_due))
+  else if (ok && (!self->stream.has_room || self->needs_plan))
     ok = gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
   self->stream.configured = ok;

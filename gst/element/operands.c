@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/lanes.h"
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "addend"};
 
 /* @array: a GstValueArray of doubles, if @is_vector, or of rows, which are such; GObject checks
@@ -226,14 +224,14 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
         error, GEMMCL_ERROR_SHAPE,
         "The weight cannot be removed while playing; expected a file or numbers, found nothing.");
   if (!gst_gemmcl_problem_init (&change->problem, &self->stream.input, NULL, &change->operands,
-                                settings, self->slot.problem.gemm.m,
-                                self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
+                                settings, self->problem.gemm.m,
+                                self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
     return FALSE;
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
     change->changed[i] = i == operand || change->operands.matrix[i] != current->matrix[i];
   change->changed[GEMMCL_PLAN_BIAS] |=
       change->changed[GEMMCL_PLAN_B] && change->problem.folds_offset;
-  if (self->operands.held || !gst_gemmcl_problem_is_swap (&self->slot.problem, &change->problem))
+  if (self->operands.held || !gst_gemmcl_problem_is_swap (&self->problem, &change->problem))
     return TRUE;
   for (guint i = 0; i < self->n_lanes; i++)
     g_set_object (&change->plans[i], self->lanes[i].plan);
@@ -385,7 +383,7 @@ gst_gemmcl_operands_hold (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
   if (replans) {
     change_free (change);
-    self->slot.is_due = TRUE;
+    self->needs_plan = TRUE;
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   } else if (change) {
     gst_element_call_async (GST_ELEMENT (self), free_used, change, NULL);

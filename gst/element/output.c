@@ -28,7 +28,7 @@ gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
 gsize
 gst_gemmcl_get_m (GstGemmcl *self)
 {
-  return self->scalars.m > 0 ? self->scalars.m : self->slot.problem.gemm.m;
+  return self->scalars.m > 0 ? self->scalars.m : self->problem.gemm.m;
 }
 
 gsize
@@ -40,7 +40,7 @@ gst_gemmcl_get_header_size (GstGemmcl *self)
 gsize
 gst_gemmcl_get_output_size (GstGemmcl *self, gsize m)
 {
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const GemmclGemm *gemm = &self->problem.gemm;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize size;
 
@@ -164,18 +164,18 @@ get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **erro
 }
 
 /* Inserts the tensors that pass through around D, and memory for the row outputs behind them. With
- * output=meta, only @output's cache has that memory: buffers of tensors are whole ones. */
+ * output=meta, only the output's cache has that memory: buffers of tensors are whole ones. */
 static gboolean
-insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GstBuffer *output,
-               GError **error)
+insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GError **error)
 {
-  const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->slot.problem.gemm);
-  const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
+  GstBuffer *output = input->output;
+  const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->problem.gemm);
+
   g_autoptr (GstMemory) rows = NULL;
   GstMemory *memory;
 
   for (guint i = 0; !gst_gemmcl_is_meta (self) && i < input->places.n; i++) {
-    if (i == index)
+    if (i == self->stream.output.index)
       continue;
     memory = get_passed (self, input, i, error);
     if (!memory)
@@ -193,63 +193,63 @@ insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GstBuffer 
   return TRUE;
 }
 
-/* Takes a buffer of @pool, or makes one outside of pools if that is NULL. */
+/* Makes the output, a buffer of @pool or, if that is NULL, of memory outside of pools. */
 static GstFlowReturn
-make_buffer (GstBaseTransform *trans, GstBufferPool *pool, GstBuffer *input, gsize size,
-             GstBuffer **output)
+make_output (GstGemmcl *self, GstGemmclInput *input, GstBufferPool *pool, gsize size)
 {
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   g_autoptr (GstBuffer) buffer = pool ? NULL : gst_buffer_new ();
   GstMemory *memory;
 
   if (pool && gst_buffer_pool_acquire_buffer (pool, &buffer, NULL) != GST_FLOW_OK)
     return GST_FLOW_ERROR;
   if (!pool && size > 0) {
-    memory = new_memory (GST_GEMMCL (trans), size, NULL);
+    memory = new_memory (self, size, NULL);
     if (!memory)
       return GST_FLOW_ERROR;
     gst_buffer_append_memory (buffer, memory);
   }
-  if (!GST_BASE_TRANSFORM_GET_CLASS (trans)->copy_metadata (trans, input, buffer))
+  if (!GST_BASE_TRANSFORM_GET_CLASS (trans)->copy_metadata (trans, input->buffer, buffer))
     GST_ELEMENT_WARNING (trans, STREAM, NOT_IMPLEMENTED, (NULL), ("could not copy metadata"));
-  *output = g_steal_pointer (&buffer);
+  input->output = g_steal_pointer (&buffer);
   return GST_FLOW_OK;
 }
 
 GstFlowReturn
-gst_gemmcl_prepare_output (GstGemmcl *self, const GstGemmclInput *input, GstBuffer **output,
-                           GError **error)
+gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **error)
 {
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  const GstGemmclMedium medium = self->stream.output.medium;
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const gboolean is_tensor = self->stream.output.medium == GST_GEMMCL_MEDIUM_TENSORS;
+  const GemmclGemm *gemm = &self->problem.gemm;
   const gsize m = gst_gemmcl_get_m (self);
   gsize size;
   GstFlowReturn flow;
 
   if (gst_gemmcl_is_empty (self, input->buffer))
-    return make_buffer (trans, NULL, input->buffer, 0, output);
+    return make_output (self, input, NULL, 0);
   size = gst_gemmcl_get_output_size (self, m);
   if (size == 0) {
     gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                      "The output of a buffer is larger than memory can hold.");
     return GST_FLOW_ERROR;
   }
-  if (size > self->stream.pool_size || self->lane->pool)
-    flow = make_buffer (trans, size > self->stream.pool_size ? NULL : self->lane->pool,
-                        input->buffer, size, output);
+  if (size > self->stream.pool_size)
+    flow = make_output (self, input, NULL, size);
+  else if (self->lane->pool)
+    flow = make_output (self, input, self->lane->pool, size);
   else
-    flow = parent_class->prepare_output_buffer (trans, input->buffer, output);
+    flow = parent_class->prepare_output_buffer (GST_BASE_TRANSFORM (self), input->buffer,
+                                                &input->output);
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
-  /* Buffers of the pool have room for more rows. */
-  if (flow == GST_FLOW_OK && (medium == GST_GEMMCL_MEDIUM_AUDIO || gst_gemmcl_is_meta (self) ||
-                              self->stream.input.is_meta || self->stream.output.tensors.flexible))
-    gst_buffer_set_size (*output, (gssize)size);
-  if (flow != GST_FLOW_OK || medium != GST_GEMMCL_MEDIUM_TENSORS ||
-      (write_header (self, gst_buffer_peek_memory (*output, 0), gemm->d_type, m, gemm->n, error) &&
-       insert_others (self, input, m, *output, error)))
+  if (flow != GST_FLOW_OK || self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO)
     return flow;
-  gst_clear_buffer (output);
+  /* Buffers of the pool have room for more rows. */
+  gst_buffer_set_size (input->output, (gssize)size);
+  if (!is_tensor || (write_header (self, gst_buffer_peek_memory (input->output, 0), gemm->d_type, m,
+                                   gemm->n, error) &&
+                     insert_others (self, input, m, error)))
+    return GST_FLOW_OK;
+  gst_clear_buffer (&input->output);
   return GST_FLOW_ERROR;
 }
 
@@ -257,7 +257,7 @@ gst_gemmcl_prepare_output (GstGemmcl *self, const GstGemmclInput *input, GstBuff
 static gboolean
 keeps_zeros (GstGemmcl *self)
 {
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const GemmclGemm *gemm = &self->problem.gemm;
 
   return !gemm->bias && gemm->a_shift == 0.0 && self->scalars.beta == 0.0 &&
          gemm->activation != GEMMCL_ACTIVATION_SIGMOID &&
@@ -280,12 +280,13 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
   return TRUE;
 }
 
-/* Tags of metas that are kept, for each medium. */
-static const gchar *const kept_video[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
-                                          GST_META_TAG_VIDEO_ORIENTATION_STR, NULL};
-static const gchar *const kept_audio[] = {GST_META_TAG_AUDIO_STR, GST_META_TAG_AUDIO_RATE_STR,
-                                          NULL};
-static const gchar *const kept_otherwise[] = {NULL};
+/* Tags of metas that are kept if the medium is. */
+static const gchar *const kept[][4] = {
+    [GST_GEMMCL_MEDIUM_VIDEO] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                 GST_META_TAG_VIDEO_ORIENTATION_STR},
+    [GST_GEMMCL_MEDIUM_AUDIO] = {GST_META_TAG_AUDIO_STR, GST_META_TAG_AUDIO_RATE_STR},
+    [GST_GEMMCL_MEDIUM_TENSORS] = {NULL},
+};
 
 /* TRUE if a meta of the input is valid for the output. A meta about time or the stream is. A meta
  * about the frame (size, orientation, region, time code) is if the output is a frame of the same
@@ -298,19 +299,13 @@ transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMet
   const GstGemmclMedium from = GST_GEMMCL (trans)->stream.input.medium,
                         to = GST_GEMMCL (trans)->stream.output.medium;
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
-  const gchar *const *kept = kept_otherwise;
 
   /* The level meta has no tags, but it describes the input. */
   if (meta->info->api == GST_AUDIO_LEVEL_META_API_TYPE)
     return FALSE;
-  if (from == GST_GEMMCL_MEDIUM_VIDEO && to == GST_GEMMCL_MEDIUM_VIDEO)
-    kept = kept_video;
-  else if (from == GST_GEMMCL_MEDIUM_AUDIO)
-    kept = kept_audio;
-  for (; tags && *tags; tags++) {
-    if (!g_strv_contains (kept, *tags))
+  for (; tags && *tags; tags++)
+    if (!g_strv_contains (kept[from == to ? from : GST_GEMMCL_MEDIUM_TENSORS], *tags))
       return FALSE;
-  }
   return TRUE;
 }
 

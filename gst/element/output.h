@@ -7,10 +7,9 @@
 /* Output buffers (output.c). The caller of each function is the streaming thread, or holds the
  * stream lock of the sink pad. */
 
-/** gst_gemmcl_prepare_output: @output: (out): for the result of @input, with its metadata, in
- * memory of the current device. Returns: GST_FLOW_ERROR with @error. */
-GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, const GstGemmclInput *input,
-                                         GstBuffer **output, GError **error);
+/** gst_gemmcl_prepare_output: Makes the output of @input, with its metadata, in memory of the
+ * current device. Returns: GST_FLOW_ERROR with @error. */
+GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **error);
 
 /** gst_gemmcl_get_m: Returns: the rows of A and D in each buffer of the run that is being prepared.
  */

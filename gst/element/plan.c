@@ -7,8 +7,6 @@
 #include "element/stats.h"
 #include "element/turns.h"
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 /* Samples in the first plan for audio. Buffers of most sources have at most as many. */
 #define FIRST_AUDIO_M 1024
 /* Time in us after which progress of a new plan is posted, and after which the wait for it looks
@@ -166,7 +164,7 @@ replace_plans (GstGemmcl *self, Job *job)
       self->lanes[i].compile_ns += job->compile_us[i] * 1000;
   }
   if (job)
-    gst_gemmcl_problem_copy (&self->slot.problem, &job->problem);
+    gst_gemmcl_problem_copy (&self->problem, &job->problem);
   g_mutex_unlock (&self->lock);
   for (guint i = 0; i < self->n_lanes; i++) {
     if (old[i] && self->lanes[i].plan)
@@ -193,7 +191,7 @@ list_others (const GstGemmclLane *lane, const GemmclGemm *gemm)
 static void
 log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
 {
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const GemmclGemm *gemm = &self->problem.gemm;
   g_autofree gchar *others = NULL;
   GemmclBuildInfo build;
 
@@ -238,7 +236,7 @@ take_plans (GstGemmcl *self, Job *job, GError **error)
 static void
 log_result (GstGemmcl *self, const GstGemmclLane *lane, const GemmclTuningResult *result)
 {
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const GemmclGemm *gemm = &self->problem.gemm;
 
   for (guint i = 0; i < result->candidates->len; i++) {
     const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
@@ -308,7 +306,7 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   GThread *thread = NULL;
   gboolean done = FALSE;
 
-  self->slot.is_due = FALSE;
+  self->needs_plan = FALSE;
   log_tuning (self);
   cancel_tuning (self, 0);
   if (job)
@@ -330,7 +328,7 @@ gboolean
 gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
 {
   const GstGemmclFormat *input = &self->stream.input;
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const GemmclGemm *gemm = &self->problem.gemm;
   const GstGemmclScalars *scalars = &self->scalars;
   gsize room = self->lane->plan ? gemm->m : 0;
 
@@ -343,7 +341,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
   if (scalars->m > G_MAXINT32)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                             "A buffer has M = %zu; expected at most %d.", scalars->m, G_MAXINT32);
-  if (room == 0 || scalars->m > room || self->slot.is_due ||
+  if (room == 0 || scalars->m > room || self->needs_plan ||
       (scalars->beta != 0.0 && gemm->addend == GEMMCL_ADDEND_NONE &&
        gst_gemmcl_runs_want_feedback (self))) {
     while (room > 0 && room < scalars->m)
@@ -355,7 +353,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
       gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
   /* alpha does not scale the bias, and offsets that are a part of the bias belong to A. */
-  if (scalars->alpha != 1.0 && self->slot.problem.folds_offset)
+  if (scalars->alpha != 1.0 && self->problem.folds_offset)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                             "alpha is %g, but with a list as input-scale or input-offset the "
                             "offset is a part of the bias, which alpha does not scale. Expected "

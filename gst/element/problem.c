@@ -151,17 +151,6 @@ check_output (const GstGemmclProblem *self, const GstGemmclFormat *output,
                           is_tensor ? gst_gemmcl_type_get_caps_name (type) : "no tensor");
 }
 
-static void
-set_output (GstGemmclProblem *self, const GstGemmclFormat *output, guint index)
-{
-  if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
-    self->d_image = output->image;
-    self->gemm.d_image = &self->d_image;
-  } else {
-    self->gemm.d_type = output->tensors.tensor[index].type;
-  }
-}
-
 /* Returns: (transfer full): the numbers of "0.5" or "<0.5,0.25>": one, or as many as a pixel has
  * channels or a row elements. */
 static GArray *
@@ -302,8 +291,12 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   if (!set_scaling (self, settings, error))
     return FALSE;
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
-  if (output)
-    set_output (self, output, gst_gemmcl_get_output_index (input, settings));
+  if (output && output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
+    self->d_image = output->image;
+    self->gemm.d_image = &self->d_image;
+  } else if (output) {
+    self->gemm.d_type = output->tensors.tensor[output->index].type;
+  }
   return check_lists (self, operands->weight, error) &&
          (!output || check_output (self, output, settings, error));
 }

@@ -36,9 +36,6 @@ gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
  * room for row outputs. */
 gboolean gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error);
 
-/** gst_gemmcl_get_output_index: Returns: the index of D among the tensors of an output. */
-guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings);
-
 /* The problem (problem.c). */
 
 /** gst_gemmcl_output_get_types: @n: (out): their number. Returns: the types that D may have as a

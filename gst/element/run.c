@@ -7,8 +7,6 @@
 #include "memory/foreign.h"
 #include "memory/memory.h"
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 /* One of this number of runs is timed where timing costs time. */
 #define TIMED 16
 
@@ -65,7 +63,7 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
   GstMemory *memory;
 
   if (self->stream.input.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->slot.problem.a_image,
+    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->problem.a_image,
                                           &self->stream.input.video, buffer, GST_MAP_READ, data,
                                           error);
   if (!gst_buffer_find_memory (buffer, input->offset, input->size, &first, &n, &skip))
@@ -76,7 +74,7 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
                             gst_buffer_get_size (buffer), input->offset + input->size);
   memory = gst_buffer_get_memory_range (buffer, first, (gint)n);
   if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, skip, GST_MAP_READ,
-                                       gemmcl_type_get_size (self->slot.problem.gemm.a_type), data,
+                                       gemmcl_type_get_size (self->problem.gemm.a_type), data,
                                        error))
     return FALSE;
   if (mapping->memory != memory)
@@ -91,7 +89,7 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
 static gboolean
 is_surface (GstGemmcl *self, GstBuffer *buffer)
 {
-  const GemmclImage *image = &self->slot.problem.a_image;
+  const GemmclImage *image = &self->problem.a_image;
   const GstGemmclMemory memory = self->stream.input.memory;
 
   if (memory != GST_GEMMCL_MEMORY_DMABUF)
@@ -113,8 +111,8 @@ open_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mapp
   if (is_surface (self, input->buffer))
     return gst_gemmcl_va_open (&self->device, input->buffer, data, run, error);
   return (self->stream.input.memory == GST_GEMMCL_MEMORY_DMABUF &&
-          gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
-                                  &self->stream.input.video, input->buffer, data, run)) ||
+          gst_gemmcl_dmabuf_open (&self->device, &self->problem.a_image, &self->stream.input.video,
+                                  input->buffer, data, run)) ||
          map_input (self, input, mapping, data, error);
 }
 
@@ -147,17 +145,15 @@ static gboolean
 map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GstMapFlags access,
             GemmclData *data, GError **error)
 {
-  const GstGemmclProblem *problem = &self->slot.problem;
+  const GstGemmclProblem *problem = &self->problem;
 
   if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO)
     return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &problem->d_image,
                                           &self->stream.output.video, buffer, access, data, error);
-  return gst_gemmcl_mapping_open_memory (
-      mapping, self->lane->context,
-      gst_buffer_get_memory (
-          buffer, gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)),
-      gst_gemmcl_get_header_size (self), access, gemmcl_type_get_size (problem->gemm.d_type), data,
-      error);
+  return gst_gemmcl_mapping_open_memory (mapping, self->lane->context,
+                                         gst_buffer_get_memory (buffer, self->stream.output.index),
+                                         gst_gemmcl_get_header_size (self), access,
+                                         gemmcl_type_get_size (problem->gemm.d_type), data, error);
 }
 
 static gboolean
@@ -169,11 +165,11 @@ open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError
   for (guint i = 0; i < n; i++)
     if (!open_input (self, &turn->inputs[i], &turn->inflight->mappings[i], &turns->a[i], run,
                      error) ||
-        !map_output (self, &turns->mapped[i], turn->outputs[i], GST_MAP_WRITE, &turns->d[i],
+        !map_output (self, &turns->mapped[i], turn->inputs[i].output, GST_MAP_WRITE, &turns->d[i],
                      error) ||
         (run->rows &&
          !gst_gemmcl_mapping_open_memory (&turns->mapped[n + i], self->lane->context,
-                                          gst_gemmcl_get_rows_memory (turn->outputs[i]),
+                                          gst_gemmcl_get_rows_memory (turn->inputs[i].output),
                                           gst_gemmcl_get_header_size (self), GST_MAP_WRITE,
                                           sizeof (gfloat), &turns->d[n + i], error)))
       return FALSE;
@@ -282,11 +278,11 @@ note_run (GstGemmcl *self, const GemmclRun *run, const GstGemmclTurn *turn)
 {
   const gboolean may_add = self->n_lanes == 1 && self->stream.settings.batch_size == 1 &&
                            !self->operands.current.addend &&
-                           self->slot.problem.gemm.addend == GEMMCL_ADDEND_NONE;
+                           self->problem.gemm.addend == GEMMCL_ADDEND_NONE;
   const gboolean is_mapped =
       self->stream.output.memory != GST_GEMMCL_MEMORY_OPENCL && run->d[0].kind != GEMMCL_DATA_HOST;
 
-  gst_buffer_replace (&self->turns->last, may_add ? turn->outputs[0] : NULL);
+  gst_buffer_replace (&self->turns->last, may_add ? turn->inputs[0].output : NULL);
   gst_gemmcl_stats_add_run (self, run->batch,
                             is_mapped ? run->batch * gst_gemmcl_get_output_size (self, run->m) : 0,
                             name_memory (&run->a[run->batch - 1]));
@@ -303,7 +299,7 @@ submit_open (GstGemmcl *self, GstGemmclTurn *turn, GemmclRun *run, GError **erro
   cl_event done = NULL;
   gboolean ok = TRUE;
 
-  if (turns->last && self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
+  if (turns->last && self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
     ok = map_output (self, &mapping, turns->last, GST_MAP_READ, &previous, error);
     run->previous = &previous;
   }
@@ -346,7 +342,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   run.beta = self->scalars.beta;
   run.a = turns->a;
   run.d = turns->d;
-  run.rows = self->slot.problem.gemm.row_outputs != 0 ? turns->d + turn->n : NULL;
+  run.rows = self->problem.gemm.row_outputs != 0 ? turns->d + turn->n : NULL;
   turn->lane = self->lane;
   ok = open_buffers (self, turn, &run, error) && submit_open (self, turn, &run, error);
   for (guint i = 0; i < 2 * turn->n; i++)

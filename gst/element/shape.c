@@ -109,12 +109,6 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
       n > 1 ? "" : describe_alpha (frame, weight_k));
 }
 
-guint
-gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings)
-{
-  return settings->output == GST_GEMMCL_OUTPUT_META ? 0 : input->index;
-}
-
 gboolean
 gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *tensor, gsize weight_k,
                            GError **error)

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 /* Runs after which the latency may fall. */
 #define LATENCY_RUNS 128
 

@@ -8,8 +8,6 @@
 
 #include "memory/memory.h"
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 /* Returns: the turn @i behind the first; the one that is being collected if @i is their number. */
 static GstGemmclTurn *
 get_turn (GstGemmclTurns *self, guint i)
@@ -22,7 +20,7 @@ empty (GstGemmclTurn *self)
 {
   for (guint i = 0; i < self->n; i++) {
     gst_clear_buffer (&self->inputs[i].data);
-    gst_clear_buffer (&self->outputs[i]);
+    gst_clear_buffer (&self->inputs[i].output);
   }
   g_ptr_array_set_size (self->items, 0);
   self->n = 0;
@@ -40,7 +38,7 @@ gst_gemmcl_turns_start (GstGemmcl *self)
     turns->ring[i] = (GstGemmclTurn){
         .items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref),
         .inputs = g_new0 (GstGemmclInput, batch),
-        .outputs = g_new0 (GstBuffer *, batch),
+
         .inflight = gst_gemmcl_inflight_new (batch),
     };
   turns->a = g_new0 (GemmclData, batch);
@@ -99,7 +97,7 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
   for (guint i = 0; i < turns->size; i++) {
     g_ptr_array_unref (turns->ring[i].items);
     g_free (turns->ring[i].inputs);
-    g_free (turns->ring[i].outputs);
+
     gst_gemmcl_inflight_unref (turns->ring[i].inflight);
   }
   gst_clear_buffer (&turns->last);
@@ -144,7 +142,7 @@ push_turn (GstGemmcl *self, GstGemmclTurn *turn, GstFlowReturn flow)
     if (GST_IS_EVENT (*item))
       gst_pad_push_event (GST_BASE_TRANSFORM (self)->srcpad, gst_event_ref (*item));
     else
-      flow = push_output (self, item, g_steal_pointer (&turn->outputs[n++]), flow);
+      flow = push_output (self, item, g_steal_pointer (&turn->inputs[n++].output), flow);
   }
   empty (turn);
   return flow;
@@ -196,8 +194,8 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
     flow = GST_FLOW_OK;
     turn->n_held = 0;
     for (guint i = 0; flow == GST_FLOW_OK && i < turn->n; i++) {
-      gst_clear_buffer (&turn->outputs[i]);
-      flow = gst_gemmcl_prepare_output (self, &turn->inputs[i], &turn->outputs[i], error);
+      gst_clear_buffer (&turn->inputs[i].output);
+      flow = gst_gemmcl_prepare_output (self, &turn->inputs[i], error);
     }
     if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, turn->inputs[0].buffer) &&
         !gst_gemmcl_run_submit (self, turn, error))
@@ -218,8 +216,8 @@ wait_for (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   if (!gst_gemmcl_run_finish (self, turn, error))
     return FALSE;
   for (guint i = 0; i < turn->n; i++)
-    for (guint j = 0; j < gst_buffer_n_memory (turn->outputs[i]); j++) {
-      GstMemory *memory = gst_buffer_peek_memory (turn->outputs[i], j);
+    for (guint j = 0; j < gst_buffer_n_memory (turn->inputs[i].output); j++) {
+      GstMemory *memory = gst_buffer_peek_memory (turn->inputs[i].output, j);
 
       if (!gst_is_gemmcl_memory (memory))
         continue;
