@@ -26,8 +26,6 @@ tbb==2023.2.0 \
 tcmlib==1.6.0 \
   --hash=sha256:46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14
 '
-# The distribution's Python, even if PATH has another.
-python=/usr/bin/python3
 runtime=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-runtime/$version
 
 unable () {
@@ -35,10 +33,9 @@ unable () {
   exit 77
 }
 
-# Its OpenCL loader would replace the one that gemmcl was linked with.
-"$python" "$(dirname "$0")/wheels.py" "$runtime" \
-  '(lib/(?!libOpenCL[.]so)|share/|licensing/).*' <<<"$requirements" ||
-  unable 'it could not be fetched'
+"$(dirname "$0")/wheels.sh" "$runtime" <<<"$requirements" || unable 'it could not be fetched'
+# This OpenCL loader would replace the one that gemmcl was linked with.
+rm -f "$runtime"/lib/libOpenCL.so*
 
 export OCL_ICD_VENDORS=$runtime/lib/libintelocl.so
 

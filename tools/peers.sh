@@ -41,11 +41,9 @@ minor=$("$python" -c 'import sys; print(sys.version_info[1])')
 GEMMCL_PEERS=$cache/$minor-$(cksum <<<"$requirements" | cut -d ' ' -f 1)
 export GEMMCL_PEERS
 
-# The modules, and the libraries that a program with OpenMP loads.
 have_wheels () {
-  "$python" "$root/tools/wheels.py" "$GEMMCL_PEERS" \
-    'lib/(libiomp5[.]so|libmkl_(rt|core|intel_lp64|intel_thread|def|mc3|avx\w*)[.]so[.]\d+)' \
-    <<<"$requirements" >&2 || echo 'The benchmark runs without the libraries of PyPI.' >&2
+  "$root/tools/wheels.sh" "$GEMMCL_PEERS" <<<"$requirements" >&2 ||
+    echo 'The benchmark runs without the libraries of PyPI.' >&2
 }
 
 if [ "${1-}" = --env ]; then

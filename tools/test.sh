@@ -57,47 +57,18 @@ configure () {
   fi
 }
 
-sanitize=yes
-fuzz=
-packages='test'
-drivers=()
-distros=()
-packaged=()
-# Without --all, the first kernel of each method with subgroups.
-intel_rows=subgroups
-intel_tests=(kernels-0 kernels-1 kernels-2 kernels-3 native-8 native-16)
 case ${1-} in
-  '')
-    export GEMMCL_TEST_BRIEF=1
-    sanitize=
-    intel_tests=()
-    ;;
-  --ci)
-    export GEMMCL_TEST_BRIEF=1
-    intel_tests+=(frames products)
-    distros=(trixie testing)
-    ;;
-  --full)
-    fuzz=yes
-    packages='full'
-    intel_tests+=(--suite lib)
-    mapfile -t drivers < <(tools/intel-driver.sh --targets)
-    packaged=(bookworm trixie testing)
-    ;;
-  --all)
-    fuzz=yes
-    packages='full'
-    intel_rows=
-    intel_tests=(--suite lib --suite kernels)
-    mapfile -t drivers < <(tools/intel-driver.sh --targets)
-    distros=(trixie testing)
-    packaged=(bookworm trixie testing)
-    ;;
+  '' | --ci | --full | --all) mode=${1-} ;;
   *)
     echo 'usage: tools/test.sh [--ci|--full|--all]' >&2
     exit 2
     ;;
 esac
+packages='full'
+if [ "$mode" = '' ] || [ "$mode" = --ci ]; then
+  export GEMMCL_TEST_BRIEF=1
+  packages='test'
+fi
 
 section 'installing'
 if ! tools/setup.sh "$packages"; then
@@ -130,15 +101,17 @@ with_gcc () {
   fi
 }
 
+# on_intel_cpu ROWS ARGUMENT...: tests for these ROWS of kernels; an empty ROWS means all.
 on_intel_cpu () {
-  local log=build/meson-logs/intel-cpu.json said
+  local log=build/meson-logs/intel-cpu.json rows=$1 said
+  shift
   section "testing build/ on Intel's OpenCL runtime for CPUs"
   rm -f "$log"
   results+=(intel-cpu="$log")
   if said=$(tools/intel-runtime.sh true 2>&1); then
-    env ${intel_rows:+GEMMCL_TEST_ROWS=$intel_rows} tools/intel-runtime.sh \
+    env ${rows:+GEMMCL_TEST_ROWS=$rows} tools/intel-runtime.sh \
       meson test -C build --no-rebuild --print-errorlogs --logbase intel-cpu \
-      --timeout-multiplier 10 "${intel_tests[@]}" || true
+      --timeout-multiplier 10 "$@" || true
   else
     stand_in "$log" "${said##*$'\n'}"
   fi
@@ -204,28 +177,45 @@ with_fuzzing () {
   fi
 }
 
+# in_chroot NAME, packaged_in NAME: the tests, or Debian's packages, in another distribution.
+in_chroot () {
+  tools/distros.sh "$1" || true
+  results+=("$1=build-distros/$1.json")
+}
+
+packaged_in () {
+  tools/distros.sh --packages "$1" || true
+  mv "build-distros/$1.json" "build-distros/$1-packages.json"
+  results+=("$1-packages=build-distros/$1-packages.json")
+}
+
+kernels=(kernels-0 kernels-1 kernels-2 kernels-3 native-8 native-16)
 with_gcc
-if [ ${#intel_tests[@]} -gt 0 ]; then
-  on_intel_cpu
+case $mode in
+  --ci) on_intel_cpu subgroups "${kernels[@]}" frames products ;;
+  --full) on_intel_cpu subgroups "${kernels[@]}" --suite lib ;;
+  --all) on_intel_cpu '' --suite lib --suite kernels ;;
+esac
+if [ "$packages" = full ]; then
+  for target in $(tools/intel-driver.sh --targets); do
+    on_intel_driver "$target"
+  done
 fi
-for target in "${drivers[@]}"; do
-  on_intel_driver "$target"
-done
-if [ -n "$sanitize" ]; then
+if [ -n "$mode" ]; then
   with_sanitizers
 fi
-if [ -n "$fuzz" ]; then
+if [ "$packages" = full ]; then
   with_fuzzing
 fi
-for name in "${distros[@]}"; do
-  tools/distros.sh "$name" || true
-  results+=("$name=build-distros/$name.json")
-done
-for name in "${packaged[@]}"; do
-  tools/distros.sh --packages "$name" || true
-  mv "build-distros/$name.json" "build-distros/$name-packages.json"
-  results+=("$name-packages=build-distros/$name-packages.json")
-done
+if [ "$mode" = --ci ] || [ "$mode" = --all ]; then
+  in_chroot trixie
+  in_chroot testing
+fi
+if [ "$packages" = full ]; then
+  packaged_in bookworm
+  packaged_in trixie
+  packaged_in testing
+fi
 
 section 'results'
 python3 tools/test-results.py "${results[@]}"

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Builds Debian's packages, checks them with lintian, installs them and runs debian/tests. TAP out.
+
+usage: debian.py SOURCE-ROOT
+
+It installs packages of the system, as root, so that it runs only if GEMMCL_TEST_DEBIAN is set,
+which `tools/distros.sh --packages` does in its chroots.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import tap
+
+if "GEMMCL_TEST_DEBIAN" not in os.environ:
+    tap.skip_all("GEMMCL_TEST_DEBIAN is not set; tools/distros.sh --packages sets it in chroots")
+directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+TOP = Path(directory.name)
+INSTALL = "apt-get -qq --yes --no-install-recommends install"
+LINT = ("lintian --allow-root --fail-on error,warning"
+        " --suppress-tags bad-distribution-in-changes-file")
+PACKAGES = "libgemmcl0 libgemmcl-dev gir1.2-gemmcl-1.0 gstreamer1.0-gemmcl gemmcl-tools"
+
+
+def run(line, **environment):
+    """Runs a shell's line in the copy of the sources; raises Failed."""
+    tap.require("sh", "-ec", line, cwd=TOP / "gemmcl", env={
+        **os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **environment})
+
+
+def autopkgtest(name, packages):
+    """Runs a test of debian/tests with the packages that its stanza names."""
+    run(" ".join([INSTALL, *re.split(r"[,\s]+", packages)]))
+    with tempfile.TemporaryDirectory() as folder:
+        run(f"debian/tests/{name}", AUTOPKGTEST_TMP=folder)
+
+
+with directory:
+    tap.require("cp", "-a", sys.argv[1], TOP / "gemmcl")
+    stanzas = (TOP / "gemmcl/debian/tests/control").read_text("utf-8").split("\n\n")
+    fields = [dict(re.findall(r"^(\w+): *((?:.|\n )*)", stanza, re.M)) for stanza in stanzas]
+    tap.play({
+        "dependencies are installed": lambda: run(
+            f"apt-get -qq update; {INSTALL} build-essential fakeroot lintian;"
+            " apt-get -qq --yes build-dep ./"),
+        "the packages are built": lambda: run("dpkg-buildpackage --no-sign"),
+        # Informational tags do not count: they differ from release to release.
+        "lintian finds neither errors nor warnings": lambda: run(f"{LINT} ../*.changes"),
+        "the packages can be installed": lambda: run(f"{INSTALL} ../*.deb"),
+        **{f"debian/tests/{name}": partial(autopkgtest, name, field["Depends"])
+           for field in fields for name in field["Tests"].split()},
+        "the packages can be removed": lambda: run(f"apt-get -qq purge --yes {PACKAGES}"),
+    })
