@@ -129,7 +129,7 @@ write_parts (gint fd, GBytes *const *parts, gsize n)
 }
 
 gboolean
-gemmcl_file_save (const gchar *path, GBytes *const *parts, gsize n, GError **error)
+gemmcl_file_save (const gchar *path, gint mode, GBytes *const *parts, gsize n, GError **error)
 {
   /* In the same directory, so that renaming is atomic. */
   g_autofree gchar *directory = g_path_get_dirname (path);
@@ -143,7 +143,7 @@ gemmcl_file_save (const gchar *path, GBytes *const *parts, gsize n, GError **err
     return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
                              "Cannot write there: expected a file or nothing, found a directory, "
                              "pipe, socket or device.");
-  fd = g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, 0666);
+  fd = g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, mode);
   made = fd >= 0;
   if (made && write_parts (fd, parts, n) && g_fsync (fd) == 0 && close (g_steal_fd (&fd)) == 0 &&
       g_rename (temporary, path) == 0)

@@ -67,9 +67,10 @@ gboolean gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error);
  * #GEMMCL_ERROR_IO or #GEMMCL_ERROR_TOO_LARGE. */
 gpointer gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error);
 
-/** Replaces the file by the concatenation of @parts (each nullable), atomically. %FALSE with
- * #GEMMCL_ERROR_IO. */
-gboolean gemmcl_file_save (const gchar *path, GBytes *const *parts, gsize n, GError **error);
+/** Replaces the file by the concatenation of @parts (each nullable), atomically. @mode: that of the
+ * file, without the bits of the umask. %FALSE with #GEMMCL_ERROR_IO. */
+gboolean gemmcl_file_save (const gchar *path, gint mode, GBytes *const *parts, gsize n,
+                           GError **error);
 
 /* cache.c */
 
@@ -88,8 +89,9 @@ gboolean gemmcl_cache_dir_prepare (GError **error);
  * there is no such file, or with an error, which is also logged at level DEBUG. */
 GBytes *gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error);
 
-/** Replaces a file atomically, with mode 0600. */
-gboolean gemmcl_cache_dir_write (const gchar *name, gconstpointer data, gsize size, GError **error);
+/** Replaces a file by @head and @data, atomically, with mode 0600. */
+gboolean gemmcl_cache_dir_write (const gchar *name, const gchar *head, gconstpointer data,
+                                 gsize size, GError **error);
 
 /**
  * The cache of compiled programs, with a file for each key, named after it:

@@ -110,19 +110,16 @@ gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error)
 }
 
 gboolean
-gemmcl_cache_dir_write (const gchar *name, gconstpointer data, gsize size, GError **error)
+gemmcl_cache_dir_write (const gchar *name, const gchar *head, gconstpointer data, gsize size,
+                        GError **error)
 {
   g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
-  g_autoptr (GError) why = NULL;
-  GStatBuf old;
+  g_autoptr (GBytes) first = g_bytes_new_static (head, strlen (head));
+  g_autoptr (GBytes) second = g_bytes_new_static (data, size);
+  GBytes *const parts[] = {first, second};
 
-  if (!gemmcl_cache_dir_prepare (error))
-    return FALSE;
-  /* GLib 2.84 gives a new file the mode of the file that it replaces. */
-  if (g_lstat (path, &old) == 0 && old.st_mode & WRITABLE_BY_OTHERS)
-    g_unlink (path);
-  return g_file_set_contents_full (path, data, size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &why) ||
-         gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be written: %s.", why->message);
+  return gemmcl_cache_dir_prepare (error) &&
+         gemmcl_file_save (path, 0600, parts, G_N_ELEMENTS (parts), error);
 }
 
 static gchar *
@@ -188,15 +185,13 @@ void
 gemmcl_cache_store (const gchar *key, gconstpointer data, gsize size)
 {
   g_autofree gchar *name = g_strconcat (key, SUFFIX, NULL);
-  g_autofree gchar *head = NULL, *content = NULL;
+  g_autofree gchar *head = NULL;
   g_autoptr (GError) why = NULL;
 
-  if (size > MAX_SIZE || (content = g_try_malloc (HEAD_LENGTH + size)) == NULL)
+  if (size > MAX_SIZE)
     return;
   head = make_head (key, data, size);
-  memcpy (content, head, HEAD_LENGTH);
-  memcpy (content + HEAD_LENGTH, data, size);
-  if (gemmcl_cache_dir_write (name, content, HEAD_LENGTH + size, &why))
+  if (gemmcl_cache_dir_write (name, head, data, size, &why))
     forget_oldest ();
   else
     g_debug ("Not stored in the cache: %s", why->message);

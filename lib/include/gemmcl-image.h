@@ -191,8 +191,8 @@ typedef struct {
  * @planes: (out) (array fixed-size=3): the planes of @image in a device buffer; a tensor is a plane
  *   of one row
  *
- * Returns: the size of that buffer in bytes.
+ * Returns: the size of that buffer in bytes, at most 2^36 for a frame and 2^51 for a tensor.
  */
-gsize gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES]);
+guint64 gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES]);
 
 GEMMCL_END_DECLS

@@ -225,7 +225,7 @@ save (json_t *entries, GError **error)
   g_autoptr (json_t) root = json_pack ("{s:i, s:O}", "version", VERSION, "entries", entries);
   gchar *text = json_dumps (root, JSON_INDENT (1));
   const gboolean saved =
-      text != NULL ? gemmcl_cache_dir_write (NAME, text, strlen (text), error)
+      text != NULL ? gemmcl_cache_dir_write (NAME, "", text, strlen (text), error)
                    : gemmcl_fail (error, GEMMCL_ERROR_IO, "There is no memory for " NAME ".");
 
   free (text);

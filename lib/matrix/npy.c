@@ -187,5 +187,5 @@ gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **er
 
   g_return_val_if_fail (path != NULL, FALSE);
 
-  return gemmcl_file_save (path, parts, G_N_ELEMENTS (parts), error);
+  return gemmcl_file_save (path, 0666, parts, G_N_ELEMENTS (parts), error);
 }

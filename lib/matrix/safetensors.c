@@ -403,5 +403,5 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
       parts[1 + i] = matrices[i]->bytes;
     }
   parts[0] = head = make_head (header);
-  return gemmcl_file_save (path, parts, G_N_ELEMENTS (parts), error);
+  return gemmcl_file_save (path, 0666, parts, G_N_ELEMENTS (parts), error);
 }

@@ -212,10 +212,8 @@ check_image (const GemmclImage *image, GError **error)
          check_colours (image, error);
 }
 
-/* Returns: the size in bytes, at most 2^36 of a frame and 2^51 of a tensor; guint64 because gsize
- * may have 32 bits. */
-static guint64
-get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
+guint64
+gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 {
   const Format *format = &formats[image->format];
   guint64 bytes = 0;
@@ -259,7 +257,7 @@ gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **e
                         " x %" G_GUINT64_FORMAT
                         "; the most is %d each way. Choose another feature mode, or scale it down.",
                         image->width, image->height, rows, columns, G_MAXINT32);
-  if (get_planes (image, planes) > G_MAXSIZE)
+  if (gemmcl_image_get_planes (image, planes) > G_MAXSIZE)
     return gemmcl_fail (
         error, GEMMCL_ERROR_TOO_LARGE,
         "A frame of %zu x %zu has more bytes than this host can address. Scale it down.",
@@ -278,12 +276,6 @@ gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down)
 
   *across = patches.across;
   *down = patches.down;
-}
-
-gsize
-gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
-{
-  return get_planes (image, planes);
 }
 
 /* Defines the conversion of stored luma and chroma to values of 0 to 255, see #GemmclImage: (luma -
@@ -324,7 +316,7 @@ define_format (GString *options, const GemmclImage *image)
                           format->order, format->x, format->samples, bytes);
   if (format->n_planes == 1)
     return;
-  get_planes (image, planes);
+  gemmcl_image_get_planes (image, planes);
   g_string_append_printf (
       options, " -D@CHROMA -D@CB_OFFSET=%zu -D@CR_OFFSET=%zu -D@CHROMA_STEP=%u -D@CHROMA_ROW=%zu",
       planes[1].offset, format->n_planes == 2 ? planes[1].offset + bytes : planes[2].offset,
