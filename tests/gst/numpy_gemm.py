@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """D = act(alpha A B + beta C + bias) by NumPy in float64, and how far off the element may be.
 
-The bound is design.md's "Numbers", g(K) (|alpha| |A||B| + |beta||C| + |bias|), with what a lower
-precision makes of A and B, carried through the activation: by its largest slope, and by what its
-own evaluation may err on an OpenCL device.
+The bound is g(K) (|alpha| |A||B| + |beta||C| + |bias|), with what a lower precision makes of A and
+B, carried through the activation: by its largest slope, and by what its own evaluation may err on
+an OpenCL device.
 """
 
 import math
