@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Copies that OpenCL made, as hooks.c counts them, and devices with memory of their own."""
 
-import contextlib
 import ctypes
+import os
 from collections import namedtuple
-
-from gemmcl import deny_unified, replace
+from unittest import mock
 
 Copies = namedtuple("Copies", "writes reads copies")
 COUNTS = [ctypes.c_int.in_dll(ctypes.CDLL(None), f"count_{kind}") for kind in Copies._fields]
@@ -22,11 +21,6 @@ def reset_copies():
         count.value = 0
 
 
-@contextlib.contextmanager
 def pretend_discrete(discrete=True):
     """Devices deny meanwhile that they share the host's memory."""
-    end = replace("clGetDeviceInfo", deny_unified) if discrete else lambda: None
-    try:
-        yield
-    finally:
-        end()
+    return mock.patch.dict(os.environ, {"GEMMCL_TEST_DISCRETE": "1"} if discrete else {})

@@ -39,7 +39,7 @@ PRECISIONS = "f32 f16 bf16 tf32 i8".split()
 ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish softmax").split()
 OPERANDS = "b bias c".split()  # GemmclPlanOperand
 ADDENDS = "none matrix row output previous".split()
-HOST_UNIFIED_MEMORY, BUILD_LOG = 0x1035, 0x1183  # CL_DEVICE_..., CL_PROGRAM_...
+BUILD_LOG = 0x1183  # CL_PROGRAM_BUILD_LOG
 
 
 class Refused(library.Failure):
@@ -379,18 +379,6 @@ def pretend(answers):
         return get_next(subject, query, room, value, size)
     ends = [replace(f"clGet{what}Info", get_info) for what in ("Device", "Platform")]
     return lambda: [end() for end in ends]
-
-
-def deny_unified(get_info, device, name, room, value, size):
-    """The device has memory of its own."""
-    status = get_info(device, name, room, value, size)
-    if name == HOST_UNIFIED_MEMORY and value:
-        c_int.from_address(value).value = 0
-    return status
-
-
-if "GEMMCL_TEST_DISCRETE" in os.environ:
-    replace("clGetDeviceInfo", deny_unified)
 
 
 class TestCase(unittest.TestCase):

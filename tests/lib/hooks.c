@@ -5,18 +5,29 @@
 #include "gemmcl-opencl.h"
 #include "../doubles/cl-parameters.h"
 
-/* Preloaded, and so in front of OpenCL's loader and the library. A script may set hook_NAME
- * (gemmcl.py), which is then called in place of the function NAME, by the library, too. */
+/* Preloaded, or part of a test's program, and so in front of OpenCL's loader and the library. A
+ * script may set hook_NAME (gemmcl.py), which is then called in place of the function NAME, by the
+ * library, too. With GEMMCL_TEST_DISCRETE in the environment devices have memory of their own. */
 #define HOOK(Result, name, parameters, ...)                                                        \
-  Result (*hook_##name) parameters;                                                                \
+  __typeof__ (name) *hook_##name;                                                                  \
   Result name parameters                                                                           \
   {                                                                                                \
     return (hook_##name ? hook_##name : NEXT (name)) (__VA_ARGS__);                                \
   }
 
-HOOK (cl_int, clGetDeviceInfo,
-      (cl_device_id device, cl_device_info name, size_t room, void *value, size_t *size), device,
-      name, room, value, size)
+__typeof__ (clGetDeviceInfo) *hook_clGetDeviceInfo;
+
+cl_int
+clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t room, void *value, size_t *size)
+{
+  const cl_int status = (hook_clGetDeviceInfo ? hook_clGetDeviceInfo : NEXT (clGetDeviceInfo)) (
+      device, name, room, value, size);
+
+  if (name == CL_DEVICE_HOST_UNIFIED_MEMORY && value && g_getenv ("GEMMCL_TEST_DISCRETE"))
+    *(cl_bool *)value = CL_FALSE;
+  return status;
+}
+
 HOOK (cl_int, clGetPlatformInfo,
       (cl_platform_id platform, cl_platform_info name, size_t room, void *value, size_t *size),
       platform, name, room, value, size)
