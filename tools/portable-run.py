@@ -3,13 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the tests in its own folder, which tools/portable-tests.py packed.
 
-usage: run.py [--limit SECONDS] [--jobs JOBS] [--full] [TEST...]
-
-Runs all tests, or the named ones, in JOBS parallel jobs (default: number of cores). Within SECONDS
-(default 540) the run ends: tests that still run, or have not started, count as failed. --full runs
-the tests in full; by default GEMMCL_TEST_BRIEF is set, which keeps them short.
-
-Prints each test when it ends, the skipped tests with reasons, the failed ones, and the last line
+It prints each test when it ends, the skipped tests with reasons, the failed ones, and the last line
 
     N passed, N failed, N skipped
 
@@ -67,17 +61,10 @@ def make_environment(test, full):
 def execute(test, full, seconds):
     """(exit status, output, errors) of a test's process, which is ended with its descendants after
     these seconds; the status is then None."""
-    process = subprocess.Popen(
-        [place(word) for word in test["cmd"]],
-        cwd=HERE,
-        env=make_environment(test, full),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
+    process = subprocess.Popen([place(word) for word in test["cmd"]], cwd=HERE,
+                               env=make_environment(test, full), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               errors="replace", start_new_session=True)
     try:
         output, errors = process.communicate(timeout=seconds)
         return process.returncode, output, errors
@@ -143,15 +130,20 @@ def get_device_test():
     if not Path(place(tool)).exists():
         return []
     return [{"name": "device", "cmd": [tool, "devices"], "env": {}, "timeout": 60,
-             "protocol": "exitcode", "is_parallel": True}]
+             "protocol": "exitcode"}]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("tests", nargs="*", metavar="TEST")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS",
+                        help="the run ends within it (540): tests that still run, or have not"
+                        " started, count as failed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(),
+                        help="tests at a time: as many as there are cores")
+    parser.add_argument("--full", action="store_true",
+                        help="not with GEMMCL_TEST_BRIEF, which keeps the tests short")
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="names of tests; all")
     options = parser.parse_args()
     tests = read_tests(options.tests)
     shutil.rmtree(LOGS, ignore_errors=True)
@@ -160,13 +152,10 @@ def main():
     end = time.monotonic() + options.limit - 2 * SECONDS_TO_END
     results = [run(test, options.full, end) for test in get_device_test()]
     print(*(line["stdout"] for line in results), end="")
-    # Those with the longest time limits first, and those that must run alone last.
+    # Those with the longest time limits first
     tests.sort(key=lambda test: -(test.get("timeout") or LIMIT))
-    alone = [test for test in tests if not test["is_parallel"]]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results += pool.map(lambda test: run(test, options.full, end),
-                            [test for test in tests if test["is_parallel"]])
-    results += [run(test, options.full, end) for test in alone]
+        results += pool.map(lambda test: run(test, options.full, end), tests)
     log = HERE / "log.json"
     with open(log, "w", encoding="utf-8") as file:
         for line in results:

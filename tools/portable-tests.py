@@ -3,13 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Packs built tests into a folder that runs on another machine.
 
-usage: portable-tests.py [--build BUILD] [--output FOLDER] [--suite SUITE]... [--no-build]
-
-FOLDER (default BUILD/portable-tests) holds the suites' programs, scripts and plugin, GStreamer and
-all other libraries that they load, and run.py, which runs them. The other machine needs x86-64,
-Python 3.8, an OpenCL driver, a C library that is no older than this machine's, libmount and
-libselinux; the last four are not in the folder. The default suites are lib, kernels and gst. See
-docs/internals/testing.md.
+The folder holds the suites' programs, scripts and plugin, GStreamer and all other libraries that
+they load, and run.py, which runs them; docs/internals/testing.md says what the other machine needs.
 
 The folder build/ has all programs, libraries and scripts of the build, stripped, and source/ the
 folder tests of the sources: programs look for one another there.
@@ -118,7 +113,7 @@ def pack_test(test, build, source):
         return text.replace(str(build), "{here}/build").replace(str(source), "{here}/source")
 
     program, *arguments = test["cmd"]
-    known = {name: test[name] for name in ("name", "timeout", "protocol", "is_parallel")}
+    known = {name: test[name] for name in ("name", "timeout", "protocol")}
     if move(program) == program:
         return {**known, "left_out": f"{Path(program).name} is not packed"}
     known["cmd"] = [move(text) for text in (program, *arguments)]
@@ -141,8 +136,7 @@ def reshard(tests):
 
 
 def read_tests(build, suites):
-    with open(build / "meson-info" / "intro-tests.json", encoding="utf-8") as file:
-        tests = json.load(file)
+    tests = json.loads((build / "meson-info/intro-tests.json").read_text("utf-8"))
     for test in tests:
         test["suites"] = {suite.partition(":")[2] for suite in test["suite"]}
     return reshard([test for test in tests if test["suites"] & set(suites)])
@@ -163,8 +157,7 @@ def add_gstreamer(pack):
 
 
 def pack_all(folder, build, suites):
-    with open(build / "meson-info" / "meson-info.json", encoding="utf-8") as file:
-        tops = json.load(file)["directories"]
+    tops = json.loads((build / "meson-info/meson-info.json").read_text("utf-8"))["directories"]
     build, source = Path(tops["build"]), Path(tops["source"])
     tests = [pack_test(test, build, source) for test in read_tests(build, suites)]
     pack = Pack(folder)
@@ -177,17 +170,17 @@ def pack_all(folder, build, suites):
                     ignore=shutil.ignore_patterns("__pycache__"))
     for name, copy in ("portable-run.py", "run.py"), ("test-results.py", "test-results.py"):
         shutil.copy(TOOLS / name, folder / copy)
-    with open(folder / "tests.json", "w", encoding="utf-8") as file:
-        json.dump(tests, file, indent=1)
+    (folder / "tests.json").write_text(json.dumps(tests, indent=1), "utf-8")
     return len(tests), pack.count_bytes()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=TOOLS.parent / "build")
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--suite", action="append")
-    parser.add_argument("--no-build", action="store_true")
+    parser.add_argument("--output", type=Path, metavar="FOLDER",
+                        help="the folder; portable-tests of the build's")
+    parser.add_argument("--suite", action="append", help="one of the suites; lib, kernels and gst")
+    parser.add_argument("--no-build", action="store_true", help="pack what was built before")
     options = parser.parse_args()
     build = options.build
     folder = options.output or build / "portable-tests"

@@ -72,16 +72,10 @@ def listens(kind, port):
     return any(row[1].endswith(f":{int(port):04X}") and row[3] == state for row in rows)
 
 
-@functools.lru_cache(maxsize=None)
-def is_missing(element):
-    """True if the element is not installed."""
-    return subprocess.run(["gst-inspect-1.0", element], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, check=False).returncode != 0
-
-
 def find_missing(lines):
     """The elements of the lines that are not installed."""
-    return sorted({name for line in lines for name in ELEMENT.findall(line) if is_missing(name)})
+    names = {name for line in lines for name in ELEMENT.findall(line)}
+    return [name for name in sorted(names) if tap.run("gst-inspect-1.0", name).returncode]
 
 
 def wait_for(process, ready, what):
@@ -138,8 +132,7 @@ def run(lines, folder):
 def make_frames(line, folder):
     """The frames of the line: an array for each, a row for a pixel."""
     source = re.match(r".*?videotestsrc .*?! .*?(?= !)", line).group()
-    subprocess.run(shlex.split(f"{source} ! filesink location=frames"), cwd=folder, check=True,
-                   stdout=subprocess.DEVNULL, timeout=SECONDS)
+    tap.require(*shlex.split(f"{source} ! filesink location=frames"), cwd=folder, timeout=SECONDS)
     width, height = map(int, SIZE.search(line).groups())
     frames = np.fromfile(folder / "frames", np.uint8).reshape(
         int(FRAMES.search(line).group(1)), width * height, -1)
@@ -152,10 +145,10 @@ def check(path, expected, is_ordered):
     """Compares a file with the expected frames, which are floats."""
     data = path.read_bytes()
     size = expected.size
-    kind, near = {size: (np.uint8, 0.501), 4 * size: (np.float32, 0.001)}.get(len(data), (None, 0))
-    if not kind:
+    if len(data) not in (size, 4 * size):
         raise tap.Failed(f"{path.name} has {len(data)} bytes; expected {len(expected)} frames of"
                       f" {expected[0].size} or {4 * expected[0].size}.")
+    kind, near = (np.uint8, 0.501) if len(data) == size else (np.float32, 0.001)
     found = np.frombuffer(data, kind).reshape(expected.shape).astype(np.float64)
     if kind is np.uint8:
         expected = expected.clip(0, 255)
@@ -188,5 +181,6 @@ def play(block):
 
 
 text = Path(sys.argv[1]).read_text("utf-8")
-tap.play({HEADING.findall(text, 0, block.start())[-1]: functools.partial(play, block.group(1))
-          for block in BLOCK.finditer(text)})
+tap.play({f"{HEADING.findall(text, 0, block.start())[-1]}, block {number}":
+          functools.partial(play, block.group(1))
+          for number, block in enumerate(BLOCK.finditer(text), 1)})

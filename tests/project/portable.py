@@ -26,7 +26,7 @@ KEPT = 10  # seconds that run.py reserves for ending tests
 
 def make_test(name, script, timeout=60):
     return {"name": name, "cmd": ["sh", "-c", script], "env": {}, "timeout": timeout,
-            "protocol": "exitcode", "is_parallel": True}
+            "protocol": "exitcode"}
 
 
 class Portable(tool.FolderTestCase):
@@ -62,8 +62,7 @@ class Portable(tool.FolderTestCase):
             make_test("bad", "echo this is why; exit 3"),
             make_test("none", "echo no reason; exit 77"),
             make_test("endless", "sleep 60 & wait", timeout=1),
-            {"name": "elsewhere", "left_out": "there is none", "timeout": 60, "protocol": "tap",
-             "is_parallel": True},
+            {"name": "elsewhere", "left_out": "there is none", "timeout": 60, "protocol": "tap"},
         ])
         said = self.run_python(1, folder / "run.py")
         self.assertTrue(said.endswith("\n1 passed, 2 failed, 2 skipped\n"), said)
