@@ -197,8 +197,6 @@ check_surface (const Surface *surface)
 {
   if (surface->destroyed)
     g_error ("Surface %#x is acquired, but was destroyed.", surface->id);
-  if (surface->maps > 0)
-    g_error ("Surface %#x is acquired while the CPU has it mapped.", surface->id);
   if (!surface->synced)
     g_error ("Surface %#x is acquired, but nothing waited for what wrote it: vaSyncSurface().",
              surface->id);

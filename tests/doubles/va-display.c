@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "va-display.h"
+#include "doubles.h"
 
 #include <stdlib.h>
 #include <string.h>

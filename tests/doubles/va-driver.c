@@ -246,6 +246,7 @@ install (struct VADriverVTable *table)
     functions[i] = (gpointer)refuse;
   table->vaDestroyConfig = (gpointer)succeed;
   table->vaDestroyContext = (gpointer)succeed;
+  table->vaUnmapBuffer = (gpointer)succeed;
   table->vaTerminate = terminate;
   table->vaQueryConfigProfiles = query_profiles;
   table->vaQueryConfigEntrypoints = query_entrypoints;

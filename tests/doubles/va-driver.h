@@ -25,7 +25,6 @@ typedef struct {
   guint32 fourcc; /* of an image */
   gsize size;
   guint8 *data;
-  Surface *surface; /* (nullable): the owner of the memory, if the image was derived */
 } Buffer;
 
 /** Returns: (nullable) (transfer none): the buffer. The caller holds the lock. */

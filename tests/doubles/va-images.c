@@ -7,7 +7,8 @@
 /* libva fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* Buffers by their IDs, which are never reused. A VAImage has the ID of its buffer. */
+/* Buffers by their IDs, which are never reused. A VAImage has the ID of its buffer. No image shows
+ * the memory of a surface (vaDeriveImage()), so that each access of the CPU is a call. */
 static GHashTable *buffers;
 
 static void
@@ -15,10 +16,7 @@ buffer_free (gpointer data)
 {
   Buffer *self = data;
 
-  if (self->surface)
-    surface_unref (self->surface);
-  else
-    g_free (self->data);
+  g_free (self->data);
   g_free (self);
 }
 
@@ -29,7 +27,7 @@ va_buffer_find (VABufferID id)
 }
 
 static Buffer *
-add_buffer (VABufferType type, gsize size, Surface *surface, VABufferID *id)
+add_buffer (VABufferType type, gsize size, VABufferID *id)
 {
   static guint last_id;
   Buffer *self = g_new0 (Buffer, 1);
@@ -38,8 +36,7 @@ add_buffer (VABufferType type, gsize size, Surface *surface, VABufferID *id)
     buffers = g_hash_table_new_full (NULL, NULL, NULL, buffer_free);
   self->type = type;
   self->size = size;
-  self->surface = surface ? g_atomic_rc_box_acquire (surface) : NULL;
-  self->data = surface ? surface->data : g_malloc0 (size);
+  self->data = g_malloc0 (size);
   *id = ++last_id;
   g_hash_table_insert (buffers, GUINT_TO_POINTER (*id), self);
   return self;
@@ -50,7 +47,7 @@ create_buffer (VADriverContextP context, VAContextID which, VABufferType type, u
                unsigned n, void *data, VABufferID *id)
 {
   DOUBLES_LOCK ();
-  Buffer *self = add_buffer (type, (gsize)size * n, NULL, id);
+  Buffer *self = add_buffer (type, (gsize)size * n, id);
 
   if (data)
     memcpy (self->data, data, self->size);
@@ -75,26 +72,7 @@ map_buffer (VADriverContextP context, VABufferID id, void **data)
 
   if (!self)
     return VA_STATUS_ERROR_INVALID_BUFFER;
-  if (self->surface) {
-    surface_count_readback (self->surface);
-    self->surface->maps++;
-  }
   *data = self->data;
-  return VA_STATUS_SUCCESS;
-}
-
-static VAStatus
-unmap_buffer (VADriverContextP context, VABufferID id)
-{
-  DOUBLES_LOCK ();
-  Buffer *self = va_buffer_find (id);
-
-  if (!self)
-    return VA_STATUS_ERROR_INVALID_BUFFER;
-  if (self->surface) {
-    self->surface->maps--;
-    self->surface->synced = FALSE; /* it may have been written */
-  }
   return VA_STATUS_SUCCESS;
 }
 
@@ -115,44 +93,26 @@ query_image_formats (VADriverContextP context, VAImageFormat *list, int *n)
   return VA_STATUS_SUCCESS;
 }
 
-/* @surface: (nullable): the surface whose memory the image shows */
-static VAStatus
-add_image (guint32 fourcc, guint width, guint height, Surface *surface, VAImage *image)
-{
-  SurfacePlane planes[SURFACE_PLANES];
-
-  *image = (VAImage){.width = (guint16)width, .height = (guint16)height};
-  image->data_size = (guint32)surface_lay_out (fourcc, width, height, planes);
-  if (image->data_size == 0)
-    return VA_STATUS_ERROR_INVALID_IMAGE_FORMAT;
-  image->format = get_format (fourcc);
-  image->num_planes = SURFACE_PLANES;
-  for (guint i = 0; i < SURFACE_PLANES; i++) {
-    image->offsets[i] = (guint32)planes[i].offset;
-    image->pitches[i] = (guint32)planes[i].pitch;
-  }
-  add_buffer (VAImageBufferType, image->data_size, surface, &image->buf)->fourcc = fourcc;
-  image->image_id = image->buf;
-  return VA_STATUS_SUCCESS;
-}
-
 static VAStatus
 create_image (VADriverContextP context, VAImageFormat *format, int width, int height,
               VAImage *image)
 {
   DOUBLES_LOCK ();
-  return add_image (format->fourcc, (guint)width, (guint)height, NULL, image);
-}
+  SurfacePlane planes[SURFACE_PLANES];
 
-static VAStatus
-derive_image (VADriverContextP context, VASurfaceID id, VAImage *image)
-{
-  DOUBLES_LOCK ();
-  g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
-
-  if (!surface)
-    return VA_STATUS_ERROR_INVALID_SURFACE;
-  return add_image (surface->fourcc, surface->width, surface->height, surface, image);
+  *image = (VAImage){.width = (guint16)width, .height = (guint16)height};
+  image->data_size = (guint32)surface_lay_out (format->fourcc, (guint)width, (guint)height, planes);
+  if (image->data_size == 0)
+    return VA_STATUS_ERROR_INVALID_IMAGE_FORMAT;
+  image->format = get_format (format->fourcc);
+  image->num_planes = SURFACE_PLANES;
+  for (guint i = 0; i < SURFACE_PLANES; i++) {
+    image->offsets[i] = (guint32)planes[i].offset;
+    image->pitches[i] = (guint32)planes[i].pitch;
+  }
+  add_buffer (VAImageBufferType, image->data_size, &image->buf)->fourcc = format->fourcc;
+  image->image_id = image->buf;
+  return VA_STATUS_SUCCESS;
 }
 
 /* Copies between a surface and an image of the same size and format, and so of the same layout.
@@ -171,8 +131,8 @@ copy (VADriverContextP context, VASurfaceID id, VAImageID image, gboolean whole,
   if (put) {
     surface_write (surface, "vaPutImage");
     surface->is_rendered = FALSE;
-  } else {
-    surface_count_readback (surface);
+  } else if (surface->is_rendered) {
+    g_atomic_int_inc (&doubles_counts.surface_readbacks);
   }
   memcpy (put ? surface->data : buffer->data, put ? buffer->data : surface->data, surface->size);
   return VA_STATUS_SUCCESS;
@@ -198,10 +158,8 @@ va_images_install (struct VADriverVTable *table)
   table->vaCreateBuffer = create_buffer;
   table->vaDestroyBuffer = destroy_buffer;
   table->vaMapBuffer = map_buffer;
-  table->vaUnmapBuffer = unmap_buffer;
   table->vaQueryImageFormats = query_image_formats;
   table->vaCreateImage = create_image;
-  table->vaDeriveImage = derive_image;
   table->vaDestroyImage = destroy_buffer;
   table->vaGetImage = get_image;
   table->vaPutImage = put_image;

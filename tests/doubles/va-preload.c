@@ -4,7 +4,7 @@
 #include <gst/gst.h>
 #include <gst/va/gstva.h>
 
-#include "va-display.h"
+#include "doubles.h"
 
 /*
  * A preloaded library that shows GStreamer's va plugin one render node with a display of the fake

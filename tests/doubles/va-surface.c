@@ -148,11 +148,3 @@ surface_write (Surface *self, const gchar *who)
              who, self->id);
   self->synced = FALSE;
 }
-
-void
-surface_count_readback (Surface *self)
-{
-  DOUBLES_LOCK ();
-  if (self->is_rendered)
-    g_atomic_int_inc (&doubles_counts.surface_readbacks);
-}

@@ -46,7 +46,6 @@ typedef struct {
   guint8 *data;
   gboolean is_rendered; /* VideoProc, not the CPU, made the content */
   gboolean synced;      /* vaSyncSurface() was called since somebody may have written */
-  guint maps;           /* current maps by the CPU */
   guint readers;        /* OpenCL objects that are acquired now */
   gboolean destroyed;
 } Surface;
@@ -86,6 +85,3 @@ int surface_new_file (gsize size);
 
 /** Called when @who of VA writes to the surface. It is misuse if OpenCL uses it. */
 void surface_write (Surface *self, const gchar *who);
-
-/** Called before the CPU reads. Counts readbacks from the GPU to the host. */
-void surface_count_readback (Surface *self);

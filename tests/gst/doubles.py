@@ -116,6 +116,9 @@ class TestCase(stream.TestCase):
 
     def setUp(self):
         super().setUp()
+        self.needs_doubles()
+
+    def needs_doubles(self):
         if "GEMMCL_DOUBLES" not in os.environ:
             self.skipTest("it does not run under tests/doubles/run.sh")
         if b"cl_intel_va_api_media_sharing" not in self.ask_device(EXTENSIONS, 8192):

@@ -3,17 +3,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """VA surfaces under the doubles: frames of vapostproc give what the same frames in the system's
 memory give, and the element copies none of them. In environments of their own: a display of another
-driver's (GEMMCL_DOUBLES_VENDOR), and dma-bufs that media drivers tile (GEMMCL_DOUBLES_MODIFIER),
-which are read as surfaces, or not at all."""
+driver's (GEMMCL_DOUBLES_VENDOR); dma-bufs that media drivers tile (GEMMCL_DOUBLES_MODIFIER), which
+are read as surfaces, or not at all; and Intel's own OpenCL driver (GEMMCL_DOUBLES_OVER_DRIVER)."""
 
 import ctypes
 import os
 import sys
-from ctypes import byref, c_size_t, c_ssize_t, c_void_p
+from ctypes import byref, c_int, c_size_t, c_ssize_t, c_uint, c_uint64, c_void_p
 
 from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_info, lay_out, make_file,
                      make_frame, make_memory, without)
-from gemmcl import get_device
+from gemmcl import get_device, get_info as get_device_info
 from interposed import count_copies, reset_copies
 from stream import ANALYTICS, GST, Gst, GstVideo, change_buffers, np, share
 from tap_unittest import main
@@ -26,7 +26,7 @@ except ValueError as missing:
     sys.exit(0)
 from gi.repository import GstVa
 
-VENDOR, MODIFIER = map(os.environ.get, ("GEMMCL_DOUBLES_VENDOR", "GEMMCL_DOUBLES_MODIFIER"))
+MODIFIER = os.environ.get("GEMMCL_DOUBLES_MODIFIER")
 
 N = 5
 FRAME = "video/x-raw,format=NV12,width=66,height=50,framerate=30/1"
@@ -40,6 +40,13 @@ SECOND = "gemmcl weight=[[1,.5],[.5,1]]"
 NOT_SHARED = "tiled dma-bufs) are not taken.|has no cl_intel_va_api_media_sharing"
 
 USER_SYNC, VA_DISPLAY = 0x1085, 0x4097  # properties of cl_contexts
+GPU = 2  # GemmclDeviceType
+READ_ONLY = 4  # CL_MEM_READ_ONLY
+CREATE_IMAGE = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_uint64, c_void_p, c_uint, c_void_p)
+# Queries of images, and their answers for both planes of a surface: width, height, channels (CL_R
+# and CL_RG of CL_UNORM_INT8), plane
+IMAGE_INFOS = [(0x1114, c_size_t, 64, 32), (0x1115, c_size_t, 48, 24),
+               (0x1110, c_uint64, 0x10d2000010b0, 0x10d2000010b2), (0x4099, c_uint, 0, 1)]
 COPY_METADATA = 7  # GstBufferCopyFlags
 for function in ("gst_buffer_new", "gst_buffer_peek_memory", "gst_memory_share",
                  "gst_mini_object_ref"):
@@ -82,6 +89,39 @@ class Surfaces(TestCase):
         self.assertEqual(refused.outputs, [])
         self.has_words(refused.warning, words)
         self.agree("system", f"vapostproc ! video/x-raw ! {PIXELS}")
+
+    def make_display(self):
+        """A VADisplay and a pool of its surfaces, which no element and no bin knows."""
+        make = ctypes.CDLL(None).va_display_new
+        make.restype = c_void_p
+        handle, pool = make(), GstVa.VaPool()
+        allocator = GstVa.VaAllocator.new(GstVa.VaDisplayWrapped.new(handle),
+                                          [GstVideo.VideoFormat.NV12])
+        config = pool.get_config()
+        Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(OF_SURFACES), 1, 1, 0)
+        Gst.BufferPool.config_add_option(config, "GstBufferPoolOptionVideoMeta")
+        Gst.BufferPool.config_set_allocator(config, allocator, None)
+        GstVa.buffer_pool_config_set_va_allocation_params(config, 0, GstVa.VaFeature.AUTO)
+        self.assertTrue(pool.set_config(config) and pool.set_active(True))
+        self.addCleanup(pool.set_active, False)
+        return handle, pool
+
+    def make_surface(self, pool, seed):
+        buffer = pool.acquire_buffer(None)[1]
+        meta = GstVideo.buffer_get_video_meta(buffer)
+        planes = draw(get_info(SMALL), seed)
+        buffer.fill(0, lay_out(planes, buffer.get_size(), meta.offset, meta.stride))
+        return buffer
+
+    def make_context(self, *properties):
+        """The cl_context of an application."""
+        cl, status = get_device().cl, ctypes.c_int()
+        cl.clCreateContext.restype = c_void_p
+        context = cl.clCreateContext((c_ssize_t * 5)(USER_SYNC, 1, *properties), 1,
+                                     byref(get_device().device), None, None, byref(status))
+        self.assertEqual(status.value, 0)
+        self.addCleanup(cl.clReleaseContext, c_void_p(context))
+        return context
 
 
 class Untiled(Surfaces):
@@ -132,29 +172,6 @@ class Untiled(Surfaces):
         self.assertEqual(COUNTS.acquires, before)
         self.is_right()
 
-    def make_display(self):
-        """A VADisplay and a pool of its surfaces, which no element and no bin knows."""
-        make = ctypes.CDLL(None).va_display_new
-        make.restype = c_void_p
-        handle, pool = make(), GstVa.VaPool()
-        allocator = GstVa.VaAllocator.new(GstVa.VaDisplayWrapped.new(handle),
-                                          [GstVideo.VideoFormat.NV12])
-        config = pool.get_config()
-        Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(OF_SURFACES), 1, 1, 0)
-        Gst.BufferPool.config_add_option(config, "GstBufferPoolOptionVideoMeta")
-        Gst.BufferPool.config_set_allocator(config, allocator, None)
-        GstVa.buffer_pool_config_set_va_allocation_params(config, 0, GstVa.VaFeature.AUTO)
-        self.assertTrue(pool.set_config(config) and pool.set_active(True))
-        self.addCleanup(pool.set_active, False)
-        return handle, pool
-
-    def make_surface(self, pool, seed):
-        buffer = pool.acquire_buffer(None)[1]
-        meta = GstVideo.buffer_get_video_meta(buffer)
-        planes = draw(get_info(SMALL), seed)
-        buffer.fill(0, lay_out(planes, buffer.get_size(), meta.offset, meta.stride))
-        return buffer
-
     def play_surfaces(self, pools, *set_up):
         """Plays four frames of two pools."""
         surfaces = (self.make_surface(pools[i // 2], i) for i in range(4))
@@ -166,16 +183,6 @@ class Untiled(Surfaces):
         found = self.play_surfaces([self.make_display()[1] for _ in range(2)])
         self.is_well(found, 4, "VA to system")
         self.assertTrue(found.outputs == expected.outputs)
-
-    def make_context(self, *properties):
-        """The cl_context of an application."""
-        cl, status = get_device().cl, ctypes.c_int()
-        cl.clCreateContext.restype = c_void_p
-        context = cl.clCreateContext((c_ssize_t * 5)(USER_SYNC, 1, *properties), 1,
-                                     byref(get_device().device), None, None, byref(status))
-        self.assertEqual(status.value, 0)
-        self.addCleanup(cl.clReleaseContext, c_void_p(context))
-        return context
 
     def test_own_context(self):
         """The application's context is taken as it is, with the display or without."""
@@ -228,6 +235,50 @@ class Untiled(Surfaces):
     def test_extension(self):
         with without("va,dmabuf"):
             self.refuses(SURFACE, NOT_SHARED)
+
+
+class Driver(Surfaces):
+    """The driver computes nothing without a GPU (tools/intel-driver.sh is the wrapper to run this
+    with), but checks and records each call. It is told that the display is its GPU's."""
+
+    def needs_doubles(self):
+        self.info = get_device_info()
+        if not self.info.intel or self.info.type != GPU:
+            self.skipTest("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.")
+
+    def test_planes(self):
+        """It makes images of a surface's planes; no command uses them."""
+        display, pool = self.make_display()
+        context, cl = self.make_context(VA_DISPLAY, display), get_device().cl
+        platform, status = c_void_p(), c_int()
+        cl.clGetPlatformIDs(1, byref(platform), None)
+        cl.clGetExtensionFunctionAddressForPlatform.restype = c_void_p
+        create = CREATE_IMAGE(cl.clGetExtensionFunctionAddressForPlatform(
+            platform, b"clCreateFromVA_APIMediaSurfaceINTEL"))
+        buffer = pool.acquire_buffer(None)[1]
+        surface = c_uint(ctypes.CDLL("libgstva-1.0.so.0").gst_va_buffer_get_surface(
+            c_void_p(hash(buffer))))
+        for plane in range(2):
+            image = c_void_p(create(context, READ_ONLY, byref(surface), plane, byref(status)))
+            self.assertEqual(status.value, 0)
+            for query, kind, *expected in IMAGE_INFOS:
+                found = kind()
+                cl.clGetImageInfo(image, query, c_size_t(ctypes.sizeof(kind)), byref(found), None)
+                self.assertEqual(found.value, expected[plane])
+            cl.clReleaseMemObject(image)
+
+    def test_pipelines(self):
+        if self.info.driver.startswith(b"22."):
+            self.skipTest("This version crashes when it records what it knows of surfaces.")
+        for pixels, settings in [("NV12", "weight=[[.3],[.6],[.1]]"),
+                                 ("P010_10LE", "weight=[[.3],[.6],[.1]]"),
+                                 ("NV12", "feature-mode=patch patch-width=2 patch-height=1 "
+                                  f"batch-size=2 weight={literal(6, 2)}")]:
+            found = self.play_frames(f"{SURFACE} gemmcl name=g auto-tune=off {settings}",
+                                     FRAME.replace("NV12", pixels))
+            self.is_well(found, N, "VA to system")
+            self.assertEqual(COUNTS.surface_readbacks, 0)
+            self.assertGreater(COUNTS.surface_exports, 0)
 
 
 class Vendor(Surfaces):
@@ -312,8 +363,11 @@ class Tiles(Surfaces):
         self.is_right()
 
 
-# Those of the environment
-for name in {"Untiled", "Vendor", "Tiles"} - {"Vendor" if VENDOR else "Tiles" if MODIFIER else
-                                              "Untiled"}:
-    del globals()[name]
+# The class of the environment
+KIND = next((kind for kind in ("VENDOR", "MODIFIER", "OVER_DRIVER")
+             if f"GEMMCL_DOUBLES_{kind}" in os.environ), None)
+for kind, name in (None, "Untiled"), ("VENDOR", "Vendor"), ("MODIFIER", "Tiles"), ("OVER_DRIVER",
+                                                                                "Driver"):
+    if kind != KIND:
+        del globals()[name]
 main()
