@@ -362,6 +362,24 @@ entry_free (gpointer entry)
 G_DEFINE_BOXED_TYPE (GemmclTuningEntry, gemmcl_tuning_entry, g_atomic_rc_box_acquire, entry_free)
 
 static void
+result_clear (gpointer data)
+{
+  GemmclTuningResult *result = data;
+
+  g_ptr_array_unref (result->candidates);
+  g_free (result->why_not_stored);
+}
+
+void
+gemmcl_tuning_result_free (GemmclTuningResult *result)
+{
+  g_atomic_rc_box_release_full (result, result_clear);
+}
+
+G_DEFINE_BOXED_TYPE (GemmclTuningResult, gemmcl_tuning_result, g_atomic_rc_box_acquire,
+                     gemmcl_tuning_result_free)
+
+static void
 list_entries (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *device,
               GPtrArray *list)
 {

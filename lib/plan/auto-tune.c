@@ -91,10 +91,19 @@ static GMutex turn_lock;
 static GCond turn_over;
 static gboolean is_searching;
 
+static void
+wake (void)
+{
+  g_mutex_lock (&turn_lock);
+  g_cond_broadcast (&turn_over);
+  g_mutex_unlock (&turn_lock);
+}
+
 /* @waited: (out): TRUE if it waited for another search. Returns: %FALSE if it was cancelled. */
 static gboolean
 begin_turn (Search *self, gboolean *waited)
 {
+  const gulong id = g_cancellable_connect (self->cancellable, wake, NULL, NULL);
   gboolean begun;
 
   g_mutex_lock (&turn_lock);
@@ -104,6 +113,7 @@ begin_turn (Search *self, gboolean *waited)
   begun = !is_searching;
   is_searching = TRUE;
   g_mutex_unlock (&turn_lock);
+  g_cancellable_disconnect (self->cancellable, id);
   return begun;
 }
 
@@ -320,9 +330,6 @@ gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout)
   if (self->cancellable == NULL)
     return TRUE;
   g_cancellable_cancel (self->cancellable);
-  g_mutex_lock (&turn_lock);
-  g_cond_broadcast (&turn_over);
-  g_mutex_unlock (&turn_lock);
   g_mutex_lock (&self->lock);
   if (self->tuning < GEMMCL_TUNING_STATE_KEPT) /* it may have ended already */
     self->tuning = GEMMCL_TUNING_STATE_OFF;

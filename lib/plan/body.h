@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A problem made ready for one kernel, and the steps of its runs. The caller owns returned objects.
- * Functions with a #GError return %FALSE or %NULL if they set it.
+ * Functions with a #GError return %FALSE or %NULL if they set it. Files are in the order of their
+ * layers: each calls only functions of those above it.
  */
 #pragma once
 
@@ -76,17 +77,15 @@ typedef struct {
   float alpha, beta;
 } GemmclOperands;
 
-/* body.c */
+/* body.c: life, kernels and memory */
 
 /** Copies @from to @to and its frames to @images. */
 void gemmcl_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGemm *from);
 
-/** @kernel: as for gemmcl_plan_new() */
-GemmclBody *gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
-                             GError **error);
+void gemmcl_held_clear (GemmclHeld *self);
 
-/** The driver's description of multiply. */
-GemmclBuildInfo gemmcl_body_get_build_info (GemmclBody *self);
+/** A body for @gemm, without a kernel. */
+GemmclBody *gemmcl_body_alloc (GemmclContext *context, const GemmclGemm *gemm);
 
 /** All of its runs must be done. */
 void gemmcl_body_free (GemmclBody *self);
@@ -99,23 +98,6 @@ cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes,
 /** Builds @step from the kernel function @name in @source. Takes @options. */
 gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
                                  const gchar *name, gchar *options, GError **error);
-
-/* proof.c */
-
-/** TRUE if @kernel needs no proof or was right. One that depends on more than the driver promises
- * multiplies small integers first. The result is cached for each driver, and logged at level INFO.
- */
-gboolean gemmcl_kernel_is_proven (GemmclContext *context, const GemmclKernel *kernel,
-                                  GError **error);
-
-/* enqueue.c */
-
-/** Builds the steps besides multiply, and allocates their memory. */
-gboolean gemmcl_body_build_steps (GemmclBody *self, GError **error);
-
-/** Enqueues the steps of a run. Needs the plan's lock. */
-gboolean gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands,
-                                     GemmclChain *chain, GError **error);
 
 /* pack.c: A and B in the form that multiply reads */
 
@@ -151,8 +133,6 @@ gboolean gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem
 
 /* operands.c */
 
-void gemmcl_held_clear (GemmclHeld *self);
-
 /** Converts, packs and uploads @matrix. @held: replaced; not in use */
 gboolean gemmcl_body_prepare (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
                               GemmclHeld *held, GError **error);
@@ -181,19 +161,13 @@ void gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from);
 
 /* data.c: the caller's data */
 
-/** TRUE if the plan can do @run with @m rows and @batch problems. */
-gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m, gsize batch,
-                                GError **error);
+/** TRUE if the plan can do @run, which has its m and batch. */
+gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, GError **error);
 
 /** Builds the step, if A may be frames in images. */
 gboolean gemmcl_body_build_gather (GemmclBody *self, GError **error);
 
-/** Enqueues copying the planes of @frame, in images, into @to as its frame @index. */
-gboolean gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
-                             GemmclChain *chain, GError **error);
-
-/* transfer.c: copies between the caller's memory and the plan's */
-
+/** A copy between the caller's memory and the plan's. */
 typedef struct {
   GemmclBody *body;
   GemmclOperand which;    /* A, D or the row outputs */
@@ -218,3 +192,36 @@ cl_mem gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **
 
 /** Bytes of A, D or the row outputs of one problem of @m rows, tight. */
 gsize gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m);
+
+/** The reason why @run, which has its m and batch, copies @which, A or D. @data: (nullable): of
+ * @run */
+GemmclCopyReason gemmcl_body_explain_copy (GemmclBody *self, const GemmclRun *run,
+                                           GemmclOperand which, const GemmclData *data);
+
+/* enqueue.c */
+
+/** Builds the steps besides multiply, and allocates their memory. */
+gboolean gemmcl_body_build_steps (GemmclBody *self, GError **error);
+
+/** Enqueues the steps of a run. Needs the plan's lock. */
+gboolean gemmcl_body_enqueue (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
+                              GError **error);
+
+/* build.c */
+
+/** Builds multiply, in place of another, at the best level that this driver can build, at worst at
+ * @worst. */
+gboolean gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice,
+                                     GemmclKernelLevel worst, GError **error);
+
+/** Makes everything else that runs need, after multiply was built. */
+gboolean gemmcl_body_complete (GemmclBody *self, GError **error);
+
+/** The driver's description of multiply. */
+GemmclBuildInfo gemmcl_body_get_build_info (GemmclBody *self);
+
+/* choose.c */
+
+/** @kernel: as for gemmcl_plan_new() */
+GemmclBody *gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                             GError **error);

@@ -442,8 +442,8 @@ launch_row_outputs (GemmclBody *self, const GemmclOperands *operands, GemmclChai
 }
 
 gboolean
-gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
-                            GError **error)
+gemmcl_body_enqueue (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
+                     GError **error)
 {
   const gboolean reads = operands->alpha != 0.0f; /* A and B */
   gsize batch = operands->batch;

@@ -186,14 +186,6 @@ make_key (GemmclBody *self, const gfloat *b, const gfloat *scales)
   return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
 }
 
-void
-gemmcl_held_clear (GemmclHeld *self)
-{
-  g_clear_pointer (&self->weights, gemmcl_weights_unref);
-  g_clear_pointer (&self->buffer, clReleaseMemObject);
-  g_clear_pointer (&self->matrix, gemmcl_matrix_unref);
-}
-
 static gboolean
 prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **error)
 {

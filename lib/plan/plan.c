@@ -14,7 +14,19 @@ gemmcl_plan_init (GemmclPlan *self)
 {
   g_mutex_init (&self->lock);
   g_cond_init (&self->changed);
-  gemmcl_plan_init_runs (self);
+  gemmcl_runs_init (&self->runs);
+}
+
+void
+gemmcl_plan_wait (GemmclPlan *self)
+{
+  g_autoptr (GPtrArray) events = NULL;
+
+  g_mutex_lock (&self->lock);
+  events = gemmcl_runs_get_events (&self->runs);
+  g_mutex_unlock (&self->lock);
+  for (guint i = 0; i < events->len; i++)
+    clWaitForEvents (1, (const cl_event *)&events->pdata[i]);
 }
 
 static void
@@ -22,12 +34,10 @@ gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
 
-  gemmcl_plan_cancel_tuning (self, 0);
+  g_cancellable_cancel (self->cancellable);
   gemmcl_plan_wait (self);
-  g_ptr_array_unref (self->slots);
+  gemmcl_runs_clear (&self->runs);
   g_clear_pointer (&self->body, gemmcl_body_free);
-  g_clear_pointer (&self->upload, clReleaseCommandQueue);
-  g_clear_pointer (&self->download, clReleaseCommandQueue);
   g_clear_object (&self->cancellable);
   g_clear_pointer (&self->result, gemmcl_tuning_result_free);
   g_free (self->why);
@@ -213,6 +223,92 @@ gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from)
   gemmcl_body_adopt_previous (self->body, from->body);
   g_mutex_unlock (&self->lock);
   g_mutex_unlock (&from->lock);
+}
+
+void
+gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (stats != NULL);
+
+  locker = g_mutex_locker_new (&self->lock);
+  *stats = gemmcl_runs_get_stats (&self->runs);
+}
+
+/* A caller's struct may be that of an earlier version. */
+static gpointer
+run_copy (gpointer run)
+{
+  return g_memdup2 (run, ((const GemmclRun *)run)->size);
+}
+
+G_DEFINE_BOXED_TYPE (GemmclRun, gemmcl_run, run_copy, g_free)
+
+GemmclRun *
+gemmcl_run_new (void)
+{
+  GemmclRun run = GEMMCL_RUN_INIT;
+
+  return run_copy (&run);
+}
+
+/* @run with the plan's m and batch in place of 0. */
+static GemmclRun
+complete (GemmclPlan *self, const GemmclRun *run)
+{
+  GemmclRun whole = *run;
+
+  whole.m = run->m ? run->m : self->body->problem.m;
+  whole.batch = run->batch ? run->batch : self->body->problem.batch;
+  return whole;
+}
+
+gboolean
+gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_event *done,
+                    GError **error)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+  const GemmclGemm *problem;
+  GemmclRun whole;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
+  g_return_val_if_fail (run != NULL, FALSE);
+  if (run->size < sizeof (GemmclRun))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A GemmclRun of %zu bytes is shorter than the %zu of this library; "
+                        "start from GEMMCL_RUN_INIT.",
+                        run->size, sizeof (GemmclRun));
+  g_return_val_if_fail (run->d != NULL, FALSE);
+  g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);
+  g_return_val_if_fail (!run->acquire == !run->release, FALSE);
+  g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
+
+  locker = g_mutex_locker_new (&self->lock);
+  problem = &self->body->problem;
+  g_return_val_if_fail (!run->rows == !problem->row_outputs, FALSE);
+  g_return_val_if_fail (!run->previous || problem->addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
+  whole = complete (self, run);
+  return gemmcl_body_check_run (self->body, &whole, error) &&
+         gemmcl_runs_submit (&self->runs, self->body, &whole, first, done, error);
+}
+
+void
+gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclCopyReason *a,
+                            GemmclCopyReason *d)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+  GemmclRun whole;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (run != NULL && a != NULL && d != NULL);
+
+  locker = g_mutex_locker_new (&self->lock);
+  whole = complete (self, run);
+  *a = gemmcl_body_explain_copy (self->body, &whole, GEMMCL_OPERAND_A,
+                                 run->alpha != 0.0 ? run->a : NULL);
+  *d = gemmcl_body_explain_copy (self->body, &whole, GEMMCL_OPERAND_D, run->d);
 }
 
 gboolean

@@ -12,10 +12,9 @@
  * memory, or the caller names a queue, one queue has all commands. Data that kernels can use in the
  * caller's memory are not copied.
  */
-#include "plan/plan.h"
+#include "plan/run.h"
 
-/* The resources of a run from gemmcl_plan_submit() until it is done; then the next run reuses
- * them. */
+/* The resources of a run from its submission until it is done; then the next run reuses them. */
 typedef struct {
   cl_mem copies[GEMMCL_N_OPERANDS]; /* copies of the caller's data; NULL: not needed yet */
   GPtrArray *acquired;              /* objects of A that the run has to release */
@@ -28,9 +27,9 @@ typedef struct {
 
 /* A run that is being enqueued. */
 typedef struct {
-  GemmclPlan *plan;
-  GemmclBody *body; /* the plan's */
-  GemmclRun run;    /* the caller's; a or previous is NULL if its factor is 0 */
+  GemmclRuns *runs;
+  GemmclBody *body;
+  GemmclRun run; /* the caller's; a or previous is NULL if its factor is 0 */
   Slot *slot;
   cl_command_queue queue;
   gboolean apart; /* host copies use the upload and download queues */
@@ -62,15 +61,15 @@ slot_free (gpointer data)
 
 /* Adds a completed run to the statistics. */
 static void
-count (GemmclPlan *plan, const Slot *slot)
+count (GemmclRuns *self, const Slot *slot)
 {
-  GemmclPlanStats *stats = &plan->stats;
+  GemmclPlanStats *stats = &self->stats;
   guint64 ns;
 
   if (gemmcl_events_get_duration (slot->first, slot->kernel, &ns) == CL_SUCCESS)
-    plan->ns_per_flop = ns / slot->flops;
+    self->ns_per_flop = ns / slot->flops;
   else
-    ns = plan->ns_per_flop * slot->flops;
+    ns = self->ns_per_flop * slot->flops;
   stats->runs++;
   stats->kernel_ns += ns;
   stats->flops += slot->flops;
@@ -80,7 +79,7 @@ count (GemmclPlan *plan, const Slot *slot)
 
 /* Makes the slot free if its run is completed, or failed. Returns: TRUE if it is free. */
 static gboolean
-reap (GemmclPlan *plan, Slot *slot)
+reap (GemmclRuns *self, Slot *slot)
 {
   cl_int status = CL_QUEUED;
 
@@ -90,7 +89,7 @@ reap (GemmclPlan *plan, Slot *slot)
   if (status > CL_COMPLETE)
     return FALSE;
   if (status == CL_COMPLETE)
-    count (plan, slot);
+    count (self, slot);
   g_ptr_array_set_size (slot->events, 0);
   slot->done = NULL;
   return TRUE;
@@ -99,7 +98,7 @@ reap (GemmclPlan *plan, Slot *slot)
 /* The slots are a ring in the order of their runs. Asking a driver for the state of an event takes
  * a microsecond or two, so only the oldest is asked: runs end in their order. */
 static Slot *
-find_slot (GemmclPlan *self)
+find_slot (GemmclRuns *self)
 {
   Slot *slot;
 
@@ -115,40 +114,39 @@ find_slot (GemmclPlan *self)
 }
 
 void
-gemmcl_plan_init_runs (GemmclPlan *self)
+gemmcl_runs_init (GemmclRuns *self)
 {
   self->slots = g_ptr_array_new_with_free_func (slot_free);
 }
 
 void
-gemmcl_plan_wait (GemmclPlan *self)
+gemmcl_runs_clear (GemmclRuns *self)
 {
-  g_autoptr (GPtrArray) events = gemmcl_events_new ();
+  g_clear_pointer (&self->slots, g_ptr_array_unref);
+  g_clear_pointer (&self->upload, clReleaseCommandQueue);
+  g_clear_pointer (&self->download, clReleaseCommandQueue);
+}
 
-  g_mutex_lock (&self->lock);
+GPtrArray *
+gemmcl_runs_get_events (GemmclRuns *self)
+{
+  GPtrArray *events = gemmcl_events_new ();
+
   for (guint i = 0; i < self->slots->len; i++) {
     const Slot *slot = g_ptr_array_index (self->slots, i);
 
     if (slot->done != NULL && clRetainEvent (slot->done) == CL_SUCCESS)
       g_ptr_array_add (events, slot->done);
   }
-  g_mutex_unlock (&self->lock);
-  for (guint i = 0; i < events->len; i++)
-    clWaitForEvents (1, (const cl_event *)&events->pdata[i]);
+  return events;
 }
 
-void
-gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
+GemmclPlanStats
+gemmcl_runs_get_stats (GemmclRuns *self)
 {
-  g_autoptr (GMutexLocker) locker = NULL;
-
-  g_return_if_fail (GEMMCL_IS_PLAN (self));
-  g_return_if_fail (stats != NULL);
-
-  locker = g_mutex_locker_new (&self->lock);
   for (guint i = 0; i < self->slots->len; i++)
     reap (self, g_ptr_array_index (self->slots, i));
-  *stats = self->stats;
+  return self->stats;
 }
 
 static GemmclTransfer
@@ -283,7 +281,7 @@ static gboolean
 copy_problems (Submission *self, GemmclOperand which, gboolean to_device, cl_mem at,
                const GemmclData *data, GError **error)
 {
-  cl_command_queue *apart = to_device ? &self->plan->upload : &self->plan->download;
+  cl_command_queue *apart = to_device ? &self->runs->upload : &self->runs->download;
 
   for (gsize i = 0; at != NULL && at == self->slot->copies[which] && i < self->operands.batch;
        i++) {
@@ -350,7 +348,7 @@ static gboolean
 enqueue (Submission *self, GError **error)
 {
   return find_buffers (self, error) && acquire (self, error) && copy_inputs (self, error) &&
-         gemmcl_body_enqueue_locked (self->body, &self->operands, &self->chain, error) &&
+         gemmcl_body_enqueue (self->body, &self->operands, &self->chain, error) &&
          release (self, error) && copy_outputs (self, error) &&
          gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
 }
@@ -392,27 +390,26 @@ track (Submission *self)
   slot->flops = 2.0 * self->operands.m * gemm->n * gemm->k * self->operands.batch;
   slot->bytes_in = count_host_bytes (self, GEMMCL_OPERAND_A, self->run.a);
   slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run.d);
-  self->plan->stats.copies += self->n_copied;
+  self->runs->stats.copies += self->n_copied;
 }
 
 /* @run: valid. Returns: the run, with the slot and the queue for it. */
 static Submission
-make_submission (GemmclPlan *plan, const GemmclRun *run, gsize m, gsize batch)
+make_submission (GemmclRuns *runs, GemmclBody *body, const GemmclRun *run)
 {
-  GemmclBody *body = plan->body;
-  Slot *slot = find_slot (plan);
+  Slot *slot = find_slot (runs);
   const cl_command_queue queue =
       run->queue ? run->queue : gemmcl_context_get_cl_queue (body->context);
   Submission self = {
-      .plan = plan,
+      .runs = runs,
       .body = body,
       .run = *run,
       .slot = slot,
       .queue = queue,
       .apart = run->queue == NULL && !body->device->host_unified,
       .chain = {.queue = queue, .events = slot->events, .n_wait = run->n_wait, .wait = run->wait},
-      .operands = {.m = m,
-                   .batch = batch,
+      .operands = {.m = run->m,
+                   .batch = run->batch,
                    .b = run->b,
                    .c = run->c,
                    .tight = !run->strided,
@@ -428,35 +425,11 @@ make_submission (GemmclPlan *plan, const GemmclRun *run, gsize m, gsize batch)
 }
 
 gboolean
-gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_event *done,
-                    GError **error)
+gemmcl_runs_submit (GemmclRuns *self, GemmclBody *body, const GemmclRun *run, cl_event *first,
+                    cl_event *done, GError **error)
 {
-  g_autoptr (GMutexLocker) locker = NULL;
-  g_auto (Submission) submission = {0};
-  GemmclBody *body;
-  gsize m, batch;
+  g_auto (Submission) submission = make_submission (self, body, run);
 
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
-  g_return_val_if_fail (run != NULL, FALSE);
-  if (run->size < sizeof (GemmclRun))
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "A GemmclRun of %zu bytes is shorter than the %zu of this library; "
-                        "start from GEMMCL_RUN_INIT.",
-                        run->size, sizeof (GemmclRun));
-  g_return_val_if_fail (run->d != NULL, FALSE);
-  g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);
-  g_return_val_if_fail (!run->acquire == !run->release, FALSE);
-  g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
-  locker = g_mutex_locker_new (&self->lock);
-  body = self->body;
-  g_return_val_if_fail (!run->rows == !body->problem.row_outputs, FALSE);
-  g_return_val_if_fail (!run->previous || body->problem.addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
-
-  m = run->m ? run->m : body->problem.m;
-  batch = run->batch ? run->batch : body->problem.batch;
-  if (!gemmcl_body_check_run (body, run, m, batch, error))
-    return FALSE;
-  submission = make_submission (self, run, m, batch);
   if (!enqueue (&submission, error)) {
     give_up (&submission);
     return FALSE;
@@ -467,21 +440,4 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   if (done != NULL && clRetainEvent (submission.slot->done) == CL_SUCCESS)
     *done = submission.slot->done;
   return TRUE;
-}
-
-/* A caller's struct may be that of an earlier version. */
-static gpointer
-run_copy (gpointer run)
-{
-  return g_memdup2 (run, ((const GemmclRun *)run)->size);
-}
-
-G_DEFINE_BOXED_TYPE (GemmclRun, gemmcl_run, run_copy, g_free)
-
-GemmclRun *
-gemmcl_run_new (void)
-{
-  GemmclRun run = GEMMCL_RUN_INIT;
-
-  return run_copy (&run);
 }

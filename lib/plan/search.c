@@ -80,24 +80,6 @@ race_clear (Race *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Race, race_clear)
 
-static void
-result_clear (gpointer data)
-{
-  GemmclTuningResult *result = data;
-
-  g_ptr_array_unref (result->candidates);
-  g_free (result->why_not_stored);
-}
-
-void
-gemmcl_tuning_result_free (GemmclTuningResult *result)
-{
-  g_atomic_rc_box_release_full (result, result_clear);
-}
-
-G_DEFINE_BOXED_TYPE (GemmclTuningResult, gemmcl_tuning_result, g_atomic_rc_box_acquire,
-                     gemmcl_tuning_result_free)
-
 static gint
 compare_doubles (gconstpointer a, gconstpointer b)
 {

@@ -1,0 +1,248 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The kernel for a problem: the one that the user named, that tuning found, or that the rules rank
+ * first among those that build, do not spill registers, and are proven if they need that.
+ */
+#include <string.h>
+
+#include "plan/run.h"
+
+#define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
+
+/* The problem of a proof: several tiles and steps of each row, with edges; rows of A in whole
+ * chunks of 16 bytes. */
+#define M 130
+#define N 262
+#define K 600
+
+/* TRUE if @d is the product of @a and @b. */
+static gboolean
+check (const gfloat *a, const gfloat *b, const gfloat *d, GError **error)
+{
+  for (gsize i = 0; i < M; i++)
+    for (gsize j = 0; j < N; j++) {
+      gfloat sum = 0;
+
+      for (gsize k = 0; k < K; k++)
+        sum += a[i * K + k] * b[k * N + j];
+      if (d[i * N + j] != sum)
+        return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                            "An exact product has %g at row %zu, column %zu, not %g.",
+                            (gdouble)d[i * N + j], i, j, (gdouble)sum);
+    }
+  return TRUE;
+}
+
+/* A positive integer as f16 or bf16. A normal f16 is its f32 with another bias and fewer digits. */
+static guint16
+get_half (gfloat value, GemmclType type)
+{
+  guint32 bits;
+
+  memcpy (&bits, &value, sizeof (bits));
+  return type == GEMMCL_TYPE_BF16 ? bits >> 16 : (bits - 0x38000000) >> 13;
+}
+
+/* Runs a body of one problem on the host's matrices, and waits. */
+static gboolean
+run_once (GemmclBody *self, gpointer a, const gfloat *b, gpointer d, GError **error)
+{
+  const GemmclData in = {.host = {a}}, out = {.host = {d}};
+  g_autoptr (GemmclMatrix) matrix =
+      gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, b, error);
+  g_auto (GemmclRuns) runs = {0};
+  GemmclRun run = GEMMCL_RUN_INIT;
+  g_auto (cl_event) done = NULL;
+
+  run.m = self->gemm.m;
+  run.batch = 1;
+  run.a = &in;
+  run.d = &out;
+  gemmcl_runs_init (&runs);
+  return matrix != NULL &&
+         gemmcl_body_prepare (self, GEMMCL_PLAN_B, matrix, &self->operands[GEMMCL_PLAN_B], error) &&
+         gemmcl_runs_submit (&runs, self, &run, NULL, &done, error) &&
+         gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after a proof");
+}
+
+/* TRUE if @kernel multiplies an A of @type as it should, natively. Every precision holds the
+ * elements: for int8 a row of A has the range 0 to 255 and a column of B at most 127, so that all
+ * scales are 1. */
+static gboolean
+try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, GError **error)
+{
+  g_autofree gfloat *a = g_new (gfloat, M * K), *b = g_new (gfloat, K * N);
+  g_autofree gfloat *d = g_new0 (gfloat, M * N);
+  g_autofree guint16 *halves = g_new (guint16, M * K);
+  g_autoptr (GemmclBody) body = NULL;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = M;
+  gemm.n = N;
+  gemm.k = K;
+  gemm.precision = kernel->precision;
+  gemm.a_type = type;
+  for (gsize i = 0; i < M * K; i++) {
+    a[i] = i / K == i % K ? 255 : (gfloat)(i * 7919 % 1009 % 17 + 1);
+    halves[i] = get_half (a[i], type);
+  }
+  for (gsize i = 0; i < K * N; i++)
+    b[i] = i / N == i % N ? 127 : (gfloat)(i * 7919 % 1009 % 17) - 8;
+  body = gemmcl_body_alloc (context, &gemm);
+  return gemmcl_body_build_multiply (body, &(GemmclChoice){kernel, 1, 0},
+                                     GEMMCL_KERNEL_LEVEL_NATIVE, error) &&
+         gemmcl_body_complete (body, error) &&
+         run_once (body, type == GEMMCL_TYPE_F32 ? (gpointer)a : halves, b, d, error) &&
+         check (a, b, d, error);
+}
+
+static gchar *
+make_key (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
+{
+  g_autofree gchar *text =
+      g_strjoin ("\n", "proof", kernel->name, gemmcl_program_get_text (kernel->source),
+                 device->platform, device->name, device->version, device->driver, NULL);
+
+  return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
+}
+
+/* TRUE if @kernel needs no proof or was right. One that depends on more than a driver promises
+ * (lib/device/program.c) multiplies small integers first, which is exact. The result is cached for
+ * each driver, and logged at level INFO. */
+static gboolean
+is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
+{
+  static GMutex lock;
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
+  g_autofree gchar *key = NULL;
+  g_autoptr (GBytes) known = NULL;
+  g_autoptr (GError) why = NULL;
+  gboolean ok;
+
+  if (!kernel->wgmma)
+    return TRUE;
+  key = make_key (device, kernel);
+  g_mutex_lock (&lock);
+  known = gemmcl_cache_load (key);
+  if (known != NULL) {
+    ok = *(const gchar *)g_bytes_get_data (known, NULL) == 'r';
+  } else {
+    const GemmclType own = gemmcl_kernel_get_b_type (kernel);
+
+    ok = try_type (context, kernel, GEMMCL_TYPE_F32, &why) &&
+         (own == GEMMCL_TYPE_F32 || own == GEMMCL_TYPE_I8 || try_type (context, kernel, own, &why));
+    gemmcl_cache_store (key, ok ? "right" : "wrong", 5);
+    g_info ("Kernel %s is %s on %s%s%s", kernel->name, ok ? "proven" : "not used", device->name,
+            ok ? "" : ": ", ok ? "" : why->message);
+  }
+  g_mutex_unlock (&lock);
+  if (ok)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL, "Kernel %s failed its proof on %s.", kernel->name,
+                      device->name);
+}
+
+/* Bytes per work-item that Intel's compiler spilled. */
+static guint64
+count_spilled (GemmclBody *self)
+{
+  GemmclBuildInfo build;
+
+  if (!self->device->intel || self->device->type != GEMMCL_DEVICE_TYPE_GPU)
+    return 0;
+  build = gemmcl_body_get_build_info (self);
+  return MAX (build.spill_bytes, build.private_bytes);
+}
+
+/* Builds the first choice that this driver can build without spilling: spilling costs more than
+ * choices differ by. If all of the first MAX_BUILT spill, takes the one that spills least. */
+static gboolean
+try_choices (GemmclBody *self, GArray *ranked, GError **error)
+{
+  GemmclChoice *best = NULL;
+  guint64 spilled, least = G_MAXUINT64;
+  g_autoptr (GError) failure = NULL;
+  guint built = 0;
+
+  for (guint i = 0; i < ranked->len && built < MAX_BUILT && least > 0; i++) {
+    GemmclChoice *choice = &g_array_index (ranked, GemmclChoice, i);
+
+    g_clear_error (&failure);
+    if (!is_proven (self->context, choice->kernel, &failure) ||
+        !gemmcl_body_build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+      g_debug ("%s", failure->message);
+      continue;
+    }
+    built++;
+    spilled = count_spilled (self);
+    if (spilled < least) {
+      least = spilled;
+      best = choice;
+    }
+  }
+  if (least == 0)
+    return TRUE;
+  if (best != NULL)
+    return gemmcl_body_build_multiply (self, best, GEMMCL_KERNEL_LEVEL_NATIVE, error);
+  g_propagate_error (error, g_steal_pointer (&failure));
+  return FALSE;
+}
+
+/* Builds the kernel of a tuning entry, if there is one and it builds. */
+static gboolean
+try_tuned (GemmclBody *self, const GemmclGemm *gemm)
+{
+  g_autoptr (GError) failure = NULL;
+  GemmclTuned tuned;
+
+  if (!gemmcl_tuning_find (self->device, gemm, &tuned) ||
+      !gemmcl_choice_check (&tuned.choice, self->device, &self->gemm, NULL))
+    return FALSE;
+  if (!is_proven (self->context, tuned.choice.kernel, &failure) ||
+      !gemmcl_body_build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+    g_debug ("%s", failure->message);
+    return FALSE;
+  }
+  self->source = tuned.source;
+  return TRUE;
+}
+
+/* Builds the kernel that the user named, or else the best one that this driver can build. */
+static gboolean
+choose_kernel (GemmclBody *self, const gchar *name, GError **error)
+{
+  g_autoptr (GArray) ranked = NULL;
+  GemmclGemm as_run;
+  const gboolean rules = g_strcmp0 (name, "rules") == 0;
+
+  if (name != NULL && !rules && strcmp (name, "auto") != 0) {
+    GemmclChoice choice;
+    self->source = GEMMCL_CHOICE_NAMED;
+    return gemmcl_choice_find (&choice, name, error) &&
+           gemmcl_choice_check (&choice, self->device, &self->gemm, error) &&
+           gemmcl_body_build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
+  }
+  as_run = gemmcl_gemm_get_as_run (&self->gemm);
+  if (!rules && try_tuned (self, &as_run))
+    return TRUE;
+  self->source = GEMMCL_CHOICE_RULES;
+  ranked = gemmcl_choice_rank (self->device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT,
+                               FALSE);
+  if (ranked->len == 0)
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_KERNEL,
+        "No kernel writes frames from %zu features a pixel; write a matrix instead.", self->gemm.k);
+  return try_choices (self, ranked, error);
+}
+
+GemmclBody *
+gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                 GError **error)
+{
+  g_autoptr (GemmclBody) self = gemmcl_body_alloc (context, gemm);
+
+  return choose_kernel (self, kernel, error) && gemmcl_body_complete (self, error)
+             ? g_steal_pointer (&self)
+             : NULL;
+}
