@@ -41,10 +41,11 @@ typedef enum {
 } Kind;
 
 typedef struct {
-  const gchar *name, *nick, *blurb;
+  const gchar *name, *nick;
   GParamFlags flags;
   Kind kind;
-  gsize field;         /* offset in GstGemmclProperties, or the GemmclPlanOperand */
+  gsize field; /* offset in GstGemmclProperties, or the GemmclPlanOperand */
+  const gchar *blurb;
   gdouble initial;     /* the default of numbers, enumerations and flags */
   gdouble least, most; /* the limits of UINT, INT64 (where most is G_MAXINT64) and DOUBLE */
   const gchar *text;   /* the default of STRING */
@@ -157,185 +158,167 @@ static const GEnumValue device_types[] = {
 #define SETTING(member) FIELD (settings.member)
 
 static const Property table[] = {
-    {"weight", "Weight",
-     "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR
-     ". Required. If it is set while playing, the next buffer uses it, and another N renegotiates "
-     "the output. A weight that does not fit is refused with a warning, and the old one stays",
-     PLAYING, OPERAND, GEMMCL_PLAN_B},
-    {"weight-matrix", "Weight matrix",
+    {"weight", "Weight", PLAYING, OPERAND, GEMMCL_PLAN_B,
+     "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR ". Required. If it is set while "
+     "playing, the next buffer uses it, and another N renegotiates the output. A weight that does "
+     "not fit is refused with a warning, and the old one stays"},
+    {"weight-matrix", "Weight matrix", PLAYING, ROWS, GEMMCL_PLAN_B,
      "The weight as an array of rows, as in <<1.0,2.0>,<3.0,4.0>>, instead of weight. Default: "
-     "none. May be set while playing, like weight",
-     PLAYING, ROWS, GEMMCL_PLAN_B},
-    {"weight-boxed", "Weight, boxed",
-     "The weight as a GemmclMatrix of any type, which is shared, instead of weight. Default: none. "
-     "May be set while playing, like weight",
-     PLAYING, BOXED, GEMMCL_PLAN_B},
-    {"transpose-weight", "Transpose weight",
-     "Whether the weight is stored as N rows of K numbers, as by Linear layers of PyTorch", READY,
-     BOOLEAN, SETTING (gemm.trans_b), FALSE},
-    {"bias", "Bias",
-     "Vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR
-     ". Default: none. May be set while playing, like weight",
-     PLAYING, OPERAND, GEMMCL_PLAN_BIAS},
-    {"bias-vector", "Bias vector",
+     "none. May be set while playing, like weight"},
+    {"weight-boxed", "Weight, boxed", PLAYING, BOXED, GEMMCL_PLAN_B,
+     "The weight as a GemmclMatrix of any type, which is shared, instead of weight. Default: "
+     "none. May be set while playing, like weight"},
+    {"transpose-weight", "Transpose weight", READY, BOOLEAN, SETTING (gemm.trans_b),
+     "Whether the weight is stored as N rows of K numbers, as by Linear layers of PyTorch", FALSE},
+    {"bias", "Bias", PLAYING, OPERAND, GEMMCL_PLAN_BIAS,
+     "Vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR ". Default: none. May "
+     "be set while playing, like weight"},
+    {"bias-vector", "Bias vector", PLAYING, VECTOR, GEMMCL_PLAN_BIAS,
      "The bias as an array, as in <1.0,2.0>, instead of bias. Default: none. May be set while "
-     "playing, like weight",
-     PLAYING, VECTOR, GEMMCL_PLAN_BIAS},
-    {"bias-boxed", "Bias, boxed",
-     "The bias as a GemmclMatrix of any type, which is shared, instead of bias. Default: none. May "
-     "be set while playing, like weight",
-     PLAYING, BOXED, GEMMCL_PLAN_BIAS},
-    {"addend", "Addend",
-     "C, of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR
-     ". It is scaled by beta, which is 1 unless it is set. Default: none; C is then the previous "
-     "output. May be set while playing, like weight",
-     PLAYING, OPERAND, GEMMCL_PLAN_C},
-    {"alpha", "Alpha", "Factor of A * B", CONTROL, DOUBLE, FIELD (scalars.alpha), 1.0, UNLIMITED},
-    {"beta", "Beta",
-     "Factor of C: of the addend or, if none is set, of the previous output. 0: C is not read. The "
-     "previous output is kept as float32, before it is converted to the format of the output, from "
-     "the first buffer with another beta on. It is zeros at the start and after a flush, a "
+     "playing, like weight"},
+    {"bias-boxed", "Bias, boxed", PLAYING, BOXED, GEMMCL_PLAN_BIAS,
+     "The bias as a GemmclMatrix of any type, which is shared, instead of bias. Default: none. "
+     "May be set while playing, like weight"},
+    {"addend", "Addend", PLAYING, OPERAND, GEMMCL_PLAN_C,
+     "C, of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR ". It is scaled by beta, "
+     "which is 1 unless it is set. Default: none; C is then the previous output. May be set while "
+     "playing, like weight"},
+    {"alpha", "Alpha", CONTROL, DOUBLE, FIELD (scalars.alpha), "Factor of A * B", 1.0, UNLIMITED},
+    {"beta", "Beta", CONTROL, DOUBLE, FIELD (scalars.beta),
+     "Factor of C: of the addend or, if none is set, of the previous output. 0: C is not read. "
+     "The previous output is kept as float32, before it is converted to the format of the output, "
+     "from the first buffer with another beta on. It is zeros at the start and after a flush, a "
      "discontinuity, new caps or an audio buffer of another length. Default: 1 with an addend, 0 "
      "without",
-     CONTROL, DOUBLE, FIELD (scalars.beta), 0.0, UNLIMITED},
-    {"activation", "Activation", "Function that is applied to D last; none: D is not changed",
-     READY, ENUM, SETTING (gemm.activation), GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation",
-     .values = activations},
-    {"normalize", "Normalize",
-     "The matrices whose rows are divided by their L2 norms, or by 1e-12 if that is more. A row of "
-     "zeros stays zeros. With output D is a tensor if the input is video. Default: none",
-     READY, FLAGS, SETTING (gemm.normalize), 0, .type = "GstGemmclNormalize", .values = normalizes},
-    {"precision", "Precision",
+     0.0, UNLIMITED},
+    {"activation", "Activation", READY, ENUM, SETTING (gemm.activation),
+     "Function that is applied to D last; none: D is not changed", GEMMCL_ACTIVATION_NONE,
+     .type = "GstGemmclActivation", .values = activations},
+    {"normalize", "Normalize", READY, FLAGS, SETTING (gemm.normalize),
+     "The matrices whose rows are divided by their L2 norms, or by 1e-12 if that is more. A row "
+     "of zeros stays zeros. With output D is a tensor if the input is video. Default: none",
+     0, .type = "GstGemmclNormalize", .values = normalizes},
+    {"precision", "Precision", READY, ENUM, SETTING (precision),
      "Lowest precision allowed for A and the weight. A kernel of lower precision than f32 is used "
      "only where it is faster; stats name the precision in use. Sums are float32, for i8 exact",
-     READY, ENUM, SETTING (precision), 0, .type = "GstGemmclPrecision", .values = precisions},
-    {"feature-mode", "Feature mode",
-     "The part of a video frame, or of a tensor of dimensions channels:width:height, that is a row "
-     "of A. auto: the mode whose row length is the number of rows of the weight; of tensors: pixel",
-     READY, ENUM, SETTING (feature_mode), GST_GEMMCL_FEATURE_MODE_AUTO,
-     .type = "GstGemmclFeatureMode", .values = feature_modes},
-    {"patch-width", "Patch width", "Width of a patch in pixels, for feature-mode=patch; 0: not set",
-     READY, UINT, SETTING (patch_width), 0, 0, 65535},
-    {"patch-height", "Patch height",
-     "Height of a patch in pixels, for feature-mode=patch; 0: not set", READY, UINT,
-     SETTING (patch_height), 0, 0, 65535},
-    {"patch-stride", "Patch stride",
-     "Distance from a patch to the next in pixels, across and down; 0: the size of a patch", READY,
-     UINT, SETTING (patch_stride), 0, 0, 65535},
-    {"patch-padding", "Patch padding",
+     0, .type = "GstGemmclPrecision", .values = precisions},
+    {"feature-mode", "Feature mode", READY, ENUM, SETTING (feature_mode),
+     "The part of a video frame, or of a tensor of dimensions channels:width:height, that is a "
+     "row of A. auto: the mode whose row length is the number of rows of the weight; of tensors: "
+     "pixel",
+     GST_GEMMCL_FEATURE_MODE_AUTO, .type = "GstGemmclFeatureMode", .values = feature_modes},
+    {"patch-width", "Patch width", READY, UINT, SETTING (patch_width),
+     "Width of a patch in pixels, for feature-mode=patch; 0: not set", 0, 0, 65535},
+    {"patch-height", "Patch height", READY, UINT, SETTING (patch_height),
+     "Height of a patch in pixels, for feature-mode=patch; 0: not set", 0, 0, 65535},
+    {"patch-stride", "Patch stride", READY, UINT, SETTING (patch_stride),
+     "Distance from a patch to the next in pixels, across and down; 0: the size of a patch", 0, 0,
+     65535},
+    {"patch-padding", "Patch padding", READY, UINT, SETTING (patch_padding),
      "Pixels around the frame, on each side, that patches read; their elements of A are 0, after "
      "input-scale and input-offset",
-     READY, UINT, SETTING (patch_padding), 0, 0, 65535},
-    {"patch-dilation", "Patch dilation",
-     "Distance of the pixels of a patch in pixels, across and down; 1: no gap", READY, UINT,
-     SETTING (patch_dilation), 1, 1, 65535},
-    {"tensor-index", "Tensor index",
-     "Index, from 0, of the tensor of a buffer that is multiplied; the others pass through", READY,
-     UINT, SETTING (tensor_index), 0, 0, GST_GEMMCL_MAX_TENSORS - 1},
-    {"row-outputs", "Row outputs",
+     0, 0, 65535},
+    {"patch-dilation", "Patch dilation", READY, UINT, SETTING (patch_dilation),
+     "Distance of the pixels of a patch in pixels, across and down; 1: no gap", 1, 1, 65535},
+    {"tensor-index", "Tensor index", READY, UINT, SETTING (tensor_index),
+     "Index, from 0, of the tensor of a buffer that is multiplied; the others pass through", 0, 0,
+     GST_GEMMCL_MAX_TENSORS - 1},
+    {"row-outputs", "Row outputs", READY, FLAGS, SETTING (gemm.row_outputs),
      "Figures of each row of D, as float32, in this order, in one more tensor behind the others. "
      "Video then leaves as tensors; audio is refused unless output=meta. Default: none",
-     READY, FLAGS, SETTING (gemm.row_outputs), 0, .type = "GstGemmclRowOutputs",
-     .values = row_outputs},
-    {"top-k", "Top-k", "Number of elements of row-outputs=top-k; at most N", READY, UINT,
-     SETTING (gemm.top_k), 5, 1, GEMMCL_MAX_TOP_K},
-    {"input", "Input",
+     0, .type = "GstGemmclRowOutputs", .values = row_outputs},
+    {"top-k", "Top-k", READY, UINT, SETTING (gemm.top_k),
+     "Number of elements of row-outputs=top-k; at most N", 5, 1, GEMMCL_MAX_TOP_K},
+    {"input", "Input", READY, ENUM, SETTING (input),
      "Place of A in a buffer. meta: a tensor that an element upstream has attached, such as "
      "onnxinference; its innermost dimension is K",
-     READY, ENUM, SETTING (input), GST_GEMMCL_INPUT_AUTO, .type = "GstGemmclInput",
-     .values = inputs},
-    {"input-tensor-id", "Input tensor id",
+     GST_GEMMCL_INPUT_AUTO, .type = "GstGemmclInput", .values = inputs},
+    {"input-tensor-id", "Input tensor id", READY, STRING, SETTING (input_tensor_id),
      "Id of the tensor that is A with input=meta. Default: tensor-id, unless output=meta; if that "
-     "names none, the only tensor of the buffer",
-     READY, STRING, SETTING (input_tensor_id)},
-    {"output", "Output",
+     "names none, the only tensor of the buffer"},
+    {"output", "Output", READY, ENUM, SETTING (output),
      "Form of the result. meta: the input passes through untouched, with D as a tensor in "
      "GstTensorMeta, for the tensor decoders of GStreamer",
-     READY, ENUM, SETTING (output), GST_GEMMCL_OUTPUT_AUTO, .type = "GstGemmclOutput",
-     .values = outputs},
-    {"output-type", "Output type",
+     GST_GEMMCL_OUTPUT_AUTO, .type = "GstGemmclOutput", .values = outputs},
+    {"output-type", "Output type", READY, ENUM, SETTING (output_type),
      "Type of D as a tensor. Another value than auto makes video leave as tensors. Not for audio "
      "that leaves as audio",
-     READY, ENUM, SETTING (output_type), GST_GEMMCL_OUTPUT_TYPE_AUTO, .type = "GstGemmclOutputType",
-     .values = output_types},
-    {"output-scale", "Output scale",
+     GST_GEMMCL_OUTPUT_TYPE_AUTO, .type = "GstGemmclOutputType", .values = output_types},
+    {"output-scale", "Output scale", READY, DOUBLE, SETTING (gemm.d_scale),
      "Scale of an integer D as a tensor: D = stored number * output-scale + output-offset, like "
      "input-scale of the next element. Other values than 1 and 0 restrict output-type=auto to i8 "
      "and u8",
-     READY, DOUBLE, SETTING (gemm.d_scale), 1.0, G_MINFLOAT, G_MAXFLOAT},
-    {"output-offset", "Output offset",
-     "Offset of an integer D as a tensor: D = stored number * output-scale + output-offset", READY,
-     DOUBLE, SETTING (gemm.d_shift), 0.0, -G_MAXFLOAT, G_MAXFLOAT},
-    {"tensor-id", "Tensor id",
+     1.0, G_MINFLOAT, G_MAXFLOAT},
+    {"output-offset", "Output offset", READY, DOUBLE, SETTING (gemm.d_shift),
+     "Offset of an integer D as a tensor: D = stored number * output-scale + output-offset", 0.0,
+     -G_MAXFLOAT, G_MAXFLOAT},
+    {"tensor-id", "Tensor id", READY, STRING, SETTING (tensor_id),
      "Id of the tensor of output=meta, by which tensor decoders know its meaning, such as "
      "classification-generic-softmaxed-out; row outputs have the same with -rows behind it. With "
      "input=meta and another output, id of the tensor that is A",
-     READY, STRING, SETTING (tensor_id), .text = GST_GEMMCL_DEFAULT_TENSOR_ID},
-    {"input-scale", "Input scale",
-     "Factor of the input: A = sample * input-scale + input-offset. A sample is the stored number: "
-     "0 to 255 for most video, -32768 to 32767 for S16LE. Either a number, such as 0.5, or a list, "
-     "such as <0.5,0.25,1>: a number for each channel of a pixel, or for each of the K elements of "
-     "a row. A list becomes a part of the weight",
-     READY, STRING, SETTING (input_scale), .text = "1"},
-    {"input-offset", "Input offset",
-     "Added to the scaled input: A = sample * input-scale + input-offset. A number or a list, like "
-     "input-scale. A list becomes a part of the bias, so it needs alpha=1 and patch-padding=0",
-     READY, STRING, SETTING (input_offset), .text = "0"},
-    {"kernel", "Kernel",
+     .text = GST_GEMMCL_DEFAULT_TENSOR_ID},
+    {"input-scale", "Input scale", READY, STRING, SETTING (input_scale),
+     "Factor of the input: A = sample * input-scale + input-offset. A sample is the stored "
+     "number: 0 to 255 for most video, -32768 to 32767 for S16LE. Either a number, such as 0.5, "
+     "or a list, such as <0.5,0.25,1>: a number for each channel of a pixel, or for each of the K "
+     "elements of a row. A list becomes a part of the weight",
+     .text = "1"},
+    {"input-offset", "Input offset", READY, STRING, SETTING (input_offset),
+     "Added to the scaled input: A = sample * input-scale + input-offset. A number or a list, "
+     "like input-scale. A list becomes a part of the bias, so it needs alpha=1 and patch-padding=0",
+     .text = "0"},
+    {"kernel", "Kernel", READY, STRING, SETTING (kernel),
      "Name of a kernel, as \"gemmcl kernels\" lists them; auto: the fastest that is known for the "
      "device and the sizes",
-     READY, STRING, SETTING (kernel), .text = GST_GEMMCL_AUTO},
-    {"auto-tune", "Auto-tune",
+     .text = GST_GEMMCL_AUTO},
+    {"auto-tune", "Auto-tune", READY, ENUM, SETTING (auto_tune),
      "When to search for a faster kernel while playing, if kernel=auto and nothing was measured "
      "for the device and the sizes. The search takes 2 % of the device's time, 250 ms of it at "
      "most. A later buffer uses the kernel that it finds; the next start does, too, as after "
      "\"gemmcl tune\"",
-     READY, ENUM, SETTING (auto_tune), GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune",
-     .values = auto_tunes},
-    {"platform", "Platform", "OpenCL platform: its number or a part of its name; auto: any", READY,
-     STRING, FIELD (query.platform), .text = GST_GEMMCL_AUTO},
-    {"device-type", "Device type", "Type of the OpenCL device", READY, ENUM, FIELD (query.type),
+     GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune", .values = auto_tunes},
+    {"platform", "Platform", READY, STRING, FIELD (query.platform),
+     "OpenCL platform: its number or a part of its name; auto: any", .text = GST_GEMMCL_AUTO},
+    {"device-type", "Device type", READY, ENUM, FIELD (query.type), "Type of the OpenCL device",
      GEMMCL_DEVICE_TYPE_AUTO, .type = "GstGemmclDeviceType", .values = device_types},
-    {"device", "Device",
-     "OpenCL device: a part of its name, or its number among those of platform and device-type, as "
-     "\"gemmcl devices\" lists them; auto: the best one",
-     READY, STRING, FIELD (query.device), .text = GST_GEMMCL_AUTO},
-    {"devices", "Devices",
+    {"device", "Device", READY, STRING, FIELD (query.device),
+     "OpenCL device: a part of its name, or its number among those of platform and device-type, "
+     "as \"gemmcl devices\" lists them; auto: the best one",
+     .text = GST_GEMMCL_AUTO},
+    {"devices", "Devices", READY, STRING, FIELD (devices),
      "OpenCL devices to which frames, or batches, go by turns, instead of device: parts of names, "
      "or numbers, separated by commas, or all. A part of a name selects all devices that have it. "
      "Results come out in order, in system memory. A device that fails is dropped with a warning, "
-     "and others do its frames again. With several, beta needs an addend. Default: none",
-     READY, STRING, FIELD (devices)},
-    {"batch-size", "Batch size",
+     "and others do its frames again. With several, beta needs an addend. Default: none"},
+    {"batch-size", "Batch size", READY, UINT, SETTING (batch_size),
      "Number of buffers that are multiplied in one run; 1: no batches. The first buffer waits for "
      "the last; this latency is reported, with the time of a run. A batch ends early at new caps, "
      "a segment, a discontinuity, end of stream, a flush, another alpha, beta, weight, bias or "
      "addend, and after batch-timeout. With more than 1, beta needs an addend",
-     READY, UINT, SETTING (batch_size), 1, 1, 1024},
-    {"batch-timeout", "Batch timeout",
+     1, 1, 1024},
+    {"batch-timeout", "Batch timeout", READY, INT64, SETTING (batch_timeout),
      "Time in nanoseconds after which an incomplete batch is multiplied. 0: never; -1: the "
      "duration of batch-size buffers, if caps or buffers tell it, otherwise never",
-     READY, INT64, SETTING (batch_timeout), -1, -1},
-    {"queue-depth", "Queue depth",
+     -1, -1},
+    {"queue-depth", "Queue depth", READY, UINT, SETTING (queue_depth),
      "Number of runs, each of a buffer or a batch, that may be in flight on a device; the next "
-     "one waits for the oldest. This adds no latency: outputs are pushed at once, and whoever maps "
-     "one waits for its run. A queue behind the element lets downstream work at the same time",
-     READY, UINT, SETTING (queue_depth), 2, 1, 64},
-    {"stats", "Statistics",
+     "one waits for the oldest. This adds no latency: outputs are pushed at once, and whoever "
+     "maps one waits for its run. A queue behind the element lets downstream work at the same time",
+     2, 1, 64},
+    {"stats", "Statistics", 0, STATS, 0,
      "Counts since streaming started: kernel (string), kernel-source (string: named, tuned, "
-     "shipped or rules, the origin of its choice), auto-tune (string: off; known: measured before; "
-     "waiting; searching; kept: no kernel is faster; swapped: the kernel was found by the search; "
-     "or failed: and the reason), kernel-level (string: native, khr or emulated), precision "
-     "(string: of the kernel), device (string), memory (string: of the last input and output, as "
-     "in \"VA to system\"), buffers (guint64), dropped (guint64: skipped by QoS), bytes "
-     "(guint64: of A and D in the memory of the host), copies-per-buffer (gdouble: of A, D and "
-     "other tensors), compile-time (guint64: ns), kernel-time (guint64: ns), run-time-p50, -p90, "
-     "-p99 and -max (guint64: ns from the submission of a run to its end; so many percent of the "
-     "runs took no longer), gflops (gdouble), efficiency (gdouble: the share of the device's f32 "
-     "peak; 0: unknown; lower precisions may exceed 1). With several devices also devices, an "
-     "array with a structure for each: such fields of its own, and failed (gboolean). Also posted "
-     "as an element message at the end of the stream",
-     0, STATS},
+     "shipped or rules, the origin of its choice), auto-tune (string: off; known: measured "
+     "before; waiting; searching; kept: no kernel is faster; swapped: the kernel was found by the "
+     "search; or failed: and the reason), kernel-level (string: native, khr or emulated), "
+     "precision (string: of the kernel), device (string), memory (string: of the last input and "
+     "output, as in \"VA to system\"), buffers (guint64), dropped (guint64: skipped by QoS), "
+     "bytes (guint64: of A and D in the memory of the host), copies-per-buffer (gdouble: of A, D "
+     "and other tensors), compile-time (guint64: ns), kernel-time (guint64: ns), run-time-p50, "
+     "-p90, -p99 and -max (guint64: ns from the submission of a run to its end; so many percent "
+     "of the runs took no longer), gflops (gdouble), efficiency (gdouble: the share of the "
+     "device's f32 peak; 0: unknown; lower precisions may exceed 1). With several devices also "
+     "devices, an array with a structure for each: such fields of its own, and failed (gboolean). "
+     "Also posted as an element message at the end of the stream"},
 };
 
 static gboolean
