@@ -130,17 +130,6 @@ gst_gemmcl_lane_get_allocator (GstGemmcl *self, GstGemmclLane *lane, GError **er
   return lane->allocator ? gst_object_ref (lane->allocator) : NULL;
 }
 
-gchar *
-gst_gemmcl_lanes_print (GstGemmcl *self)
-{
-  guint n = 0;
-
-  for (guint i = 0; i < self->n_lanes; i++)
-    n += !self->lanes[i].failed;
-  return n == 1 ? g_strdup (gemmcl_context_get_device_info (self->lane->context)->name)
-                : g_strdup_printf ("%u devices", n);
-}
-
 gboolean
 gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error)
 {

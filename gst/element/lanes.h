@@ -21,10 +21,6 @@ GstAllocator *gst_gemmcl_lane_get_allocator (GstGemmcl *self, GstGemmclLane *lan
 
 /* The following functions are for the streaming thread. */
 
-/** gst_gemmcl_lanes_print: Returns: (transfer full): the name of the device, or how many there are.
- */
-gchar *gst_gemmcl_lanes_print (GstGemmcl *self);
-
 /** gst_gemmcl_lanes_set_pools: Gives all devices but the first pools like @pool, (nullable), which
  * is that of the first. */
 gboolean gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error);

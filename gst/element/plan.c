@@ -80,18 +80,14 @@ create_plan (const Job *job, GemmclContext *context, guint64 *us, GError **error
   const gint64 begin = g_get_monotonic_time ();
   g_autoptr (GemmclPlan) plan =
       gemmcl_plan_new (context, &job->problem.gemm, job->settings.kernel, error);
-  g_auto (GstGemmclOperands) operands = {{NULL}};
 
   *us = g_get_monotonic_time () - begin;
   if (!plan)
     return NULL;
   gemmcl_plan_auto_tune (plan, job->settings.auto_tune);
-  gst_gemmcl_operands_copy (&operands, &job->operands);
-  if (!gst_gemmcl_problem_fold (&job->problem, &job->settings, &operands, error) ||
-      !gemmcl_plan_set (plan, GEMMCL_PLAN_B, operands.weight, error) ||
-      (operands.bias && !gemmcl_plan_set (plan, GEMMCL_PLAN_BIAS, operands.bias, error)) ||
-      (operands.addend && !gemmcl_plan_set (plan, GEMMCL_PLAN_C, operands.addend, error)))
-    return NULL;
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    if (job->operands.matrix[i] && !gemmcl_plan_set (plan, i, job->operands.matrix[i], error))
+      return NULL;
   return g_steal_pointer (&plan);
 }
 
@@ -99,9 +95,11 @@ static gpointer
 job_run (gpointer data)
 {
   Job *job = data;
+  const gboolean is_folded =
+      gst_gemmcl_problem_fold (&job->problem, &job->settings, &job->operands, &job->errors[0]);
 
   for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
-    if (job->contexts[i])
+    if (is_folded && job->contexts[i])
       job->plans[i] = create_plan (job, job->contexts[i], &job->compile_us[i], &job->errors[i]);
     /* The thread may end late: the element alone keeps the context from here on. */
     g_clear_object (&job->contexts[i]);
@@ -111,11 +109,23 @@ job_run (gpointer data)
   return NULL;
 }
 
+/* Returns: (transfer full): the name of the device, or how many there are. */
+static gchar *
+print_devices (GstGemmcl *self)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->n_lanes; i++)
+    n += !self->lanes[i].failed;
+  return n == 1 ? g_strdup (gemmcl_context_get_device_info (self->lane->context)->name)
+                : g_strdup_printf ("%u devices", n);
+}
+
 static void
 post_progress (GstGemmcl *self, GstProgressType type, const Job *job)
 {
   const GemmclGemm *gemm = &job->problem.gemm;
-  g_autofree gchar *devices = gst_gemmcl_lanes_print (self);
+  g_autofree gchar *devices = print_devices (self);
   g_autofree gchar *text =
       g_strdup_printf ("%s kernels for M=%zu, N=%zu, K=%zu on %s",
                        type == GST_PROGRESS_TYPE_START ? "Compiling" : "Compiled", gemm->m, gemm->n,
@@ -129,7 +139,7 @@ post_progress (GstGemmcl *self, GstProgressType type, const Job *job)
 static gboolean
 wait_for_plans (GstGemmcl *self, Job *job, GError **error)
 {
-  g_autofree gchar *devices = gst_gemmcl_lanes_print (self);
+  g_autofree gchar *devices = print_devices (self);
   const gint64 begin = g_get_monotonic_time ();
   gboolean done = g_async_queue_timeout_pop (job->done, SILENCE) != NULL;
 
