@@ -184,8 +184,10 @@ class Play:
         """Ends the stream. Returns whether an error was posted."""
         self.stream.src.push_event(Gst.Event.new_eos())
         failed = self.has_failed()
-        while self.stream.out.qsize():
-            self.check_output(self.stream.out.get())
+        for _ in range(self.stream.arrivals.qsize()):
+            arrived, _ = self.stream.arrivals.get()
+            if isinstance(arrived, Gst.Buffer):
+                self.check_output(arrived)
         if not failed:
             self.test.assertEqual(self.seen, len(self.results))
         return failed

@@ -13,7 +13,8 @@ from ctypes import CFUNCTYPE, c_int, c_size_t, c_ssize_t, c_void_p
 from cl_memory import OPENCL, READ, WRITE, Memory
 from gemmcl import get_info
 from library import fields
-from stream import ERROR, OK, Gst, TestCase, audio, get_rows, main, np, tensors, video
+from medium import Medium
+from stream import ERROR, OK, Gst, TestCase, audio, main, np, tensors, video
 import gi  # behind stream, which skips the test where it is missing
 
 gi.require_version("GstAllocators", "1.0")
@@ -114,10 +115,9 @@ class Foreign(TestCase):
         self.says(stream, REFUSED)
 
     def end(self, stream):
-        """What came out, without the gaps between rows of 53 pixels."""
-        has_gaps = "width=(int)53" in stream.sink.get_current_caps().to_string()
-        return [get_rows(output, 53, 9).tobytes() if has_gaps else
-                output.extract_dup(0, output.get_size()) for output in stream.end()]
+        """What came out, without the gaps between rows."""
+        medium = Medium(stream.sink.get_current_caps())
+        return [medium.read(output) for output in stream.end()]
 
     def test_inputs(self):
         """The results are those of system memory."""

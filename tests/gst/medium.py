@@ -65,10 +65,14 @@ class Medium:
                 self.get_component(data, buffer, i)[...] = component
         buffer.fill(0, bytes(data))
 
-    def decode(self, buffer, data=None):
-        """The numbers of a buffer, whose bytes may have been read before. A chroma sample is that
-        of 2 x 2 pixels; luma and chroma become colours."""
-        data = buffer.extract_dup(0, buffer.get_size()) if data is None else data
+    def read(self, buffer):
+        """The bytes of the numbers, without those between rows."""
+        return self.decode(buffer).astype(self.type).tobytes()
+
+    def decode(self, buffer):
+        """The numbers of a buffer. A chroma sample is that of 2 x 2 pixels; luma and chroma become
+        colours."""
+        data = buffer.extract_dup(0, buffer.get_size())
         if self.name != "video":
             return np.frombuffer(data, self.type).reshape(self.shape).astype(float)
         kind = self.info.finfo

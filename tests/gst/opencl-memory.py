@@ -12,11 +12,13 @@ from ctypes import byref, c_size_t, c_void_p
 from cl_memory import CL, OPENCL, READ, WRITE, Gate, Map, Memory, Unmapped, get_allocator
 from gemmcl import get_device
 from interposed import pretend_discrete
-from stream import (GST, OK, Gst, GstVideo, TestCase, audio, change_buffers, collect_log, draw,
-                    get_rows, main, np, share, video)
+from medium import Medium
+from stream import (GST, OK, Gst, GstVideo, TestCase, audio, change_buffers, collect_log, main, np,
+                    share, video)
 
 RGB, STEREO = video("RGB", 53, 9), audio("S16LE", 2)
 OPENCL_RGB = RGB.replace("x-raw", "x-raw(memory:OpenCL)")
+FRAMES = Medium(Gst.Caps.from_string(RGB))
 BYTES = 53 * 9 * 3
 N = 12
 LONG = 40  # runs, two of them timed after the first: 16 and 32
@@ -68,9 +70,8 @@ class OpenCl(TestCase):
         outputs = stream.end()
         self.assertEqual(len(outputs), count)
         self.is_quiet(stream)
-        is_video = "video" in stream.sink.get_current_caps().to_string()
-        return [get_rows(output, 53, 9).tobytes() if is_video else
-                output.extract_dup(0, output.get_size()) for output in outputs]
+        medium = Medium(stream.sink.get_current_caps())
+        return [medium.read(output) for output in outputs]
 
     def is_opencl(self, stream, name, pad):
         caps = stream[name].get_static_pad(pad).get_current_caps()
@@ -121,7 +122,7 @@ class OpenCl(TestCase):
         GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.RGB, 53, 9, 1,
                                             [offset, 0, 0, 0], [stride, 0, 0, 0])
         buffer.memset(0, 255, buffer.get_size())
-        draw(buffer, (np.arange(BYTES) + 31 * seed).astype("u1").reshape(9, 159))
+        FRAMES.write(buffer, np.arange(BYTES) + 31 * seed)
         return buffer
 
     def test_strange_inputs(self):
@@ -255,7 +256,7 @@ class OpenCl(TestCase):
             # Outputs return to their pool. To make more of them would wait for the late run, as
             # would more frames.
             if i % 13 == 12:
-                found += [get_rows(stream.pull_buffer(), 53, 9).tobytes() for _ in range(13)]
+                found += [FRAMES.read(stream.pull_buffer()) for _ in range(13)]
             if i == 0:
                 self.kernels.clear()
         return found + self.end(stream, LONG - len(found))

@@ -13,7 +13,6 @@ import os
 import queue
 import re
 import sys
-import threading
 import time
 from ctypes import c_void_p
 from pathlib import Path
@@ -96,26 +95,6 @@ def share(element, context):
     element.set_context(make_shared(cl_context=(GObject.TYPE_POINTER, context)))
 
 
-def get_layout(buffer, width):
-    """Where the rows of a frame of RGB begin, and how many bytes are from one to the next."""
-    meta = GstVideo.buffer_get_video_meta(buffer)
-    return (meta.offset[0], meta.stride[0]) if meta else (0, -(-3 * width // 4) * 4)
-
-
-def draw(buffer, rows):
-    """Writes the rows of a frame of RGB into a buffer."""
-    at, stride = get_layout(buffer, rows.shape[1] // 3)
-    for y, row in enumerate(rows):
-        buffer.fill(at + y * stride, row.tobytes())
-
-
-def get_rows(buffer, width, height):
-    """The rows of a frame of RGB, without the gaps between them."""
-    at, stride = get_layout(buffer, width)
-    data = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), "u1")
-    return np.stack([data[at + y * stride:][:3 * width] for y in range(height)])
-
-
 def change_buffers(pad, change):
     """Has each buffer of a pad replaced by what change returns for it; both are addresses, and own
     their buffer."""
@@ -147,7 +126,9 @@ def collect_log(category, level):
 
 
 class Stream:
-    """Elements as gst-launch-1.0 makes them: one, or a bin."""
+    """Elements as gst-launch-1.0 makes them: one, or a bin.
+
+    arrivals: what came out: buffers and their caps, and the types and numbers of events"""
 
     def __init__(self, text, output=None, upstream=None):
         """output, upstream: the caps that downstream takes and that upstream has; None for any."""
@@ -155,13 +136,21 @@ class Stream:
                         Gst.parse_launch(text))
         self.bus = Gst.Bus.new()
         self.element.set_bus(self.bus)
-        self.out, self.ended = out, ended = queue.SimpleQueue(), threading.Event()
+        self.arrivals = arrivals = queue.SimpleQueue()
         self.src = make_pad(Gst.PadDirection.SRC, upstream)
         self.sink = make_pad(Gst.PadDirection.SINK, output)
-        # A method of the stream would keep it alive.
-        self.sink.set_chain_function_full(lambda _pad, _parent, buffer: out.put(buffer) or OK)
-        self.sink.set_event_function_full(
-            lambda _pad, _parent, event: event.type != Gst.EventType.EOS or ended.set() or True)
+
+        # Methods of the stream would keep it alive.
+        def chain(pad, _parent, buffer):
+            arrivals.put((buffer, pad.get_current_caps()))
+            return OK
+
+        def note(_pad, _parent, event):
+            arrivals.put((event.type, event.get_seqnum()))
+            return True
+
+        self.sink.set_chain_function_full(chain)
+        self.sink.set_event_function_full(note)
         self.src.set_active(True)
         self.sink.set_active(True)
         self.src.link(self.element.get_static_pad("sink"))
@@ -210,7 +199,9 @@ class Stream:
 
     def pull_buffer(self):
         """The next buffer, which may come from another thread."""
-        return self.out.get(timeout=SECONDS)
+        while not isinstance(arrived := self.arrivals.get(timeout=SECONDS)[0], Gst.Buffer):
+            pass
+        return arrived
 
     def pull(self):
         """Its bytes."""
@@ -220,8 +211,11 @@ class Stream:
     def end(self):
         """Ends the stream. Returns the buffers that had not been pulled yet."""
         self.src.push_event(Gst.Event.new_eos())
-        assert self.ended.wait(SECONDS)
-        return [self.out.get() for _ in range(self.out.qsize())]
+        outputs = []
+        while (arrived := self.arrivals.get(timeout=SECONDS)[0]) != Gst.EventType.EOS:
+            if isinstance(arrived, Gst.Buffer):
+                outputs.append(arrived)
+        return outputs
 
     def get_stat(self, name, element=None):
         """element: its name, in a bin."""
