@@ -15,7 +15,6 @@ from pathlib import Path
 import tap
 
 SOURCE, MESON = sys.argv[1:]
-ROW = '\nGEMMCL_KERNEL ("stray", "stray.cl", .summary = "none")\n'
 PROJECT = """
 project('embed', meson_version: '>= 1.0')
 python = import('python').find_installation('python3')
@@ -25,7 +24,7 @@ alias_target('embed', kernel_sources)
 # Appended to files of kernels/; each adds a row or a file, or names one that is missing.
 STRAY = {"stray.cl": "kernel void f (void) {}\n"}
 HEADER = {"stray.clh": "\n"}
-NAMED = {"kernels.def": ROW}
+NAMED = {"kernels.def": '\nGEMMCL_KERNEL ("stray", "stray.cl", .summary = "none")\n'}
 INCLUDED = {"gemm_naive.cl": '#include "nowhere.clh"\n'}
 
 
@@ -37,17 +36,14 @@ def copy(top, appended):
     return kernels
 
 
-def expect(appended, fault):
-    """Checks embed.py on a copy: it fails and names the fault, or finds none."""
+def expect(status, word, appended):
+    """embed.py, on a copy, exits with the status; it names the word, or what it makes has it."""
     with tempfile.TemporaryDirectory() as top:
-        kernels = copy(top, appended)
-        table, output = kernels / "kernels.def", Path(top, "kernels.c")
-        said = tap.run(sys.executable, kernels / "embed.py", table, output, Path(top, "kernels.d"))
-        if bool(said.returncode) != bool(fault) or fault not in said.stdout:
-            yield f"expected {fault or 'success'}, found status {said.returncode}: {said.stdout}"
-        if NAMED.items() <= appended.items() and not fault:
-            if '"stray.cl"' not in output.read_text(encoding="utf-8"):
-                yield "the new source is not embedded"
+        kernels, output = copy(top, appended), Path(top, "kernels.c")
+        said = tap.run(sys.executable, kernels / "embed.py", kernels / "kernels.def", output,
+                       Path(top, "kernels.d"))
+        text = said.stdout or output.read_text(encoding="utf-8")
+    tap.expect((said.returncode, word in text), (status, True), f"{word}: {text[-1000:]}")
 
 
 def builds_again():
@@ -68,11 +64,11 @@ def builds_again():
 
 
 tap.play({
-    "every kernel source is some row's": lambda: expect({}, ""),
-    "a .cl of no row is an error": lambda: expect(STRAY, "stray.cl"),
-    "a .clh that nothing includes is an error": lambda: expect(HEADER, "stray.clh"),
-    "a row without its source is an error": lambda: expect(NAMED, "stray.cl"),
-    "a row with its source is embedded": lambda: expect({**STRAY, **NAMED}, ""),
-    "a missing #include is an error": lambda: expect(INCLUDED, "nowhere.clh"),
+    "every kernel source is some row's": lambda: expect(0, '"gemm_naive.cl"', {}),
+    "a .cl of no row is an error": lambda: expect(1, "stray.cl", STRAY),
+    "a .clh that nothing includes is an error": lambda: expect(1, "stray.clh", HEADER),
+    "a row without its source is an error": lambda: expect(1, "stray.cl", NAMED),
+    "a row with its source is embedded": lambda: expect(0, '"stray.cl"', {**STRAY, **NAMED}),
+    "a missing #include is an error": lambda: expect(1, "nowhere.clh", INCLUDED),
     "editing any header embeds anew": builds_again,
 })

@@ -9,6 +9,7 @@ usage: format.py SOURCE-ROOT
 import re
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import tap
@@ -20,16 +21,13 @@ MOST_LINES = 600
 # Each version formats some code differently.
 CLANG_FORMAT_VERSION = 14
 # Written so that this file does not contain the words.
-UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b|^\s*#\s*if\s+0\b")
+UNFINISHED = r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b|^\s*#\s*if\s+0\b"
+LICENCE = "SPDX-License-" "Identifier: "
 
 
 def sources(suffixes):
-    return sorted(
-        path
-        for folder in FOLDERS
-        for path in (ROOT / folder).rglob("*")
-        if path.suffix in suffixes and path.is_file()
-    )
+    return sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*")
+                  if path.suffix in suffixes and path.is_file())
 
 
 def check_layout():
@@ -41,45 +39,28 @@ def check_layout():
     raise tap.Skipped(f"needs clang-format {CLANG_FORMAT_VERSION}, which is not here")
 
 
-def check_lines(complain):
-    found = []
+def find(pattern):
+    """The lines of sources that match a pattern."""
     for path in sources(CODE):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        found += [f"{path.relative_to(ROOT)}:{message}" for message in complain(path, lines)]
-    return found
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if re.search(pattern, line):
+                yield f"{path.relative_to(ROOT)}:{number}: {line}"
 
 
-def whitespace(path, lines):
-    for number, line in enumerate(lines, 1):
-        if line != line.rstrip():
-            yield f"{number}: space at the end of the line"
-        if "\t" in line:
-            yield f"{number}: a tab"
-        if len(line) > 100:
-            yield f"{number}: {len(line)} columns, more than 100"
-
-
-def length(path, lines):
-    if len(lines) > MOST_LINES:
-        yield f"{len(lines)} lines, more than {MOST_LINES}: is there a second thing in it?"
-
-
-def unfinished(path, lines):
-    for number, line in enumerate(lines, 1):
-        if UNFINISHED.search(line):
-            yield f"{number}: unfinished: {line.strip()}"
-
-
-def licence(path, lines):
-    tag = "SPDX-License-" + "Identifier: "  # in two parts: this line is not the tag of this file
-    if path.suffix != ".sh" and not any(tag in line for line in lines[:4]):
-        yield "1: no SPDX licence in the first four lines"
+def check_heads():
+    """The length of each file, and its licence in the first four lines, but of scripts of a
+    shell."""
+    for path in sources(CODE):
+        lines, name = path.read_text(encoding="utf-8").splitlines(), path.relative_to(ROOT)
+        if len(lines) > MOST_LINES:
+            yield f"{name}: {len(lines)} lines: is there a second thing in it?"
+        if path.suffix != ".sh" and LICENCE not in "".join(lines[:4]):
+            yield f"{name}: no SPDX licence in the first four lines"
 
 
 tap.play({
     "C is laid out as clang-format does; ninja clang-format mends it": check_layout,
-    "no tabs, no space at line ends, 100 columns": lambda: check_lines(whitespace),
-    f"no file over {MOST_LINES} lines": lambda: check_lines(length),
-    "nothing marked unfinished": lambda: check_lines(unfinished),
-    "every source names its licence": lambda: check_lines(licence),
+    "no tabs, no space at line ends, 100 columns": partial(find, r"\t|\s$|.{101}"),
+    "nothing marked unfinished": partial(find, UNFINISHED),
+    f"at most {MOST_LINES} lines a file, and its licence": check_heads,
 })

@@ -3,20 +3,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Puts faults into the sources, one at a time, and prints the test that finds each.
 
-usage: mutate.py [--likely] [--folder FOLDER] [--jobs N] [WORD...]
-       mutate.py --check
+The tests that a fault of mutations.txt names run first, then all others of the brief suite, until
+one fails. At the end the tests that found a fault run without a fault, and must pass.
 
-The faults are those of mutations.txt, or those whose description has one of the WORDs. A copy of
-the tree is built in FOLDER (default: build-mutate of the source tree), which later runs reuse. The
-tests that a fault names run first, then all others of the brief suite, until one fails; with
---likely only the named ones run. At the end the tests that found a fault run without a fault, and
-must pass.
-
-Prints a line for each fault: the seconds, the test and subtest that failed or SURVIVED, and the
+It prints a line for each fault: the seconds, the test and subtest that failed or SURVIVED, and the
 fault. Exit status 1 if a fault survived, its tests were all skipped, it did not build, or it was
 not found in the sources.
-
---check only looks each fault up in the sources. TAP out.
 """
 
 import argparse
@@ -37,7 +29,7 @@ FOLDERS = ["lib", "gst", "kernels"]
 SUFFIXES = {".c", ".h", ".cl", ".clh", ".def"}
 OLD, NEW = re.compile(r"\[-(.*?)-\]"), re.compile(r"\{\+(.*?)\+\}")
 # Tests that do not run the library, and tests that only read texts.
-LEFT_OUT = ["project", "docs", "demos", "bench", "driver"]
+LEFT_OUT = {"project", "docs", "demos", "bench", "driver"}
 
 
 def load():
@@ -53,19 +45,14 @@ def load():
 def find(root, mutation):
     """Returns the only file that has the text that changes, and has it once."""
     old = mutation["old"]
-    found = [
-        (path, count)
-        for folder in FOLDERS
-        for path in sorted((Path(root) / folder).rglob("*"))
-        if path.suffix in SUFFIXES and path.is_file()
-        for count in [path.read_text(encoding="utf-8").count(old)]
-        if count
-    ]
-    if len(found) == 1 and found[0][1] == 1 and old != mutation["new"] and mutation["tests"]:
-        return found[0][0]
-    where = ", ".join(f"{count} times in {path.relative_to(root)}" for path, count in found)
+    found = [path for folder in FOLDERS for path in sorted((Path(root) / folder).rglob("*"))
+             if path.suffix in SUFFIXES and path.is_file()
+             for _ in range(path.read_text(encoding="utf-8").count(old))]
+    if len(found) == 1 and old != mutation["new"] and mutation["tests"]:
+        return found[0]
+    where = ", ".join(str(path.relative_to(root)) for path in found)
     raise tap.Failed(f"{mutation['fault']}: expected a change, tests, and once in the sources,"
-                     f" found {where or 'nowhere'}: {old}")
+                     f" found in {where or 'none'}: {old}")
 
 
 class Copy:
@@ -80,10 +67,8 @@ class Copy:
             tap.require("meson", "setup", self.build, self.source, "-Ddocs=disabled")
         tap.require(*self.make())
         said = tap.require("meson", "introspect", "--tests", self.build)
-        self.tests = [
-            test["name"] for test in json.loads(said)
-            if not {suite.split(":")[-1] for suite in test["suite"]} & set(LEFT_OUT)
-        ]
+        self.tests = [test["name"] for test in json.loads(said)
+                      if not {suite.split(":")[-1] for suite in test["suite"]} & LEFT_OUT]
 
     def copy_sources(self):
         """Copies only files that differ, so that little is built again."""
@@ -107,19 +92,15 @@ class Copy:
             return None
         said = tap.run("meson", "test", "-C", self.build, "--no-rebuild", "--maxfail=1",
                        "--num-processes", self.jobs, "--timeout-multiplier", 2, *names)
-        log = (self.build / "meson-logs" / "testlog.json").read_text()
+        log = (self.build / "meson-logs/testlog.json").read_text()
         tests = [json.loads(line) for line in log.splitlines()]
-        if all(test["result"] == "SKIP" for test in tests):
-            return f"SKIPPED: {', '.join(names)}"
-        if said.returncode == 0:
-            return None
         for test in tests:
             if test["result"] in ("FAIL", "ERROR", "TIMEOUT"):
-                points = [point for point in test.get("stdout", "").splitlines()
-                          if point.startswith("not ok")]
-                last = points[0].split(" ", 3)[-1] if points else test["result"].lower()
-                return f"{test['name'].split(' / ')[-1]}: {last}"
-        return f"meson: {said.stdout.splitlines()[-1]}"
+                point = re.search(r"^not ok \d+ (?:- )?(.*)", test.get("stdout", ""), re.M)
+                return f"{test['name'].split(' / ')[-1]}: {point[1] if point else test['result']}"
+        if all(test["result"] == "SKIP" for test in tests):
+            return f"SKIPPED: {', '.join(names)}"
+        return f"meson: {said.stdout.splitlines()[-1]}" if said.returncode else None
 
     def try_out(self, mutation, likely):
         """Returns the failure, SURVIVED, or the reason why the fault could not be tried."""
@@ -151,12 +132,15 @@ def check():
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--likely", action="store_true")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build-mutate")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true",
+                        help="only look each fault up in the sources; TAP out")
+    parser.add_argument("--likely", action="store_true", help="run only the tests that it names")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build-mutate",
+                        help="a copy of the tree and its build, which later runs reuse")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("word", nargs="*")
+    parser.add_argument("word", nargs="*", help="only faults whose description has one of these")
     arguments = parser.parse_args()
     if arguments.check:
         tap.play({"there are faults": lambda: [] if list(load()) else ["none"],
@@ -164,8 +148,7 @@ def main():
     os.environ["GEMMCL_TEST_BRIEF"] = "1"
     arguments.folder.mkdir(parents=True, exist_ok=True)
     chosen = [mutation for mutation in load()
-              if not arguments.word
-              or any(word in mutation["fault"] for word in arguments.word)]
+              if any(word in mutation["fault"] for word in arguments.word or [""])]
     copy = Copy(arguments.folder.resolve(), arguments.jobs)
     found, missed = set(), 0
     for mutation in chosen:
