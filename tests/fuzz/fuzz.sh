@@ -16,6 +16,9 @@ mkdir -p "$found"
 if [ -d /dev/shm ]; then
   export TMPDIR=/dev/shm
 fi
-exec "$program" -max_total_time="${GEMMCL_FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=2048 \
+XDG_CACHE_HOME=$(mktemp -d)
+export XDG_CACHE_HOME
+trap 'rm -rf "$XDG_CACHE_HOME"' EXIT
+"$program" -max_total_time="${GEMMCL_FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=2048 \
   -max_len=1024 -dict="$dictionary" -artifact_prefix="$program-" -error_exitcode=99 \
   -print_final_stats=1 -verbosity=0 "$@" "$found" "$corpus"

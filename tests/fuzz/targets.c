@@ -1,14 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#define _GNU_SOURCE
 #include "fuzz.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <glib/gstdio.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,48 +16,17 @@
 #define BYTES 24 /* size of the file to whose name fuzz_where() appends */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static gchar *dir;
-
-static int
-remove_one (const char *path, const struct stat *status G_GNUC_UNUSED, int type G_GNUC_UNUSED,
-            struct FTW *place G_GNUC_UNUSED)
-{
-  return g_remove (path);
-}
-
-static void
-remove_dir (void)
-{
-  nftw (dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-  g_free (dir);
-}
-
-/* Returns: the temporary directory of this process, removed at its end. XDG_CACHE_HOME names it. */
-static const gchar *
-get_dir (void)
-{
-  if (dir == NULL) {
-    g_autofree gchar *cache = NULL;
-
-    dir = g_dir_make_tmp ("gemmcl-fuzz-XXXXXX", NULL);
-    g_assert_nonnull (dir);
-    cache = g_build_filename (dir, "gemmcl", NULL);
-    g_assert_cmpint (g_mkdir (cache, 0700), ==, 0);
-    g_setenv ("XDG_CACHE_HOME", dir, TRUE);
-    atexit (remove_dir);
-  }
-  return dir;
-}
-
-/* Writes a file without g_file_set_contents(), which may wait for the disk. Returns: the path,
- * valid until the next call. */
+/* Writes a file of the user's cache, which this process has alone, without g_file_set_contents(),
+ * which may wait for the disk. Returns: the path, valid until the next call. */
 static const gchar *
 write_file (const gchar *name, gconstpointer data, gsize size)
 {
   static gchar path[PATH_MAX];
+  g_autofree gchar *folder = g_build_filename (g_get_user_cache_dir (), "gemmcl", NULL);
   gint fd;
 
-  g_snprintf (path, sizeof path, "%s/%s", get_dir (), name);
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
+  g_snprintf (path, sizeof path, "%s/%s", folder, name);
   fd = g_open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   g_assert_cmpint (fd, >=, 0);
   g_assert_cmpint (write (fd, data, size), ==, size);
@@ -69,10 +34,13 @@ write_file (const gchar *name, gconstpointer data, gsize size)
   return path;
 }
 
-/* Reads all elements of the matrix from a file of @size bytes, or checks the reader's error. */
+/* Reads all elements of a matrix from input of that size, in bytes of elements, and drops it; or
+ * checks the reader's error. */
 static void
-use_matrix (GemmclMatrix *matrix, GError *error, gsize size)
+use_matrix (GemmclMatrix *taken, GError *error, gsize size)
 {
+  g_autoptr (GemmclMatrix) matrix = taken;
+
   fuzz_check_error (matrix == NULL, error);
   if (matrix == NULL)
     return;
@@ -91,82 +59,70 @@ use_matrix (GemmclMatrix *matrix, GError *error, gsize size)
   }
 }
 
-/* gemmcl_matrix_parse(): a literal such as [[1, 2], [3, 4]]. */
+/* Loads @before, @path and @after as a user names them: gemmcl_matrix_load(). */
+static void
+load (const gchar *before, const gchar *path, const gchar *after, gsize size)
+{
+  g_autofree gchar *where = g_strconcat (before, path, after, NULL);
+  g_autoptr (GError) error = NULL;
+  GemmclMatrix *matrix = gemmcl_matrix_load (where, &error);
+
+  use_matrix (matrix, error, size);
+}
+
+/* A literal such as [[1, 2], [3, 4]]. A comma is at least a byte, a float has four. */
 void
 fuzz_literal (const guint8 *data, gsize size)
 {
   g_autofree gchar *text = FUZZ_TEXT (data, size);
   g_autoptr (GError) error = NULL;
-  g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_parse (text, &error);
+  GemmclMatrix *matrix = gemmcl_matrix_parse (text, &error);
 
-  fuzz_check_error (matrix == NULL, error);
-  if (matrix != NULL)
-    g_assert_cmpuint (matrix->rows * matrix->cols, <=, size);
+  use_matrix (matrix, error, 4 * size);
 }
 
-/* gemmcl_matrix_load_npy(): a NumPy file. */
+/* A NumPy file. */
 void
 fuzz_npy (const guint8 *data, gsize size)
 {
   const gchar *path = write_file ("a.npy", data, size);
 
-  for (guint v2_is_bf16 = 0; v2_is_bf16 < 2; v2_is_bf16++) {
-    g_autoptr (GError) error = NULL;
-    g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_load_npy (path, v2_is_bf16, &error);
-
-    use_matrix (matrix, error, size);
-  }
+  load ("", path, "", size);
+  load ("", path, "#bf16", size);
 }
 
-/* gemmcl_matrix_load_safetensors(): a safetensors file with the tensors w and v; w.scale and
- * w.zero_point belong to w. */
+/* A safetensors file with the tensors w and v; w.scale and w.zero_point belong to w. */
 void
 fuzz_safetensors (const guint8 *data, gsize size)
 {
-  static const gchar *const names[] = {"w", "v"};
   const gchar *path = write_file ("a.safetensors", data, size);
 
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-    g_autoptr (GError) error = NULL;
-    g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_load_safetensors (path, names[i], &error);
-
-    use_matrix (matrix, error, size);
-  }
+  load ("", path, "#w", size);
+  load ("", path, "#v", size);
 }
 
-/* gemmcl_matrix_load_onnx(): an ONNX model with the tensors w and v. */
+/* An ONNX model with the tensors w and v. A typed field has at least a byte for each element, of up
+ * to 8 bytes. */
 void
 fuzz_onnx (const guint8 *data, gsize size)
 {
-  static const gchar *const names[] = {"w", "v"};
   const gchar *path = write_file ("a.onnx", data, size);
 
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-    g_autoptr (GError) error = NULL;
-    g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_load_onnx (path, names[i], &error);
-
-    /* A typed field has at least a byte for each element, of up to 8 bytes. */
-    use_matrix (matrix, error, 8 * size);
-  }
+  load ("", path, "#w", 8 * size);
+  load ("", path, "#v", 8 * size);
 }
 
-/* gemmcl_matrix_load(): the text after the name of a file, which exists as .raw, .npy and
- * .safetensors; as a path and as a URI. */
+/* The text after "a." in the path and the URI of a file, of which there is a.raw. */
 void
 fuzz_where (const guint8 *data, gsize size)
 {
-  static const gchar *const schemes[] = {"", "file://"};
   static const guint8 bytes[BYTES] = {0};
   g_autofree gchar *text = FUZZ_TEXT (data, size);
+  g_autofree gchar *path = g_strdup (write_file ("a.raw", bytes, sizeof bytes));
 
-  write_file ("a.raw", bytes, sizeof bytes);
-  for (guint i = 0; i < G_N_ELEMENTS (schemes); i++) {
-    g_autofree gchar *where = g_strconcat (schemes[i], get_dir (), "/a.", text, NULL);
-    g_autoptr (GError) error = NULL;
-    g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_load (where, &error);
-
-    use_matrix (matrix, error, BYTES);
-  }
+  path[strlen (path) - strlen ("raw")] = '\0';
+  load ("", path, text, BYTES);
+  load ("file://", path, text, BYTES);
 }
 
 /* gemmcl_cache_load(): an entry of the program cache, unchanged and with a valid head. */
@@ -177,14 +133,14 @@ fuzz_cache (const guint8 *data, gsize size)
   g_autoptr (GByteArray) whole = g_byte_array_new ();
   g_autoptr (GBytes) damaged = NULL, found = NULL;
 
-  write_file ("gemmcl/" KEY ".bin", data, size);
+  write_file ("" KEY ".bin", data, size);
   damaged = gemmcl_cache_load (KEY);
   if (damaged != NULL)
     g_assert_cmpuint (g_bytes_get_size (damaged), <, size);
   g_byte_array_append (whole, (const guint8 *)"GEMMCL 1" KEY, strlen ("GEMMCL 1" KEY));
   g_byte_array_append (whole, (const guint8 *)sum, strlen (sum));
   g_byte_array_append (whole, data, size);
-  write_file ("gemmcl/" KEY ".bin", whole->data, whole->len);
+  write_file ("" KEY ".bin", whole->data, whole->len);
   found = gemmcl_cache_load (KEY);
   g_assert_true ((found != NULL) == (size > 0));
   if (found != NULL)
@@ -223,7 +179,7 @@ fuzz_tuning (const guint8 *data, gsize size)
   GemmclTuned found;
 
   gemm.m = gemm.n = gemm.k = 64;
-  write_file ("gemmcl/tuning.json", data, size);
+  write_file ("tuning.json", data, size);
   if (gemmcl_tuning_find (&device, &gemm, &found)) {
     g_assert_nonnull (found.choice.kernel);
     g_assert_true (gemmcl_choice_check (&found.choice, &device, &gemm, NULL));
