@@ -136,51 +136,43 @@ get_format (const GstGemmclSettings *settings)
   return settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE ? "flexible" : "static";
 }
 
-/* Appends the output tensors of a known input, of @m rows, with @d as the result. */
+/* Appends the output tensors of a known input. The result of patches is N:across:down, as the next
+ * convolution reads it, before N:M. */
 static void
-append_result (GstCaps *result, const GstStructure *from, const GstGemmclSettings *settings,
-               const GstGemmclFormat *input, gsize m, const GstGemmclTensor *d)
+append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
+                      const GstGemmclFormat *input, const GstGemmclShape *shape)
 {
-  const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
+  const GstGemmclSettings *settings = &terms->settings;
+  const gboolean is_patches = shape->image.features == GEMMCL_FEATURE_PATCH;
   const gboolean makes_flexible = settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+  const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
   guint n_types;
   const GemmclType *types = gst_gemmcl_output_get_types (settings, &n_types);
-  const guint index = input->index;
   GstGemmclTensors tensors = input->tensors;
-  GstStructure *structure;
+  gsize across = 0, down = 0;
 
   if (input->medium != GST_GEMMCL_MEDIUM_TENSORS)
     tensors.n = 1;
   /* Tensors that pass through would need headers. */
   if (makes_flexible && !tensors.flexible && tensors.n > 1)
     return;
-  tensors.tensor[index] = *d;
   if (n_rows > 0 && tensors.n > 0)
     tensors.tensor[tensors.n++] =
-        (GstGemmclTensor){.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {n_rows, m}};
+        (GstGemmclTensor){.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {n_rows, shape->m}};
   tensors.flexible |= makes_flexible;
-  structure = gst_gemmcl_tensors_to_structure (&tensors, index, types, n_types);
-  copy_framerate (structure, from);
-  gst_caps_append_structure (result, structure);
-}
-
-/* The result of patches is N:across:down, as the next convolution reads it, before N:M. */
-static void
-append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
-                      const GstGemmclFormat *input, const GstGemmclShape *shape)
-{
-  GstGemmclTensor d = {.type = GEMMCL_TYPE_F32, .rank = 3, .dims = {terms->n}};
-  gsize across, down;
-
-  if (shape->image.features == GEMMCL_FEATURE_PATCH) {
+  if (is_patches)
     gemmcl_image_get_grid (&shape->image, &across, &down);
-    d.dims[1] = across;
-    d.dims[2] = down;
-    append_result (result, from, &terms->settings, input, shape->m, &d);
+  for (guint rank = is_patches ? 3 : 2; rank >= 2; rank--) {
+    GstStructure *structure;
+
+    tensors.tensor[input->index] = (GstGemmclTensor){
+        .rank = rank,
+        .dims = {terms->n, rank == 3 ? across : shape->m, down},
+    };
+    structure = gst_gemmcl_tensors_to_structure (&tensors, input->index, types, n_types);
+    copy_framerate (structure, from);
+    gst_caps_append_structure (result, structure);
   }
-  d.rank = 2;
-  d.dims[1] = shape->m;
-  append_result (result, from, &terms->settings, input, shape->m, &d);
 }
 
 /* From the sink pad to the source pad. @caps: one structure */
@@ -260,25 +252,25 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
   guint n;
 
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    GstCaps *one = gst_caps_copy_nth (caps, i);
-    GstStructure *structure = gst_caps_get_structure (one, 0);
     GstGemmclFormat format;
     GstGemmclShape shape;
+    GstCaps *one;
 
+    if (!gst_gemmcl_carriers_have (caps, i, settings) &&
+        !gst_gemmcl_caps_know (GST_PAD_SINK, caps, i))
+      continue;
+    one = gst_caps_copy_nth (caps, i);
     if (terms->k > 0 && gst_caps_is_fixed (one) &&
         gst_gemmcl_caps_read (one, terms, &format, &shape, NULL)) {
       const gsize m = format.varies ? 0 : shape.m;
+      GstStructure *structure = gst_caps_get_structure (one, 0);
 
       gst_gemmcl_carriers_announce (structure, settings->tensor_id,
                                     *gst_gemmcl_output_get_types (settings, &n), m, terms->n);
       if (n_rows > 0)
         gst_gemmcl_carriers_announce (structure, rows_id, GEMMCL_TYPE_F32, m, n_rows);
     }
-    if (gst_gemmcl_carriers_have (caps, i, settings) ||
-        gst_gemmcl_caps_know (GST_PAD_SINK, caps, i))
-      gst_caps_append (result, one);
-    else
-      gst_caps_unref (one);
+    gst_caps_append (result, one);
   }
   return result;
 }
