@@ -14,15 +14,34 @@ unable () {
   exit 77
 }
 
-# configure_apt WORK RELEASE MIRROR: configures an apt with no installed packages.
-configure_apt () {
-  local work=$1 release=$2 mirror=$3
-  mkdir -p "$work"/{lists,archives}/partial
-  : >"$work/status"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main" \
-    >"$work/sources.list"
-  # A mirror's index of testing may have expired. This machine's own update hooks must not run.
-  cat >"$work/apt.conf" <<END
+if [ $# -lt 3 ]; then
+  echo "usage: tools/debian-unpack.sh RELEASE FOLDER PACKAGE..." >&2
+  exit 2
+fi
+release=$1 folder=$2
+shift 2
+[ ! -d "$folder" ] || exit 0
+mkdir -p "$(dirname "$folder")"
+exec 9>"$folder.lock"
+flock 9
+[ ! -d "$folder" ] || exit 0
+[ "$(uname -m)" = x86_64 ] || unable "these are for x86_64, this is $(uname -m)"
+for tool in apt-get dpkg; do
+  command -v "$tool" >/dev/null || unable "there is no $tool"
+done
+mirror=$("$(dirname "$0")/debian-mirror.sh")
+[ -n "$mirror" ] || unable "this machine's apt knows no mirror of Debian: apt-get update"
+echo "Fetching $* of Debian $release into $folder" >&2
+
+# An apt with no installed packages
+work=$(mktemp -d "$folder.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"/{lists,archives}/partial
+: >"$work/status"
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main" \
+  >"$work/sources.list"
+# A mirror's index of testing may have expired. This machine's own update hooks must not run.
+cat >"$work/apt.conf" <<END
 Dir::State::lists "$work/lists";
 Dir::State::status "$work/status";
 Dir::Cache::archives "$work/archives";
@@ -40,42 +59,13 @@ APT::Sandbox::User "root";
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
 END
-}
+export APT_CONFIG=$work/apt.conf
+said=$(apt-get --quiet update 2>&1 &&
+  apt-get --quiet --yes --download-only install "$@" 2>&1) ||
+  unable "apt could not fetch them: ${said##*$'\n'}"
 
-# fetch RELEASE FOLDER PACKAGE...: fetches and unpacks the packages.
-fetch () {
-  local release=$1 folder=$2 mirror work said tool package
-  shift 2
-  [ "$(uname -m)" = x86_64 ] || unable "these are for x86_64, this is $(uname -m)"
-  for tool in apt-get dpkg; do
-    command -v "$tool" >/dev/null || unable "there is no $tool"
-  done
-  mirror=$("$(dirname "$0")/debian-mirror.sh")
-  [ -n "$mirror" ] || unable "this machine's apt knows no mirror of Debian: apt-get update"
-  work=$(mktemp -d "$folder.XXXXXX")
-  # shellcheck disable=SC2064
-  trap "rm -rf '$work'" EXIT
-  echo "Fetching $* of Debian $release into $folder" >&2
-  configure_apt "$work" "$release" "$mirror"
-  export APT_CONFIG=$work/apt.conf
-  said=$(apt-get --quiet update 2>&1 &&
-    apt-get --quiet --yes --download-only install "$@" 2>&1) ||
-    unable "apt could not fetch them: ${said##*$'\n'}"
-  for package in "$work"/archives/*.deb; do
-    dpkg --extract "$package" "$work/tree"
-  done
-  rm -rf "$work/tree/usr/share"/{doc,man,locale,i18n}
-  mv -T "$work/tree" "$folder"
-}
-
-if [ $# -lt 3 ]; then
-  echo "usage: tools/debian-unpack.sh RELEASE FOLDER PACKAGE..." >&2
-  exit 2
-fi
-folder=$2
-if [ ! -d "$folder" ]; then
-  mkdir -p "$(dirname "$folder")"
-  exec 9>"$folder.lock"
-  flock 9
-  [ -d "$folder" ] || (fetch "$@")
-fi
+for package in "$work"/archives/*.deb; do
+  dpkg --extract "$package" "$work/tree"
+done
+rm -rf "$work/tree/usr/share"/{doc,man,locale,i18n}
+mv -T "$work/tree" "$folder"

@@ -57,16 +57,8 @@ have_wheels
 # Meson and the tools that it finds in PATH are the distribution's, too.
 export PATH=/usr/bin:$PATH
 build=${BUILD:-$root/build}
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-quietly () {
-  if ! "$@" >"$log" 2>&1 </dev/null; then
-    cat "$log" >&2
-    exit 1
-  fi
-}
-[ -d "$build" ] || quietly meson setup "$build" "$root"
-quietly ninja -C "$build" peers-programs
+[ -d "$build" ] || meson setup "$build" "$root" >&2
+ninja --quiet -C "$build" peers-programs >&2
 # No bytecode in the source directory.
 PYTHONDONTWRITEBYTECODE=1 \
   "$python" "$root/tests/bench/peers/main.py" --build "$build" "$@"

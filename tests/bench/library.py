@@ -118,7 +118,7 @@ class Context:
             c_void_p(getattr(self.lib, "gemmcl_context_get_cl_" + name)(self.context))
             for name in ("context", "device", "queue"))
         info = Info.from_address(self.lib.gemmcl_context_get_device_info(self.context))
-        self.type, self.compute_units, self.width = info.type, info.compute_units, info.float_width
+        self.type, self.width = info.type, info.float_width
         self.name, self.platform, self.driver = (
             getattr(info, name).decode() for name in ("name", "platform", "driver"))
 
