@@ -143,14 +143,6 @@ class Wrapped(TestCase):
         return c_void_p(self.cl.clCreateContext(properties, 1, byref(self.device), None, None,
                                                 None))
 
-    def test_wrapped(self):
-        cl = self.make_cl_context()
-        context = Context("get_wrapped", cl, None)
-        self.assertEqual(context.get("cl_context").value, cl.value)
-        self.assertEqual(context.get("cl_device").value, self.device.value)
-        self.assertTrue(call("context_is_wrapped", context, result=c_int))
-        self.cl.clReleaseContext(cl)
-
     def test_outlives(self):
         """A wrapped context outlives its maker's reference and works."""
         wrapped = Context("get_wrapped", self.own.get("cl_context"), None)
@@ -166,6 +158,8 @@ class Wrapped(TestCase):
         first, second = (Context("get_wrapped", cl, device) for device in (None, self.device))
         third = Context("get_wrapped", shared.get("cl_context"), None)
         self.assertEqual(first.get("cl_context").value, cl.value)
+        self.assertEqual(first.get("cl_device").value, self.device.value)
+        self.assertTrue(call("context_is_wrapped", first, result=c_int))
         self.assertEqual(first, second)
         for other in third, Context("get_shared", None):
             self.assertEqual(other, shared)

@@ -236,6 +236,13 @@ def get_context():
     return get_device().context
 
 
+def count_weights(context=None):
+    """The different weights on the device, and their bytes."""
+    stats = struct("int programs compiled weights, size weight_bytes")
+    call("context_get_stats", context or get_context(), byref(stats))
+    return stats.weights, stats.weight_bytes
+
+
 @contextlib.contextmanager
 def built(source, name, options=""):
     """Yields a kernel of OpenCL C on the device of all tests."""

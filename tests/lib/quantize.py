@@ -8,8 +8,8 @@ import ctypes
 import os
 from ctypes import byref
 
-from gemmcl import (DTYPES, Matrix, Plan, TestCase, ask, call, describe, get_context, get_matrix,
-                    make, np, struct)
+from gemmcl import (DTYPES, Matrix, Plan, TestCase, ask, call, count_weights, describe,
+                    get_context, get_matrix, make, np, struct)
 from tap_unittest import main
 
 SHAPE = ROWS, COLS = 5, 3
@@ -140,16 +140,12 @@ class Products(TestCase):
 
     def test_not_shared(self):
         """The same numbers by other scales are other bytes."""
-        def get_weights():
-            stats = struct("int programs compiled weights, size weight_bytes")
-            call("context_get_stats", get_context(), byref(stats))
-            return stats.weights
-        before = get_weights()
+        before = count_weights()[0]
         plans = []
         for values, scale in ([2, 4, 100, -50], 0.5), ([1, 2, 50, -25], 1), ([2, 4, 100, -50], 0.5):
             plans.append(Plan(describe(1, 1, 4, precision="i8"), KERNEL,
                               b=quantized(np.array(values)[:, None], [scale])))
-        self.assertEqual(get_weights() - before, 2)
+        self.assertEqual(count_weights()[0] - before, 2)
 
     def test_limits(self):
         """Weights that are no numbers are refused, and a K whose sums might overflow."""

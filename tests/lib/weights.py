@@ -4,10 +4,10 @@
 """The same weights are on a context's device once, and other ones are never taken for them."""
 
 import os
-from ctypes import byref, c_void_p
+from ctypes import c_void_p
 
-from gemmcl import (FIRST_OF_METHOD, KERNELS, LIB, Plan, Refused, TestCase, ask, call, describe,
-                    get_context, get_matrix, make, np, struct)
+from gemmcl import (FIRST_OF_METHOD, KERNELS, LIB, Plan, Refused, TestCase, ask, count_weights,
+                    describe, get_context, get_matrix, make, np)
 from tap_unittest import main
 
 M, N, K = 5, 24, 40
@@ -30,15 +30,9 @@ class Weights(TestCase):
     def make_plan(self, b, kernel="gemm_naive", m=M, **fields):
         return Plan(describe(m, N, K, **fields), kernel, self.context, b=b)
 
-    def count(self):
-        """The weights on the device, and their bytes."""
-        stats = struct("int programs compiled weights, size weight_bytes")
-        call("context_get_stats", self.context, byref(stats))
-        return stats.weights, stats.weight_bytes
-
     def has(self, count):
         """So many weights are on the device."""
-        found, size = self.count()
+        found, size = count_weights(self.context)
         self.assertEqual((found, size > 0), (count, count > 0))
 
     def runs(self, plan, seed):
@@ -54,9 +48,9 @@ class Weights(TestCase):
         first, second = (get_matrix("matrix_load", path) for _ in range(2))
         self.has(0)
         small = self.make_plan(first)
-        self.assertEqual(self.count(), (1, K * N * 4))
+        self.assertEqual(count_weights(self.context), (1, K * N * 4))
         large = self.make_plan(second, m=100 * M)
-        self.assertEqual(self.count(), (1, K * N * 4))
+        self.assertEqual(count_weights(self.context), (1, K * N * 4))
         del small
         self.has(1)
         self.runs(large, 1)
@@ -106,7 +100,7 @@ class Weights(TestCase):
                 except Refused as error:
                     self.assertEqual(error.code, "kernel")
         self.assertGreaterEqual(len(plans), 20)
-        self.assertTrue(1 < self.count()[0] < len(plans))
+        self.assertTrue(1 < count_weights(self.context)[0] < len(plans))
         for plan in plans:
             self.runs(plan, 3)
         del plan
