@@ -22,7 +22,7 @@ build=(
   libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
   libva-dev libgstreamer-plugins-bad1.0-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler
-  gobject-introspection 'libgirepository1.0-dev | gobject-introspection'
+  gobject-introspection 'libgirepository1.0-dev | gir1.2-glib-2.0-dev'
 )
 # PoCL is the OpenCL device of machines without another one.
 demo=(
