@@ -13,7 +13,6 @@
 enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, N_COLUMNS = 10 };
 
 static struct {
-  gint m, n, k;
   gchar *sweep;
   gint iterations;
   gchar *kernel;
@@ -22,19 +21,10 @@ static struct {
   gchar *peak;
   gchar *bandwidth;
   gchar *json;
-} options = {.m = BENCH_SIZE_UNSTATED,
-             .n = BENCH_SIZE_UNSTATED,
-             .k = BENCH_SIZE_UNSTATED,
-             .iterations = DEFAULT_ITERATIONS,
-             .kernel = "auto"};
+} options = {.iterations = DEFAULT_ITERATIONS, .kernel = "auto"};
 
 static const GOptionEntry problem_entries[] = {
-    {"size1", 'M', 0, G_OPTION_ARG_INT, &options.m,
-     "Rows of A and D (default: " G_STRINGIFY (BENCH_SIZE_DEFAULT) ")", "INTEGER"},
-    {"size2", 'K', 0, G_OPTION_ARG_INT, &options.k,
-     "Columns of A, rows of B (default: " G_STRINGIFY (BENCH_SIZE_DEFAULT) ")", "INTEGER"},
-    {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n,
-     "Columns of B and D (default: " G_STRINGIFY (BENCH_SIZE_DEFAULT) ")", "INTEGER"},
+    TOOL_OPTION_SIZES (""),
     {"sweep", 0, 0, G_OPTION_ARG_STRING, &options.sweep,
      "Sizes for those of M, N and K that are not given: numbers with commas between, "
      "FROM:TO, each twice the one before, and FROM:TO:STEP",
@@ -108,24 +98,17 @@ typedef struct {
 static gboolean
 describe_problems (Bench *self, GError **error)
 {
-  const gint sizes[BENCH_N_SIZES] = {options.m, options.n, options.k};
   GemmclGemm gemm = tool_gemm;
 
-  if (options.iterations < 0) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "-i, --iterations takes 0 or more, not %d.",
-                 options.iterations);
-    return FALSE;
-  }
+  if (options.iterations < 0)
+    return tool_refuse (error, "-i, --iterations takes 0 or more, not %d.", options.iterations);
   if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm.beta, error))
     return FALSE;
-  if (!bench_can_store (gemm.a_type)) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "--a-type takes f32, f16, bf16 or u8 here, not \"%s\".",
-                 gemmcl_type_get_name (gemm.a_type));
-    return FALSE;
-  }
+  if (!bench_can_store (gemm.a_type))
+    return tool_refuse (error, "--a-type takes f32, f16, bf16 or u8 here, not \"%s\".",
+                        gemmcl_type_get_name (gemm.a_type));
   gemm.addend = gemm.beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;
-  self->problems = bench_list_problems (sizes, options.sweep, &gemm, &self->shape, error);
+  self->problems = bench_list_problems (options.sweep, &gemm, &self->shape, error);
   for (guint i = 0; self->problems != NULL && i < self->problems->len; i++)
     if (!gemmcl_gemm_validate (&g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
@@ -280,26 +263,16 @@ compare (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* Returns: the least of @numbers for a @share of 0, the median for 0.5, the largest for 1, NaN
- * without numbers or if one is NaN. */
-static gdouble
-get_quantile (const GArray *numbers, gdouble share)
+/* Returns: minimum, median and maximum of @sorted; nulls without numbers. */
+static json_t *
+make_times (const GArray *sorted)
 {
-  g_autoptr (GArray) sorted = g_array_copy ((GArray *)numbers);
-  const gdouble *at = (const gdouble *)sorted->data;
-  gdouble place;
-  guint below;
+  const gdouble *numbers = (const gdouble *)sorted->data;
+  const guint n = sorted->len;
 
-  for (guint i = 0; i < sorted->len; i++)
-    if (isnan (at[i]))
-      return NAN;
-  if (sorted->len == 0)
-    return NAN;
-  g_array_sort (sorted, compare);
-  place = share * (sorted->len - 1);
-  below = (guint)place;
-  return below + 1 < sorted->len ? at[below] + (place - below) * (at[below + 1] - at[below])
-                                 : at[below];
+  return n > 0 ? json_pack ("{s:f, s:f, s:f}", "min", numbers[0], "median",
+                            (numbers[(n - 1) / 2] + numbers[n / 2]) / 2, "max", numbers[n - 1])
+               : json_pack ("{s:n, s:n, s:n}", "min", "median", "max");
 }
 
 /* Prints a row for each of @times. */
@@ -328,28 +301,28 @@ print_skipped (const Bench *self, const GemmclGemm *gemm, const gchar *kernel, c
   tool_table_print (self->out, self->columns, N_COLUMNS, row);
 }
 
-/* @name: the kernel, as the user named it; @times: milliseconds of each run */
+/* @name: the kernel, as the user named it; @times: milliseconds of the runs, ascending */
 static json_t *
 make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPlan *plan,
           const GArray *times)
 {
   const gchar *kernel = gemmcl_plan_get_kernel (plan);
-  const gdouble median = get_quantile (times, 0.5), gflops = get_gflops (gemm, median);
+  json_t *time_ms = make_times (times);
+  const gdouble gflops = get_gflops (gemm, tool_json_get_number (time_ms, "median"));
 
   return json_pack (
-      "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o},"
-      " s:o, s:o, s:s, s:o, s:o, s:s?, s:n, s:n, s:n}",
+      "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:o, s:o, s:o, s:s,"
+      " s:o, s:o, s:s?, s:n, s:n, s:n}",
       "device", tool_json_string (self->info->name), "requested", name, "kernel", kernel, "choice",
       gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (plan)), "precision",
       gemmcl_precision_get_name (tool_get_precision (kernel)), "layout",
       tool_layout_get_name (gemm->layout), "trans_a", gemm->trans_a, "trans_b", gemm->trans_b,
       "alpha", (gdouble)gemm->alpha, "beta", (gdouble)gemm->beta, "m", (json_int_t)gemm->m, "n",
       (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations", options.iterations, "time_ms",
-      "min", tool_json_number (get_quantile (times, 0.0)), "median", tool_json_number (median),
-      "max", tool_json_number (get_quantile (times, 1.0)), "gflops", tool_json_number (gflops),
-      "peak_gflops", tool_json_number (self->peak), "peak_source", self->peak_source, "efficiency",
-      tool_json_number (gflops / self->peak), "bandwidth_gbs", tool_json_number (self->bandwidth),
-      "bandwidth_source", self->bandwidth_source, "verified", "max_error", "error_bound");
+      time_ms, "gflops", tool_json_number (gflops), "peak_gflops", tool_json_number (self->peak),
+      "peak_source", self->peak_source, "efficiency", tool_json_number (gflops / self->peak),
+      "bandwidth_gbs", tool_json_number (self->bandwidth), "bandwidth_source",
+      self->bandwidth_source, "verified", "max_error", "error_bound");
 }
 
 /* Checks the output of the last run. */
@@ -384,6 +357,7 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   g_autoptr (GArray) times = g_array_new (FALSE, FALSE, sizeof (gdouble));
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (json_t) checked = json_object (), row = NULL;
+  gboolean timed = TRUE;
   gdouble ms;
 
   if (!tool_check_interrupt (error))
@@ -399,13 +373,17 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
     if (!run_once (problem, plan, &ms, error))
       return FALSE;
     g_array_append_val (times, ms);
+    timed &= !isnan (ms);
   }
-  row = make_row (self, &problem->gemm, name, plan, times);
-  json_object_update (row, checked);
   if (self->each_run)
     print_runs (self, &problem->gemm, times);
+  if (!timed)
+    g_array_set_size (times, 0);
+  g_array_sort (times, compare);
+  row = make_row (self, &problem->gemm, name, plan, times);
+  json_object_update (row, checked);
   tool_table_print (self->out, self->columns, N_COLUMNS, row);
-  if (times->len > 0 && isnan (get_quantile (times, 0.5)))
+  if (!timed)
     fprintf (self->out, "  The device measured no time.\n");
   json_array_append (self->json, row);
   return TRUE;
@@ -439,11 +417,9 @@ measure (Bench *self, GError **error)
   for (guint i = 0; i < self->problems->len; i++)
     if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
-  if (self->n_wrong > 0)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                 "%u of %zu results are outside their error bounds.", self->n_wrong,
-                 json_array_size (self->json));
-  return self->n_wrong == 0;
+  return self->n_wrong == 0 ||
+         tool_fail (error, "%u of %zu results are outside their error bounds.", self->n_wrong,
+                    json_array_size (self->json));
 }
 
 static gboolean

@@ -60,22 +60,14 @@ gboolean bench_read_output (BenchProblem *problem, GError **error);
 gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source,
                                   GError **error);
 
-/** BENCH_SIZE_UNSTATED: the value of an absent -M, -N or -K. */
-#define BENCH_SIZE_UNSTATED G_MININT
-
-#define BENCH_SIZE_DEFAULT 1024
-
-#define BENCH_N_SIZES 3
-
 /**
  * bench_list_problems:
- * @stated: M, N and K as the options state them
- * @sweep: (nullable): the sizes of the others, numbers and ranges, separated by commas:
+ * @sweep: (nullable): the sizes that @gemm does not state, numbers and ranges, separated by commas:
  *   "64,256:4096,5000:6000:250"; %NULL: the default
  * @shape: (out) (transfer full): "64 x s x s" for several sizes; one size is a number
  *
  * Returns: (transfer full) (element-type GemmclGemm): @gemm with each of the sizes, ascending, or
  *   %NULL with %TOOL_ERROR_USAGE.
  */
-GArray *bench_list_problems (const gint stated[BENCH_N_SIZES], const gchar *sweep,
-                             const GemmclGemm *gemm, gchar **shape, GError **error);
+GArray *bench_list_problems (const gchar *sweep, const GemmclGemm *gemm, gchar **shape,
+                             GError **error);

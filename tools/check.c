@@ -282,9 +282,7 @@ check (Check *self, GError **error)
     return FALSE;
   conclude (self->report);
   n_faults = check_count_faults (self->report);
-  if (ok && n_faults > 0)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u faults were found.", n_faults);
-  return ok && n_faults == 0;
+  return ok && (n_faults == 0 || tool_fail (error, "%u faults were found.", n_faults));
 }
 
 static gboolean

@@ -71,9 +71,7 @@ static gboolean G_GNUC_PRINTF (4, 5)
                              : node->n_output > 0                      ? node->output[0]
                                                                        : "",
                              node->op_type != NULL ? node->op_type : "no operator");
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%s:%s %s", self->path,
-               where != NULL ? where : "", why);
-  return FALSE;
+  return tool_fail (error, "%s:%s %s", self->path, where != NULL ? where : "", why);
 }
 
 static const OnnxAttribute *
@@ -329,8 +327,7 @@ read_model (const gchar *path, GError **error)
   if (model != NULL && model->graph != NULL)
     return model;
   g_clear_pointer (&model, model_free);
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-               "%s: expected an ONNX model, found something else, or a truncated one.", path);
+  tool_fail (error, "%s: expected an ONNX model, found something else, or a truncated one.", path);
   return NULL;
 }
 
@@ -359,10 +356,8 @@ run (gchar **operands, GError **error)
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
-  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                       "This build of gemmcl reads no ONNX models, since it was built without "
-                       "protobuf-c.");
-  return FALSE;
+  return tool_fail (error, "This build of gemmcl reads no ONNX models, since it was built without "
+                           "protobuf-c.");
 }
 
 #endif

@@ -7,13 +7,10 @@
 #include "options.h"
 #include "tool.h"
 
-#define DEFAULT_SIZE 1024
-
 static struct {
   gboolean json;
   gchar *source;
-  gint m, n, k;
-} options = {.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE};
+} options;
 
 static const GOptionEntry entries[] = {{"json", 0, 0, G_OPTION_ARG_NONE, &options.json,
                                         "Print a list of objects in JSON instead", NULL},
@@ -23,13 +20,7 @@ static const GOptionEntry source_entries[] = {
     {"source", 0, 0, G_OPTION_ARG_STRING, &options.source,
      "Print the programs of these kernels instead: a name, several with commas between, or all",
      "NAME,..."},
-    {"size1", 'M', 0, G_OPTION_ARG_INT, &options.m,
-     "Rows of A and D (default: " G_STRINGIFY (DEFAULT_SIZE) ", less where a kernel takes less)",
-     "INTEGER"},
-    {"size2", 'K', 0, G_OPTION_ARG_INT, &options.k, "Columns of A, rows of B (default: as for -M)",
-     "INTEGER"},
-    {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n, "Columns of B and D (default: as for -M)",
-     "INTEGER"},
+    TOOL_OPTION_SIZES (", less where a kernel takes less"),
     TOOL_OPTION_LAYOUT,
     TOOL_OPTION ("a-type", tool_set_choice,
                  "Type of the elements of A: f32, bf16, u8 ... (default: f32)", "TYPE"),
@@ -105,21 +96,12 @@ print_table (GemmclContext *context, const json_t *kernels)
   }
 }
 
-static gboolean
-check_sizes (GError **error)
-{
-  if (options.m < 1 || options.n < 1 || options.k < 1) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "M, N and K are 1 or more, not %d, %d, %d.",
-                 options.m, options.n, options.k);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-/* @max: 0: no limit */
+/* @stated, @max: 0: none */
 static gsize
-limit (gsize size, gsize max)
+limit (gsize stated, gsize max)
 {
+  const gsize size = stated > 0 ? stated : TOOL_DEFAULT_SIZE;
+
   return max > 0 ? MIN (size, max) : size;
 }
 
@@ -134,9 +116,9 @@ add_program (json_t *list, const gchar *name, GError **error)
   const gchar *source;
 
   gemm.precision = kernel->precision;
-  gemm.m = limit (options.m, kernel->max_m);
-  gemm.n = limit (options.n, kernel->max_n);
-  gemm.k = limit (options.k, kernel->max_k);
+  gemm.m = limit (gemm.m, kernel->max_m);
+  gemm.n = limit (gemm.n, kernel->max_n);
+  gemm.k = limit (gemm.k, kernel->max_k);
   source = gemmcl_kernel_get_source (name, &gemm, &compiler_options, error);
   if (source == NULL)
     return FALSE;
@@ -151,7 +133,7 @@ print_programs (GError **error)
   g_autoptr (GPtrArray) names = tool_list_kernels (options.source, FALSE, error);
   g_autoptr (json_t) list = json_array ();
 
-  if (names == NULL || !check_sizes (error))
+  if (names == NULL)
     return FALSE;
   for (guint i = 0; i < names->len; i++)
     if (!add_program (list, g_ptr_array_index (names, i), error))

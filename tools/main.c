@@ -19,6 +19,17 @@ const ToolCommand *const tool_commands[] = {
 
 G_DEFINE_QUARK (gemmcl - tool - error - quark, tool_error)
 
+gboolean
+tool_set_error (GError **error, ToolError code, const gchar *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_propagate_error (error, g_error_new_valist (TOOL_ERROR, (gint)code, format, arguments));
+  va_end (arguments);
+  return FALSE;
+}
+
 static struct {
   gboolean help;
   gboolean version;
@@ -77,10 +88,8 @@ run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error
   if (n_operands < command->n_operands ||
       (n_operands > command->n_operands && !command->more_operands)) {
     g_autofree gchar *usage = tool_help_get_usage (command);
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "Expected \"%s\", with %u operands besides the options; found %u.", usage,
-                 command->n_operands, n_operands);
-    return FALSE;
+    return tool_refuse (error, "Expected \"%s\", with %u operands besides the options; found %u.",
+                        usage, command->n_operands, n_operands);
   }
   return command->run (argv + 1, error);
 }
@@ -90,19 +99,16 @@ run_alone (gint argc, gchar **argv, GError **error)
 {
   if (!parse_options (main_entries, NULL, &argc, &argv, error))
     return FALSE;
-  if (options.help) {
+  if (options.help)
     tool_help_print (stdout, &main_group);
-  } else if (options.version) {
+  else if (options.version)
     puts ("gemmcl " GEMMCL_VERSION);
-  } else if (options.man) {
+  else if (options.man)
     tool_man_print (stdout, &main_group);
-  } else if (argc > 1) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "There is no command \"%s\".", argv[1]);
-    return FALSE;
-  } else {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE, "A command is missing.");
-    return FALSE;
-  }
+  else if (argc > 1)
+    return tool_refuse (error, "There is no command \"%s\".", argv[1]);
+  else
+    return tool_refuse (error, "A command is missing.");
   return TRUE;
 }
 
@@ -112,9 +118,7 @@ flush_output (GError **error)
 {
   if (fflush (stdout) == 0 && !ferror (stdout))
     return TRUE;
-  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                       "The output could not be written as a whole.");
-  return FALSE;
+  return tool_fail (error, "The output could not be written as a whole.");
 }
 
 static gint

@@ -105,9 +105,8 @@ tool_set_choice (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer 
                             : i + 1 < n ? ", "
                                         : " or ",
                             choices[row].get_name (i));
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes %s%s, not \"%s\".", option,
-               names->str, choices[row].flags ? ", or several with + between them" : "", wrong);
-  return FALSE;
+  return tool_refuse (error, "%s takes %s%s, not \"%s\".", option, names->str,
+                      choices[row].flags ? ", or several with + between them" : "", wrong);
 }
 
 /* The words are those of the element's device-type; then those of the article from which the
@@ -146,11 +145,10 @@ set_device_type (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer 
       return TRUE;
     }
   }
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "%s takes auto, cpu, gpu, accelerator, default or the name or number of one of "
-               "OpenCL's constants for these, not \"%s\".",
-               option, text);
-  return FALSE;
+  return tool_refuse (error,
+                      "%s takes auto, cpu, gpu, accelerator, default or the name or number of one "
+                      "of OpenCL's constants for these, not \"%s\".",
+                      option, text);
 }
 
 const GOptionEntry tool_device_entries[] = {
@@ -217,12 +215,10 @@ tool_parse_number (const gchar *option, const gchar *text, gdouble *number, GErr
   gchar *end = NULL;
   gdouble value = g_ascii_strtod (text, &end);
 
-  if (end == text || *end != '\0' || !isfinite (value)) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "%s takes a finite number with a decimal point, such as 0.5, not \"%s\".", option,
-                 text);
-    return FALSE;
-  }
+  if (end == text || *end != '\0' || !isfinite (value))
+    return tool_refuse (error,
+                        "%s takes a finite number with a decimal point, such as 0.5, not \"%s\".",
+                        option, text);
   *number = value;
   return TRUE;
 }
@@ -234,10 +230,7 @@ tool_parse_positive (const gchar *option, const gchar *text, gdouble *number, GE
     return TRUE;
   if (!tool_parse_number (option, text, number, error))
     return FALSE;
-  if (*number > 0.0)
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes more than 0, not %s.", option, text);
-  return FALSE;
+  return *number > 0.0 || tool_refuse (error, "%s takes more than 0, not %s.", option, text);
 }
 
 /* Returns: the library's name of a kernel, or NULL with an error that lists similar names. */
@@ -252,7 +245,7 @@ find_kernel (const gchar *name, GError **error)
     return g_intern_string (name);
   if (gemmcl_kernel_exists (prefixed, NULL))
     return g_intern_string (prefixed);
-  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE, why->message);
+  tool_refuse (error, "%s", why->message);
   return NULL;
 }
 
@@ -288,26 +281,40 @@ tool_list_kernels (const gchar *names, gboolean choosers, GError **error)
   return g_steal_pointer (&found);
 }
 
-#define N_SIZES 3
+gboolean
+tool_parse_size (const gchar *text, gsize *size)
+{
+  guint64 number = 0;
+  const gboolean ok = g_ascii_string_to_unsigned (text, 10, 1, G_MAXINT32, &number, NULL);
+
+  *size = number;
+  return ok;
+}
+
+gboolean
+tool_set_size (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data, GError **error)
+{
+  const gchar which = option[strlen (option) - 1];
+  gsize *size = which == 'M' || which == '1'   ? &tool_gemm.m
+                : which == 'K' || which == '2' ? &tool_gemm.k
+                                               : &tool_gemm.n;
+
+  return tool_parse_size (text, size) ||
+         tool_refuse (error, "%s takes a whole number from 1 to %d, not \"%s\".", option,
+                      G_MAXINT32, text);
+}
 
 static gboolean
 parse_sizes (const gchar *text, GemmclGemm *gemm, GError **error)
 {
-  gsize *const sizes[N_SIZES] = {&gemm->m, &gemm->n, &gemm->k};
   g_auto (GStrv) words = g_strsplit_set (text, ",x", -1);
-  gboolean ok = g_strv_length (words) == N_SIZES;
 
-  for (guint i = 0; i < N_SIZES && ok; i++) {
-    guint64 size = 0;
-    ok = g_ascii_string_to_unsigned (words[i], 10, 1, G_MAXINT32, &size, NULL);
-    *sizes[i] = size;
-  }
-  if (!ok)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "A problem is three whole numbers M,N,K, each from 1 to %d, such as 64,1024,1024; "
-                 "found \"%s\".",
-                 G_MAXINT32, text);
-  return ok;
+  return (g_strv_length (words) == 3 && tool_parse_size (words[0], &gemm->m) &&
+          tool_parse_size (words[1], &gemm->n) && tool_parse_size (words[2], &gemm->k)) ||
+         tool_refuse (error,
+                      "A problem is three whole numbers M,N,K, each from 1 to %d, such as "
+                      "64,1024,1024; found \"%s\".",
+                      G_MAXINT32, text);
 }
 
 GArray *

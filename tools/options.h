@@ -36,6 +36,22 @@ gboolean tool_set_choice (const gchar *option, const gchar *text, gpointer data,
                "none)",                                                                            \
                "NAME")
 
+/** tool_set_size: A #GOptionArgFunc for the sizes of #tool_gemm, which are 0 unless stated: -M, -N
+ * and -K, or --size1, --size3 and --size2. */
+gboolean tool_set_size (const gchar *option, const gchar *text, gpointer data, GError **error);
+
+/** TOOL_OPTION_SIZES: @more follows the default in the help of each. */
+#define TOOL_DEFAULT_SIZE 1024
+#define TOOL_OPTION_SIZE(letter, number, what, more)                                               \
+  {                                                                                                \
+    "size" number, letter, 0, G_OPTION_ARG_CALLBACK, (gpointer)tool_set_size,                      \
+        what " (default: " G_STRINGIFY (TOOL_DEFAULT_SIZE) more ")", "INTEGER"                     \
+  }
+#define TOOL_OPTION_SIZES(more)                                                                    \
+  TOOL_OPTION_SIZE ('M', "1", "Rows of A and D", more),                                            \
+      TOOL_OPTION_SIZE ('K', "2", "Columns of A, rows of B", more),                                \
+      TOOL_OPTION_SIZE ('N', "3", "Columns of B and D", more)
+
 /**
  * tool_open_context:
  *
@@ -83,6 +99,9 @@ GPtrArray *tool_list_kernels (const gchar *names, gboolean choosers, GError **er
 
 /** tool_device_type_get_name: Returns: "GPU" and so on; static. */
 const gchar *tool_device_type_get_name (GemmclDeviceType type);
+
+/** tool_parse_size: Returns: %TRUE if @text is a whole number that M, N and K may be. */
+gboolean tool_parse_size (const gchar *text, gsize *size);
 
 /** tool_problems_new: @operands: (array zero-terminated=1): the sizes, each "M,N,K" or "MxNxK".
  * Returns: (transfer full) (element-type GemmclGemm): @gemm with these sizes, or %NULL with

@@ -148,11 +148,8 @@ tool_json_write (const json_t *json, const gchar *path, GError **error)
   g_autofree gchar *text = NULL;
   char *dump = json_dumps (json, JSON_INDENT (2) | JSON_REAL_PRECISION (DIGITS));
 
-  if (dump == NULL) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                         "There is not enough memory to write JSON.");
-    return FALSE;
-  }
+  if (dump == NULL)
+    return tool_fail (error, "There is not enough memory to write JSON.");
   text = g_strconcat (dump, "\n", NULL);
   free (dump);
   /* Writes to the standard output are checked in main(). */

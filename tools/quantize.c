@@ -5,14 +5,13 @@
 #include "gemmcl.h"
 #include "tool.h"
 
-#define DEFAULT_NAME "weight"
-#define SUFFIX       ".safetensors"
+#define SUFFIX ".safetensors"
 
 static struct {
   gchar *output;
-  gchar *name;
+  const gchar *name;
   gboolean transpose;
-} options;
+} options = {.name = "weight"};
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
@@ -28,15 +27,10 @@ static const GOptionEntry entries[] = {
 static gboolean
 check_options (GError **error)
 {
-  if (options.output == NULL || !g_str_has_suffix (options.output, SUFFIX)) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "No output file: give one with -o whose name ends in " SUFFIX "%s%s.",
-                 options.output != NULL ? ", not " : "",
-                 options.output != NULL ? options.output : "");
-    return FALSE;
-  }
-  if (options.name == NULL)
-    options.name = g_strdup (DEFAULT_NAME);
+  if (options.output == NULL || !g_str_has_suffix (options.output, SUFFIX))
+    return tool_refuse (
+        error, "No output file: give one with -o whose name ends in " SUFFIX "%s%s.",
+        options.output != NULL ? ", not " : "", options.output != NULL ? options.output : "");
   return TRUE;
 }
 

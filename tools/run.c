@@ -89,16 +89,10 @@ load_inputs (RunInputs *self, gchar **operands, GError **error)
 static gboolean
 check_row_outputs (GemmclGemm *gemm, GError **error)
 {
-  if (gemm->row_outputs != 0 && options.rows == NULL) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "No file for --row-outputs: give one with --rows.");
-    return FALSE;
-  }
-  if (options.top_k < 0 || options.top_k > GEMMCL_MAX_TOP_K) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--top-k takes 1 to %d, not %d.",
-                 GEMMCL_MAX_TOP_K, options.top_k);
-    return FALSE;
-  }
+  if (gemm->row_outputs != 0 && options.rows == NULL)
+    return tool_refuse (error, "No file for --row-outputs: give one with --rows.");
+  if (options.top_k < 0 || options.top_k > GEMMCL_MAX_TOP_K)
+    return tool_refuse (error, "--top-k takes 1 to %d, not %d.", GEMMCL_MAX_TOP_K, options.top_k);
   if (options.rows != NULL && gemm->row_outputs == 0)
     gemm->row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
   return TRUE;
@@ -174,18 +168,13 @@ multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GEr
 static gboolean
 check_options (GemmclGemm *gemm, GError **error)
 {
-  if (options.output == NULL) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE, "No output file: give one with -o.");
-    return FALSE;
-  }
+  if (options.output == NULL)
+    return tool_refuse (error, "No output file: give one with -o.");
   if ((options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error)) ||
       !check_row_outputs (gemm, error))
     return FALSE;
-  if (options.beta != NULL && options.addend == NULL) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "--beta is the factor of C, which is missing: give one with -c.");
-    return FALSE;
-  }
+  if (options.beta != NULL && options.addend == NULL)
+    return tool_refuse (error, "--beta is the factor of C, which is missing: give one with -c.");
   /* With a C and without --beta, beta is 1. */
   if (options.addend != NULL && options.beta == NULL)
     gemm->beta = 1.0;

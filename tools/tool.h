@@ -20,6 +20,12 @@ typedef enum {
 #define TOOL_ERROR (tool_error_quark ())
 GQuark tool_error_quark (void);
 
+/** tool_set_error: g_set_error() for these errors. Returns: %FALSE. */
+gboolean tool_set_error (GError **error, ToolError code, const gchar *format, ...)
+    G_GNUC_PRINTF (3, 4);
+#define tool_refuse(error, ...) tool_set_error (error, TOOL_ERROR_USAGE, __VA_ARGS__)
+#define tool_fail(error, ...)   tool_set_error (error, TOOL_ERROR_FAILED, __VA_ARGS__)
+
 /** ToolOptionGroup: options with a title; @entries ends with one that is all zeros. */
 typedef struct {
   const gchar *title;

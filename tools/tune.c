@@ -170,11 +170,8 @@ check_options (gchar **operands, GError **error)
                        : (options.list || options.forget) && *operands ? "an option or problems"
                                                                        : NULL;
 
-  if (wrong == NULL)
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--list and --forget stand alone: choose %s, not both.", wrong);
-  return FALSE;
+  return wrong == NULL ||
+         tool_refuse (error, "--list and --forget stand alone: choose %s, not both.", wrong);
 }
 
 /* Prints notes on @entry that do not fit in its row of the table. */
@@ -217,9 +214,7 @@ on_done (json_t *entry, gpointer data, GError **error)
     json_array_append (self->report, entry);
   }
   self->n_failed += json_is_null (json_object_get (entry, "tuned"));
-  if (why != NULL)
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED, why);
-  return why == NULL;
+  return why == NULL || tool_fail (error, "%s", why);
 }
 
 static GArray *
@@ -269,10 +264,8 @@ tune_problems (Tuning *self, GError **error)
   print_head (self);
   if (!tool_worker_run (self->search.entries, &searching, self, G_MAXINT64, error))
     return FALSE;
-  if (self->n_failed > 0)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u of %zu problems could not be tuned.",
-                 self->n_failed, json_array_size (self->search.entries));
-  return self->n_failed == 0;
+  return self->n_failed == 0 || tool_fail (error, "%u of %zu problems could not be tuned.",
+                                           self->n_failed, json_array_size (self->search.entries));
 }
 
 static gboolean

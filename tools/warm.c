@@ -7,9 +7,9 @@
 
 static struct {
   gchar *kernel;
-  gchar *addend;
+  const gchar *addend;
   gint batch;
-} options = {.batch = 1};
+} options = {.addend = "none", .batch = 1};
 
 static const GOptionEntry problem_entries[] = {
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
@@ -28,34 +28,6 @@ static ToolColumn columns[] = {{"M x N x K", 19},
                                {"kernel", 24, .key = "kernel"},
                                {"compiled", 0, TRUE, .key = "compiled", .format = "%.0f"},
                                {"ms", 7, TRUE, .key = "ms", .format = "%.0f"}};
-
-static gboolean
-parse_addend (GemmclAddend *addend, GError **error)
-{
-  *addend = g_strcmp0 (options.addend, "output") == 0 ? GEMMCL_ADDEND_OUTPUT : GEMMCL_ADDEND_NONE;
-  if (options.addend == NULL || *addend == GEMMCL_ADDEND_OUTPUT ||
-      g_str_equal (options.addend, "none"))
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--addend takes none or output, not \"%s\".",
-               options.addend);
-  return FALSE;
-}
-
-static gboolean
-describe_problem (GemmclGemm *gemm, const gchar **kernel, GError **error)
-{
-  if (options.batch < 1) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--batch takes 1 or more, not %d.",
-                 options.batch);
-    return FALSE;
-  }
-  *kernel = tool_find_choice (options.kernel, error);
-  if (*kernel == NULL || !parse_addend (&gemm->addend, error))
-    return FALSE;
-  tool_adopt_precision (gemm, *kernel);
-  gemm->batch = options.batch;
-  return TRUE;
-}
 
 /* Runs the problem once on zeros, since some drivers compile when a run is enqueued. */
 static gboolean
@@ -115,10 +87,18 @@ run (gchar **operands, GError **error)
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GArray) problems = NULL;
   GemmclGemm gemm = tool_gemm;
-  const gchar *kernel;
+  const gchar *kernel = tool_find_choice (options.kernel, error);
 
-  if (!describe_problem (&gemm, &kernel, error))
+  if (kernel == NULL)
     return FALSE;
+  if (options.batch < 1)
+    return tool_refuse (error, "--batch takes 1 or more, not %d.", options.batch);
+  if (g_str_equal (options.addend, "output"))
+    gemm.addend = GEMMCL_ADDEND_OUTPUT;
+  else if (!g_str_equal (options.addend, "none"))
+    return tool_refuse (error, "--addend takes none or output, not \"%s\".", options.addend);
+  gemm.batch = options.batch;
+  tool_adopt_precision (&gemm, kernel);
   problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
   if (problems == NULL || (context = tool_open_context (error)) == NULL)
     return FALSE;

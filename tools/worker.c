@@ -146,11 +146,8 @@ start (Worker *self, GError **error)
 
   self->output = tmpfile ();
   if (self->output == NULL || !g_unix_open_pipe (ends, FD_CLOEXEC, NULL) ||
-      (self->pid = tool_worker_fork (fileno (self->output))) < 0) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "No process can be started: %s",
-                 g_strerror (errno));
-    return FALSE;
-  }
+      (self->pid = tool_worker_fork (fileno (self->output))) < 0)
+    return tool_fail (error, "No process can be started: %s", g_strerror (errno));
   if (self->pid == 0)
     work (self, ends[1]);
   close (ends[1]);
@@ -270,13 +267,12 @@ note_loss (Worker *self, const gchar *why, GError **error)
   if (self->at != NULL)
     self->work->lose (self->at, self->what, text, self->data);
   if (!self->has_begun)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "The device cannot be opened. %s", text);
-  else if (++self->losses == MOST_LOSSES)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                 "The process that runs the kernels was lost %u times in a row, so the device, or "
-                 "its driver, may need a rest. The last time: %s",
-                 self->losses, text);
-  return self->has_begun && self->losses < MOST_LOSSES;
+    return tool_fail (error, "The device cannot be opened. %s", text);
+  return ++self->losses < MOST_LOSSES ||
+         tool_fail (error,
+                    "The process that runs the kernels was lost %u times in a row, so the device, "
+                    "or its driver, may need a rest. The last time: %s",
+                    self->losses, text);
 }
 
 gboolean

@@ -90,9 +90,9 @@ CASES = {
     "bench": (
         ("-M", "-M", "many"),
         ("-M", "-M"),
-        ("1 or more, not 0", "-M", "0"),
-        ("1 or more, not -5", "-K", "-5"),
-        ("1 or more, not 0", "--size3", "0"),
+        ('from 1 to 2147483647, not "0"', "-M", "0"),
+        ('-K takes .*, not "-5"', "-K", "-5"),
+        ('--size3 takes .*, not "0"', "--size3", "0"),
         ("-N", "-N", "99999999999999999999"),
         ("0 or more, not -1", "-i", "-1"),
         ('row or col, not "diagonal"', "--layout", "diagonal"),
@@ -114,7 +114,7 @@ CASES = {
     "kernels": (
         ("no_such", "--source", "no_such"),
         ("row or col", "--source", "all", "--layout", "diagonal"),
-        ("1 or more", "--source", "all", "-M", "0"),
+        ('not "0"', "--source", "all", "-M", "0"),
         ('not "u9"', "--source", "all", "--a-type", "u9"),
     ),
     "run": (
