@@ -115,29 +115,13 @@ describe_problems (Bench *self, GError **error)
   return self->problems != NULL;
 }
 
-/* Checks that all sizes fit before the first is measured. */
-static gboolean
-check_memory (const Bench *self, GError **error)
-{
-  for (guint i = 0; i < self->problems->len; i++)
-    if (!bench_problem_check (self->context, &g_array_index (self->problems, GemmclGemm, i), error))
-      return FALSE;
-  return TRUE;
-}
-
-static gboolean
-is_stdout (const gchar *path)
-{
-  return g_strcmp0 (path, "-") == 0;
-}
-
 /* Fails if the file cannot be written: the measurements may take an hour. */
 static gboolean
 check_output (GError **error)
 {
   g_autoptr (json_t) empty = json_array ();
 
-  return options.json == NULL || is_stdout (options.json) ||
+  return tool_table_get_output (options.json) == stderr ||
          tool_json_write (empty, options.json, error);
 }
 
@@ -428,24 +412,22 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   g_auto (Bench) self = {.json = json_array ()};
   gboolean ok;
 
-  if (!describe_problems (&self, error))
-    return FALSE;
-  self.context = tool_open_context (error);
-  if (self.context == NULL)
+  if (!describe_problems (&self, error) || (self.context = tool_open_context (error)) == NULL ||
+      (self.names = tool_list_kernels (options.kernel, TRUE, error)) == NULL)
     return FALSE;
   self.info = gemmcl_context_get_device_info (self.context);
-  self.names = tool_list_kernels (options.kernel, TRUE, error);
-  if (self.names == NULL || !check_memory (&self, error) || !find_peak (&self, error) ||
-      !find_bandwidth (&self, error) || !check_output (error))
+  /* All sizes fit before the first is measured. */
+  for (guint i = 0; i < self.problems->len; i++)
+    if (!bench_problem_check (self.context, &g_array_index (self.problems, GemmclGemm, i), error))
+      return FALSE;
+  if (!find_peak (&self, error) || !find_bandwidth (&self, error) || !check_output (error))
     return FALSE;
-  self.out = is_stdout (options.json) ? stderr : stdout;
+  self.out = tool_table_get_output (options.json);
   tool_catch_interrupt ();
   start_report (&self);
   ok = measure (&self, error);
   /* Results are written even if a later kernel failed. The first error is reported. */
-  if (options.json != NULL && !tool_json_write (self.json, options.json, ok ? error : NULL))
-    return FALSE;
-  return ok;
+  return tool_json_write (self.json, options.json, ok ? error : NULL) && ok;
 }
 
 const ToolCommand tool_bench = {

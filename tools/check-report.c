@@ -3,12 +3,18 @@
 #include "check.h"
 
 gboolean
+check_is_row (const json_t *object)
+{
+  return json_object_get (object, "kernel") != NULL;
+}
+
+gboolean
 check_is_open (const json_t *object)
 {
   const gchar *level = tool_json_get_string (object, "level");
 
   return json_object_get (object, "result") == NULL &&
-         (json_object_get (object, "kernel") == NULL || g_strcmp0 (level, "native") == 0);
+         (!check_is_row (object) || g_strcmp0 (level, "native") == 0);
 }
 
 gboolean

@@ -7,12 +7,9 @@
  */
 #include "check.h"
 
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "options.h"
 
@@ -223,10 +220,21 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
   return wrong == NULL;
 }
 
-/* Compiles the programs of every @n-th row, from @first on, so that the worker finds them in the
- * cache. */
-static void
-build_rows (const json_t *rows, gsize first, gsize n)
+void
+check_row (GemmclContext *context, json_t *row)
+{
+  const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (row, "kernel"));
+  const gdouble start = tool_get_seconds ();
+
+  check_set_result (row, "unfit", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (products); i++)
+    if (!check_product (context, info, &products[i], row))
+      break;
+  json_object_set_new (row, "seconds", json_real (tool_get_seconds () - start));
+}
+
+void
+check_build_rows (const json_t *rows, gsize first, gsize n)
 {
   g_autoptr (GemmclContext) context = tool_open_context (NULL);
 
@@ -242,80 +250,4 @@ build_rows (const json_t *rows, gsize first, gsize n)
         plan = gemmcl_plan_new (context, &gemm, info->name, NULL);
     }
   }
-}
-
-/* Processes that compile ahead of the worker, each on a core; compiling takes most of the time. */
-#define MOST_BUILDERS 6
-
-static guint
-start_builders (const json_t *rows, GPid builders[MOST_BUILDERS])
-{
-  const guint n = CLAMP (g_get_num_processors () - 1, 1, MOST_BUILDERS);
-  const gint nowhere = open ("/dev/null", O_WRONLY | O_CLOEXEC);
-
-  for (guint i = 0; i < n; i++) {
-    builders[i] = tool_worker_fork (nowhere);
-    if (builders[i] == 0) {
-      build_rows (rows, i, n);
-      _exit (EXIT_SUCCESS);
-    }
-  }
-  close (nowhere);
-  return n;
-}
-
-typedef struct {
-  gint64 deadline;
-  gdouble patience;
-} Limits;
-
-static gboolean
-run_row (GemmclContext *context, json_t *row, gpointer data)
-{
-  const Limits *limits = data;
-  const GemmclKernelInfo *info = tool_get_kernel_info (tool_json_get_string (row, "kernel"));
-  const gint64 start = g_get_monotonic_time ();
-
-  if (!check_is_open (row) || start >= limits->deadline)
-    return FALSE;
-  tool_worker_begin (NULL, limits->patience);
-  json_object_set_new (row, "result", json_string ("unfit"));
-  for (guint i = 0; i < G_N_ELEMENTS (products); i++)
-    if (!check_product (context, info, &products[i], row))
-      break;
-  json_object_set_new (row, "seconds",
-                       json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
-  return TRUE;
-}
-
-static void
-lose (json_t *row, G_GNUC_UNUSED const gchar *what, const gchar *why, G_GNUC_UNUSED gpointer data)
-{
-  check_set_result (row, "lost", why);
-}
-
-gboolean
-check_rows (json_t *rows, gint64 deadline, gint64 end, gdouble patience, GError **error)
-{
-  static const ToolWork work = {run_row, lose, NULL};
-  Limits limits = {deadline, patience};
-  GPid builders[MOST_BUILDERS];
-  guint n_open = 0, n_builders;
-  const json_t *row;
-  gboolean ok;
-  gsize i;
-
-  json_array_foreach (rows, i, row)
-  {
-    n_open += check_is_open (row);
-  }
-  if (n_open == 0 || g_get_monotonic_time () >= deadline)
-    return TRUE;
-  tool_worker_step ("kernels on exact problems");
-  n_builders = start_builders (rows, builders);
-  ok = tool_worker_run (rows, &work, &limits, end, error);
-  for (guint b = 0; b < n_builders; b++)
-    if (builders[b] > 0)
-      kill (-builders[b], SIGKILL);
-  return ok;
 }

@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "options.h"
 #include "search.h"
@@ -35,8 +38,17 @@
 /* The time for each entry of "speed" on average at most. */
 #define MOST_SPEED_SECONDS 10.0
 
+#define SHARING "cl_intel_va_api_media_sharing"
+
 /* Seconds after the end of the time in which a candidate may still end. */
-#define LAST_SECONDS 3
+#define LAST_SECONDS 3.0
+
+/* The time for VA surfaces at most, and as a share of what is left. */
+#define MOST_VA_SECONDS 20.0
+#define VA_SHARE        0.3
+
+/* Processes that compile ahead of the worker, each on a core; compiling takes most of the time. */
+#define MOST_BUILDERS 6
 
 static struct {
   gchar *seconds;
@@ -68,23 +80,15 @@ describe_system (void)
                     name.machine);
 }
 
-/* The check that the user asked for. */
+/* The check that the user asked for. @start and @end: times of tool_get_seconds() */
 typedef struct {
   GPtrArray *kernels;
   GArray *shapes;
-  gdouble seconds;
-  gint64 start;
+  gdouble start, end;
+  gdouble rows_end; /* no row begins after it */
+  gdouble patience; /* seconds for a kernel, after which it is taken to hang */
   json_t *report;
 } Check;
-
-static void
-check_clear (Check *self)
-{
-  g_clear_pointer (&self->kernels, g_ptr_array_unref);
-  g_clear_pointer (&self->shapes, g_array_unref);
-  g_clear_pointer (&self->report, json_decref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
 
 static json_t *
 describe_row (GemmclContext *context, const GemmclKernelInfo *info)
@@ -163,18 +167,132 @@ find_facts (GemmclContext *context, json_t *report, gpointer data)
 {
   const Check *asked = data;
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  const gboolean shares = gemmcl_device_info_has_extension (info, "cl_intel_va_api_media_sharing");
-  json_t *device = tool_json_device (0, info);
+  const gboolean shares = gemmcl_device_info_has_extension (info, SHARING);
+  json_t *device = tool_json_device (0, info), *va = json_object ();
 
   /* The device's number has a meaning only on this machine. */
   json_object_del (device, "device");
   json_object_set_new (device, "cores", json_integer (info->cores));
   json_object_set_new (device, "ip_version", json_integer (info->ip_version));
-  json_object_update_new (report, json_pack ("{s:o, s:b, s:o, s:{}, s:o}", "device", device,
+  if (!shares)
+    check_set_result (va, "absent", "The device has no " SHARING ".");
+  json_object_update_new (report, json_pack ("{s:o, s:b, s:o, s:o, s:o}", "device", device,
                                              "shares_surfaces", shares, "rows",
-                                             list_rows (context, asked->kernels), "va", "speed",
+                                             list_rows (context, asked->kernels), "va", va, "speed",
                                              list_entries (context, asked->shapes)));
   return TRUE;
+}
+
+/* In a worker: a row of the table, or VA surfaces. */
+static gboolean
+run_object (GemmclContext *context, json_t *object, gpointer data)
+{
+  const Check *self = data;
+  const gdouble now = tool_get_seconds ();
+
+  if (!check_is_open (object) || now >= (check_is_row (object) ? self->rows_end : self->end))
+    return FALSE;
+  if (check_is_row (object)) {
+    tool_worker_begin (NULL, self->patience);
+    check_row (context, object);
+  } else {
+    tool_worker_step ("VA surfaces");
+    tool_worker_begin (NULL, MIN (VA_SHARE * (self->end - now), MOST_VA_SECONDS));
+    check_va (context, object);
+  }
+  return TRUE;
+}
+
+static void
+lose (json_t *object, G_GNUC_UNUSED const gchar *what, const gchar *why,
+      G_GNUC_UNUSED gpointer data)
+{
+  check_set_result (object, check_is_row (object) ? "lost" : "failed", why);
+}
+
+static guint
+start_builders (const json_t *rows, GPid builders[MOST_BUILDERS])
+{
+  const guint n = CLAMP (g_get_num_processors () - 1, 1, MOST_BUILDERS);
+  const gint nowhere = open ("/dev/null", O_WRONLY | O_CLOEXEC);
+
+  for (guint i = 0; i < n; i++) {
+    builders[i] = tool_worker_fork (nowhere);
+    if (builders[i] == 0) {
+      check_build_rows (rows, i, n);
+      _exit (EXIT_SUCCESS);
+    }
+  }
+  close (nowhere);
+  return n;
+}
+
+/* Runs the rows that have no result until @rows_end, then VA surfaces. */
+static gboolean
+run_kernels (Check *self, gdouble rows_end, GError **error)
+{
+  static const ToolWork work = {run_object, lose, NULL};
+  const json_t *rows = json_object_get (self->report, "rows"), *row;
+  g_autoptr (json_t) objects = json_copy ((json_t *)rows);
+  GPid builders[MOST_BUILDERS];
+  guint n_open = 0, n_builders;
+  gboolean ok;
+  gsize i;
+
+  json_array_append (objects, json_object_get (self->report, "va"));
+  self->rows_end = rows_end;
+  json_array_foreach (objects, i, row)
+  {
+    n_open += check_is_open (row);
+  }
+  if (n_open == 0 || tool_get_seconds () >= rows_end)
+    return TRUE;
+  tool_worker_step ("kernels on exact problems");
+  n_builders = start_builders (rows, builders);
+  ok = tool_worker_run (objects, &work, self, self->end + LAST_SECONDS, error);
+  for (guint b = 0; b < n_builders; b++)
+    if (builders[b] > 0)
+      kill (-builders[b], SIGKILL);
+  return ok;
+}
+
+/* Times kernels, but for those of lost processes, and faulty rows. */
+static gboolean
+time_kernels (const Check *self, GError **error)
+{
+  json_t *speed = json_object_get (self->report, "speed"), *row;
+  const gdouble most = MOST_SPEED_SECONDS * (gdouble)json_array_size (speed);
+  const ToolSearch search = {.entries = speed,
+                             .end = MIN (self->end, tool_get_seconds () + most),
+                             .patience = self->patience};
+  gsize i;
+
+  json_array_foreach (json_object_get (self->report, "rows"), i, row)
+  {
+    if (check_is_faulty (row))
+      tool_search_exclude (speed, tool_json_get_string (row, "kernel"),
+                           tool_json_get_string (row, "why"));
+  }
+  return tool_search_run (&search, self->end + LAST_SECONDS, error);
+}
+
+static gboolean
+write_report (const Check *self, GError **error)
+{
+  json_object_set_new (self->report, "seconds", json_real (tool_get_seconds () - self->start));
+  return tool_json_write (self->report, options.output, error);
+}
+
+static gboolean
+run_steps (Check *self, GError **error)
+{
+  if (!tool_worker_ask (self->report, find_facts, self, error))
+    return FALSE;
+  /* A wrong path fails early. */
+  if (!g_str_equal (options.output, "-") && !write_report (self, error))
+    return FALSE;
+  return run_kernels (self, self->start + ROWS_SHARE * (self->end - self->start), error) &&
+         time_kernels (self, error) && run_kernels (self, self->end, error);
 }
 
 /* Marks what the check did not come to. */
@@ -193,77 +311,20 @@ mark_unreached (json_t *report)
     check_set_result (va, "not reached", NULL);
 }
 
-static gboolean
-write_report (const Check *self, GError **error)
-{
-  const gdouble seconds = (g_get_monotonic_time () - self->start) / (gdouble)G_USEC_PER_SEC;
-
-  json_object_set_new (self->report, "seconds", json_real (seconds));
-  return tool_json_write (self->report, options.output, error);
-}
-
 /* Prints the summary, and how to send the report. */
 static void
 conclude (const json_t *report)
 {
-  const gboolean piped = g_str_equal (options.output, "-");
-  FILE *out = piped ? stderr : stdout;
+  FILE *out = tool_table_get_output (options.output);
   g_autofree gchar *name = g_filename_display_name (options.output);
 
   check_print_summary (out, report);
-  if (!piped)
+  if (out == stdout)
     fprintf (out,
              "\nThe report is in %s. It names the device, its driver and the system's version, not "
              "you or your\nmachine. Please send it to those who make gemmcl: docs/tuning.md says "
              "how.\n",
              name);
-}
-
-/* Times kernels, but for those of lost processes, and faulty rows. */
-static gboolean
-time_kernels (const Check *self, gint64 end, gint64 last, gdouble patience, GError **error)
-{
-  static const ToolWork work = {tool_search_work, tool_search_lose, NULL};
-  json_t *speed = json_object_get (self->report, "speed"), *row;
-  const gdouble most = MOST_SPEED_SECONDS * (gdouble)json_array_size (speed);
-  g_autoptr (json_t) bad = json_array ();
-  ToolSearch search = {
-      .entries = speed,
-      .bad = bad,
-      .end = MIN (end, g_get_monotonic_time () + (gint64)(most * G_USEC_PER_SEC)),
-      .patience = patience,
-  };
-  gsize i;
-
-  json_array_foreach (json_object_get (self->report, "rows"), i, row)
-  {
-    if (check_is_faulty (row))
-      json_array_append (bad, row);
-  }
-  return tool_worker_run (speed, &work, &search, last, error);
-}
-
-static gboolean
-run_steps (Check *self, GError **error)
-{
-  static const ToolWork finding = {find_facts, NULL, NULL};
-  g_autoptr (json_t) items = json_pack ("[O]", self->report);
-  const gint64 end = self->start + (gint64)(self->seconds * G_USEC_PER_SEC);
-  const gint64 last = end + LAST_SECONDS * G_USEC_PER_SEC;
-  const gint64 rows_end = self->start + (gint64)(ROWS_SHARE * self->seconds * G_USEC_PER_SEC);
-  const gdouble patience = MAX (HANG_SECONDS, HANG_SHARE * self->seconds);
-  json_t *rows;
-
-  if (!tool_worker_run (items, &finding, self, G_MAXINT64, error))
-    return FALSE;
-  /* A wrong path fails early. */
-  if (!g_str_equal (options.output, "-") && !write_report (self, error))
-    return FALSE;
-  rows = json_object_get (self->report, "rows");
-  return check_rows (rows, rows_end, last, patience, error) &&
-         check_va (self->report, end, last, error) &&
-         time_kernels (self, end, last, patience, error) &&
-         check_rows (rows, end, last, patience, error);
 }
 
 static gboolean
@@ -288,15 +349,19 @@ check (Check *self, GError **error)
 static gboolean
 run (gchar **operands, GError **error)
 {
-  g_auto (Check) self = {.seconds = DEFAULT_SECONDS, .start = g_get_monotonic_time ()};
+  g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, error);
+  g_autoptr (GArray) shapes =
+      kernels != NULL ? tool_problems_new ((const gchar *const *)operands, &tool_gemm, error)
+                      : NULL;
+  g_autoptr (json_t) report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl",
+                                         GEMMCL_VERSION, "system", describe_system ());
+  Check self = {kernels, shapes, .start = tool_get_seconds (), .report = report};
+  gdouble seconds = DEFAULT_SECONDS;
 
-  if ((self.kernels = tool_list_kernels (options.kernels, FALSE, error)) == NULL ||
-      (self.shapes = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error)) ==
-          NULL ||
-      !tool_parse_positive ("--seconds", options.seconds, &self.seconds, error))
+  if (shapes == NULL || !tool_parse_positive ("--seconds", options.seconds, &seconds, error))
     return FALSE;
-  self.report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl", GEMMCL_VERSION, "system",
-                           describe_system ());
+  self.end = self.start + seconds;
+  self.patience = MAX (HANG_SECONDS, HANG_SHARE * seconds);
   return check (&self, error);
 }
 

@@ -9,26 +9,27 @@
  * gemmcl check:
  *
  *   check.c          the subcommand: the device's facts, and the order of the steps
- *   check-report.c   the report: results of its objects, and the summary
  *   check-rows.c     each kernel on exact problems
  *   check-va.c       the element with VA surfaces
+ *   check-report.c   the report: results of its objects, and the summary
  *   search.c         the candidates of each shape side by side
  *
- * The keys of the report are in docs/tuning.md. A step's objects are items of a worker, which is
- * ended at @end, the end of the whole check; times are of the monotonic clock.
+ * The keys of the report are in docs/tuning.md.
  */
 
-/**
- * check_rows:
- * @rows: the rows, of which the native ones without a result run on exact problems
- * @deadline: no row begins after it
- * @patience: seconds for a row, after which it is taken to hang
- */
-gboolean check_rows (json_t *rows, gint64 deadline, gint64 end, gdouble patience, GError **error);
+/** check_row: In a worker: runs @row, which is native, on exact problems and sets its result. */
+void check_row (GemmclContext *context, json_t *row);
 
-/** check_va: Runs VA surfaces through the element if there are a VA display, GStreamer and a device
- * that shares surfaces, before @deadline. Fills "va". */
-gboolean check_va (json_t *report, gint64 deadline, gint64 end, GError **error);
+/** check_build_rows: Compiles the programs of every @n-th of @rows without a result, from @first on.
+ * The worker then finds them in the cache. */
+void check_build_rows (const json_t *rows, gsize first, gsize n);
+
+/** check_va: In a worker: runs VA surfaces through the element if there are a VA display and
+ * GStreamer, and sets the result of @va. */
+void check_va (GemmclContext *context, json_t *va);
+
+/** check_is_row: TRUE for a row, FALSE for "va". */
+gboolean check_is_row (const json_t *object);
 
 /** check_is_open: TRUE if a row, which must be native, or "va" has no result yet. */
 gboolean check_is_open (const json_t *object);

@@ -142,18 +142,27 @@ tool_json_number (gdouble number)
   return isfinite (number) ? json_real (number) : json_null ();
 }
 
+FILE *
+tool_table_get_output (const gchar *path)
+{
+  return g_strcmp0 (path, "-") == 0 ? stderr : stdout;
+}
+
 gboolean
 tool_json_write (const json_t *json, const gchar *path, GError **error)
 {
   g_autofree gchar *text = NULL;
-  char *dump = json_dumps (json, JSON_INDENT (2) | JSON_REAL_PRECISION (DIGITS));
+  char *dump;
 
+  if (path == NULL)
+    return TRUE;
+  dump = json_dumps (json, JSON_INDENT (2) | JSON_REAL_PRECISION (DIGITS));
   if (dump == NULL)
     return tool_fail (error, "There is not enough memory to write JSON.");
   text = g_strconcat (dump, "\n", NULL);
   free (dump);
   /* Writes to the standard output are checked in main(). */
-  if (g_strcmp0 (path, "-") == 0)
+  if (g_str_equal (path, "-"))
     return fputs (text, stdout), TRUE;
   return g_file_set_contents (path, text, -1, error);
 }

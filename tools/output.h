@@ -68,9 +68,14 @@ gchar *tool_json_get_problem (const json_t *object);
 /** tool_json_number: Returns: @number; null for NaN and infinities, which JSON lacks. */
 json_t *tool_json_number (gdouble number);
 
+/** tool_table_get_output: Returns: the standard error if @path (nullable), which gets JSON, is the
+ * standard output, "-"; else the standard output. */
+FILE *tool_table_get_output (const gchar *path);
+
 /**
  * tool_json_write:
- * @path: a file, which is replaced whole or not at all; "-": the standard output
+ * @path: (nullable): a file, which is replaced whole or not at all; "-": the standard output;
+ *   %NULL: nothing is written
  *
  * Returns: %FALSE with a #GFileError or %TOOL_ERROR_FAILED.
  */

@@ -1,7 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
-#include <string.h>
 
 #include "gemmcl-tuning.h"
 #include "options.h"
@@ -43,6 +42,13 @@ tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, guint mos
                     "rules", "tuned", "gain", "seconds");
 }
 
+/* TRUE if the entry was not searched yet. */
+static gboolean
+is_open (const json_t *entry)
+{
+  return json_is_null (json_object_get (entry, "seconds"));
+}
+
 /* Returns: the candidate with that kernel; the first one for "rules". */
 static json_t *
 find_candidate (const json_t *entry, const gchar *kernel)
@@ -65,12 +71,31 @@ set_reason (json_t *candidate, gboolean faulty, const gchar *why)
 }
 
 void
-tool_search_lose (json_t *entry, const gchar *kernel, const gchar *why, gpointer data)
+tool_search_exclude (json_t *entries, const gchar *kernel, const gchar *why)
+{
+  const GemmclKernelInfo *row = tool_get_kernel_info (kernel);
+  json_t *entry, *candidate;
+  gsize i, j;
+
+  json_array_foreach (entries, i, entry)
+  {
+    json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
+    {
+      if (is_open (entry) && tool_json_get_string (candidate, "why") == NULL &&
+          tool_get_kernel_info (tool_json_get_string (candidate, "kernel")) == row)
+        json_object_set_new (candidate, "why", tool_json_string (why));
+    }
+  }
+}
+
+static void
+lose (json_t *entry, const gchar *kernel, const gchar *why, gpointer data)
 {
   json_t *candidate = find_candidate (entry, kernel);
 
   set_reason (candidate, TRUE, why);
-  json_array_append (((ToolSearch *)data)->bad, candidate);
+  tool_search_exclude (((const ToolSearch *)data)->entries,
+                       tool_json_get_string (candidate, "kernel"), why);
 }
 
 static json_t *
@@ -94,42 +119,18 @@ on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer
     tool_worker_lose (candidate->why);
 }
 
-/* Returns: (nullable): the reason why the candidate's row of the table is not tried. Kernels that
- * differ only in the split of K are built from the same row. */
-static const gchar *
-find_reason (const Search *self, const gchar *kernel)
-{
-  const gsize length = strcspn (kernel, "/");
-  const json_t *bad;
-  gsize i;
-
-  json_array_foreach (self->asked->bad, i, bad)
-  {
-    const gchar *other = tool_json_get_string (bad, "kernel");
-
-    if (other != NULL && strcspn (other, "/") == length && strncmp (kernel, other, length) == 0)
-      return tool_json_get_string (bad, "why");
-  }
-  return NULL;
-}
-
 /* Returns: the names of the candidates that are tried. */
 static GPtrArray *
-list_names (const Search *self)
+list_names (const json_t *entry)
 {
   GPtrArray *names = g_ptr_array_new ();
-  json_t *candidate;
+  const json_t *candidate;
   gsize i;
 
-  json_array_foreach (json_object_get (self->entry, "candidates"), i, candidate)
+  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
   {
-    const gchar *kernel = tool_json_get_string (candidate, "kernel");
-    const gchar *why = find_reason (self, kernel);
-
-    if (why == NULL)
-      g_ptr_array_add (names, (gpointer)kernel);
-    else
-      json_object_set_new (candidate, "why", json_string (why));
+    if (tool_json_get_string (candidate, "why") == NULL)
+      g_ptr_array_add (names, (gpointer)tool_json_get_string (candidate, "kernel"));
   }
   g_ptr_array_add (names, NULL);
   return names;
@@ -190,24 +191,18 @@ search (Search *self, const GPtrArray *names)
   return usable && result->first == NULL;
 }
 
-static gdouble
-get_seconds_until (gint64 end)
-{
-  return (gdouble)(end - g_get_monotonic_time ()) / G_USEC_PER_SEC;
-}
-
-gboolean
-tool_search_work (GemmclContext *context, json_t *entry, gpointer data)
+static gboolean
+work (GemmclContext *context, json_t *entry, gpointer data)
 {
   const ToolSearch *asked = data;
-  const gint64 start = g_get_monotonic_time ();
+  const gdouble start = tool_get_seconds ();
   const gsize n = json_array_size (asked->entries);
   Search self = {.asked = asked, .context = context, .entry = entry, .gemm = tool_gemm};
   g_autofree gchar *name = tool_json_get_problem (entry), *step = NULL;
   g_autoptr (GPtrArray) names = NULL;
   gsize i = 0;
 
-  if (!json_is_null (json_object_get (entry, "seconds")))
+  if (!is_open (entry))
     return FALSE;
   while (json_array_get (asked->entries, i) != entry)
     i++;
@@ -216,14 +211,22 @@ tool_search_work (GemmclContext *context, json_t *entry, gpointer data)
   tool_worker_step (step);
   /* Up to twice its equal share of the remaining time, since most kernels are built for the first
    * problem. */
-  self.seconds = MAX (get_seconds_until (asked->end) * 2.0 / (gdouble)(n - i + 1), LEAST_SECONDS);
+  self.seconds = MAX ((asked->end - start) * 2.0 / (gdouble)(n - i + 1), LEAST_SECONDS);
   tool_set_choice ("--precision", tool_json_get_string (entry, "precision"), NULL, NULL);
   self.gemm.precision = tool_gemm.precision;
   tool_json_get_sizes (entry, &self.gemm);
-  names = list_names (&self);
+  names = list_names (entry);
   /* A kernel that spills is used only if no other works. Then the library may choose it. */
   if (search (&self, names))
     search (&self, NULL);
-  json_object_set_new (entry, "seconds", json_real (-get_seconds_until (start)));
+  json_object_set_new (entry, "seconds", json_real (tool_get_seconds () - start));
   return TRUE;
+}
+
+gboolean
+tool_search_run (const ToolSearch *self, gdouble deadline, GError **error)
+{
+  const ToolWork functions = {work, lose, self->done};
+
+  return tool_worker_run (self->entries, &functions, (gpointer)self, deadline, error);
 }

@@ -25,24 +25,25 @@
  * @most of them at most, and without a result. */
 json_t *tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, guint most);
 
+/** tool_search_exclude: No later search of @entries tries a kernel of the same row as @kernel, for
+ * the reason @why. */
+void tool_search_exclude (json_t *entries, const gchar *kernel, const gchar *why);
+
 /**
  * ToolSearch:
  * @entries: those without "seconds" are searched
- * @bad: objects whose "kernel" is of a row that is not tried, for the reason "why"; gets the
- *   candidates with which workers are lost
- * @end: the monotonic time at which the search should end
+ * @end: the time of tool_get_seconds() at which the search should end
  * @patience: seconds for building a kernel and its first run, and for its turn
  * @store: the library remembers the results
+ * @done: (nullable): as in #ToolWork
  */
 typedef struct {
   json_t *entries;
-  json_t *bad;
-  gint64 end;
+  gdouble end;
   gdouble patience;
   gboolean store;
+  gboolean (*done) (json_t *entry, gpointer data, GError **error);
 } ToolSearch;
 
-/** tool_search_work, tool_search_lose: functions of a #ToolWork whose data begins with a
- * #ToolSearch. */
-gboolean tool_search_work (GemmclContext *context, json_t *entry, gpointer data);
-void tool_search_lose (json_t *entry, const gchar *kernel, const gchar *why, gpointer data);
+/** tool_search_run: Searches in workers, which end at @deadline. Returns: as tool_worker_run(). */
+gboolean tool_search_run (const ToolSearch *self, gdouble deadline, GError **error);

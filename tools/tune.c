@@ -70,42 +70,16 @@ static ToolColumn columns[N_COLUMNS] = {
     {"gain", 8, TRUE, .key = "more", .format = "%+.1f", .unit = " %"},
 };
 
-/* The search for all problems: @search: first, for its functions; @problems: (element-type
- * GemmclGemm): those that were asked for; @facts: the device, and the entries for each problem;
- * @report: the entries with results. */
-typedef struct {
-  ToolSearch search;
-  GArray *problems;
-  json_t *facts, *report;
-  guint n_failed;
-} Tuning;
-
+/* Fits the columns and prints the head. @facts: the device and the entries */
 static void
-tuning_clear (Tuning *self)
+print_head (const json_t *facts)
 {
-  g_clear_pointer (&self->search.bad, json_decref);
-  g_clear_pointer (&self->facts, json_decref);
-  g_clear_pointer (&self->report, json_decref);
-  g_clear_pointer (&self->problems, g_array_unref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Tuning, tuning_clear)
-
-static FILE *
-get_table_output (void)
-{
-  return g_strcmp0 (options.json, "-") == 0 ? stderr : stdout;
-}
-
-/* Fits the columns and prints the head. */
-static void
-print_head (const Tuning *self)
-{
-  FILE *out = get_table_output ();
+  FILE *out = tool_table_get_output (options.json);
   g_autofree gchar *path = gemmcl_tuning_get_path ();
   const json_t *entry;
   gsize i;
 
-  json_array_foreach (self->search.entries, i, entry)
+  json_array_foreach (json_object_get (facts, "entries"), i, entry)
   {
     g_autofree gchar *name = tool_json_get_problem (entry);
     tool_table_fit (&columns[COLUMN_PROBLEM], name);
@@ -115,8 +89,7 @@ print_head (const Tuning *self)
     tool_table_fit (&columns[COLUMN_TUNED], gemmcl_get_kernel (k)->name);
   }
   fprintf (out, "Device    %s\nDriver    %s\nFile      %s\n\n",
-           tool_json_get_string (self->facts, "device"),
-           tool_json_get_string (self->facts, "driver"), path);
+           tool_json_get_string (facts, "device"), tool_json_get_string (facts, "driver"), path);
   tool_table_titles (out, columns, N_COLUMNS, NULL);
 }
 
@@ -127,14 +100,14 @@ print_row (json_t *entry)
   g_autoptr (json_t) row = json_copy (entry);
 
   json_object_set_new (row, "more", tool_json_number (gain > 1.0 ? gain - 1.0 : NAN));
-  tool_table_print (get_table_output (), columns, N_COLUMNS, row);
+  tool_table_print (tool_table_get_output (options.json), columns, N_COLUMNS, row);
 }
 
 /* Prints the result of gemmcl_tuning_list(). Returns: the same as a list in JSON. */
 static json_t *
 print_entries (const GPtrArray *entries)
 {
-  FILE *out = get_table_output ();
+  FILE *out = tool_table_get_output (options.json);
   ToolColumn list_columns[] = {{"M x N x K"},
                                {"precision", .key = "precision"},
                                {"layout", .key = "layout"},
@@ -202,18 +175,14 @@ print_notes (const json_t *entry)
 
 /* Reports the result of a search. Fails if it could not be stored. */
 static gboolean
-on_done (json_t *entry, gpointer data, GError **error)
+on_done (json_t *entry, G_GNUC_UNUSED gpointer data, GError **error)
 {
-  Tuning *self = data;
   const gchar *why = tool_json_get_string (entry, "why_not_stored");
 
   tool_worker_clear_progress ();
   print_notes (entry);
-  if (json_object_get (entry, "error") == NULL) {
+  if (json_object_get (entry, "error") == NULL)
     print_row (entry);
-    json_array_append (self->report, entry);
-  }
-  self->n_failed += json_is_null (json_object_get (entry, "tuned"));
   return why == NULL || tool_fail (error, "%s", why);
 }
 
@@ -226,12 +195,13 @@ list_usual (const GemmclDeviceInfo *info)
   return tool_problems_new ((const gchar *const *)sizes, &tool_gemm, NULL);
 }
 
-/* In a worker: the names of the device, and an entry without a result for each problem. */
+/* In a worker: the names of the device, and an entry without a result for each of @data, the problems
+ * that were asked for. */
 static gboolean
 find_facts (GemmclContext *context, json_t *facts, gpointer data)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  const GArray *asked = ((const Tuning *)data)->problems;
+  const GArray *asked = data;
   g_autoptr (GArray) usual = list_usual (info);
   const GArray *problems = asked->len > 0 ? asked : usual;
   json_t *entries = json_array ();
@@ -251,46 +221,65 @@ find_facts (GemmclContext *context, json_t *facts, gpointer data)
   return TRUE;
 }
 
+/* Writes the entries that were searched, if a file was asked for. */
 static gboolean
-tune_problems (Tuning *self, GError **error)
+write_results (const json_t *entries, GError **error)
 {
-  static const ToolWork finding = {find_facts, NULL, NULL};
-  static const ToolWork searching = {tool_search_work, tool_search_lose, on_done};
-  g_autoptr (json_t) items = json_pack ("[O]", self->facts);
+  g_autoptr (json_t) report = json_array ();
+  json_t *entry;
+  gsize i;
 
-  if (!tool_worker_run (items, &finding, self, G_MAXINT64, error))
-    return FALSE;
-  self->search.entries = json_object_get (self->facts, "entries");
-  print_head (self);
-  if (!tool_worker_run (self->search.entries, &searching, self, G_MAXINT64, error))
-    return FALSE;
-  return self->n_failed == 0 || tool_fail (error, "%u of %zu problems could not be tuned.",
-                                           self->n_failed, json_array_size (self->search.entries));
+  json_array_foreach (entries, i, entry)
+  {
+    if (json_is_number (json_object_get (entry, "seconds")) &&
+        json_object_get (entry, "error") == NULL)
+      json_array_append (report, entry);
+  }
+  return tool_json_write (report, options.json, error);
+}
+
+/* Fails if a problem could not be tuned. */
+static gboolean
+check_results (const json_t *entries, GError **error)
+{
+  const json_t *entry;
+  guint n_failed = 0;
+  gsize i;
+
+  json_array_foreach (entries, i, entry)
+  {
+    n_failed += json_is_null (json_object_get (entry, "tuned"));
+  }
+  return n_failed == 0 || tool_fail (error, "%u of %zu problems could not be tuned.", n_failed,
+                                     json_array_size (entries));
 }
 
 static gboolean
 tune (gchar **operands, GError **error)
 {
-  g_auto (Tuning) self = {.search.store = !options.dry_run};
+  const gdouble start = tool_get_seconds ();
   gdouble seconds = DEFAULT_SECONDS;
+  ToolSearch search = {.store = !options.dry_run, .done = on_done};
+  g_autoptr (json_t) facts = json_object ();
+  g_autoptr (GArray) problems = NULL;
   gboolean ok;
 
   if (!tool_parse_positive ("--time", options.time, &seconds, error))
     return FALSE;
-  self.problems = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error);
-  if (self.problems == NULL)
+  problems = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error);
+  if (problems == NULL)
     return FALSE;
-  self.search.end = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
-  self.search.patience = CLAMP (HANG_SHARE * seconds, LEAST_HANG_SECONDS, MOST_HANG_SECONDS);
-  self.search.bad = json_array ();
-  self.facts = json_object ();
-  self.report = json_array ();
+  search.end = start + seconds;
+  search.patience = CLAMP (HANG_SHARE * seconds, LEAST_HANG_SECONDS, MOST_HANG_SECONDS);
   tool_catch_interrupt ();
-  ok = tune_problems (&self, error);
+  ok = tool_worker_ask (facts, find_facts, problems, error);
+  search.entries = json_object_get (facts, "entries");
+  if (ok) {
+    print_head (facts);
+    ok = tool_search_run (&search, INFINITY, error) && check_results (search.entries, error);
+  }
   /* Results are written even if a later step failed. The first error is reported. */
-  if (options.json != NULL && !tool_json_write (self.report, options.json, ok ? error : NULL))
-    return FALSE;
-  return ok;
+  return write_results (search.entries, ok ? error : NULL) && ok;
 }
 
 static gboolean
@@ -300,11 +289,11 @@ list (GemmclContext *context, GError **error)
   g_autoptr (json_t) json = print_entries (entries);
 
   if (entries->len == 0)
-    fprintf (get_table_output (),
+    fprintf (tool_table_get_output (options.json),
              "Nothing is known of %s yet. \"gemmcl tune\" measures it; until then the library's "
              "rules choose the kernels.\n",
              gemmcl_context_get_device_info (context)->name);
-  return options.json == NULL || tool_json_write (json, options.json, error);
+  return tool_json_write (json, options.json, error);
 }
 
 static gboolean

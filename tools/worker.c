@@ -40,7 +40,7 @@ typedef struct {
   json_t *at;      /* (nullable): the item that gets the blame for a loss */
   gchar *what;     /* (nullable): as announced */
   gdouble seconds; /* the limit for the next report, and its end */
-  gint64 limit;
+  gdouble limit;
   gboolean has_begun; /* a worker has opened the device */
   guint losses;       /* in a row */
 } Worker;
@@ -50,6 +50,12 @@ static struct {
   FILE *reports;
   gsize index;
 } own;
+
+gdouble
+tool_get_seconds (void)
+{
+  return (gdouble)g_get_monotonic_time () / G_USEC_PER_SEC;
+}
 
 /* @message: (transfer full) */
 static void
@@ -178,7 +184,7 @@ set_blame (Worker *self, json_t *at, const gchar *what, gdouble seconds)
   g_free (self->what);
   self->what = g_strdup (what);
   self->seconds = seconds;
-  self->limit = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+  self->limit = tool_get_seconds () + seconds;
 }
 
 typedef enum {
@@ -218,7 +224,7 @@ take_report (Worker *self, const json_t *report, gchar **why, GError **error)
 
 /* Reads the reports of the process to its end, or to the deadline. */
 static Outcome
-follow (Worker *self, gint64 deadline, gchar **why, GError **error)
+follow (Worker *self, gdouble deadline, gchar **why, GError **error)
 {
   GPollFD poll = {.fd = g_io_channel_unix_get_fd (self->reports), .events = G_IO_IN};
   g_autoptr (GError) ended = NULL;
@@ -238,21 +244,18 @@ follow (Worker *self, gint64 deadline, gchar **why, GError **error)
       break;
     if (!tool_check_interrupt (error))
       return HAS_FAILED;
-    if (self->has_begun && g_get_monotonic_time () >= deadline)
+    if (self->has_begun && tool_get_seconds () >= deadline)
       return IS_DONE;
-    if (g_get_monotonic_time () >= self->limit) {
+    if (tool_get_seconds () >= self->limit) {
       *why = g_strdup_printf ("There was no answer in %.0f seconds.", self->seconds);
       return IS_LOST;
     }
     if (read == G_IO_STATUS_AGAIN)
       g_poll (&poll, 1, TICK_MS);
   }
-  if (!wait_for_end (self, &status))
-    *why = g_strdup ("The process fell silent.");
-  else if (g_spawn_check_wait_status (status, &ended))
+  if (wait_for_end (self, &status) && g_spawn_check_wait_status (status, &ended))
     return IS_DONE;
-  else
-    *why = g_strdup (ended->message);
+  *why = g_strdup (ended != NULL ? ended->message : "The process fell silent.");
   return IS_LOST;
 }
 
@@ -276,7 +279,7 @@ note_loss (Worker *self, const gchar *why, GError **error)
 }
 
 gboolean
-tool_worker_run (json_t *items, const ToolWork *work, gpointer data, gint64 deadline,
+tool_worker_run (json_t *items, const ToolWork *work, gpointer data, gdouble deadline,
                  GError **error)
 {
   g_auto (Worker) self = {.items = items, .work = work, .data = data};
@@ -293,6 +296,16 @@ tool_worker_run (json_t *items, const ToolWork *work, gpointer data, gint64 dead
     end (&self);
   } while (outcome == IS_LOST);
   return outcome == IS_DONE;
+}
+
+gboolean
+tool_worker_ask (json_t *object, gboolean (*fill) (GemmclContext *, json_t *, gpointer),
+                 gpointer data, GError **error)
+{
+  const ToolWork work = {.work = fill};
+  g_autoptr (json_t) items = json_pack ("[O]", object);
+
+  return tool_worker_run (items, &work, data, INFINITY, error);
 }
 
 void

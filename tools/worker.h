@@ -31,7 +31,8 @@ typedef struct {
  * tool_worker_run:
  * @items: (element-type json_t): the items, each of which gets the members that the worker sets
  * @data: for the functions of @work; what a worker writes there is lost
- * @deadline: the monotonic time at which the work ends, done or not, if the device was opened
+ * @deadline: the time of tool_get_seconds() at which the work ends, done or not, if the device was
+ *   opened; %INFINITY for none
  *
  * Forks workers until one has done the work on the device that the options name, and shows the
  * progress on the standard error.
@@ -40,8 +41,17 @@ typedef struct {
  *   process can be started, the device cannot be opened, or four workers in a row were lost with
  *   the first thing that they announced.
  */
-gboolean tool_worker_run (json_t *items, const ToolWork *work, gpointer data, gint64 deadline,
+gboolean tool_worker_run (json_t *items, const ToolWork *work, gpointer data, gdouble deadline,
                           GError **error);
+
+/** tool_worker_ask: Has a worker set members of @object with @fill, as ToolWork.work does. Returns:
+ * as tool_worker_run(). */
+gboolean tool_worker_ask (json_t *object,
+                          gboolean (*fill) (GemmclContext *context, json_t *object, gpointer data),
+                          gpointer data, GError **error);
+
+/** tool_get_seconds: Returns: the time of the monotonic clock. */
+gdouble tool_get_seconds (void);
 
 /** tool_worker_fork: fork() for a process that ends with this one, and whose output and errors go
  * to the file @output. */
