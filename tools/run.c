@@ -44,45 +44,11 @@ static const GOptionEntry entries[] = {
      "INTEGER"},
     {NULL}};
 
-/**
- * RunInputs:
- * @a: A as f32
- * @b, @c, @bias: the loaded matrices; @c and @bias are nullable
- */
-typedef struct {
-  GemmclMatrix *a;
-  GemmclMatrix *b;
-  GemmclMatrix *c;
-  GemmclMatrix *bias;
-} RunInputs;
-
-static void
-run_inputs_clear (RunInputs *self)
-{
-  g_clear_pointer (&self->a, gemmcl_matrix_unref);
-  g_clear_pointer (&self->b, gemmcl_matrix_unref);
-  g_clear_pointer (&self->c, gemmcl_matrix_unref);
-  g_clear_pointer (&self->bias, gemmcl_matrix_unref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (RunInputs, run_inputs_clear)
-
 static gboolean
 load (const gchar *where, GemmclMatrix **matrix, GError **error)
 {
   *matrix = where != NULL ? gemmcl_matrix_load (where, error) : NULL;
   return where == NULL || *matrix != NULL;
-}
-
-static gboolean
-load_inputs (RunInputs *self, gchar **operands, GError **error)
-{
-  g_autoptr (GemmclMatrix) a = NULL;
-
-  if (!load (operands[0], &a, error) || !load (operands[1], &self->b, error) ||
-      !load (options.addend, &self->c, error) || !load (options.bias, &self->bias, error))
-    return FALSE;
-  self->a = gemmcl_matrix_to_f32 (a, FALSE, error);
-  return self->a != NULL;
 }
 
 /* The row outputs have a file if there are any, and some outputs if there is a file. */
@@ -98,37 +64,21 @@ check_row_outputs (GemmclGemm *gemm, GError **error)
   return TRUE;
 }
 
+/* @c, @bias: (nullable) */
 static gboolean
-describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
+describe_problem (GemmclMatrix *a, GemmclMatrix *b, GemmclMatrix *c, GemmclMatrix *bias,
+                  GemmclGemm *gemm, GError **error)
 {
-  const gsize a_rows = inputs->a->rows;
-  const gsize a_cols = inputs->a->cols;
+  const gsize a_rows = a->rows, a_cols = a->cols;
 
   gemm->m = gemm->trans_a ? a_cols : a_rows;
   gemm->k = gemm->trans_a ? a_rows : a_cols;
-  gemm->n = gemm->trans_b ? inputs->b->rows : inputs->b->cols;
+  gemm->n = gemm->trans_b ? b->rows : b->cols;
   gemm->top_k = options.top_k != 0 ? (guint)options.top_k : MIN (DEFAULT_TOP_K, gemm->n);
-  gemm->bias = inputs->bias != NULL;
-  if (inputs->c != NULL)
-    gemm->addend = gemm->m > 1 && inputs->c->rows == 1 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
+  gemm->bias = bias != NULL;
+  if (c != NULL)
+    gemm->addend = gemm->m > 1 && c->rows == 1 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
   return gemmcl_gemm_validate (gemm, error);
-}
-
-static GemmclPlan *
-make_plan (GemmclContext *context, const RunInputs *inputs, GemmclGemm *gemm, GError **error)
-{
-  g_autoptr (GemmclPlan) plan = NULL;
-  const gchar *kernel = tool_find_choice (options.kernel, error);
-
-  if (kernel == NULL)
-    return NULL;
-  tool_adopt_precision (gemm, kernel);
-  plan = gemmcl_plan_new (context, gemm, kernel, error);
-  if (plan == NULL || !gemmcl_plan_set (plan, GEMMCL_PLAN_B, inputs->b, error) ||
-      (inputs->c != NULL && !gemmcl_plan_set (plan, GEMMCL_PLAN_C, inputs->c, error)) ||
-      (inputs->bias != NULL && !gemmcl_plan_set (plan, GEMMCL_PLAN_BIAS, inputs->bias, error)))
-    return NULL;
-  return g_steal_pointer (&plan);
 }
 
 /* Returns: (transfer full): memory for @rows x @cols floats, or %NULL. */
@@ -152,14 +102,14 @@ save (const gchar *path, gsize rows, gsize cols, const gfloat *data, GError **er
 }
 
 static gboolean
-multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GError **error)
+multiply (GemmclPlan *plan, const GemmclGemm *gemm, GemmclMatrix *a, GError **error)
 {
   const guint n_outputs = gemmcl_gemm_count_row_outputs (gemm);
   g_autofree gfloat *data = allocate (gemm->m, gemm->n, error);
   g_autofree gfloat *rows = data != NULL ? allocate (gemm->m, n_outputs, error) : NULL;
 
   return rows != NULL &&
-         gemmcl_plan_run_host (plan, gemm->alpha, gemm->beta, inputs->a->data, data,
+         gemmcl_plan_run_host (plan, gemm->alpha, gemm->beta, a->data, data,
                                n_outputs > 0 ? rows : NULL, error) &&
          save (options.output, gemm->m, gemm->n, data, error) &&
          (n_outputs == 0 || save (options.rows, gemm->m, n_outputs, rows, error));
@@ -184,19 +134,26 @@ check_options (GemmclGemm *gemm, GError **error)
 static gboolean
 run (gchar **operands, GError **error)
 {
-  GemmclGemm gemm = tool_gemm;
-  g_auto (RunInputs) inputs = {NULL};
+  g_autoptr (GemmclMatrix) stored = NULL, a = NULL, b = NULL, c = NULL, bias = NULL;
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GemmclPlan) plan = NULL;
+  GemmclGemm gemm = tool_gemm;
+  const gchar *kernel;
 
-  if (!check_options (&gemm, error) || !load_inputs (&inputs, operands, error) ||
-      !describe_problem (&inputs, &gemm, error))
+  if (!check_options (&gemm, error) || !load (operands[0], &stored, error) ||
+      !load (operands[1], &b, error) || !load (options.addend, &c, error) ||
+      !load (options.bias, &bias, error) ||
+      (a = gemmcl_matrix_to_f32 (stored, FALSE, error)) == NULL ||
+      !describe_problem (a, b, c, bias, &gemm, error) ||
+      (context = tool_open_context (error)) == NULL ||
+      (kernel = tool_find_choice (options.kernel, error)) == NULL)
     return FALSE;
-  context = tool_open_context (error);
-  if (context == NULL)
-    return FALSE;
-  plan = make_plan (context, &inputs, &gemm, error);
-  return plan != NULL && multiply (plan, &inputs, &gemm, error);
+  tool_adopt_precision (&gemm, kernel);
+  plan = gemmcl_plan_new (context, &gemm, kernel, error);
+  return plan != NULL && gemmcl_plan_set (plan, GEMMCL_PLAN_B, b, error) &&
+         (c == NULL || gemmcl_plan_set (plan, GEMMCL_PLAN_C, c, error)) &&
+         (bias == NULL || gemmcl_plan_set (plan, GEMMCL_PLAN_BIAS, bias, error)) &&
+         multiply (plan, &gemm, a, error);
 }
 
 const ToolCommand tool_run = {
