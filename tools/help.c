@@ -129,18 +129,27 @@ tool_help_print_command (FILE *out, const ToolCommand *command)
   }
 }
 
-/* Prints @text for roff, with its hyphens, backslashes and points at the beginning of lines, and
- * begins paragraphs. */
-static void
-print_text (FILE *out, const gchar *text)
+/* Returns: @text for roff: with its hyphens, backslashes and points at the beginning of lines, and
+ * with paragraphs. */
+static gchar *
+escape (const gchar *text)
 {
-  g_autoptr (GString) roff = g_string_new (text);
+  GString *roff = g_string_new (text);
 
   g_string_replace (roff, "\\", "\\e", 0);
   g_string_replace (roff, "-", "\\-", 0);
   g_string_replace (roff, "\n.", "\n\\&.", 0);
   g_string_replace (roff, "\n\n", "\n.PP\n", 0);
-  fputs (roff->str, out);
+  return g_string_free (roff, FALSE);
+}
+
+/* Prints both texts for roff in the places of the two %s of @format. */
+static void
+print_roff (FILE *out, const gchar *format, const gchar *first, const gchar *second)
+{
+  g_autofree gchar *one = escape (first), *two = escape (second);
+
+  fprintf (out, format, one, two);
 }
 
 static void
@@ -148,13 +157,9 @@ print_options (FILE *out, const GOptionEntry *entry)
 {
   for (; entry->long_name != NULL; entry++) {
     g_autofree gchar *spelling = get_spelling (entry);
-    if ((entry->flags & G_OPTION_FLAG_HIDDEN) != 0)
-      continue;
-    fputs (".TP\n.B ", out);
-    print_text (out, spelling);
-    fputc ('\n', out);
-    print_text (out, entry->description);
-    fputs (".\n", out);
+
+    if ((entry->flags & G_OPTION_FLAG_HIDDEN) == 0)
+      print_roff (out, ".TP\n.B %s\n%s.\n", spelling, entry->description);
   }
 }
 
@@ -163,20 +168,11 @@ print_command (FILE *out, const ToolCommand *command)
 {
   g_autofree gchar *usage = tool_help_get_usage (command);
 
-  fputs (".SS ", out);
-  print_text (out, usage);
-  fputc ('\n', out);
-  print_text (out, command->description);
-  fputc ('\n', out);
+  print_roff (out, ".SS %s\n%s\n", usage, command->description);
   for (const ToolOptionGroup *group = command->groups; group->title != NULL; group++)
     print_options (out, group->entries);
-  for (const ToolText *example = command->examples; example->title != NULL; example++) {
-    fputs (".PP\n", out);
-    print_text (out, example->text);
-    fputs (":\n.PP\n.RS\n.nf\n", out);
-    print_text (out, example->title);
-    fputs ("\n.fi\n.RE\n", out);
-  }
+  for (const ToolText *example = command->examples; example->title != NULL; example++)
+    print_roff (out, ".PP\n%s:\n.PP\n.RS\n.nf\n%s\n.fi\n.RE\n", example->text, example->title);
 }
 
 void
@@ -188,11 +184,9 @@ tool_man_print (FILE *out, const ToolOptionGroup *group)
          ".SH SYNOPSIS\n"
          ".B gemmcl\n"
          ".I COMMAND\n"
-         "[\\fIOPTION\\fR...]\n"
-         ".SH DESCRIPTION\n",
+         "[\\fIOPTION\\fR...]\n",
          out);
-  print_text (out, tool_description);
-  fputc ('\n', out);
+  print_roff (out, ".SH %s\n%s\n", "DESCRIPTION", tool_description);
   print_options (out, group->entries);
   fputs (".SH COMMANDS\n", out);
   for (const ToolCommand *const *command = tool_commands; *command != NULL; command++)
@@ -200,9 +194,7 @@ tool_man_print (FILE *out, const ToolOptionGroup *group)
   for (const ToolText *note = tool_notes; note->title != NULL; note++) {
     g_autofree gchar *title = g_ascii_strup (note->title, -1);
 
-    fprintf (out, ".SH %s\n", title);
-    print_text (out, note->text);
-    fputc ('\n', out);
+    print_roff (out, ".SH %s\n%s\n", title, note->text);
   }
   fputs (".SH SEE ALSO\n"
          ".BR gst\\-launch\\-1.0 (1),\n"
