@@ -35,25 +35,18 @@ class Row:
     engine: bool  # it uses dpas
 
 
-def list_rows(release, target):
-    """True if the rules may choose the row on the target with the release."""
-    absent = [*ABSENT.get((release, "*"), ()), *ABSENT.get((release, target), ())]
-    return [
-        row
-        for row in read_rows()
-        if row.subgroup in (0, SUBGROUPS[target])
-        and (target in ENGINES or not row.engine)
-        and not any(fnmatch.fnmatch(row.name, pattern) for pattern in absent)
-    ]
-
-
 def read_rows():
     """The rows for GPUs, in the table's order."""
-    return [
-        Row(row.name, row.precision, row.subgroup, row.dpas)
-        for row in table.read(TABLE)
-        if row.devices in ("GEMMCL_ON_GPU", "GEMMCL_ON_INTEL_GPU", "GEMMCL_ON_ANY")
-    ]
+    return [Row(row.name, row.precision, row.subgroup, row.dpas) for row in table.read(TABLE)
+            if row.devices in ("GEMMCL_ON_GPU", "GEMMCL_ON_INTEL_GPU", "GEMMCL_ON_ANY")]
+
+
+def list_rows(release, target):
+    """The rows that the rules may choose on the target with the release."""
+    absent = [*ABSENT.get((release, "*"), ()), *ABSENT.get((release, target), ())]
+    return [row for row in read_rows()
+            if row.subgroup in (0, SUBGROUPS[target]) and (target in ENGINES or not row.engine)
+            and not any(fnmatch.fnmatch(row.name, pattern) for pattern in absent)]
 
 
 def count_dpas(row, options):

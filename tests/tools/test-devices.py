@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl devices` and `gemmcl kernels`, read by people and by programs. TAP out."""
 
-import json
 import re
 
 import tool
@@ -13,34 +12,26 @@ PRECISIONS = {"f16": "f16", "bf16": "bf16", "tf32": "tf32", "i8": "i8", "dot": "
 
 
 class Devices(tool.TestCase):
-    def test_json(self):
-        devices = self.read("devices", "--json")
-        self.assertGreater(len(devices), 0)
+    def test_json_and_text(self):
+        devices, text = self.read("devices", "--json"), self.ends(0, "devices").stdout
+        self.assertTrue(devices)
         for index, device in enumerate(devices):
             self.assertEqual(device["device"], index)
             self.assertIn(device["type"], ("CPU", "GPU", "accelerator", "other"))
-            self.assertGreater(device["compute_units"], 0)
+            for key in "compute_units", "global_bytes", "local_bytes":
+                self.assertGreater(device[key], 0)
             self.assertGreaterEqual(device["eus"], 0)
-            self.assertGreater(device["global_bytes"], 0)
-            self.assertGreater(device["local_bytes"], 0)
             self.assertEqual(device["subgroup_sizes"], sorted(device["subgroup_sizes"]))
             required = "cl_intel_required_subgroup_size" in device["extensions"]
             self.assertEqual(bool(device["subgroup_sizes"]), required)
             self.assertTrue(all(name.startswith("cl_") for name in device["extensions"]))
             self.assertTrue(device["peak_gflops"] is None or device["peak_gflops"] > 0)
             self.assertTrue(device["peak_source"])
-
-    def test_text_tells_the_same(self):
-        text = self.ends(0, "devices").stdout
-        for device in self.read("devices", "--json"):
-            self.assertIn(f"{device['device']}  {device['name']}\n", text)
-            self.assertIn(device["platform"], text)
-            self.assertIn(device["peak_source"], text)
-
-    def test_numbers_are_those_of_the_option(self):
-        for device in self.read("devices", "--json"):
-            text = self.ends(0, "kernels", "-d", device["device"]).stdout
-            self.assertIn(f"Here: {device['name']} (", text)
+            for words in f"{index}  {device['name']}\n", device["platform"], device["peak_source"]:
+                self.assertIn(words, text)
+            # The number is that of the option.
+            said = self.ends(0, "kernels", "-d", index).stdout
+            self.assertIn(f"Here: {device['name']} (", said)
 
     def test_choice_by_part_of_a_name(self):
         device = self.read("devices", "--json")[0]
@@ -70,9 +61,8 @@ class MatrixShapes(tool.TestCase):
     ALL = f"{ENGINES} {ENGINES}_tf32"
 
     def shapes(self, extensions, sizes):
-        said = self.ends(0, "devices", "--json", **tool.faults(
-            GEMMCL_EXTENSIONS=extensions, GEMMCL_SUBGROUP_SIZES=sizes))
-        return json.loads(said.stdout)[0]["matrix_shapes"]
+        return self.read("devices", "--json", **tool.faults(
+            GEMMCL_EXTENSIONS=extensions, GEMMCL_SUBGROUP_SIZES=sizes))[0]["matrix_shapes"]
 
     def test_of_extensions(self):
         narrow = {("bf16", "f32", 8, 16), ("f16", "f32", 8, 16), ("i8", "i32", 8, 32),
@@ -135,8 +125,7 @@ class Programs(tool.TestCase):
         programs = self.read("kernels", "--json", "--source", names)
         self.assertEqual([program["name"] for program in programs], ["gemm_naive", "tiled_8x8_8x8"])
         self.assertEqual(
-            said, "".join("// {name}: {options}\n{source}".format(**each) for each in programs)
-        )
+            said, "".join("// {name}: {options}\n{source}".format(**each) for each in programs))
 
     def test_problem(self):
         # The second kernel's N and K are 16 at most.

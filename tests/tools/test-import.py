@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import tool
 
@@ -28,18 +29,11 @@ if "without protobuf-c" in tool.run("import", __file__).stderr:
 
 ROWS, SIZES = 3, (12, 8, 5)
 SECONDS = 300
-TYPES = {
-    numpy.float32: (TensorProto.FLOAT, "float_data"),
-    numpy.float64: (TensorProto.DOUBLE, "double_data"),
-    numpy.int8: (TensorProto.INT8, "int32_data"),
-    numpy.uint8: (TensorProto.UINT8, "int32_data"),
-    numpy.int16: (TensorProto.INT16, "int32_data"),
-    numpy.uint16: (TensorProto.UINT16, "int32_data"),
-    numpy.int32: (TensorProto.INT32, "int32_data"),
-    numpy.uint32: (TensorProto.UINT32, "uint64_data"),
-    numpy.int64: (TensorProto.INT64, "int64_data"),
-    numpy.uint64: (TensorProto.UINT64, "uint64_data"),
-    numpy.float16: (TensorProto.FLOAT16, "int32_data"),
+# The field that holds each type's elements, if they are not bytes.
+FIELDS = {
+    "float32": "float_data", "float64": "double_data", "float16": "int32_data",
+    "int8": "int32_data", "uint8": "int32_data", "int16": "int32_data", "uint16": "int32_data",
+    "int32": "int32_data", "uint32": "uint64_data", "int64": "int64_data", "uint64": "uint64_data",
 }
 
 
@@ -52,153 +46,133 @@ class Models(tool.FolderTestCase):
         super().setUp()
         self.random = numpy.random.default_rng(11)
 
-    def save_model(self, nodes, tensors, name="m", columns=SIZES[0], output=None, batch=ROWS):
+    def save_model(self, nodes, tensors, name="m"):
         """Writes a model with the input x. tensors: arrays or TensorProtos by their names."""
-        initializers = [numpy_helper.from_array(array, key)
-                        if isinstance(array, numpy.ndarray) else array
-                        for key, array in tensors.items()]
-        graph = helper.make_graph(
-            nodes, "graph",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, columns])],
-            [helper.make_tensor_value_info(output or (nodes[-1].output[0] if nodes else "x"),
-                                           TensorProto.FLOAT, None)],
-            initializers)
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [ROWS, SIZES[0]])
+        y = helper.make_tensor_value_info(nodes[-1].output[0] if nodes else "x", TensorProto.FLOAT,
+                                          None)
+        initializers = [numpy_helper.from_array(tensor, key) if isinstance(tensor, numpy.ndarray)
+                        else tensor for key, tensor in tensors.items()]
+        graph = helper.make_graph(nodes, "graph", [x], [y], initializers)
         path = self.path(f"{name}.onnx")
-        with open(path, "wb") as file:
-            file.write(helper.make_model(graph).SerializeToString())
+        onnx.save(helper.make_model(graph), path)
         return path
 
     def numbers(self, *shape):
         return self.random.uniform(-1, 1, shape).astype(numpy.float32)
 
-    def multiply(self, weight):
-        """The identity times a tensor that the tool reads: its elements as f32."""
-        rows = self.save("identity", numpy.eye(4, dtype=numpy.float32))
-        result = self.path("d.npy")
-        self.ends(0, "run", rows, weight, "-o", result, "-k", "gemm_naive")
-        return numpy.load(result)
-
 
 class Tensors(Models):
-    def check(self, path, array, name="t"):
-        expected = array.astype(numpy.float32)
-        found = self.multiply(f"{path}#{name}")
-        # f32 products with an identity are exact.
-        self.assertTrue(numpy.array_equal(found, expected), f"{found}\n{expected}")
+    def run_with(self, status, weight):
+        """Runs the tool with the identity times the weight; the result, which is in d.npy."""
+        rows = self.save("identity", numpy.eye(4, dtype=numpy.float32))
+        return self.ends(status, "run", rows, weight, "-o", self.path("d.npy"), "-k", "gemm_naive")
 
-    def draw(self, dtype):
+    def check(self, tensors, expected, name="t", nodes=()):
+        self.run_with(0, f"{self.save_model(nodes, tensors)}#{name}")
+        # f32 products with an identity are exact.
+        numpy.testing.assert_array_equal(numpy.load(self.path("d.npy")),
+                                         expected.astype(numpy.float32))
+
+    def refused(self, path, message, name="t"):
+        self.assertIn(message, self.run_with(1, f"{path}#{name}").stderr)
+
+    def draw(self, dtype="float32"):
         if numpy.issubdtype(dtype, numpy.floating):
             return self.random.uniform(-4, 4, (4, 3)).astype(dtype)
         info = numpy.iinfo(dtype)
         return self.random.integers(info.min, info.max, (4, 3), dtype=dtype, endpoint=True)
 
+    def tensor(self, data_type, dims, **fields):
+        return TensorProto(name="t", data_type=data_type, dims=dims, **fields)
+
     def test_types(self):
         """Elements as bytes, and in the field of their type."""
-        for dtype, (number, field) in TYPES.items():
+        for dtype, field in FIELDS.items():
             array = self.draw(dtype)
-            typed = TensorProto(name="t", data_type=number, dims=array.shape)
-            bits = array.view(numpy.uint16) if dtype == numpy.float16 else array
-            getattr(typed, field).extend(bits.flatten().tolist())
+            bits = array.view(numpy.uint16) if dtype == "float16" else array
+            typed = self.tensor(numpy_helper.from_array(array).data_type, array.shape,
+                                **{field: bits.flatten().tolist()})
             for tensor in array, typed:
-                with self.subTest(dtype=dtype.__name__, tensor=type(tensor)):
-                    self.check(self.save_model([], {"t": tensor}), array)
-
-    def test_bfloat16(self):
-        array = self.draw(numpy.float32)
-        bits = (array.view(numpy.uint32) >> 16).astype(numpy.uint16)
-        raw = TensorProto(name="t", data_type=TensorProto.BFLOAT16, dims=array.shape,
-                          raw_data=bits.tobytes())
-        expected = (bits.astype(numpy.uint32) << 16).view(numpy.float32)
-        self.check(self.save_model([], {"t": raw}), expected)
-        typed = TensorProto(name="t", data_type=TensorProto.BFLOAT16, dims=array.shape,
-                            int32_data=bits.flatten().tolist())
-        self.check(self.save_model([], {"t": typed}), expected)
+                with self.subTest(dtype=dtype, tensor=type(tensor)):
+                    self.check({"t": tensor}, array)
+        bits = (self.draw().view(numpy.uint32) >> 16).astype(numpy.uint16)
+        for fields in {"raw_data": bits.tobytes()}, {"int32_data": bits.flatten().tolist()}:
+            with self.subTest(fields=fields):
+                self.check({"t": self.tensor(TensorProto.BFLOAT16, bits.shape, **fields)},
+                           (bits.astype(numpy.uint32) << 16).view(numpy.float32))
 
     def test_constant(self):
-        array = self.draw(numpy.float32)
+        array = self.draw()
         constant = node("Constant", [], "value", value=numpy_helper.from_array(array, "unused"))
-        self.check(self.save_model([constant], {}), array, "value")
+        self.check({}, array, "value", [constant])
 
-    def external(self, array, **entries):
-        tensor = TensorProto(name="t", data_type=TensorProto.FLOAT, dims=array.shape,
-                             data_location=TensorProto.EXTERNAL)
+    def external(self, **entries):
+        tensor = self.tensor(TensorProto.FLOAT, (4, 3), data_location=TensorProto.EXTERNAL)
         for key, value in entries.items():
             tensor.external_data.add(key=key, value=value)
-        return self.save_model([], {"t": tensor})
+        return {"t": tensor}
 
     def test_external(self):
-        array = self.draw(numpy.float32)
+        array, weights = self.draw(), "part/weights.bin"
         os.mkdir(self.path("part"))
-        with open(self.path("part/weights.bin"), "wb") as file:
-            file.write(b"before" + array.tobytes() + b"after")
-        path = self.external(array, location="part/weights.bin", offset="6",
-                             length=str(array.nbytes))
-        self.check(path, array)
-        self.check(self.external(array, location="part/weights.bin", offset="6"), array)
-        for entries, message in [
-                ({"location": "part/weights.bin", "offset": "20"}, "truncated: expected 48 bytes"),
-                ({"location": "part/weights.bin", "offset": "1000"}, "truncated"),
-                ({"location": "part/weights.bin", "offset": "6", "length": "40"},
-                 "truncated: expected 48 bytes of elements"),
-                ({"location": "part/weights.bin", "offset": "6", "length": "1000"},
-                 "expected 1000 bytes of external data from byte 6 on, found 53"),
-                ({"location": "part/weights.bin", "offset": "-6"}, "an offset and a length"),
-                ({"location": "missing.bin"}, "missing.bin: Cannot open"),
-                ({"location": self.path("part/weights.bin")}, "below the model's folder"),
-                ({"location": "part/../part/weights.bin"}, "below the model's folder"),
-                ({}, "below the model's folder")]:
+        Path(self.path(weights)).write_bytes(b"before" + array.tobytes() + b"after")
+        for length in {"length": str(array.nbytes)}, {}:
+            self.check(self.external(location=weights, offset="6", **length), array)
+        below = "below the model's folder"
+        for entries, message in (
+            ({"location": weights, "offset": "20"}, "truncated: expected 48 bytes"),
+            ({"location": weights, "offset": "1000"}, "truncated"),
+            ({"location": weights, "offset": "6", "length": "40"},
+             "truncated: expected 48 bytes of elements"),
+            ({"location": weights, "offset": "6", "length": "1000"},
+             "expected 1000 bytes of external data from byte 6 on, found 53"),
+            ({"location": weights, "offset": "-6"}, "an offset and a length"),
+            ({"location": "missing.bin"}, "missing.bin: Cannot open"),
+            ({"location": self.path(weights)}, below),
+            ({"location": f"part/../{weights}"}, below),
+            ({}, below),
+        ):
             with self.subTest(entries=entries):
-                self.refuses(self.external(array, **entries), message)
-
-    def refuses(self, path, message, name="t"):
-        rows = self.save("identity", numpy.eye(4, dtype=numpy.float32))
-        done = self.ends(1, "run", rows, f"{path}#{name}", "-o", self.path("d.npy"))
-        self.assertIn(message, done.stderr)
+                self.refused(self.save_model([], self.external(**entries)), message)
 
     def test_refused(self):
-        array = self.draw(numpy.float32)
-        path = self.save_model([], {"weight": array, "bias": array[0]})
-        self.refuses(path, "found “t”. The file holds weight, bias.")
-        self.refuses(path, "found “”. The file holds weight, bias.", "")
-        cases = {
+        array = self.draw()
+        path = self.save_model([], {"weight": array, "bias": array[0]}, "good")
+        self.refused(path, "found “t”. The file holds weight, bias.")
+        self.refused(path, "found “”. The file holds weight, bias.", "")
+        for message, tensor in {
             "at most 2 dimensions": numpy_helper.from_array(array.reshape(1, 4, 3), "t"),
             "found the ONNX type 9": numpy_helper.from_array(array > 0, "t"),
-            "truncated: expected 48 bytes": TensorProto(
-                name="t", data_type=1, dims=[4, 3], raw_data=b"1234"),
-            "too long: expected 4 bytes": TensorProto(
-                name="t", data_type=1, dims=[1], float_data=[1, 2]),
-            "no negative dimension": TensorProto(name="t", data_type=1, dims=[-4, 3]),
-            "more than memory can hold": TensorProto(name="t", data_type=1, dims=[2**40, 2**40]),
-            "expected 48 bytes of elements (4 x 3 f32), found 0": TensorProto(
-                name="t", data_type=1, dims=[4, 3]),
-        }
-        for message, tensor in cases.items():
+            "truncated: expected 48 bytes": self.tensor(1, [4, 3], raw_data=b"1234"),
+            "too long: expected 4 bytes": self.tensor(1, [1], float_data=[1, 2]),
+            "no negative dimension": self.tensor(1, [-4, 3]),
+            "more than memory can hold": self.tensor(1, [2**40, 2**40]),
+            "expected 48 bytes of elements (4 x 3 f32), found 0": self.tensor(1, [4, 3]),
+        }.items():
             with self.subTest(message=message):
-                self.refuses(self.save_model([], {"t": tensor}), message)
-        for content in [b"no model", b"\x08\x08", open(path, "rb").read()[:-9]]:
-            with self.subTest(content=content[:9]), open(self.path("bad.onnx"), "wb") as file:
-                file.write(content)
-                file.flush()
-                self.refuses(self.path("bad.onnx"), "Expected an ONNX model")
+                self.refused(self.save_model([], {"t": tensor}), message)
+        bad = Path(self.path("bad.onnx"))
+        for content in b"no model", b"\x08\x08", Path(path).read_bytes()[:-9]:
+            with self.subTest(content=content[:9]):
+                bad.write_bytes(content)
+                self.refused(bad, "Expected an ONNX model")
 
 
 @unittest.skipUnless(shutil.which("gst-launch-1.0"), "gst-launch-1.0 is not installed")
 @unittest.skipUnless(os.environ.get("GEMMCL_TEST_PLUGIN"), "built without the plugin")
 class Import(Models):
-    def run_line(self, path, rows):
-        """Runs the line that the tool prints for the model, on the rows. Returns its result."""
+    def expect(self, path, expected, rows):
+        """Runs the line that the tool prints for the model, on the rows. Returns the line."""
         line = self.ends(0, "import", path).stdout.replace("\\\n", " ")
-        (open(self.path("input.f32"), "wb")).write(rows.astype(numpy.float32).tobytes())
+        rows.tofile(self.path("input.f32"))
         environment = dict(os.environ, GST_PLUGIN_PATH=os.environ["GEMMCL_TEST_PLUGIN"],
                            GST_REGISTRY=self.path("registry"))
         done = subprocess.run(shlex.split(line), cwd=self.folder, env=environment, timeout=SECONDS,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False)
         self.assertEqual(done.returncode, 0, f"{line}\n{done.stdout}")
-        return line, numpy.fromfile(self.path("output.f32"), numpy.float32).reshape(len(rows), -1)
-
-    def expect(self, path, expected, rows):
-        line, found = self.run_line(path, rows)
+        found = numpy.fromfile(self.path("output.f32"), numpy.float32).reshape(expected.shape)
         numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
         return line
 

@@ -61,10 +61,8 @@ def find_ocloc():
         return there, None
     # The compilers are in the user's cache directory, not in that of the test.
     environment = {key: value for key, value in os.environ.items() if key != "XDG_CACHE_HOME"}
-    said = subprocess.run(
-        [ROOT / "tools/ocloc.sh", "--no-fetch", "sh", "-c", 'printf %s "$GEMMCL_OCLOC"'],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
-    )
+    command = [ROOT / "tools/ocloc.sh", "--no-fetch", "sh", "-c", 'printf %s "$GEMMCL_OCLOC"']
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     return (said.stdout, None) if said.returncode == 0 else (None, said.stderr.strip())
 
 
@@ -266,10 +264,8 @@ esac
 
 def run_script(*arguments, **environment):
     command = [sys.executable, ROOT / "tools/isa.py", "--gemmcl", TOOL, *arguments]
-    return subprocess.run(
-        command, env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, check=False,
-    )  # fmt: skip
+    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True,
+                          check=False)
 
 
 class Listings(TestCase):

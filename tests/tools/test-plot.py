@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The charts of tools/plot.py show the results, with names and units. TAP out."""
 
-import importlib.util
 import json
 import math
 import subprocess
@@ -21,10 +20,8 @@ except ImportError:
 
 import tool
 
-SCRIPT = Path(__file__).parents[2] / "tools" / "plot.py"
-SPEC = importlib.util.spec_from_file_location("plot", SCRIPT)
-plot = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(plot)
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
+import plot
 
 ROW = {
     "device": "A $5_GPU^2$", "precision": "f32", "layout": "row", "trans_a": False,
@@ -161,7 +158,7 @@ class Roofline(Chart):
 
 class Script(tool.FolderTestCase):
     def plot(self, results, *arguments):
-        return subprocess.run([sys.executable, SCRIPT, "-", *arguments], input=json.dumps(results),
+        return subprocess.run([sys.executable, plot.__file__, "-", *arguments], input=json.dumps(results),
                               capture_output=True, text=True, check=False)
 
     def test_charts_of_bench(self):

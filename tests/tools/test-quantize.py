@@ -27,12 +27,8 @@ def read_safetensors(path):
     header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
     used = sorted(entry["data_offsets"] for entry in header.values())
     assert used[0][0] == 0 and used[-1][1] == len(body), "the tensors are not all of the file"
-    return {
-        name: numpy.frombuffer(body[slice(*entry["data_offsets"])], DTYPES[entry["dtype"]]).reshape(
-            entry["shape"]
-        )
-        for name, entry in header.items()
-    }
+    return {name: numpy.frombuffer(body[slice(*entry["data_offsets"])], DTYPES[entry["dtype"]])
+            .reshape(entry["shape"]) for name, entry in header.items()}
 
 
 def write_safetensors(path, tensors):
@@ -40,13 +36,9 @@ def write_safetensors(path, tensors):
     names = {dtype: name for name, dtype in DTYPES.items()}
     header, body = {}, b""
     for name, array in tensors.items():
-        begin = len(body)
+        header[name] = {"dtype": names[array.dtype.type], "shape": list(array.shape),
+                        "data_offsets": [len(body), len(body) + array.nbytes]}
         body += array.tobytes()
-        header[name] = {
-            "dtype": names[array.dtype.type],
-            "shape": list(array.shape),
-            "data_offsets": [begin, len(body)],
-        }
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
         file.write(len(text).to_bytes(8, "little") + text + body)

@@ -19,30 +19,21 @@ COMMANDS = ("devices", "kernels", "check", "bench", "tune", "warm", "run", "quan
 SECONDS = 500
 
 
+def pipes(environment):
+    """Arguments of subprocess: output as text, and an environment that adds to this process's."""
+    return {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+            "text": True, "env": {**os.environ, **environment}}
+
+
 def run(*arguments, **environment):
     """Runs the tool to its end; environment adds to this process's."""
-    return subprocess.run(
-        [TOOL, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=SECONDS,
-        check=False,
-    )
+    return subprocess.run([TOOL, *map(str, arguments)], **pipes(environment), timeout=SECONDS,
+                          check=False)
 
 
 def start(*arguments, **environment):
-    """Starts the tool; environment adds to this process's."""
-    return subprocess.Popen(
-        [TOOL, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-    )
+    """Starts the tool."""
+    return subprocess.Popen([TOOL, *map(str, arguments)], **pipes(environment))
 
 
 def read_process(pid, name):
@@ -102,9 +93,9 @@ class TestCase(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 
-    def read(self, *arguments):
+    def read(self, *arguments, **environment):
         """Runs the tool, which must print only JSON on the standard output."""
-        return json.loads(self.ends(0, *arguments).stdout)
+        return json.loads(self.ends(0, *arguments, **environment).stdout)
 
 
 class FolderTestCase(TestCase):
