@@ -123,16 +123,18 @@ check_cl (cl_int status, const gchar *call, GError **error)
   return FALSE;
 }
 
-/* @data: (nullable): its content */
-static cl_mem
-make_buffer (GemmclContext *context, gconstpointer data, gsize bytes, GError **error)
+/* @data: (nullable): the content of @buffer */
+static gboolean
+make_buffer (GemmclContext *context, gconstpointer data, gsize bytes, cl_mem *buffer,
+             GError **error)
 {
+  const cl_mem_flags flags =
+      data != NULL ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE;
   cl_int status = CL_SUCCESS;
-  cl_mem_flags flags = data != NULL ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE;
-  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (context), flags, bytes,
-                                  (gpointer)data, &status);
 
-  return check_cl (status, "clCreateBuffer", error) ? buffer : NULL;
+  *buffer = clCreateBuffer (gemmcl_context_get_cl_context (context), flags, bytes, (gpointer)data,
+                            &status);
+  return check_cl (status, "clCreateBuffer", error);
 }
 
 static gboolean
@@ -147,25 +149,19 @@ BenchProblem *
 bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
   g_autoptr (BenchProblem) self = g_new0 (BenchProblem, 1);
+  const gsize bytes_a = gemm->m * gemm->k * gemmcl_type_get_size (gemm->a_type);
+  const gsize bytes_d = gemm->m * gemm->n * sizeof (gfloat);
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
   /* Checked before any allocation: hosts overcommit memory, and fail when it is used. */
-  if (!bench_problem_check (context, gemm, error) || !make_host_data (self, error))
+  if (!bench_problem_check (context, gemm, error) || !make_host_data (self, error) ||
+      (self->weights = make_weights (self, error)) == NULL ||
+      !make_buffer (context, self->a, bytes_a, &self->device_a, error) ||
+      !make_buffer (context, NULL, bytes_d, &self->device_d, error) ||
+      (self->c != NULL && !make_buffer (context, self->c, bytes_d, &self->device_c, error)))
     return NULL;
-  self->weights = make_weights (self, error);
-  if (self->weights == NULL)
-    return NULL;
-  self->device_a = make_buffer (context, self->a,
-                                gemm->m * gemm->k * gemmcl_type_get_size (gemm->a_type), error);
-  self->device_d = self->device_a != NULL
-                       ? make_buffer (context, NULL, self->size_d * sizeof (gfloat), error)
-                       : NULL;
-  if (self->device_d == NULL)
-    return NULL;
-  if (self->c != NULL)
-    self->device_c = make_buffer (context, self->c, self->size_d * sizeof (gfloat), error);
-  return self->c == NULL || self->device_c != NULL ? g_steal_pointer (&self) : NULL;
+  return g_steal_pointer (&self);
 }
 
 void
@@ -258,10 +254,11 @@ bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, G
   const guint64 most = MIN (info->max_alloc_bytes, info->global_bytes / MEMORY_SHARE);
   const gsize bytes = MIN (BYTES, most) / sizeof (gfloat) * sizeof (gfloat);
   g_autofree gchar *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_auto (cl_mem) from = make_buffer (context, NULL, bytes, error);
-  g_auto (cl_mem) to = from != NULL ? make_buffer (context, NULL, bytes, error) : NULL;
+  g_auto (cl_mem) from = NULL, to = NULL;
   /* Filled, since memory may be allocated only when it is first written. */
-  gboolean ok = to != NULL && fill_buffer (context, from, 1, bytes, error) &&
+  gboolean ok = make_buffer (context, NULL, bytes, &from, error) &&
+                make_buffer (context, NULL, bytes, &to, error) &&
+                fill_buffer (context, from, 1, bytes, error) &&
                 fill_buffer (context, to, 1, bytes, error);
   gdouble least = G_MAXDOUBLE;
 

@@ -195,8 +195,8 @@ list_usual (const GemmclDeviceInfo *info)
   return tool_problems_new ((const gchar *const *)sizes, &tool_gemm, NULL);
 }
 
-/* In a worker: the names of the device, and an entry without a result for each of @data, the problems
- * that were asked for. */
+/* In a worker: the names of the device, and an entry without a result for each of @data, the
+ * problems that were asked for. */
 static gboolean
 find_facts (GemmclContext *context, json_t *facts, gpointer data)
 {

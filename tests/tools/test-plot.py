@@ -158,8 +158,9 @@ class Roofline(Chart):
 
 class Script(tool.FolderTestCase):
     def plot(self, results, *arguments):
-        return subprocess.run([sys.executable, plot.__file__, "-", *arguments], input=json.dumps(results),
-                              capture_output=True, text=True, check=False)
+        command = [sys.executable, plot.__file__, "-", *arguments]
+        return subprocess.run(command, input=json.dumps(results), capture_output=True, text=True,
+                              check=False)
 
     def test_charts_of_bench(self):
         results = self.read("bench", "--sweep", "16,32", "-k", "naive", "-i", 1, "--bandwidth", 10,
