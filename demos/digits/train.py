@@ -26,7 +26,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
-from convolutions import NAMES, PATCH, STRIDES, forward, unfold
+from convolutions import NAMES, PATCH, STRIDES, forward
 
 HERE = Path(__file__).resolve().parent
 HELD_OUT = 360

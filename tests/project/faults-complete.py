@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that the layer has all OpenCL functions that the library and the plugin call. TAP out.
 
-usage: faults-complete.py NM LAYER BINARY...
+usage: faults-complete.py LAYER BINARY...
 
 Functions of extensions are looked up by name and bypass the layer.
 """
@@ -13,16 +13,16 @@ import sys
 import tap
 
 
-def symbols(nm, path, *options):
+def symbols(path, *options):
     """The names of a binary's symbols, without versions."""
-    said = tap.require(nm, *options, path)
+    said = tap.require("nm", *options, path)
     return {line.split()[-1].partition("@")[0] for line in said.splitlines()}
 
 
-def find_unwatched(nm, layer, *binaries):
-    watched = {name.removeprefix("layer_") for name in symbols(nm, layer)
+def find_unwatched(layer, *binaries):
+    watched = {name.removeprefix("layer_") for name in symbols(layer)
                if name.startswith("layer_cl")}
-    called = {name for binary in binaries for name in symbols(nm, binary, "-D", "--undefined-only")
+    called = {name for binary in binaries for name in symbols(binary, "-D", "--undefined-only")
               if name.startswith("cl") and name[2:3].isupper()}
     return [f"not in calls.def: {name}" for name in called - watched] if called else ["no calls"]
 
