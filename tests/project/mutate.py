@@ -79,7 +79,7 @@ class Copy:
             if path.is_file() and not (ROOT / path.relative_to(self.source)).exists():
                 path.unlink()
         shutil.copytree(ROOT, self.source, copy_function=copy, dirs_exist_ok=True,
-                        ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
+                        ignore=shutil.ignore_patterns("build", "build-*", ".git", "__pycache__"))
 
     def make(self):
         """The command that builds it."""
