@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* The matrix: element types, the reference-counted object, conversion to row-major f32, and
- * quantization to int8. */
-
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The matrix: element types, the reference-counted object, conversion to row-major f32, and
+ * quantization to int8.
+ */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -67,23 +67,23 @@ DEFINE_CONVERT (i64, gint64, (gfloat)value)
 DEFINE_CONVERT (u64, guint64, (gfloat)value)
 
 static const struct {
-  const gchar *name;
-  const gchar *descr; /* NumPy's name; NumPy has no bf16, "|V2" is two untyped bytes */
+  const gchar *name, *dtype; /* dtype: safetensors' name */
+  const gchar *descr;        /* NumPy's name; NumPy has no bf16, "|V2" is two untyped bytes */
   gsize size;
   Convert convert;
 } types[GEMMCL_N_TYPES] = {
-    [GEMMCL_TYPE_F32] = {"f32", "<f4", 4, convert_f32},
-    [GEMMCL_TYPE_F64] = {"f64", "<f8", 8, convert_f64},
-    [GEMMCL_TYPE_F16] = {"f16", "<f2", 2, convert_f16},
-    [GEMMCL_TYPE_BF16] = {"bf16", "|V2", 2, convert_bf16},
-    [GEMMCL_TYPE_I8] = {"i8", "|i1", 1, convert_i8},
-    [GEMMCL_TYPE_U8] = {"u8", "|u1", 1, convert_u8},
-    [GEMMCL_TYPE_I16] = {"i16", "<i2", 2, convert_i16},
-    [GEMMCL_TYPE_U16] = {"u16", "<u2", 2, convert_u16},
-    [GEMMCL_TYPE_I32] = {"i32", "<i4", 4, convert_i32},
-    [GEMMCL_TYPE_U32] = {"u32", "<u4", 4, convert_u32},
-    [GEMMCL_TYPE_I64] = {"i64", "<i8", 8, convert_i64},
-    [GEMMCL_TYPE_U64] = {"u64", "<u8", 8, convert_u64},
+    [GEMMCL_TYPE_F32] = {"f32", "F32", "<f4", 4, convert_f32},
+    [GEMMCL_TYPE_F64] = {"f64", "F64", "<f8", 8, convert_f64},
+    [GEMMCL_TYPE_F16] = {"f16", "F16", "<f2", 2, convert_f16},
+    [GEMMCL_TYPE_BF16] = {"bf16", "BF16", "|V2", 2, convert_bf16},
+    [GEMMCL_TYPE_I8] = {"i8", "I8", "|i1", 1, convert_i8},
+    [GEMMCL_TYPE_U8] = {"u8", "U8", "|u1", 1, convert_u8},
+    [GEMMCL_TYPE_I16] = {"i16", "I16", "<i2", 2, convert_i16},
+    [GEMMCL_TYPE_U16] = {"u16", "U16", "<u2", 2, convert_u16},
+    [GEMMCL_TYPE_I32] = {"i32", "I32", "<i4", 4, convert_i32},
+    [GEMMCL_TYPE_U32] = {"u32", "U32", "<u4", 4, convert_u32},
+    [GEMMCL_TYPE_I64] = {"i64", "I64", "<i8", 8, convert_i64},
+    [GEMMCL_TYPE_U64] = {"u64", "U64", "<u8", 8, convert_u64},
 };
 
 G_DEFINE_BOXED_TYPE (GemmclMatrix, gemmcl_matrix, gemmcl_matrix_ref, gemmcl_matrix_unref)
@@ -112,6 +112,12 @@ const gchar *
 gemmcl_type_get_descr (GemmclType type)
 {
   return types[type].descr;
+}
+
+const gchar *
+gemmcl_type_get_dtype (GemmclType type)
+{
+  return types[type].dtype;
 }
 
 gboolean

@@ -11,7 +11,11 @@
 /** NumPy's name of @type; "|V2" for bf16. */
 const gchar *gemmcl_type_get_descr (GemmclType type);
 
-/** FALSE if no type has @name. @get_name: gemmcl_type_get_name() or gemmcl_type_get_descr() */
+/** Safetensors' name of @type, "F32" for example. */
+const gchar *gemmcl_type_get_dtype (GemmclType type);
+
+/** FALSE with GEMMCL_N_TYPES if no type has @name. @get_name: gemmcl_type_get_name() or a function
+ * above */
 gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
                                 GemmclType *type);
 

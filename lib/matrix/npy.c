@@ -1,13 +1,13 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* NumPy's .npy files:
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * NumPy's .npy files:
  *
  *     \x93NUMPY  major minor  length (u16 in version 1, u32 in 2 and 3)  header  elements
  *
  * The header is a Python dict literal with exactly the keys descr, fortran_order and shape, in any
- * order. Nothing in it is evaluated. Version 1 is written. */
-
+ * order. Nothing in it is evaluated. Version 1 is written.
+ */
 #include <string.h>
 
 #include "matrix/matrix.h"

@@ -1,15 +1,15 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* Tensors of ONNX models: initializers, and the values of Constant nodes. Their elements are in one
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Tensors of ONNX models: initializers, and the values of Constant nodes. Their elements are in one
  * of three places:
  *
  *     raw_data        bytes, little-endian
  *     a typed field   float_data and the like; int32_data holds all types of 8 and 16 bits
  *     another file    external_data: location, below the model's folder; offset; length
  *
- * Source: https://onnx.ai/onnx/repo-docs/IR.html and ExternalData.html. */
-
+ * Source: https://onnx.ai/onnx/repo-docs/IR.html and ExternalData.html.
+ */
 #include <string.h>
 
 #include "matrix/matrix.h"

@@ -1,13 +1,13 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* Safetensors files:
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Safetensors files:
  *
  *     N (u64)  N bytes of JSON: { "name": { "dtype", "shape", "data_offsets": [begin, end] }, ... }
  *     elements of all tensors, one after another without gaps
  *
- * The whole header is checked before a tensor is read. */
-
+ * The whole header is checked before a tensor is read.
+ */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,20 +26,13 @@
 typedef struct {
   const gchar *name;
   const gchar *dtype;
-  gint type; /* GemmclType; -1: no matrix has this type */
+  GemmclType type; /* GEMMCL_N_TYPES: no matrix has this type */
   json_t *shape;
   gsize begin;
   gsize end;
 } Tensor;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
-
-/* (transfer full): the format's name of @type: ours in capitals. */
-static gchar *
-get_dtype (GemmclType type)
-{
-  return g_ascii_strup (gemmcl_type_get_name (type), -1);
-}
 
 /* The length of the header; 0 with @error set if the file cannot have one. */
 static gsize
@@ -109,18 +102,6 @@ get_shape (const json_t *list)
   return g_steal_pointer (&sizes);
 }
 
-static gint
-find_type (const gchar *dtype)
-{
-  for (gint type = 0; type < GEMMCL_N_TYPES; type++) {
-    g_autofree gchar *name = get_dtype (type);
-
-    if (g_str_equal (name, dtype))
-      return type;
-  }
-  return -1;
-}
-
 /* TRUE if the shape matches the bytes between the offsets. */
 static gboolean
 shape_fits (const Tensor *tensor, const GArray *shape)
@@ -151,8 +132,8 @@ parse_tensor (const gchar *path, const gchar *name, json_t *entry, Tensor *tenso
   tensor->name = name;
   tensor->begin = begin;
   tensor->end = end;
-  tensor->type = find_type (tensor->dtype);
-  if (tensor->type < 0 || shape_fits (tensor, shape))
+  if (!gemmcl_type_from_name (tensor->dtype, gemmcl_type_get_dtype, &tensor->type) ||
+      shape_fits (tensor, shape))
     return TRUE;
   dims = gemmcl_describe_dims ((const gsize *)(gpointer)shape->data, shape->len);
   return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
@@ -261,7 +242,7 @@ load_tensor (const Tensors *self, guint index, GError **error)
   g_autoptr (GArray) shape = get_shape (tensor->shape);
   g_autofree gchar *prefix = g_strdup_printf ("Tensor “%s”: ", tensor->name);
 
-  if (tensor->type < 0) {
+  if (tensor->type == GEMMCL_N_TYPES) {
     gemmcl_fail_file (
         error, GEMMCL_ERROR_FORMAT, self->file->path,
         "%sexpected elements of F64, F32, F16, BF16, I8 to I64 or U8 to U64, found %s.", prefix,
@@ -274,7 +255,7 @@ load_tensor (const Tensors *self, guint index, GError **error)
                             .offset = self->start + tensor->begin,
                             .length = tensor->end - tensor->begin,
                             .exact = TRUE,
-                            .type = (GemmclType)tensor->type,
+                            .type = tensor->type,
                             .dims = (const gsize *)(gpointer)shape->data,
                             .n_dims = shape->len},
       error);
@@ -350,11 +331,11 @@ add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const 
 {
   const gsize begin = *end;
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
-  g_autofree gchar *dtype = get_dtype (matrix->type);
 
   *end += g_bytes_get_size (matrix->bytes);
   json_object_set_new (header, full,
-                       json_pack ("{s:s, s:[II], s:[II]}", "dtype", dtype, "shape",
+                       json_pack ("{s:s, s:[II], s:[II]}", "dtype",
+                                  gemmcl_type_get_dtype (matrix->type), "shape",
                                   (json_int_t)matrix->rows, (json_int_t)matrix->cols,
                                   "data_offsets", (json_int_t)begin, (json_int_t)*end));
 }

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* Frames and tensors: formats, shapes as matrices, layout in device memory, and the options of the
- * compiler that describe them. */
-
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Frames and tensors: formats, shapes as matrices, layout in device memory, and the options of the
+ * compiler that describe them.
+ */
 #include "device/base.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
