@@ -122,11 +122,7 @@ gst_gemmcl_lane_get_allocator (GstGemmcl *self, GstGemmclLane *lane, GError **er
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   if (!lane->allocator && lane->context)
-    lane->allocator = gst_gemmcl_allocator_new (
-        lane->context,
-        gemmcl_context_get_device_info (lane->context)->host_unified ? GST_GEMMCL_HOST_SIDE_MAPPED
-                                                                     : GST_GEMMCL_HOST_SIDE_STAGED,
-        error);
+    lane->allocator = gst_gemmcl_allocator_new (lane->context, error);
   return lane->allocator ? gst_object_ref (lane->allocator) : NULL;
 }
 

@@ -84,21 +84,28 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
   return TRUE;
 }
 
+/* TRUE if @buffer, of these caps, is to be read as the surface that it is, if the device can. */
+static gboolean
+prefers_surface (GstGemmcl *self, GstBuffer *buffer)
+{
+  const GemmclImage *image = &self->problem.a_image;
+  const GstGemmclMemory memory = self->stream.input.memory;
+
+  return gst_gemmcl_memory_is_surface (memory) ||
+         (memory == GST_GEMMCL_MEMORY_DMABUF && gst_gemmcl_va_has_surface (buffer) &&
+          gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
+          (image->width | image->height) % 2 == 0);
+}
+
 /* TRUE if @buffer has to be read as a VA surface. Only the media driver knows the layout of one. A
  * dma-buf that cannot be mapped is read as a surface or not at all. */
 static gboolean
 is_surface (GstGemmcl *self, GstBuffer *buffer)
 {
-  const GemmclImage *image = &self->problem.a_image;
-  const GstGemmclMemory memory = self->stream.input.memory;
-
-  if (memory != GST_GEMMCL_MEMORY_DMABUF)
-    return gst_gemmcl_memory_is_surface (memory);
+  if (self->stream.input.memory != GST_GEMMCL_MEMORY_DMABUF)
+    return prefers_surface (self, buffer);
   return gst_gemmcl_dmabuf_is_shared (buffer) ||
-         (gst_gemmcl_va_has_surface (buffer) &&
-          gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
-          (image->width | image->height) % 2 == 0 &&
-          gst_gemmcl_va_check (&self->device, self->device.context, NULL));
+         (prefers_surface (self, buffer) && gst_gemmcl_va_is_shared (&self->device, buffer));
 }
 
 /* Opens A in @input: in a surface or dma-buf, if caps promise them; in OpenCL memory of the same
@@ -123,12 +130,12 @@ gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_cont
   g_autofree gchar *text = NULL;
   const guint n = gst_buffer_n_memory (buffer);
   const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
-  const gboolean surface = is_surface (self, buffer);
+  const gboolean has_surface = gst_gemmcl_va_has_surface (buffer);
 
-  if (!surface || gst_gemmcl_va_has_surface (buffer)) {
-    *needs_context = surface && gst_gemmcl_va_needs_context (&self->device, buffer);
+  *needs_context = has_surface && prefers_surface (self, buffer) &&
+                   gst_gemmcl_va_needs_context (&self->device, buffer);
+  if (has_surface || !is_surface (self, buffer))
     return TRUE;
-  }
   caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
   text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
   return gst_gemmcl_fail (

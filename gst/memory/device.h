@@ -36,6 +36,7 @@ typedef struct {
   GCallback release;
   GstObject *display;  /* (nullable): a GstVaDisplay; va.c writes it */
   gint display_failed; /* atomic: no context could be made with display */
+  gint display_is_new; /* atomic: no buffer with display came yet */
 } GstGemmclDevice;
 
 void gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element);

@@ -62,8 +62,13 @@ gboolean gst_gemmcl_va_check (GstGemmclDevice *self, GemmclContext *context, GEr
 /** gst_gemmcl_va_has_surface: Returns: %TRUE if @buffer, of any memory, is a whole surface. */
 gboolean gst_gemmcl_va_has_surface (GstBuffer *buffer);
 
-/** gst_gemmcl_va_needs_context: Stores the display of the surface in @buffer. Returns: %TRUE if the
- * surface needs another context, and that can be made. For the streaming thread. */
+/** gst_gemmcl_va_is_shared: Returns: %TRUE if the context can read the surface in @buffer. For the
+ * streaming thread. */
+gboolean gst_gemmcl_va_is_shared (GstGemmclDevice *self, GstBuffer *buffer);
+
+/** gst_gemmcl_va_needs_context: Stores the display of the surface in @buffer. Returns: %TRUE, once
+ * for a display, if the surface needs another context, and that can be made. For the streaming
+ * thread. */
 gboolean gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer);
 
 /** gst_gemmcl_va_open: Imports the surface in @buffer, which is kept until the run is done, and
@@ -79,6 +84,7 @@ gboolean gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclDat
   #define gst_gemmcl_va_fits(self, context)                  TRUE
   #define gst_gemmcl_va_bind(self, context)                  ((void)(self))
   #define gst_gemmcl_va_has_surface(buffer)                  ((void)(buffer), FALSE)
+  #define gst_gemmcl_va_is_shared(self, buffer)              FALSE
   #define gst_gemmcl_va_needs_context(self, buffer)          ((void)(buffer), FALSE)
   #define gst_gemmcl_va_open(self, buffer, data, run, error) ((void)(data), (void)(run), FALSE)
   #define gst_gemmcl_va_check(self, context, error)                                                \

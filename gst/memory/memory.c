@@ -70,7 +70,7 @@ static cl_mem
 create_buffer (GstGemmclAllocator *self, gsize size)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
-  const cl_mem_flags host = self->side == GST_GEMMCL_HOST_SIDE_MAPPED ? CL_MEM_ALLOC_HOST_PTR : 0;
+  const cl_mem_flags host = self->is_staged ? 0 : CL_MEM_ALLOC_HOST_PTR;
   cl_int status = CL_INVALID_BUFFER_SIZE;
   cl_mem buffer = NULL;
 
@@ -193,22 +193,22 @@ create_queue (GemmclContext *context, cl_command_queue_properties properties, GE
 }
 
 GstAllocator *
-gst_gemmcl_allocator_new (GemmclContext *context, GstGemmclHostSide side, GError **error)
+gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
 {
   g_autoptr (GstAllocator) allocator =
       gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_ALLOCATOR, NULL));
   GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (allocator);
 
   self->context = g_object_ref (context);
-  self->side = side;
+  self->is_staged = !gemmcl_context_get_device_info (context)->host_unified;
   /* Out of order if the device supports it: in order, a copy that waits delays all later ones. */
   self->queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
   if (!self->queue)
     self->queue = create_queue (context, 0, error);
   if (!self->queue)
     return NULL;
-  if (side == GST_GEMMCL_HOST_SIDE_STAGED && (!(self->fetches = create_queue (context, 0, error)) ||
-                                              !(self->kernels = create_queue (context, 0, error))))
+  if (self->is_staged && (!(self->fetches = create_queue (context, 0, error)) ||
+                          !(self->kernels = create_queue (context, 0, error))))
     return NULL;
   return g_steal_pointer (&allocator);
 }

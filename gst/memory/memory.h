@@ -9,15 +9,6 @@
 /* Implements the GstMemory of gstgemmclmemory.h, a cl_mem with its events (memory.c, sides.c), and
  * pools of it (pool.c). */
 
-/** GstGemmclHostSide: The way in which the host accesses memory. */
-typedef enum {
-  /* Maps the OpenCL buffer. Devices that share the memory of the host copy nothing. */
-  GST_GEMMCL_HOST_SIDE_MAPPED,
-  /* Uses pinned memory, which the first map makes. Content is copied to the side that uses it, if
-   * the other side has changed it. */
-  GST_GEMMCL_HOST_SIDE_STAGED,
-} GstGemmclHostSide;
-
 /** GstGemmclAllocator: Allocates such memory, which is never zeroed; it references the allocator,
  * which references the #GemmclContext. gst_allocator_alloc() returns %NULL, and the log has the
  * reason, for an alignment above 128 bytes, and if the device does not have enough memory. */
@@ -26,8 +17,7 @@ G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLO
 
 /** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory in @context; %NULL
  * with #GEMMCL_ERROR_OPENCL. */
-GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GstGemmclHostSide side,
-                                        GError **error);
+GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
 
 /** gst_is_gemmcl_memory: Returns: %TRUE if a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
@@ -43,7 +33,7 @@ cl_command_queue gst_gemmcl_memory_get_kernel_queue (GstMemory *memory);
 gboolean gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size);
 
 /** gst_gemmcl_memory_set_run: Makes the next map of the host release the inputs that @inflight
- * holds for the last write. With @fetches, unless the side is MAPPED, the copy to the host is
+ * holds for the last write. With @fetches the copy to the host, if there is one, is
  * enqueued after that, so that the map waits less. */
 void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gboolean fetches);
 

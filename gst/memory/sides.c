@@ -309,7 +309,7 @@ gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
   g_mutex_lock (&self->lock);
   ok = !self->need_upload || upload (self);
   if (ok && access & GST_MAP_WRITE) {
-    self->need_download = get_allocator (self)->side == GST_GEMMCL_HOST_SIDE_STAGED;
+    self->need_download = get_allocator (self)->is_staged;
     g_clear_pointer (&self->fetched, clReleaseEvent);
   }
   g_mutex_unlock (&self->lock);
@@ -337,9 +337,8 @@ gpointer
 gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
 {
   g_autoptr (GstGemmclInflight) inflight = NULL;
-  gpointer data = get_allocator (self)->side == GST_GEMMCL_HOST_SIDE_STAGED
-                      ? map_staged (self, access)
-                      : map_mapped (self, access);
+  gpointer data =
+      get_allocator (self)->is_staged ? map_staged (self, access) : map_mapped (self, access);
 
   if (!data)
     return NULL;
@@ -358,7 +357,7 @@ gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
   cl_event done;
   cl_int status;
 
-  if (get_allocator (self)->side != GST_GEMMCL_HOST_SIDE_MAPPED)
+  if (get_allocator (self)->is_staged)
     return;
   g_mutex_lock (&self->host_lock);
   if (--self->n_maps == 0) {

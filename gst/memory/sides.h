@@ -14,9 +14,9 @@ struct _GstGemmclAllocator {
   GstAllocator parent;
 
   GemmclContext *context;
-  GstGemmclHostSide side;
+  gboolean is_staged;     /* the device has memory of its own; otherwise the host maps @buffer */
   cl_command_queue queue; /* for copies and maps; out of order if the device supports it */
-  /* If the side is STAGED: for copies to the host after each run, in the order of the runs; and for
+  /* If is_staged: for copies to the host after each run, in the order of the runs; and for
    * kernels, without profiling, with which NVIDIA's driver takes 10 us longer to enqueue one */
   cl_command_queue fetches, kernels;
 };
@@ -38,7 +38,8 @@ typedef struct {
   gpointer mapped;  /* the address of the mapped @buffer while @n_maps is not 0 */
   guint n_maps;
   GstMapFlags mapped_access;
-  cl_mem pinned; /* with @staging, if the side is STAGED, from the first map on */
+  cl_mem pinned; /* with @staging, if is_staged, from the first map on; content is copied to the
+                  * side that uses it, if the other side has changed it */
   guchar *staging;
 
   GMutex lock; /* never held while waiting */

@@ -24,14 +24,7 @@ typedef struct {
   clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
 
   VADisplay display; /* (nullable): the display with which the context was made */
-
-  /* sharing_lock guards the following fields. */
-  GWeakRef asked;  /* the last GstVaDisplay of shares_display() */
-  gboolean shares; /* its result: the device shares surfaces of asked */
 } Sharing;
-
-/* Elements in several threads share a context. */
-static GMutex sharing_lock;
 
 /* Returns: (nullable): the VADisplay with which the OpenCL context was made. Properties are read
  * only with the extension: PoCL 3 crashes if a context was made without properties. */
@@ -54,21 +47,13 @@ find_display (GemmclContext *context)
   return NULL;
 }
 
-static void
-sharing_free (gpointer data)
-{
-  Sharing *self = data;
-
-  g_weak_ref_clear (&self->asked);
-  g_free (self);
-}
-
 /* Returns: (transfer none): the sharing, which lives as long as @context. */
 static Sharing *
 get_sharing (GemmclContext *context)
 {
   const GQuark quark = g_quark_from_static_string ("gst-gemmcl-va-sharing");
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&sharing_lock);
+  static GMutex lock; /* elements in several threads share a context */
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
   Sharing *self = g_object_get_qdata (G_OBJECT (context), quark);
 
   if (self)
@@ -79,8 +64,7 @@ get_sharing (GemmclContext *context)
   self->acquire = LOOK_UP (clEnqueueAcquireVA_APIMediaSurfacesINTEL);
   self->release = LOOK_UP (clEnqueueReleaseVA_APIMediaSurfacesINTEL);
   self->display = find_display (context);
-  g_weak_ref_init (&self->asked, NULL);
-  g_object_set_qdata_full (G_OBJECT (context), quark, self, sharing_free);
+  g_object_set_qdata_full (G_OBJECT (context), quark, self, g_free);
   return self;
 }
 
@@ -110,6 +94,7 @@ set_display (GstGemmclDevice *self, GstVaDisplay *display)
   if (changed) {
     gst_object_replace (&self->display, GST_OBJECT (display));
     g_atomic_int_set (&self->display_failed, FALSE);
+    g_atomic_int_set (&self->display_is_new, TRUE);
   }
   g_mutex_unlock (&self->lock);
   if (changed)
@@ -145,37 +130,22 @@ gst_gemmcl_va_ask_for_display (GstGemmclDevice *self, const GemmclDeviceInfo *de
     gst_va_context_query (self->element, type);
 }
 
+/* TRUE if the device is one of those of @display. */
 static gboolean
-ask_device (GemmclContext *context, const Sharing *sharing, GstVaDisplay *display)
+shares_display (GemmclContext *context, GstVaDisplay *display)
 {
   cl_device_id devices[64];
   cl_uint n = 0;
 
-  if (sharing->get_devices (gst_gemmcl_get_platform (context), CL_VA_API_DISPLAY_INTEL,
-                            gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL,
-                            G_N_ELEMENTS (devices), devices, &n) != CL_SUCCESS)
+  if (get_sharing (context)->get_devices (
+          gst_gemmcl_get_platform (context), CL_VA_API_DISPLAY_INTEL,
+          gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL,
+          G_N_ELEMENTS (devices), devices, &n) != CL_SUCCESS)
     return FALSE;
   for (cl_uint i = 0; i < MIN (n, G_N_ELEMENTS (devices)); i++)
     if (devices[i] == gemmcl_context_get_cl_device (context))
       return TRUE;
   return FALSE;
-}
-
-/* TRUE if the device is one of those of @display. Dma-bufs ask for each buffer, the device only
- * about a new display. */
-static gboolean
-shares_display (GemmclContext *context, GstVaDisplay *display)
-{
-  Sharing *sharing = get_sharing (context);
-  g_autoptr (GstVaDisplay) asked = NULL;
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&sharing_lock);
-
-  asked = g_weak_ref_get (&sharing->asked);
-  if (asked != display) {
-    sharing->shares = ask_device (context, sharing, display);
-    g_weak_ref_set (&sharing->asked, display);
-  }
-  return sharing->shares;
 }
 
 /* Fails if the device cannot share surfaces of @display. Intel's OpenCL driver takes every display
@@ -313,16 +283,27 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer)
          gst_va_memory_get_surface (whole) != VA_INVALID_SURFACE;
 }
 
+static GstVaDisplay *
+peek_display (GstBuffer *buffer)
+{
+  return gst_va_memory_peek_display (gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0)));
+}
+
+gboolean
+gst_gemmcl_va_is_shared (GstGemmclDevice *self, GstBuffer *buffer)
+{
+  return gst_va_display_get_va_dpy (peek_display (buffer)) == get_sharing (self->context)->display;
+}
+
 gboolean
 gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer)
 {
-  GstVaDisplay *display =
-      gst_va_memory_peek_display (gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0)));
-
-  if (gst_va_display_get_va_dpy (display) == get_sharing (self->context)->display)
+  if (gst_gemmcl_va_is_shared (self, buffer))
     return FALSE;
-  set_display (self, display);
-  return !gst_gemmcl_va_fits (self, self->context);
+  set_display (self, peek_display (buffer));
+  /* The driver is asked once about a display, not for each buffer. */
+  return g_atomic_int_compare_and_exchange (&self->display_is_new, TRUE, FALSE) &&
+         !gst_gemmcl_va_fits (self, self->context);
 }
 
 /* A GstGemmclImporter of a surface. */
@@ -358,7 +339,7 @@ gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data, 
 {
   const Sharing *sharing = get_sharing (self->context);
   GstMemory *memory = gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0));
-  const VADisplay display = gst_va_display_get_va_dpy (gst_va_memory_peek_display (memory));
+  const VADisplay display = gst_va_display_get_va_dpy (peek_display (buffer));
   const VASurfaceID surface = gst_va_memory_get_surface (memory);
   VAStatus status;
 

@@ -197,8 +197,10 @@ class Untiled(Surfaces):
         self.has_words(refused.error, "was made without a VADisplay")
 
     def test_dmabufs(self):
-        """Those of vapostproc are surfaces, and may be tiled: they are read as such, or mapped."""
+        """Those of vapostproc are surfaces, and may be tiled: they are read as such, or mapped, as
+        those of odd sizes are."""
         self.agree("VA to system", f"{DMABUF} {PIXELS}")
+        self.agree("system", f"{DMABUF} {PIXELS}", caps=FRAME.replace("66", "65"))
         with without("va"):
             self.agree("system", f"{DMABUF} {PIXELS}")
 
