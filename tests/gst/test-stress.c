@@ -8,7 +8,7 @@
 #include "faults.h"
 #include "load.h"
 
-/* Elements with many buffers in flight: order, EOS, flushes, caps, settings and states that change
+/* Elements with many buffers in flight: order, flushes, caps, settings and states that change
  * under load, leaks, and the memory in use, for which "-p /steady" is a process of its own. Each
  * test sends ten thousand buffers, or some hundred with GEMMCL_TEST_BRIEF. GEMMCL_TEST_DEVICES has
  * the elements use several devices, of which one may fail. */
