@@ -10,6 +10,7 @@ from stream import (ANALYTICS, ERROR, FAILURE, OK, PAUSED, READY, Gst, TestCase,
 
 FRAME = video("RGB", 6, 4)
 MONO, STEREO = audio("S16LE", 1), audio("S16LE", 2)
+STATIC = "other/tensors,format=static"
 SMALL = "[[1,2,3],[4,5,6],[7,8,9]]"
 
 
@@ -51,11 +52,6 @@ CAPS = [
      "K = 1|2x2 tensor with 5 channels|patch: K = 10|frame: K = 20"),
     ("weight=[1] feature-mode=frame", tensors("1:65536"), "stream",
      "width must be 1 to 65535, not 65536"),
-    ("weight=[[1],[2],[3]]", tensors("3:zero"), "resource", "3:zero|zero|expected a number"),
-    ("weight=[[1],[2],[3]]", tensors("3:0:2"), "resource", "3:0:2|0 behind the last"),
-    ("weight=[[1],[2],[3]]",
-     "other/tensors,format=static,num_tensors=1,dimensions=3,types=(string)float32,framerate=0/1",
-     "resource", "dimensions=3 of type gint|(string)"),
     ("weight=[[1],[2],[3]]", tensors("3:2"), "resource", "of type GstFlagSet|(string)",
      "other/tensors,dimensions=1:2"),
     ("weight=[[1,2],[3,4],[5,6]]", FRAME, "stream",
@@ -96,6 +92,28 @@ CAPS = [
      "other/tensors,dimensions=(string)2:1"),
     ("weight=[[1],[2],[3]] tensor-index=2", flexible(2), "stream", "tensor-index is 2|2 tensors"),
     ("weight=[[1],[2],[3]] row-outputs=sum", flexible(16), "stream", "16 tensors already"),
+] + [
+    # Caps of tensors that say nothing of use, or too much.
+    ("weight=[[1],[2],[3]]", caps, "resource", words) for caps, words in [
+        ("other/tensors", "format=(nothing)|num_tensors=0"),
+        (flexible(17), "num_tensors=17"),
+        (f"{STATIC},num_tensors=1,types=float32", "no dimensions"),
+        (f"{STATIC},num_tensors=1,dimensions=(string)3", "no types"),
+        (f"{STATIC},num_tensors=1,dimensions=3,types=(string)float32,framerate=0/1",
+         "dimensions=3 of type gint|(string)"),
+        (tensors(""), "(0)|the same number, 1 to 16"),
+        (tensors("3:zero"), "3:zero|zero|expected a number"),
+        (tensors("3:-1"), 'contain "-1"; expected a number from 1'),
+        (tensors("3::2"), 'contain ""; expected a number from 1'),
+        (tensors("3:0:2"), "3:0:2|0 behind the last"),
+        (tensors("0"), "Dimension 0|is 0;|expected 1 to 2147483647"),
+        (tensors("2147483648"), "Dimension 0|is 2147483648;|expected 1 to 2147483647"),
+        (tensors("1:" * 16 + "1"), "has 17 dimensions; expected 1 to 16"),
+        (tensors("2147483647:2147483647:2147483647"), "larger than memory"),
+        (tensors("3", "bfloat16"), 'contain "bfloat16"'),
+        (tensors("3", ""), "(1)|(0)|the same number"),
+        (tensors("3").replace("=1,", "=2,"), "(1)|(2)|the same number"),
+        (tensors("3,4").replace("=1,", "=2,"), "(2)|(1)|the same number")]
 ]
 
 # Buffers that are refused: the weight, the caps, the bytes, and the error's words.

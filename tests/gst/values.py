@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 from medium import Medium
 from numpy_gemm import ROUNDOFFS, compare, f32, solve
-from numpy_media import cut, features
+from numpy_media import features
 from stream import OK, Gst, GstVideo, TestCase, audio, main, np, tensors, video
 
 SEED = 20240301
@@ -191,18 +191,14 @@ def draw(medium, rng, samples):
 
 
 def convolve(image, weight, stride, padding, dilation):
-    """The convolution of rows x columns x channels with [out, in, height, width], by PyTorch if it
-    is installed: a row for each place of the patch, from left to right, then down."""
-    try:
-        # Not before: Intel's OpenCL runtime does not start in a process with PyTorch.
-        import torch  # pylint: disable=import-outside-toplevel
-    except ImportError:
-        patches = cut(image, weight.shape[:1:-1], stride, padding, dilation)
-        return np.einsum("yxihw,oihw->yxo", patches, weight).reshape(-1, len(weight))
-    found = torch.nn.functional.conv2d(
-        torch.tensor(image.transpose(2, 0, 1)[None]), torch.tensor(weight), padding=padding,
-        stride=stride or weight.shape[2:], dilation=dilation)
-    return found[0].numpy().reshape(len(weight), -1).T
+    """The convolution of rows x columns x channels with [out, in, height, width], as PyTorch's
+    conv2d defines it: a row for each place of the patch, from left to right, then down."""
+    image = np.pad(image, [(padding, padding)] * 2 + [(0, 0)])
+    steps = [stride or length for length in weight.shape[2:]]
+    patches = [[image[y + dilation * i, x + dilation * j] for i, j in np.ndindex(weight.shape[2:])]
+               for y in range(0, image.shape[0] - dilation * (weight.shape[2] - 1), steps[0])
+               for x in range(0, image.shape[1] - dilation * (weight.shape[3] - 1), steps[1])]
+    return np.einsum("mpi,oip->mo", patches, weight.reshape(*weight.shape[:2], -1))
 
 
 def write(value):
