@@ -204,29 +204,31 @@ class Play:
 class Faults(FailingTestCase, TestCase):
     """Each sweep is a test, which add_sweep() adds."""
 
-    def begin(self, kind, mode=NONE, n=0):
-        """A stream, before whose calls OpenCL comes into that mode."""
+    @contextlib.contextmanager
+    def playing(self, kind, mode=NONE, n=0):
+        """A stream, before whose calls OpenCL comes into that mode. At its end nothing is left."""
         print(f"# {kind.elements}, mode {mode}, call {n}", flush=True)
         play = Play(self, kind)
         self.addCleanup(LAYER.set, NONE, 0)
         LAYER.set(mode, n)
-        return play
+        yield play
+        vars(play).clear()  # elements hold memory as long as they are there
+        self.doCleanups()
+        self.has_no_objects()
 
     def run_case(self, kind, mode, n):
         """Returns whether an error was posted, and notes whether a warning was."""
-        play = self.begin(kind, mode, n)
-        started = play.start()
-        if started:
-            play.live()
-            play.check()
-        failed = play.has_failed()
-        self.warned |= WARNINGS in play.posted
-        self.assertTrue(not started or play.set_state(READY))
-        self.assertTrue(play.set_state(NULL))
-        LAYER.set(NONE, 0)
-        play.play_again()
-        del play
-        self.doCleanups()
+        with self.playing(kind, mode, n) as play:
+            started = play.start()
+            if started:
+                play.live()
+                play.check()
+            failed = play.has_failed()
+            self.warned |= WARNINGS in play.posted
+            self.assertTrue(not started or play.set_state(READY))
+            self.assertTrue(play.set_state(NULL))
+            LAYER.set(NONE, 0)
+            play.play_again()
         return failed
 
     def sweep_kind(self, kind, mode):
@@ -260,6 +262,7 @@ class Faults(FailingTestCase, TestCase):
     @contextlib.contextmanager
     def compiling(self, play):
         """The compiler does not return meanwhile."""
+        self.assertTrue(play.start())
         with self.holding(LAYER.hold_builds, play.begin):
             self.wait_for(lambda: LAYER.get_state().held)
             yield
@@ -269,53 +272,43 @@ class Faults(FailingTestCase, TestCase):
         """While the compiler does not return, the element leaves PLAYING in time, and posts an
         error. When it returns after all, nothing is left, and the element plays."""
         for state in READY, NULL:
-            play = self.begin(KINDS["single"])
-            self.assertTrue(play.start())
-            with self.compiling(play):
-                play.set_state(state)
-                self.wait_for(play.has_failed)
-                self.assertTrue(play.set_state(NULL))
-            play.play_again()
-            del play
-            self.doCleanups()
-            self.has_no_objects()
+            with self.playing(KINDS["single"]) as play:
+                with self.compiling(play):
+                    play.set_state(state)
+                    self.wait_for(play.has_failed)
+                    self.assertTrue(play.set_state(NULL))
+                play.play_again()
 
     def test_ask_while_compiling(self):
         """While a plan is compiled, statistics and caps can be read, and properties set."""
-        play = self.begin(KINDS["single"])
-        self.assertTrue(play.start())
-        with self.compiling(play):
-            # For longer than the element waits before it says that it compiles
-            end = time.monotonic() + WATCH
-            while time.monotonic() < end:
-                self.assertTrue(play.element.props.stats)
-                for pad in play.element.pads:
-                    self.assertFalse(pad.query_caps(None).is_empty())
-            play.element.props.alpha = 3
-        play.factors = 6, 6
-        self.assertTrue(play.push())
-        self.assertFalse(play.check())
-        del play
-        self.doCleanups()
-        self.has_no_objects()
+        with self.playing(KINDS["single"]) as play:
+            with self.compiling(play):
+                # For longer than the element waits before it says that it compiles
+                end = time.monotonic() + WATCH
+                while time.monotonic() < end:
+                    self.assertTrue(play.element.props.stats)
+                    for pad in play.element.pads:
+                        self.assertFalse(pad.query_caps(None).is_empty())
+                play.element.props.alpha = 3
+            play.factors = 6, 6
+            self.assertTrue(play.push())
+            self.assertFalse(play.check())
 
     def test_held(self):
         for kind, count, free in HELD:
-            play, pushed = self.begin(kind, ONE), []
-            self.assertTrue(play.start() and play.begin())
+            with self.playing(kind, ONE) as play:
+                pushed = []
+                self.assertTrue(play.start() and play.begin())
 
-            def push():
-                while len(pushed) < count and play.push():
-                    pushed.append(None)
+                def push():
+                    while len(pushed) < count and play.push():
+                        pushed.append(None)
 
-            with self.holding(LAYER.hold_kernels, push):
-                self.wait_for(lambda: len(pushed) == free(count_devices()))
-                time.sleep(WATCH)
-                self.assertEqual(len(pushed), free(count_devices()))
-            self.assertFalse(play.check())
-            del play
-            self.doCleanups()
-            self.has_no_objects()
+                with self.holding(LAYER.hold_kernels, push):
+                    self.wait_for(lambda: len(pushed) == free(count_devices()))
+                    time.sleep(WATCH)
+                    self.assertEqual(len(pushed), free(count_devices()))
+                self.assertFalse(play.check())
 
     def test_device(self):
         """The frames of a device whose command fails are done by the other one, as they were. If
