@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random streams: whatever comes between which buffers, each comes out once, right, in its place.
 All numbers are small integers or halves, so that results are exact in f32 in whatever order they
-are summed.
+are summed. And one stream of many buffers.
 
 GEMMCL_TEST_STREAMS is how many there are, and GEMMCL_TEST_STREAM the number of a single one, which
 stands before a failure; its steps are printed.
@@ -13,16 +13,19 @@ import os
 import random
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from medium import Medium
 from script import FRAME, Script
-from stream import Gst, TestCase, main, np, tensors, video
+from stream import OK, Gst, TestCase, main, np, tensors, video
+from tap_unittest import IS_SANITIZED
 from gi.repository import GstController
 
 SINGLE = os.environ.get("GEMMCL_TEST_STREAM")
 BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
 COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 80 if BRIEF else 2000))
 MOST_STEPS = 80
+SLACK = 1024  # KiB that heaps and drivers may need more when they are warm
 ANY_OPENCL = ";".join(f"{media}(memory:OpenCL)"
                       for media in ("other/tensors", "audio/x-raw", "video/x-raw"))
 
@@ -283,6 +286,12 @@ STEPS = {
 }
 
 
+def get_resident():
+    """KiB of memory that the process has in use."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGESIZE") // 1024
+
+
 class Streams(TestCase):
     def test_random(self):
         for _ in range(1 if SINGLE else COUNT):
@@ -290,6 +299,24 @@ class Streams(TestCase):
             print(f"# GEMMCL_TEST_STREAM={seed}", flush=True)
             Stream(self, seed).run()
             self.doCleanups()
+
+    def test_memory(self):
+        """The memory of the process does not grow with the buffers that went through one element,
+        or through two that hand on OpenCL memory."""
+        if IS_SANITIZED:
+            self.skipTest("a sanitizer keeps what was freed")
+        count = 2000 if BRIEF else 100000
+        # On GPUs a search would take memory, too.
+        element = "gemmcl auto-tune=off queue-depth=3 weight=[2]"
+        for text in element, f"{element} ! {element} batch-size=2":
+            stream = self.start(tensors("1:16"), text)
+            for number in range(count + count // 4):
+                self.assertEqual(stream.push(np.zeros(16, "f4")), OK)
+                while stream.arrivals.qsize():
+                    stream.arrivals.get()
+                if number == count // 4:
+                    before = get_resident()
+            self.assertLessEqual(get_resident(), before + SLACK)
 
 
 main()

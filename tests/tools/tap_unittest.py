@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "project"))
 import tap
 
+IS_SANITIZED = hasattr(ctypes.CDLL(None), "__lsan_do_recoverable_leak_check")
 # In a line of a stack: a source in a folder of lib/ or gst/, or a binary without symbols
 OURS = r"/(lib|gst)/\w+/[\w-]+\.c:|libgemmcl\.so|libgstgemmcl\.so"
 
@@ -65,7 +66,6 @@ def main():
                 sys.exit(f"no test's name begins with {name}")
         for title in [title for title in checks if not title.startswith(names)]:
             del checks[title]
-    if (hasattr(ctypes.CDLL(None), "__lsan_do_recoverable_leak_check")
-            and "detect_leaks=0" not in os.environ.get("ASAN_OPTIONS", "")):
+    if IS_SANITIZED and "detect_leaks=0" not in os.environ.get("ASAN_OPTIONS", ""):
         checks["no memory is lost"] = find_leaks
     tap.play(checks)
