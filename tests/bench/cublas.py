@@ -47,11 +47,10 @@ def load_torch(precision):
     """PyTorch, if it is installed and has a GPU."""
     try:
         import torch  # pylint: disable=import-outside-toplevel
+        if not torch.cuda.is_available():
+            raise ImportError("it finds no GPU that cuBLAS runs on")
     except ImportError as missing:
         print(f"PyTorch is missing: {missing}", file=sys.stderr)
-        sys.exit(SKIPPED)
-    if not torch.cuda.is_available():
-        print("PyTorch finds no GPU that cuBLAS runs on.", file=sys.stderr)
         sys.exit(SKIPPED)
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     return torch

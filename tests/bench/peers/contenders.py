@@ -47,28 +47,20 @@ class Kind:
         return self.name.startswith(OURS)
 
 
-OURS = "gemmcl"
-STREAM = "gemmcl streaming"
-CLOCK = "gemmcl by the device's clock"
-HOST = "gemmcl on host memory"
-APART = "gemmcl in steps"
-ELEMENT = "gemmcl element"
-POOLED = "gemmcl element with its pool"
-CLBLAST = "CLBlast"
-MEMCPY = "memcpy"
-LINK = "link"
+OURS, CLBLAST, MEMCPY, LINK = "gemmcl", "CLBlast", "memcpy", "link"
 PYPI = "tools/peers.sh (from PyPI)"
 ONEDNN = "Debian's libdnnl2 or libdnnl3"
 GSTREAMER = "Debian's python3-gst-1.0 and gstreamer1.0-plugins-base"
 USUAL = (PLAIN, LAYER, BYTES)
 KINDS = (
     Kind(OURS, "ours.Gemmcl", FORMS, is_opencl=True),
-    Kind(STREAM, "ours.Stream", USUAL, is_opencl=True),
-    Kind(CLOCK, "ours.Clock", USUAL, is_opencl=True),
-    Kind(HOST, "ours.OnHost", USUAL, is_opencl=True),
-    Kind(APART, "ours.Apart", ROWS, is_opencl=True),
-    Kind(ELEMENT, "element.Element", USUAL, GSTREAMER, is_opencl=True),
-    Kind(POOLED, "element.Pooled", USUAL, GSTREAMER, is_optional=True, is_opencl=True),
+    Kind("gemmcl streaming", "ours.Stream", USUAL, is_opencl=True),
+    Kind("gemmcl by the device's clock", "ours.Clock", USUAL, is_opencl=True),
+    Kind("gemmcl on host memory", "ours.OnHost", USUAL, is_opencl=True),
+    Kind("gemmcl in steps", "ours.Apart", ROWS, is_opencl=True),
+    Kind("gemmcl element", "element.Element", USUAL, GSTREAMER, is_opencl=True),
+    Kind("gemmcl element with its pool", "element.Pooled", USUAL, GSTREAMER, is_opencl=True,
+         is_optional=True),
     Kind("OpenBLAS", "host.OpenBlas", (PLAIN,), "Debian's libopenblas0 and python3-threadpoolctl"),
     Kind("oneDNN matmul", "onednn.Matmul", (PLAIN, LAYER), ONEDNN),
     Kind("oneDNN inner product", "onednn.InnerProduct", (PLAIN, LAYER), ONEDNN),
@@ -80,7 +72,7 @@ KINDS = (
     Kind(MEMCPY, "host.Memcpy", (BYTES,)),
     Kind("NumPy", "host.Numpy", (SEARCH,), "Debian's python3-numpy"),
     Kind("faiss", "host.Faiss", (SEARCH,), PYPI),
-    Kind(LINK, "ours.Link", USUAL, is_optional=True, is_opencl=True),
+    Kind(LINK, "ours.Link", USUAL, is_opencl=True, is_optional=True),
 )
 
 # The settings that keep each from instructions that a lesser CPU lacks. onnxruntime has no such

@@ -24,14 +24,13 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 # pylint: disable=wrong-import-position
 import library
-from contenders import APART, CLBLAST, CLOCK, ELEMENT, HOST, LINK, OURS, POOLED, STREAM
+from contenders import CLBLAST, KINDS, OURS
 from match import GOALS, Match
 from problem import BYTES, LAYER, PLAIN, SEARCH, TOP, Problem
 # pylint: enable=wrong-import-position
 
-# The contenders that are always available, for the form of a row
-ALWAYS = {form: {OURS, STREAM, CLOCK, HOST, LINK} for form in (PLAIN, LAYER, BYTES)}
-ALWAYS |= {"softmax+rows": {OURS, APART}, SEARCH: {OURS, "NumPy"}}
+# The contenders that are always available
+ALWAYS = [kind for kind in KINDS if kind.install == "nothing" or kind.name == "NumPy"]
 
 
 def run(script, *arguments):
@@ -53,14 +52,16 @@ class Peers(tool.FolderTestCase):
 
     def test_rows(self):
         """Each form of a row is played, its results are checked, and the JSON has the ratios."""
-        names = {ELEMENT, POOLED, "memcpy"}.union(*ALWAYS.values())
+        names = [kind.name for kind in KINDS if kind in ALWAYS or kind.is_ours]
         path = self.path("peers.json")
         said = self.play(0, "--contenders", ",".join(names), "--json", path, "33x20x17",
                          "33x20x17+layer", "64x3x3+u8", "33x20x17+softmax+rows", "3x3000x40+search")
         rows = self.load(path)["rows"]
-        self.assertEqual([row["form"] for row in rows], list(ALWAYS))
+        self.assertEqual([row["form"] for row in rows],
+                         [PLAIN, LAYER, BYTES, "softmax+rows", SEARCH])
         for row in rows:
-            self.assertLessEqual(ALWAYS[row["form"]], set(row["seconds"]))
+            always = {kind.name for kind in ALWAYS if row["form"] in kind.forms}
+            self.assertLessEqual(always, set(row["seconds"]))
             self.assertGreater(min(row["seconds"].values()), 0)
             self.assertGreaterEqual(row["rounds"], 5)
             for name in row["seconds"]:
@@ -151,7 +152,8 @@ class Judge(unittest.TestCase):
         """The best peer is the one with the smallest ratio, and none of ours. Without the peer, or
         on a busy machine, no goal is judged."""
         for others, seconds, verdicts in (
-                (0.0, {"MKL": 2, "OpenBLAS": 0.97, CLBLAST: 9, STREAM: 0.8}, [True, True]),
+                (0.0, {"MKL": 2, "OpenBLAS": 0.97, CLBLAST: 9, "gemmcl element": 0.8},
+                 [True, True]),
                 (0.0, {"OpenBLAS": 0.94, CLBLAST: 6.9}, [False, False]),
                 (0.5, {"OpenBLAS": 0.97}, [None])):
             with self.subTest(seconds=seconds, others=others):
