@@ -77,7 +77,7 @@ int load_test_run (void);
 /** @source: (nullable): small tensors if %NULL */
 void load_init (Load *self, const LoadLine *line, const LoadSource *source, guint total);
 
-/** Ends the stream. Asserts that nothing was wrong, and that all came out if nothing was flushed. */
+/** Ends the stream. Asserts that nothing was wrong, and that all came out unless it flushed. */
 void load_clear (Load *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Load, load_clear)
 
