@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the demos share: they run gst-launch-1.0, show the line, and hold the result to NumPy's."""
+"""Runs gst-launch-1.0 for the demos, shows the line, and compares the result with NumPy's."""
 
 import re
 import shlex

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tones a photograph of 1280 x 720 with a colour matrix, from RGB and from NV12.
 
-Writes before-after.jpg, and holds every pixel of both to NumPy's: the nearest integer.
+Writes before-after.jpg. Every pixel must be NumPy's, rounded to the nearest integer.
 """
 
 import sys

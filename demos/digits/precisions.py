@@ -3,14 +3,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Reads the demo's 360 digits in each precision, with both networks, and prints the accuracy.
 
-No precision may read more than a few digits less than f32 does, nor err more than its own digits
-make it, nor less: then another one had computed.
+A precision may read a few digits less than f32. Its largest error must lie within bounds: a
+smaller one shows that another precision was used.
 
 usage: precisions.py DIRECTORY-FOR-RESULTS
 
-Each precision has a kernel that computes in it named, so that none is answered by f32; where the
-device has no matrix engines it is emulated, with the same results. i8 has its weights as `gemmcl
-quantize` makes them.
+Each precision names a kernel, so that none is replaced by f32; matrix engines are emulated where
+the device has none, with the same results. `gemmcl quantize` makes the weights of i8.
 """
 
 import re

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Trains the networks of the digits demo and writes all the demo needs here.
+"""Trains the networks of the digits demo, and writes its files beside this one.
 
 The data is scikit-learn's digits set (E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten
 Digits, UCI Machine Learning Repository, CC BY 4.0): 1797 scans of 8 x 8 pixels. 1437 of
@@ -10,8 +10,8 @@ them, drawn with a fixed seed, train; the other 360 are held out.
     fc1.npy fc1-bias.npy fc2.npy fc2-bias.npy   float32, as gemmcl wants them: K x N, and N
     conv1.npy conv2.npy fc.npy, and -bias.npy   the same of the convolutional network
     images/000.png ... 359.png                  the held-out digits, 8-bit grey, 0 to 240
-    expected.npy                                what scikit-learn says each of them is
-    labels.npy                                  what each of them is
+    expected.npy                                the digit that scikit-learn reads in each
+    labels.npy                                  the digit that each shows
 
 scikit-learn trains the network of two layers (run.py), NumPy the convolutional one
 (convolutions.py). Another version of either may train other weights; what is committed fits

@@ -102,7 +102,7 @@ def is_pretended(kind, isa):
 
 
 def make_environment(kind, isa, build):
-    """What a contender's process has in its environment besides that of this one."""
+    """The variables that a contender's process has besides those of this one."""
     build = pathlib.Path(build).resolve()
     result = {
         "GEMMCL_LIBRARY": str(build / "lib/libgemmcl.so.0"),
