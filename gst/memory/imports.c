@@ -10,7 +10,7 @@ typedef struct Import {
   struct Import *next;
   GWeakRef element;
   GemmclContext *context;
-  guintptr id;
+  guintptr id; /* of the content of which objects are */
   cl_mem objects[GEMMCL_MAX_PLANES];
 } Import;
 
@@ -51,71 +51,59 @@ free_imports (gpointer data)
   }
 }
 
-static gboolean
-is_of (Import *import, const GstGemmclDevice *device)
-{
-  g_autoptr (GstElement) element = g_weak_ref_get (&import->element);
-
-  return element == device->element && import->context == device->context;
-}
-
 /* Guards the lists of all memories, which elements in several threads read. An import belongs to
  * the streaming thread of its element, which uses it without the lock. */
 static GMutex lock;
 
+#define NO_ID ((guintptr)-1)
+
+/* Returns: (transfer none): the import of @owner for @device, which is made if there is none. Frees
+ * those of elements that are gone. */
 static Import *
-find_import (GstMiniObject *owner, GQuark quark, const GstGemmclDevice *device)
+get_import (GstMiniObject *owner, const GstGemmclDevice *device)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
-  Import *import = gst_mini_object_get_qdata (owner, quark);
+  const GQuark quark = g_quark_from_static_string ("gst-gemmcl-imports");
+  Import *first, *found = NULL, *gone = NULL;
 
-  while (import && !is_of (import, device))
-    import = import->next;
-  return import;
-}
-
-/* Adds an import without objects, and frees those of elements that are gone. */
-static Import *
-add_import (GstMiniObject *owner, GQuark quark, const GstGemmclDevice *device)
-{
-  Import *import = g_new0 (Import, 1), *gone = NULL;
-
-  g_weak_ref_init (&import->element, device->element);
-  import->context = g_object_ref (device->context);
   g_mutex_lock (&lock);
-  import->next = gst_mini_object_steal_qdata (owner, quark);
-  for (Import **link = &import->next; *link;) {
-    g_autoptr (GstElement) element = g_weak_ref_get (&(*link)->element);
-    Import *each = *link;
+  first = gst_mini_object_steal_qdata (owner, quark);
+  for (Import **link = &first, *import; (import = *link);) {
+    g_autoptr (GstElement) element = g_weak_ref_get (&import->element);
 
     if (element) {
-      link = &each->next;
-      continue;
+      if (element == device->element && import->context == device->context)
+        found = import;
+      link = &import->next;
+    } else {
+      *link = import->next;
+      import->next = gone;
+      gone = import;
     }
-    *link = each->next;
-    each->next = gone;
-    gone = each;
   }
-  gst_mini_object_set_qdata (owner, quark, import, free_imports);
+  if (!found) {
+    found = g_new0 (Import, 1);
+    g_weak_ref_init (&found->element, device->element);
+    found->context = g_object_ref (device->context);
+    found->id = NO_ID;
+    found->next = first;
+    first = found;
+  }
+  gst_mini_object_set_qdata (owner, quark, first, free_imports);
   g_mutex_unlock (&lock);
   free_imports (gone);
-  return import;
+  return found;
 }
 
 gboolean
 gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstGemmclImporter make,
                    cl_mem objects[GEMMCL_MAX_PLANES], GError **error)
 {
-  const GQuark quark = g_quark_from_static_string ("gst-gemmcl-imports");
-  GstMiniObject *owner = GST_MINI_OBJECT (memory);
-  Import *import = find_import (owner, quark, device);
+  Import *import = get_import (GST_MINI_OBJECT (memory), device);
 
-  if (!import || import->id != id) {
+  if (import->id != id) {
     memset (objects, 0, GEMMCL_MAX_PLANES * sizeof *objects);
     if (!make (device, memory, id, objects, error))
       return FALSE;
-    if (!import)
-      import = add_import (owner, quark, device);
     release_objects (import);
     import->id = id;
     memcpy (import->objects, objects, sizeof import->objects);

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_info, lay_out, make_file,
                      make_frame, make_memory, without)
 from interposed import count_copies, reset_copies
-from stream import FAILURE, READY, Gst, GstVideo, main
+from stream import FAILURE, OK, READY, Gst, GstVideo, main, share
 
 N = 4
 CAPS = "video/x-raw,format={},width=22,height=14,framerate=30/1"
@@ -63,7 +63,7 @@ ODD, ODD_PLANES = Layout(52, 7, 3), Layout(52, 7, 3, "planes")
 
 
 class Dmabufs(TestCase):
-    def play_dmabufs(self, layout, pixels="NV12", settings="", is_drm=False):
+    def play_dmabufs(self, layout, pixels="NV12", settings="", is_drm=False, before=""):
         """Plays two frames by turns, each twice: it is imported once."""
         caps = CAPS.format(pixels)
         frames = [layout.make(get_info(caps), seed) for seed in range(2)]
@@ -71,7 +71,7 @@ class Dmabufs(TestCase):
             for frame in frames:
                 GstVideo.buffer_get_video_meta(frame).format = GstVideo.VideoFormat.DMA_DRM
             caps = caps.replace("format=", "format=DMA_DRM,drm-format=")
-        return self.play(f"{TEXT} {settings}", caps.replace("raw", "raw(memory:DMABuf)"),
+        return self.play(f"{before} {TEXT} {settings}", caps.replace("raw", "raw(memory:DMABuf)"),
                          frames * (N // 2))
 
     def agree(self, memory, layout, pixels="NV12", settings="", is_drm=False):
@@ -105,6 +105,29 @@ class Dmabufs(TestCase):
 
     def test_inflight(self):
         self.agree("DMABuf to system", ODD, settings="batch-size=2 queue-depth=2")
+
+    def test_tee(self):
+        """Each of two elements imports a dma-buf for itself: the runs of one do not acquire what
+        those of the other have acquired."""
+        imported = COUNTS.dmabuf_objects
+        found = self.play_dmabufs(ODD, before="tee name=t  t. ! queue ! gemmcl weight=[[1],[1],[1]]"
+                                  " ! fakesink  t. ! queue !", settings="name=g")
+        self.is_well(found, N, "DMABuf to system")
+        self.assertEqual(COUNTS.dmabuf_objects - imported, 4)
+        self.is_clean()
+
+    def test_other_context(self):
+        """What an element imported is of one context."""
+        stream = self.make(TEXT)
+        caps = CAPS.format("NV12")
+        frame = ODD.make(get_info(caps), 0)
+        for _ in range(2):
+            context = self.make_context()
+            share(stream.element, context)
+            self.assertTrue(stream.play(caps.replace("raw", "raw(memory:DMABuf)")))
+            self.assertEqual(stream.push(frame), OK)
+            stream.element.set_state(READY)
+        self.is_quiet(stream)
 
     def test_mapped(self):
         """A device that imports nothing has them mapped and copied."""

@@ -9,6 +9,7 @@ import gc
 import os
 import time
 from collections import namedtuple
+from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
 
 import stream
 from gemmcl import get_device
@@ -20,6 +21,7 @@ gi.require_version("GstAllocators", "1.0")
 from gi.repository import GstAllocators
 
 EXTENSIONS = 0x1030  # CL_DEVICE_EXTENSIONS
+USER_SYNC = 0x1085  # CL_CONTEXT_INTEROP_USER_SYNC
 EXECUTION = 0x1029  # CL_DEVICE_EXECUTION_CAPABILITIES
 RUNS_NATIVE_KERNELS = 2
 DMABUFS = GstAllocators.DmaBufAllocator.new()
@@ -129,7 +131,7 @@ class TestCase(stream.TestCase):
     def ask_device(self, name, size):
         value = ctypes.create_string_buffer(size)
         device = get_device()
-        device.cl.clGetDeviceInfo(device.device, name, ctypes.c_size_t(size), value, None)
+        device.cl.clGetDeviceInfo(device.device, name, c_size_t(size), value, None)
         return value.raw
 
     def needs(self, element):
@@ -143,6 +145,16 @@ class TestCase(stream.TestCase):
             gc.collect()
             time.sleep(0.001)
         self.assertEqual((COUNTS.live_objects, COUNTS.live_contexts), (0, 0))
+
+    def make_context(self, *properties):
+        """The cl_context of an application."""
+        cl, status = get_device().cl, c_int()
+        cl.clCreateContext.restype = c_void_p
+        context = cl.clCreateContext((c_ssize_t * 5)(USER_SYNC, 1, *properties), 1,
+                                     byref(get_device().device), None, None, byref(status))
+        self.assertEqual(status.value, 0)
+        self.addCleanup(cl.clReleaseContext, c_void_p(context))
+        return context
 
     def play(self, text, caps, buffers, set_up=lambda stream: None):
         """Pushes buffers through elements, of which one is called "g", until one is refused.

@@ -39,7 +39,7 @@ PIXELS = "gemmcl name=g weight=[[.3,.1],[.6,.2],[.1,.9]]"
 SECOND = "gemmcl weight=[[1,.5],[.5,1]]"
 NOT_SHARED = "tiled dma-bufs) are not taken.|has no cl_intel_va_api_media_sharing"
 
-USER_SYNC, VA_DISPLAY = 0x1085, 0x4097  # properties of cl_contexts
+VA_DISPLAY = 0x4097  # a property of cl_contexts
 GPU = 2  # GemmclDeviceType
 READ_ONLY = 4  # CL_MEM_READ_ONLY
 CREATE_IMAGE = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_uint64, c_void_p, c_uint, c_void_p)
@@ -112,16 +112,6 @@ class Surfaces(TestCase):
         planes = draw(get_info(SMALL), seed)
         buffer.fill(0, lay_out(planes, buffer.get_size(), meta.offset, meta.stride))
         return buffer
-
-    def make_context(self, *properties):
-        """The cl_context of an application."""
-        cl, status = get_device().cl, ctypes.c_int()
-        cl.clCreateContext.restype = c_void_p
-        context = cl.clCreateContext((c_ssize_t * 5)(USER_SYNC, 1, *properties), 1,
-                                     byref(get_device().device), None, None, byref(status))
-        self.assertEqual(status.value, 0)
-        self.addCleanup(cl.clReleaseContext, c_void_p(context))
-        return context
 
 
 class Untiled(Surfaces):
