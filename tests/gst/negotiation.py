@@ -84,7 +84,10 @@ UP = [
     ("other/tensors", 0, 0, "video/x-raw,format=I420; other/tensors", ""),
     # K narrows the formats that upstream is asked for. If none fits, all are let in, so that the
     # element can say why.
-    ("video/x-raw", 4, 3, "video/x-raw,format=RGBA", "video/x-raw,format=RGB"),
+    ("video/x-raw", 4, 3, "video/x-raw,format=RGBA",
+     "video/x-raw,format=RGB; video/x-raw,format=GRAY8"),
+    ("other/tensors,framerate=30/1", 3, 2, "video/x-raw,framerate=30/1",
+     "video/x-raw,framerate=25/1"),
     ("video/x-raw", 4, 2, "video/x-raw,format=RGBA", ""),
     ("other/tensors", 18, 5, "video/x-raw,format=RGB",
      "video/x-raw,format=RGBA; video/x-raw,format=GRAY8", PATCHES),
