@@ -92,7 +92,7 @@ start (GstBaseTransform *trans)
   }
   g_mutex_lock (&self->lock);
   self->stream = (GstGemmclStream){.settings = gst_gemmcl_get_properties (self).settings,
-                                   .frame_duration = GST_CLOCK_TIME_NONE,
+
                                    .started = TRUE};
   gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);

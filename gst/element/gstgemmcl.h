@@ -25,7 +25,7 @@ typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
   GstGemmclFormat input;
   GstGemmclFormat output;
-  GstClockTime frame_duration;
+  GstClockTime frame_duration; /* of a buffer, by caps or buffers; 0: not known */
   gboolean started;
   gboolean configured;     /* caps were accepted */
   guint warnings;          /* those of negotiate.c that were posted; any thread */

@@ -99,7 +99,7 @@ fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, 
   return gst_caps_fixate (othercaps);
 }
 
-/* Returns: the duration of a buffer, if caps state it. */
+/* Returns: the duration of a buffer, 0 unless caps state it. */
 static GstClockTime
 get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
 {
@@ -108,7 +108,7 @@ get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
   if (format->medium == GST_GEMMCL_MEDIUM_AUDIO ||
       !gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &num, &den) ||
       num <= 0)
-    return GST_CLOCK_TIME_NONE;
+    return 0;
   return gst_util_uint64_scale (GST_SECOND, den, num);
 }
 

@@ -416,10 +416,10 @@ start_timer (GstGemmcl *self)
 {
   const GstGemmclSettings *settings = &self->stream.settings;
   g_autoptr (GstClock) clock = gst_system_clock_obtain ();
-  GstClockTime timeout = MAX (settings->batch_timeout, 0);
+  const GstClockTime timeout = settings->batch_timeout < 0
+                                   ? settings->batch_size * self->stream.frame_duration
+                                   : (GstClockTime)settings->batch_timeout;
 
-  if (settings->batch_timeout < 0 && GST_CLOCK_TIME_IS_VALID (self->stream.frame_duration))
-    timeout = settings->batch_size * self->stream.frame_duration;
   if (timeout == 0)
     return;
   self->turns->timer = gst_clock_new_single_shot_id (clock, gst_clock_get_time (clock) + timeout);
@@ -433,8 +433,7 @@ learn_duration (GstGemmcl *self, GstClockTime duration)
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   GstClockTime *known = &self->stream.frame_duration;
 
-  if (!GST_CLOCK_TIME_IS_VALID (duration) ||
-      (GST_CLOCK_TIME_IS_VALID (*known) && duration <= *known))
+  if (!GST_CLOCK_TIME_IS_VALID (duration) || duration <= *known)
     return FALSE;
   *known = duration;
   return TRUE;
@@ -504,7 +503,7 @@ gst_gemmcl_turns_get_latency (GstGemmcl *self)
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   GstClockTime latency = 0;
 
-  if (self->stream.started && GST_CLOCK_TIME_IS_VALID (self->stream.frame_duration))
+  if (self->stream.started)
     latency = (self->stream.settings.batch_size - 1) * self->stream.frame_duration;
   if (self->stream.settings.batch_timeout > 0)
     latency = MIN (latency, (GstClockTime)self->stream.settings.batch_timeout);
