@@ -171,7 +171,6 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
 
 /* A change of one operand. @operands are the latest ones with the change. */
 struct _GstGemmclChange {
-  GemmclPlanOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
   gboolean changed[GST_GEMMCL_N_OPERANDS]; /* compared with the current operands */
@@ -216,7 +215,6 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
   gst_gemmcl_operands_copy (&change->operands, present);
   g_clear_pointer (slot, gemmcl_matrix_unref);
   *slot = matrix;
-  change->operand = operand;
   if (!self->stream.configured)
     return TRUE;
   if (!change->operands.weight)
@@ -279,31 +277,13 @@ prepare (GstGemmclChange *change, const GstGemmclSettings *settings, GError **er
   return TRUE;
 }
 
-/* Takes @change. Exchanges the operands at once if there are no caps yet; otherwise the streaming
- * thread does before its next buffer. */
-static void
-change_apply (GstGemmclChange *change, GstGemmcl *self, const GValue *source)
-{
-  g_autoptr (GstGemmclChange) old = NULL;
-
-  g_mutex_lock (&self->lock);
-  old = g_steal_pointer (&self->operands.next);
-  set_source (self, change->operand, source);
-  if (!self->stream.configured && !self->operands.held) {
-    gst_gemmcl_operands_copy (&self->operands.current, &change->operands);
-    g_mutex_unlock (&self->lock);
-    change_free (change);
-    return;
-  }
-  self->operands.next = change;
-  g_mutex_unlock (&self->lock);
-}
-
+/* Exchanges the operands at once if there are no caps yet; otherwise the streaming thread does
+ * before its next buffer. */
 static gboolean
 set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source, GError **error)
 {
   GemmclMatrix *matrix;
-  g_autoptr (GstGemmclChange) change = NULL;
+  g_autoptr (GstGemmclChange) change = NULL, old = NULL;
   gboolean ok;
 
   if (!load (operand, source, &matrix, error))
@@ -315,7 +295,14 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source, GE
   if (!ok || !check_downstream (self, change, error) ||
       !prepare (change, &self->stream.settings, error))
     return FALSE;
-  change_apply (g_steal_pointer (&change), self, source);
+  g_mutex_lock (&self->lock);
+  old = g_steal_pointer (&self->operands.next);
+  set_source (self, operand, source);
+  if (!self->stream.configured && !self->operands.held)
+    gst_gemmcl_operands_copy (&self->operands.current, &change->operands);
+  else
+    self->operands.next = g_steal_pointer (&change);
+  g_mutex_unlock (&self->lock);
   return TRUE;
 }
 
