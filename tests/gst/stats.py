@@ -146,7 +146,7 @@ class Latency(TestCase):
         def answer(pad, parent, query):
             if query.type != Gst.QueryType.LATENCY:
                 return Gst.Pad.query_default(pad, parent, query)
-            query.set_latency(live, UPSTREAM, Gst.CLOCK_TIME_NONE)
+            query.set_latency(live, UPSTREAM, 2 * UPSTREAM if live else Gst.CLOCK_TIME_NONE)
             return True
 
         stream.src.set_query_function_full(answer)
@@ -154,7 +154,7 @@ class Latency(TestCase):
         self.assertTrue(stream.element.get_static_pad("src").query(query))
         found, least, most = query.parse_latency()
         self.assertEqual(found, live)
-        self.assertGreaterEqual(most, least)
+        self.assertEqual(most, least + UPSTREAM if live else Gst.CLOCK_TIME_NONE)
         return least - UPSTREAM
 
     def count_messages(self, stream):
