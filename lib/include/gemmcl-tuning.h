@@ -299,7 +299,7 @@ gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
  * @m: its M
  * @n: its N
  * @k: its K
- * @kernel: the kernel, as gemmcl_plan_new() takes it; owned
+ * @kernel: the kernel, as gemmcl_plan_new() takes it; static
  * @gflops: the measured speed in 10^9 operations per second
  *
  * An entry of the file or of the library. A copy as a boxed type is a reference.
@@ -309,7 +309,7 @@ typedef struct {
   GemmclPrecision precision;
   GemmclLayout layout;
   gsize m, n, k;
-  gchar *kernel;
+  const gchar *kernel;
   gdouble gflops;
 } GemmclTuningEntry;
 

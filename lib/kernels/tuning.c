@@ -239,37 +239,51 @@ gemmcl_tuning_has_entries (const GemmclGemm *gemm)
          (gemm->a_image == NULL || gemm->a_image->features != GEMMCL_FEATURE_PIXEL);
 }
 
-static gboolean
-find_nearest (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *device,
-              const GemmclGemm *gemm, GemmclTuned *found)
+static void
+read_entries (GArray *found, const json_t *entries, gboolean shipped,
+              const GemmclDeviceInfo *device)
 {
-  gdouble least = G_MAXDOUBLE;
-
   for (gsize i = 0; i < json_array_size (entries); i++) {
     GemmclTuned tuned;
-    gdouble distance;
 
-    if (!read_entry (&tuned, json_array_get (entries, i), shipped, device))
-      continue;
-    distance = get_distance (&tuned, device, gemm);
-    if (distance >= 0.0 && distance < least) {
-      least = distance;
-      *found = tuned;
-    }
+    if (read_entry (&tuned, json_array_get (entries, i), shipped, device))
+      g_array_append_val (found, tuned);
   }
-  return least < G_MAXDOUBLE;
+}
+
+/* (transfer full) (element-type GemmclTuned): the entries for the device, the user's first. */
+static GArray *
+list_tuned (const GemmclDeviceInfo *device)
+{
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (GemmclTuned));
+  g_autoptr (json_t) own = load (NULL);
+
+  read_entries (found, own, FALSE, device);
+  read_entries (found, get_shipped (), TRUE, device);
+  return found;
 }
 
 gboolean
 gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm, GemmclTuned *found)
 {
-  g_autoptr (json_t) own = NULL;
+  g_autoptr (GArray) all = NULL;
+  gdouble least = G_MAXDOUBLE;
 
   if (!gemmcl_tuning_has_entries (gemm))
     return FALSE;
-  own = load (NULL);
-  return find_nearest (own, FALSE, device, gemm, found) ||
-         find_nearest (get_shipped (), TRUE, device, gemm, found);
+  all = list_tuned (device);
+  for (guint i = 0; i < all->len; i++) {
+    const GemmclTuned *tuned = &g_array_index (all, GemmclTuned, i);
+    const gdouble distance = get_distance (tuned, device, gemm);
+
+    if (least < G_MAXDOUBLE && tuned->source != found->source)
+      break;
+    if (distance >= 0.0 && distance < least) {
+      least = distance;
+      *found = *tuned;
+    }
+  }
+  return least < G_MAXDOUBLE;
 }
 
 gchar **
@@ -347,19 +361,8 @@ gemmcl_tuning_forget (GemmclContext *context, GError **error)
   return change_file (gemmcl_context_get_device_info (context), NULL, error);
 }
 
-static void
-entry_clear (gpointer entry)
-{
-  g_free (((GemmclTuningEntry *)entry)->kernel);
-}
-
-static void
-entry_free (gpointer entry)
-{
-  g_atomic_rc_box_release_full (entry, entry_clear);
-}
-
-G_DEFINE_BOXED_TYPE (GemmclTuningEntry, gemmcl_tuning_entry, g_atomic_rc_box_acquire, entry_free)
+G_DEFINE_BOXED_TYPE (GemmclTuningEntry, gemmcl_tuning_entry, g_atomic_rc_box_acquire,
+                     g_atomic_rc_box_release)
 
 static void
 result_clear (gpointer data)
@@ -379,42 +382,29 @@ gemmcl_tuning_result_free (GemmclTuningResult *result)
 G_DEFINE_BOXED_TYPE (GemmclTuningResult, gemmcl_tuning_result, g_atomic_rc_box_acquire,
                      gemmcl_tuning_result_free)
 
-static void
-list_entries (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *device,
-              GPtrArray *list)
-{
-  for (gsize i = 0; i < json_array_size (entries); i++) {
-    GemmclTuned tuned;
-    GemmclTuningEntry *entry;
-
-    if (!read_entry (&tuned, json_array_get (entries, i), shipped, device))
-      continue;
-    entry = g_atomic_rc_box_new (GemmclTuningEntry);
-    *entry = (GemmclTuningEntry){
-        .source = tuned.source,
-        .precision = tuned.gemm.precision,
-        .layout = tuned.gemm.layout,
-        .m = tuned.gemm.m,
-        .n = tuned.gemm.n,
-        .k = tuned.gemm.k,
-        .kernel = g_strdup (gemmcl_choice_get_name (&tuned.choice)),
-        .gflops = tuned.gflops,
-    };
-    g_ptr_array_add (list, entry);
-  }
-}
-
 GPtrArray *
 gemmcl_tuning_list (GemmclContext *context)
 {
-  GPtrArray *list = g_ptr_array_new_with_free_func (entry_free);
-  g_autoptr (json_t) own = NULL;
-  const GemmclDeviceInfo *device;
+  GPtrArray *list = g_ptr_array_new_with_free_func (g_atomic_rc_box_release);
+  g_autoptr (GArray) all = NULL;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), list);
-  device = gemmcl_context_get_device_info (context);
-  own = load (NULL);
-  list_entries (own, FALSE, device, list);
-  list_entries (get_shipped (), TRUE, device, list);
+  all = list_tuned (gemmcl_context_get_device_info (context));
+  for (guint i = 0; i < all->len; i++) {
+    const GemmclTuned *tuned = &g_array_index (all, GemmclTuned, i);
+    GemmclTuningEntry *entry = g_atomic_rc_box_new (GemmclTuningEntry);
+
+    *entry = (GemmclTuningEntry){
+        .source = tuned->source,
+        .precision = tuned->gemm.precision,
+        .layout = tuned->gemm.layout,
+        .m = tuned->gemm.m,
+        .n = tuned->gemm.n,
+        .k = tuned->gemm.k,
+        .kernel = gemmcl_choice_get_name (&tuned->choice),
+        .gflops = tuned->gflops,
+    };
+    g_ptr_array_add (list, entry);
+  }
   return list;
 }

@@ -10,7 +10,7 @@
 
 /* Conditions for sharing host memory. A GPU needs buffers that start at a page and consist of whole
  * cache lines. On a CPU kernels read four floats at once, and the emulation of matrix engines whole
- * cache lines. SHARE_BYTES: see is_worth_it(). */
+ * cache lines. SHARE_BYTES: see explain(). */
 #define PAGE        4096
 #define CACHE_LINE  64
 #define CPU_ALIGN   16
@@ -400,13 +400,12 @@ gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m)
 cl_mem
 gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **error)
 {
-  static const gchar *const names[GEMMCL_N_OPERANDS] = {[GEMMCL_OPERAND_A] = "A",
-                                                        [GEMMCL_OPERAND_D] = "D",
-                                                        [GEMMCL_OPERAND_ROW_OUTPUTS] =
-                                                            "the row outputs"};
+  const gchar *what = which == GEMMCL_OPERAND_A   ? "A"
+                      : which == GEMMCL_OPERAND_D ? "D"
+                                                  : "the row outputs";
 
   return gemmcl_body_create_memory (
-      self, 1, gemmcl_body_get_operand_bytes (self, which, self->gemm.m), names[which], error);
+      self, 1, gemmcl_body_get_operand_bytes (self, which, self->gemm.m), what, error);
 }
 
 /* TRUE if there are no gaps between rows or planes, as in the plan's memory. */
@@ -425,16 +424,7 @@ is_tight (const GemmclTransfer *self)
   return TRUE;
 }
 
-/* TRUE if sharing host memory is faster than copying. On a CPU creating a buffer takes less time
- * than enqueuing a copy. A GPU must map the pages, and sharing D takes two commands instead of
- * one. */
-static gboolean
-is_worth_it (const GemmclTransfer *self, gsize size)
-{
-  return size >= SHARE_BYTES ||
-         (self->to_device && self->body->device->type == GEMMCL_DEVICE_TYPE_CPU);
-}
-
+/* TRUE if kernels can work at the address of host memory of @size bytes. */
 static gboolean
 is_aligned (const GemmclTransfer *self, gsize size)
 {
@@ -445,30 +435,30 @@ is_aligned (const GemmclTransfer *self, gsize size)
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
 
-static GemmclCopyReason
-explain_host (const GemmclTransfer *self)
-{
-  const gsize size = gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
-
-  if (!self->body->device->host_unified)
-    return GEMMCL_COPY_REASON_SEPARATE;
-  if (self->which == GEMMCL_OPERAND_ROW_OUTPUTS || !is_worth_it (self, size))
-    return GEMMCL_COPY_REASON_SMALL;
-  if (!is_tight (self))
-    return GEMMCL_COPY_REASON_GAPS;
-  return is_aligned (self, size) ? GEMMCL_COPY_REASON_NONE : GEMMCL_COPY_REASON_ALIGNMENT;
-}
-
+/* The reason for a copy. Sharing a small D is slower than a copy, and so is sharing a small A on a
+ * GPU: a GPU must map the pages, and sharing D takes two commands instead of one. On a CPU creating
+ * a buffer takes less time than enqueuing a copy. */
 static GemmclCopyReason
 explain (const GemmclTransfer *self)
 {
-  if (self->data->kind == GEMMCL_DATA_HOST)
-    return explain_host (self);
+  const GemmclDeviceInfo *device = self->body->device;
+  const gsize size = gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
+  const gboolean on_host = self->data->kind == GEMMCL_DATA_HOST;
+
   if (self->data->kind == GEMMCL_DATA_IMAGES)
     return GEMMCL_COPY_REASON_IMAGES;
-  if (self->data->offset[0] != 0)
+  if (on_host && !device->host_unified)
+    return GEMMCL_COPY_REASON_SEPARATE;
+  if (on_host &&
+      (self->which == GEMMCL_OPERAND_ROW_OUTPUTS ||
+       (size < SHARE_BYTES && (!self->to_device || device->type != GEMMCL_DEVICE_TYPE_CPU))))
+    return GEMMCL_COPY_REASON_SMALL;
+  if (!on_host && self->data->offset[0] != 0)
     return GEMMCL_COPY_REASON_OFFSET;
-  return is_tight (self) ? GEMMCL_COPY_REASON_NONE : GEMMCL_COPY_REASON_GAPS;
+  if (!is_tight (self))
+    return GEMMCL_COPY_REASON_GAPS;
+  return on_host && !is_aligned (self, size) ? GEMMCL_COPY_REASON_ALIGNMENT
+                                             : GEMMCL_COPY_REASON_NONE;
 }
 
 cl_mem
