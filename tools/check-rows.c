@@ -174,9 +174,9 @@ set_larger (json_t *row, const gchar *key, guint64 bytes)
 static gboolean
 add_build (GemmclPlan *plan, json_t *row)
 {
-  GemmclBuildInfo info;
+  GemmclPlanInfo info;
 
-  gemmcl_plan_get_build_info (plan, &info);
+  gemmcl_plan_get_info (plan, &info);
   json_object_set_new (row, "subgroup_size", json_integer (info.subgroup_size));
   set_larger (row, "private_bytes", info.private_bytes);
   set_larger (row, "spill_bytes", info.spill_bytes);

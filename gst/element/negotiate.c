@@ -192,9 +192,10 @@ static void
 warn_of_infinities (GstGemmcl *self)
 {
   const gdouble largest = gst_gemmcl_problem_get_largest (&self->problem);
+  GemmclPlanInfo info;
 
-  if (gemmcl_plan_get_precision (self->lane->plan) == GEMMCL_PRECISION_F16 &&
-      largest > GST_GEMMCL_LARGEST_F16)
+  gemmcl_plan_get_info (self->lane->plan, &info);
+  if (info.precision == GEMMCL_PRECISION_F16 && largest > GST_GEMMCL_LARGEST_F16)
     GST_ELEMENT_WARNING (
         self, STREAM, FORMAT,
         ("The input may be as large as %.0f, but precision=f16 ends at %.0f; larger numbers may "

@@ -203,18 +203,17 @@ log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
 {
   const GemmclGemm *gemm = &self->problem.gemm;
   g_autofree gchar *others = NULL;
-  GemmclBuildInfo build;
+  GemmclPlanInfo info;
 
   if (gst_debug_category_get_threshold (GST_CAT_DEFAULT) < GST_LEVEL_INFO)
     return;
   others = list_others (lane, gemm);
-  gemmcl_plan_get_build_info (lane->plan, &build);
+  gemmcl_plan_get_info (lane->plan, &info);
   GST_INFO_OBJECT (
       self, "m=%zu n=%zu k=%zu batch=%zu by %s, choice: %s, in %s (%s) on %s; compiled in %.1f ms",
       gemm->m, gemm->n, gemm->k, gemm->batch, lane->kernel,
-      gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (lane->plan)),
-      gemmcl_precision_get_name (gemmcl_plan_get_precision (lane->plan)),
-      gemmcl_kernel_level_get_name (build.level),
+      gemmcl_choice_source_get_name (info.source), gemmcl_precision_get_name (info.precision),
+      gemmcl_kernel_level_get_name (info.level),
       gemmcl_context_get_device_info (lane->context)->name, compile_us / 1e3);
   GST_INFO_OBJECT (self, "other candidates: %s", others[0] ? others : "none");
 }

@@ -137,15 +137,15 @@ set_kernel (const GstGemmclLane *lane, GstStructure *structure)
   const gchar *kernel = "", *source = "", *level = "", *precision = "", *why = NULL;
   GemmclTuningState state = GEMMCL_TUNING_STATE_OFF;
   g_autofree gchar *tuning = NULL;
-  GemmclBuildInfo build;
+  GemmclPlanInfo info;
 
   if (lane->plan) {
     state = gemmcl_plan_get_tuning (lane->plan, NULL, &why);
     kernel = gemmcl_plan_get_kernel (lane->plan);
-    source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (lane->plan));
-    gemmcl_plan_get_build_info (lane->plan, &build);
-    level = gemmcl_kernel_level_get_name (build.level);
-    precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (lane->plan));
+    gemmcl_plan_get_info (lane->plan, &info);
+    source = gemmcl_choice_source_get_name (info.source);
+    level = gemmcl_kernel_level_get_name (info.level);
+    precision = gemmcl_precision_get_name (info.precision);
   }
   tuning = g_strconcat (gemmcl_tuning_state_get_name (state), why ? ": " : NULL, why, NULL);
   gst_structure_set (structure, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,

@@ -49,23 +49,9 @@ GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, con
  * gemmcl_plan_get_kernel:
  *
  * Returns: the name of the kernel in use, with its split; static. Only gemmcl_plan_auto_tune()
- *   changes the kernel, with its precision, source and build info.
+ *   changes the kernel.
  */
 const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
-
-/**
- * gemmcl_plan_get_precision:
- *
- * Returns: the precision of the kernel in use: the problem's or f32.
- */
-GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
-
-/**
- * gemmcl_plan_get_choice_source:
- *
- * Returns: the origin of the kernel in use.
- */
-GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
 
 /**
  * GemmclPlanOperand:
@@ -365,7 +351,9 @@ void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclC
                                  GemmclCopyReason *d);
 
 /**
- * GemmclBuildInfo:
+ * GemmclPlanInfo:
+ * @precision: the precision in which the kernel multiplies: the problem's or f32
+ * @source: the origin of the choice of the kernel
  * @level: the level at which the kernel was built
  * @subgroup_size: work-items per subgroup; on Intel GPUs the SIMD width of any kernel
  * @max_work_group: the largest work-group as compiled, in work-items
@@ -373,9 +361,12 @@ void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclC
  * @private_bytes: private memory per work-item; some drivers include registers
  * @spill_bytes: the part of @private_bytes that Intel's compiler spilled
  *
- * The driver's description of a plan's gemm kernel; 0 for a number that the driver does not report.
+ * A plan's gemm kernel. The last five are the driver's description; 0 for a number that it does not
+ * report.
  */
 typedef struct {
+  GemmclPrecision precision;
+  GemmclChoiceSource source;
   GemmclKernelLevel level;
   guint subgroup_size;
   gsize max_work_group;
@@ -384,13 +375,13 @@ typedef struct {
   guint64 spill_bytes;
   /*< private >*/
   gpointer _reserved[4];
-} GemmclBuildInfo;
+} GemmclPlanInfo;
 
 /**
- * gemmcl_plan_get_build_info:
- * @info: (out): the driver's description of the kernel in use.
+ * gemmcl_plan_get_info:
+ * @info: (out): describes the kernel in use.
  */
-void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
+void gemmcl_plan_get_info (GemmclPlan *self, GemmclPlanInfo *info);
 
 /**
  * gemmcl_gemm_run:

@@ -217,8 +217,8 @@ gboolean gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choic
 /** Makes everything else that runs need, after multiply was built. */
 gboolean gemmcl_body_complete (GemmclBody *self, GError **error);
 
-/** The driver's description of multiply. */
-GemmclBuildInfo gemmcl_body_get_build_info (GemmclBody *self);
+/** Describes multiply. */
+GemmclPlanInfo gemmcl_body_get_info (GemmclBody *self);
 
 /* choose.c */
 

@@ -120,10 +120,12 @@ get_number (GemmclBody *self, cl_kernel_work_group_info which)
   return number;
 }
 
-GemmclBuildInfo
-gemmcl_body_get_build_info (GemmclBody *self)
+GemmclPlanInfo
+gemmcl_body_get_info (GemmclBody *self)
 {
-  return (GemmclBuildInfo){
+  return (GemmclPlanInfo){
+      .precision = self->kernel->precision,
+      .source = self->source,
       .level = self->level,
       .subgroup_size = gemmcl_subgroups_get_size (self->kernel, self->multiply, self->context),
       .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),

@@ -78,28 +78,8 @@ gemmcl_plan_get_kernel (GemmclPlan *self)
   return self->body->name;
 }
 
-GemmclPrecision
-gemmcl_plan_get_precision (GemmclPlan *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
-
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_PRECISION_F32);
-  locker = g_mutex_locker_new (&self->lock);
-  return self->body->kernel->precision;
-}
-
-GemmclChoiceSource
-gemmcl_plan_get_choice_source (GemmclPlan *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
-
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_CHOICE_RULES);
-  locker = g_mutex_locker_new (&self->lock);
-  return self->body->source;
-}
-
 void
-gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
+gemmcl_plan_get_info (GemmclPlan *self, GemmclPlanInfo *info)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
 
@@ -107,7 +87,7 @@ gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
   g_return_if_fail (info != NULL);
 
   locker = g_mutex_locker_new (&self->lock);
-  *info = gemmcl_body_get_build_info (self->body);
+  *info = gemmcl_body_get_info (self->body);
 }
 
 struct _GemmclPrepared {

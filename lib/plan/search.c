@@ -209,12 +209,12 @@ static gboolean
 has_flaw (Race *self, Racer *racer)
 {
   const gboolean is_intel = self->device->intel && self->device->type == GEMMCL_DEVICE_TYPE_GPU;
-  GemmclBuildInfo build;
+  GemmclPlanInfo info;
 
-  gemmcl_plan_get_build_info (racer->plan, &build);
-  if (build.level != GEMMCL_KERNEL_LEVEL_NATIVE)
+  gemmcl_plan_get_info (racer->plan, &info);
+  if (info.level != GEMMCL_KERNEL_LEVEL_NATIVE)
     leave (self, racer, TRUE, "It does not build natively.");
-  else if (build.spill_bytes > 0 || (is_intel && build.private_bytes > 0))
+  else if (info.spill_bytes > 0 || (is_intel && info.private_bytes > 0))
     leave (self, racer, FALSE, "It spills registers.");
   return racer->plan == NULL;
 }

@@ -10,7 +10,7 @@ import sys
 from ctypes import byref, c_int, c_size_t, c_uint64
 
 import table
-from gemmcl import (DTYPES, TYPES, Entry, Plan, TestCase, ask, built, call, describe, get_array,
+from gemmcl import (DTYPES, TYPES, Entry, Plan, TestCase, ask, built, describe, get_array,
                     get_context, get_device, get_info, np)
 from kernels import begin, find_problem
 from library import GPU, good
@@ -71,7 +71,7 @@ class Driver(TestCase):
     def check_build(self, row, plan, is_chosen=False):
         """The build matches the row and the device. A row that the rules chose must neither spill
         nor use private memory."""
-        info = plan.get_build_info()
+        info = plan.get_info()
         figures = {name: getattr(info, name) for name, _ in info._fields_[:-1]}
         print(f"# {row.name}: {figures}")
         with self.subTest(row=row.name, **figures):
@@ -137,8 +137,8 @@ class Driver(TestCase):
         for entry in entries:
             plan, _ = self.check_choice(describe(entry.m, entry.n, entry.k, layout=entry.layout,
                                                  precision=entry.precision))
-            source = call("plan_get_choice_source", plan)
-            self.assertEqual((plan.kernel, source), (entry.kernel.decode(), entry.source))
+            self.assertEqual((plan.kernel, plan.get_info().source),
+                             (entry.kernel.decode(), entry.source))
         if not entries:
             self.skipTest("the library ships no tuning results for this GPU")
 

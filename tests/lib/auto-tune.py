@@ -150,14 +150,11 @@ class AutoTune(TestCase):
         self.addCleanup(LIB.g_object_unref, context)
         return context
 
-    def get_source(self, flow):
-        return get_name("choice_source_get_name", call("plan_get_choice_source", flow.plan))
-
     def is_first(self, flow, state):
         self.assertEqual((flow.get_tuning()[0], flow.plan.kernel), (state, flow.first))
 
     def is_swapped(self, flow):
-        self.assertEqual((flow.get_tuning()[0], flow.plan.kernel, self.get_source(flow)),
+        self.assertEqual((flow.get_tuning()[0], flow.plan.kernel, flow.plan.source),
                          ("swapped", self.kernel, "tuned"))
 
     def finish(self, flow):
@@ -178,7 +175,7 @@ class AutoTune(TestCase):
         flow = Flow(addend="matrix")
         flow.set("bias", 2)
         flow.set("c", 3)
-        self.assertEqual(self.get_source(flow), "rules")
+        self.assertEqual(flow.plan.source, "rules")
         self.swap(flow)
         self.is_swapped(flow)
         _, result, why = flow.get_tuning()
@@ -309,7 +306,7 @@ class AutoTune(TestCase):
         flow = Flow()
         flow.run_until(flow.is_final)
         self.is_first(flow, "kept")
-        self.assertEqual(self.get_source(flow), "rules")
+        self.assertEqual(flow.plan.source, "rules")
         self.finish(flow)
 
     def test_failures(self):

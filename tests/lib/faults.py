@@ -11,7 +11,7 @@ import tempfile
 from ctypes import byref, c_void_p
 from functools import partial
 
-from failing import LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
+from failing import LAYER, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import (LIB, Options, Plan, Refused, Result, ask, call, describe, enter_cache, get_info,
                     np)
 from library import CPU, Image

@@ -322,11 +322,16 @@ class Plan:
         call("plan_get_stats", self, byref(stats))
         return stats
 
-    def get_build_info(self):
-        """The figures of the kernel that the driver built."""
-        info = struct("int level subgroup_size, size max_work_group local_bytes private_bytes"
-                      " spill_bytes")
-        call("plan_get_build_info", self, byref(info))
+    @property
+    def source(self):
+        """The origin of the choice of the kernel."""
+        return get_name("choice_source_get_name", self.get_info().source)
+
+    def get_info(self):
+        """The kernel that the driver built."""
+        info = struct("int precision source level subgroup_size, size max_work_group local_bytes"
+                      " private_bytes spill_bytes")
+        call("plan_get_info", self, byref(info))
         return info
 
 

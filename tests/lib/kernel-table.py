@@ -130,7 +130,7 @@ class Sources(TestCase):
 
 
 def build(kernel, n):
-    return Plan(describe(n, n, n), kernel).get_build_info()
+    return Plan(describe(n, n, n), kernel).get_info()
 
 
 class Builds(TestCase):

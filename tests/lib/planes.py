@@ -8,7 +8,7 @@ import ctypes
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
 
 from gemmcl import Plan, Refused, TestCase, describe, get_device, np, pointer
-from image import NUMBERS, PATCH, PIXEL, get_planes, get_shape, make_image
+from image import PATCH, PIXEL, get_planes, get_shape, make_image
 from library import IN_BUFFER, Data, fields, good
 from tap_unittest import main
 

@@ -100,7 +100,7 @@ class Products(TestCase):
         and nothing of it is rounded."""
         k = max(b.shape)
         plan = Plan(describe(1, 1, k, precision="i8", trans_b=trans_b), KERNEL, b=b)
-        self.assertEqual(call("plan_get_precision", plan, result=ctypes.c_int), 4)
+        self.assertEqual(plan.get_info().precision, 4)
         d = np.full((1, 1), np.nan, "f4")
         plan.run(a=np.resize(np.array([even, odd], "f4"), (1, k)), d=d)
         return d[0, 0]

@@ -316,8 +316,11 @@ test_writers (void)
     const GemmclGemm gemm = make_problem (i);
     g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, &gemm, NULL, NULL);
 
+    GemmclPlanInfo info;
+
     g_assert_nonnull (plan);
-    g_assert_cmpint (gemmcl_plan_get_choice_source (plan), ==, GEMMCL_CHOICE_TUNED);
+    gemmcl_plan_get_info (plan, &info);
+    g_assert_cmpint (info.source, ==, GEMMCL_CHOICE_TUNED);
   }
 }
 

@@ -71,11 +71,11 @@ gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **f
 
 /* Other kernels spill, or are not native. */
 void
-gemmcl_plan_get_build_info (GemmclPlan *plan, GemmclBuildInfo *info)
+gemmcl_plan_get_info (GemmclPlan *plan, GemmclPlanInfo *info)
 {
   const gchar *kernel = gemmcl_plan_get_kernel (plan);
 
-  NEXT (gemmcl_plan_get_build_info) (plan, info);
+  NEXT (gemmcl_plan_get_info) (plan, info);
   if (is_named ("GEMMCL_SPILLING_KERNEL", kernel))
     info->spill_bytes = SPILLED;
   if (is_named ("GEMMCL_EMULATED_KERNEL", kernel))
