@@ -7,6 +7,7 @@ import ctypes
 
 import gemmcl
 from gemmcl import ask, get_context, get_name
+from medium import Medium
 from stream import OK, Gst, TestCase, audio, main, np, tensors, video
 
 M, K, N = 16, 64, 64
@@ -18,12 +19,10 @@ FLOATS_TOLERANCE = 1e-4
 
 
 def describe(kind):
-    """Returns caps of 32 samples, pixels or numbers of a type, and their bytes."""
-    if "LE" in kind and "GRAY" not in kind:
-        return audio(kind, 1), int(kind[1:3]) * 4
+    """Returns caps of samples, pixels or numbers of a type."""
     if "GRAY" in kind:
-        return video(kind, 8, 4), 64 if "16" in kind else 32
-    return tensors("1:32", kind), np.dtype(kind).itemsize * 32
+        return video(kind, 8, 4)
+    return audio(kind, 1) if "LE" in kind else tensors("1:32", kind)
 
 
 def get_level(kernel):
@@ -78,9 +77,11 @@ class Precision(TestCase):
             buffer.resize(before, self.a.nbytes)
             self.check(stream, FLOATS_TOLERANCE, buffer)
 
-    def is_run(self, stream, caps, size):
+    def is_run(self, stream, caps):
         """Kernels are built with the caps, or with the first buffer."""
-        return stream.play(caps) and stream.push(bytes(size)) == OK
+        medium = Medium(Gst.Caps.from_string(caps))
+        zeros = np.zeros(abs(np.prod(medium.shape)))
+        return stream.play(caps) and stream.push(medium.encode(zeros)) == OK
 
     def test_stated(self):
         """A file of bytes asks for them, one of floats does not, and f32 is f32 of either."""
@@ -90,7 +91,7 @@ class Precision(TestCase):
         self.assertEqual(stream.get_stat("precision"), "i8")
         for text in f"weight={self.floats}", f"weight={self.bytes} precision=f32":
             stream = self.make(f"{kernel} {text}")
-            self.assertFalse(self.is_run(stream, CAPS, self.a.nbytes))
+            self.assertFalse(self.is_run(stream, CAPS))
             self.says(stream, "computes in i8|asks for f32", "library")
 
     def test_change(self):
@@ -122,7 +123,7 @@ class Precision(TestCase):
             with self.subTest(kind=kind, scale=scale, offset=offset):
                 stream = self.make(f"gemmcl weight={self.floats} kernel=xmx_f16_8x1_1x16 "
                                    f"input-scale={scale} input-offset={offset} feature-mode={mode}")
-                self.assertEqual(self.is_run(stream, *describe(kind)), is_half)
+                self.assertEqual(self.is_run(stream, describe(kind)), is_half)
                 if is_half:
                     self.assertEqual(stream.get_stat("precision"), "f16")
                     self.is_quiet(stream)
