@@ -9,7 +9,7 @@ import ctypes
 import time
 from ctypes import c_size_t, c_void_p
 
-from stream import ERROR, OK, Gst, GstAudio, TestCase, audio, main, np, tensors
+from stream import OK, Gst, GstAudio, TestCase, audio, main, np, tensors
 
 FRAME = Gst.SECOND // 10
 MONO = audio("F32LE", 1)
@@ -26,9 +26,7 @@ def caps(rate):
 
 class Batches(TestCase):
     def push(self, stream, index):
-        buffer = Gst.Buffer.new_wrapped(np.float32(index).tobytes())
-        buffer.pts = index * FRAME
-        self.assertEqual(stream.push(buffer), OK)
+        self.assertEqual(stream.push(np.float32(index), pts=index * FRAME), OK)
 
     def pull(self, stream, index):
         """Takes the next buffer. Returns the time."""

@@ -139,10 +139,8 @@ class Play:
             self.results.append((self.rows, values))
             if self.kind.adds:
                 self.previous = values
-            buffer = Gst.Buffer.new_wrapped(
-                np.full(COLUMNS * self.rows, number, "f4").tobytes())
-            buffer.pts = (number - 1) * FRAME
-            flow = self.stream.push(buffer)
+            flow = self.stream.push(np.full(COLUMNS * self.rows, number, "f4"),
+                                    pts=(number - 1) * FRAME)
             if flow != OK:
                 self.test.assertEqual(flow, ERROR)
                 self.test.assertTrue(self.has_failed())

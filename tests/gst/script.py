@@ -29,7 +29,7 @@ import re
 import time
 
 from medium import Medium
-from stream import ERROR, OK, READY, SECONDS, Gst, np, tensors
+from stream import OK, READY, SECONDS, Gst, np, tensors
 import gi  # behind stream, which skips the test where it is missing
 
 gi.require_version("GstController", "1.0")
@@ -103,8 +103,7 @@ class Script:
         self.test.assertEqual(self.stream.push(buffer), OK)
 
     def fail(self, words, flags, values):
-        self.test.assertEqual(self.stream.push(self.make(flags, values)), ERROR)
-        self.test.says(self.stream, words)
+        self.test.fails(self.stream, self.make(flags, values), words)
 
     def send(self, event):
         self.test.assertTrue(self.stream.src.push_event(event))

@@ -126,9 +126,7 @@ class Position(TestCase):
         """The position is the end of the last buffer."""
         stream = self.start(tensors("1:1"), "gemmcl weight=[2]")
         for second in Gst.SECOND, 2 * Gst.SECOND:
-            buffer = Gst.Buffer.new_wrapped(bytes(4))
-            buffer.pts, buffer.duration = second, Gst.SECOND // 4
-            self.assertEqual(stream.push(buffer), OK)
+            self.assertEqual(stream.push(bytes(4), pts=second, duration=Gst.SECOND // 4), OK)
             self.assertEqual(stream.element.get_static_pad("src").query_position(Gst.Format.TIME),
                              (True, second + Gst.SECOND // 4))
 
@@ -222,9 +220,7 @@ class Qos(TestCase):
                 kind, difference, time = EVENTS[n]
                 stream.sink.push_event(Gst.Event.new_qos(kind, 1.5, int(difference * SECOND),
                                                          time * SECOND))
-            buffer = Gst.Buffer.new_wrapped(np.float32(n).tobytes())
-            buffer.pts, buffer.duration = n * SECOND, SECOND
-            self.assertEqual(stream.push(buffer), OK)
+            self.assertEqual(stream.push(np.float32(n), pts=n * SECOND, duration=SECOND), OK)
         stream.src.push_event(Gst.Event.new_eos())
 
     def check_message(self, stream, n, batch, dropped):

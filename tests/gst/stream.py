@@ -191,10 +191,12 @@ class Stream:
         self.src.push_event(Gst.Event.new_flush_stop(True))
         self.push_segment()
 
-    def push(self, data):
-        """data: a buffer, bytes or an array."""
+    def push(self, data, **fields):
+        """data: a buffer, bytes or an array; fields: those of the buffer, such as pts."""
         if not isinstance(data, Gst.Buffer):
             data = Gst.Buffer.new_wrapped(bytes(data))
+        for name, value in fields.items():
+            setattr(data, name, value)
         return self.src.push(data)
 
     def pull_buffer(self):
@@ -258,6 +260,11 @@ class TestCase(gemmcl.TestCase):
         """Returns the bytes that come out for what goes in."""
         self.assertEqual(stream.push(data), OK)
         return stream.pull()
+
+    def fails(self, stream, data, words, domain=None):
+        """What goes in is refused."""
+        self.assertEqual(stream.push(data), ERROR)
+        self.says(stream, words, domain)
 
     def gives(self, stream, caps):
         """The caps that come out are a subset of these."""
