@@ -78,23 +78,18 @@ def find_missing(lines):
     return [name for name in sorted(names) if tap.run("gst-inspect-1.0", name).returncode]
 
 
-def wait_for(process, ready, what):
-    end = time.monotonic() + SECONDS
-    while not ready():
-        if process.poll() is not None or time.monotonic() > end:
-            raise tap.Failed(f"{what} does not listen.")
-        time.sleep(0.02)
-
-
 def start(line, folder):
     """Starts a line, and waits until it listens."""
     with open(folder / "log", "ab") as log:
         process = subprocess.Popen(shlex.split(line), cwd=folder, stdin=subprocess.DEVNULL,
                                    stdout=log, stderr=log)
-    for kind, port in LISTENS.findall(line):
-        wait_for(process, lambda at=(kind, port): listens(*at), f"port {port}")
-    for path in SOCKET.findall(line):
-        wait_for(process, (folder / path).exists, path)
+    conditions = [functools.partial(listens, *at) for at in LISTENS.findall(line)]
+    conditions += [(folder / path).exists for path in SOCKET.findall(line)]
+    end = time.monotonic() + SECONDS
+    while not all(is_met() for is_met in conditions):
+        if process.poll() is not None or time.monotonic() > end:
+            raise tap.Failed(f"It does not listen: {line}")
+        time.sleep(0.02)
     return process
 
 
