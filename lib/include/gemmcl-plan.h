@@ -227,9 +227,7 @@ GType gemmcl_run_get_type (void);
 /**
  * gemmcl_run_new:
  *
- * For languages without macros. Boxed types copy what a struct holds, not what it points to.
- *
- * Returns: (transfer full): GEMMCL_RUN_INIT; g_boxed_free() or g_free() frees it.
+ * Returns: (transfer full): GEMMCL_RUN_INIT; see gemmcl_gemm_new().
  */
 GemmclRun *gemmcl_run_new (void);
 

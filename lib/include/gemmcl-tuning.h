@@ -115,9 +115,7 @@ GType gemmcl_tuning_options_get_type (void);
 /**
  * gemmcl_tuning_options_new:
  *
- * For languages without macros. Boxed types copy what a struct holds, not what it points to.
- *
- * Returns: (transfer full): GEMMCL_TUNING_OPTIONS_INIT; g_boxed_free() or g_free() frees it.
+ * Returns: (transfer full): GEMMCL_TUNING_OPTIONS_INIT; see gemmcl_gemm_new().
  */
 GemmclTuningOptions *gemmcl_tuning_options_new (void);
 

@@ -80,7 +80,7 @@ class Cache(TestCase):
         self.assertEqual(self.dir.stat().st_mode, 0o40700)
 
     def test_entry_of_others(self):
-        """An entry that others can write to is not executed; in its place comes one's own."""
+        """An entry that others can write to is not executed, and is replaced."""
         path = self.plant()
         content = path.read_bytes()
         for mode, is_link, owner in ((0o620, False, -1), (0o602, False, -1), (0o600, True, -1),
@@ -120,7 +120,7 @@ class Cache(TestCase):
         self.probe("0")
 
     def test_too_large(self):
-        """Nothing is read of an entry that is too large; and a debug line says what is ignored."""
+        """An entry that is too large is not read; a debug line names it."""
         path = self.fill()
         os.truncate(path, 3000000000)
         said = self.start(G_MESSAGES_DEBUG="gemmcl").communicate()[0]
@@ -131,14 +131,14 @@ class Cache(TestCase):
         self.assertLess(most, 1500 * 1024)  # KiB, most of them the driver's
 
     def test_damaged(self):
-        """Every damage is as if nothing were there, and is repaired."""
+        """A damaged entry counts as missing, and is replaced."""
         path = self.fill()
         content = path.read_bytes()
         length = len(content)
         files = [content[:n] for n in (0, 7, HEAD, HEAD + 1, length // 2, length - 1)]
         for at, bit in (3, 1), (HEAD - 1, 4), (length - 100, 16):
             files.append(content[:at] + bytes([content[at] ^ bit]) + content[at + 1:])
-        # The head is right, but what follows is no program of this device: the driver says so.
+        # The head is right, but the driver refuses the data.
         rubbish = b"this is no program, however right its sum is"
         files.append(content[:72] + hashlib.sha256(rubbish).hexdigest().encode() + rubbish)
         for damaged in files:
@@ -169,7 +169,7 @@ class Cache(TestCase):
         self.assertEqual(list(self.dir.iterdir()), [])
 
     def test_full_disk(self):
-        """A file system of a page, in a name space of its own; whole files only, or none."""
+        """On a file system of one page, in a name space of its own, no part of a file is left."""
         self.home.mkdir()
         home, program = shlex.quote(str(self.home)), f"{sys.executable} -c {shlex.quote(PROBE)}"
         script = (f"mount -t tmpfs -o size=4k tmpfs {home} || exit 77; XDG_CACHE_HOME={home} "

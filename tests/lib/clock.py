@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A clock of the device that shows what a test wants."""
+"""A device clock whose times a test sets."""
 
 import ctypes
 from collections import Counter

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Devices by number, name and type; contexts of our own and of others; no device at all."""
+"""Devices by number, name and type; contexts, also around an OpenCL context; no device."""
 
 import os
 import subprocess
@@ -153,7 +153,7 @@ class Wrapped(TestCase):
         self.assertEqual(d[0], 15)
 
     def test_shared(self):
-        """Only contexts of one OpenCL context are one."""
+        """Contexts are shared only if they are around the same OpenCL context."""
         cl, shared = self.make_cl_context(), Context("get_shared", None)
         first, second = (Context("get_wrapped", cl, device) for device in (None, self.device))
         third = Context("get_wrapped", shared.get("cl_context"), None)
@@ -166,7 +166,7 @@ class Wrapped(TestCase):
         self.cl.clReleaseContext(cl)
 
     def test_wrong_device(self):
-        """A part of a device is a device that no context of the whole one has."""
+        """A sub-device does not belong to a context of the whole device."""
         part = c_void_p()
         halves = (c_ssize_t * 4)(PARTITION, 1, 0, 0)
         if self.cl.clCreateSubDevices(self.device, halves, 1, byref(part), None):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs of which A or D, or both, are on the device, or some of their problems."""
+"""Runs whose A or D, or some of their problems, lie in buffers of the device."""
 
 import os
 import unittest
@@ -72,8 +72,8 @@ class Sides(TestCase):
             self.assertEqual(found, RUNS * count * size * 4)
 
     def test_sides(self):
-        """Without gaps; with gaps, which are not touched, and make copies on the device; batches,
-        some here and some there."""
+        """Without gaps; with gaps, which are not written and cause copies on the device; batches
+        of which some problems are on the host."""
         for fields in ({}, {"lda": 23, "ldd": 30},
                        {"lda": 23, "ldd": 30, "a_offset": 5, "d_offset": 7},
                        {"a_offset": 5, "d_offset": 7}, {"trans_a": True, "lda": 40}):
@@ -107,7 +107,7 @@ class Sides(TestCase):
         get_device().cl.clReleaseMemObject(buffer)
 
     def test_frames(self):
-        """Rows of frames with gaps between, and one plane far from another."""
+        """Frames with gaps between rows, and between planes."""
         device = get_device()
         nv12 = Image(format=10, width=6, height=4, kr=0.299, kb=0.114)
         grey = Image(format=0, width=6, height=4)

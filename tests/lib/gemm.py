@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Problems: the messages of refused ones, and huge numbers, which crash nothing."""
+"""Problems that are refused, and huge sizes."""
 
 import random
 from ctypes import byref
@@ -131,8 +131,8 @@ class Problems(TestCase):
         self.assertGreater(valid, 120)
 
     def test_random_plans(self):
-        """A plan of a problem that is too large is refused, or at least takes no memory to speak
-        of. Sizes that this device allows are left out: filling them would take minutes."""
+        """Plans of huge problems are refused, or need little memory. Sizes that this device allows
+        are left out: filling them would take minutes."""
         largest = get_info().max_alloc_bytes // 4
         rng = random.Random(4)
         made = 0
@@ -148,7 +148,7 @@ class Problems(TestCase):
                 self.assertIn(error.code, ("too-large", "invalid", "opencl"))
 
     def test_large_run(self):
-        """The first run is what needs room for A and D."""
+        """A and D that are too large are refused by the first run, which needs room for them."""
         if get_info().max_alloc_bytes >= 8 * INT:
             self.skipTest("the device allows buffers of 16 GB")
         x = np.ones(1)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Matrices of bytes with scales: how they are made, what they stand for, in files, and as the B of
-plans whose kernels multiply bytes."""
+"""Quantized matrices: their values, their files, and their use as the B of int8 kernels."""
 
 import ctypes
 import os
@@ -13,7 +12,7 @@ from gemmcl import (DTYPES, Matrix, Plan, TestCase, ask, call, count_weights, de
 from tap_unittest import main
 
 SHAPE = ROWS, COLS = 5, 3
-# The only exact test of what bytes are multiplied to: whole numbers.
+# Its sums are whole numbers, so these tests are exact.
 KERNEL = "vector_i8_1x64_1x1"
 
 
@@ -34,7 +33,7 @@ def get_part(name, matrix):
 
 class Matrices(TestCase):
     def test_made(self):
-        """Each element is off by half of its row's or column's scale at most."""
+        """The error of an element is at most half the scale of its row or column."""
         values = np.random.default_rng(1).uniform(-1, 1, SHAPE).astype("f4")
         for by_row in False, True:
             done = struct("double largest max_error rms_error")
@@ -51,7 +50,7 @@ class Matrices(TestCase):
             self.assertEqual(done.largest, np.abs(values).max())
 
     def test_stands_for(self):
-        """scale (q - zero point), as they lie and transposed, by column, by row, one for all."""
+        """Elements are scale (q - zero point), with scales per column, per row, or one for all."""
         scales = np.array([0.5, 2, 0, 1, 0.25])
         zeros = np.array([-128, 0, 5, 127, -1])
         values = make_bytes()
@@ -106,8 +105,7 @@ class Products(TestCase):
         return d[0, 0]
 
     def test_taken(self):
-        """Bytes that say what they are, with a sign or without, are taken as they are: by other
-        scales than theirs some of these would be off."""
+        """An int8 or uint8 B is used as it is. Other scales would change some of these sums."""
         u8, i8 = np.array([0, 255, 3, 200]), np.array([-128, 127, 3, -100])
         q8 = quantized(i8[:, None], [0.5], [100])
         for b, trans_b, expected in [(make(u8[:, None], "u8"), False, 255 * u8.sum()),
@@ -120,8 +118,8 @@ class Products(TestCase):
         self.assertAlmostEqual(self.multiply(q8, 200, -55), expected, delta=0.02)
 
     def test_kept(self):
-        """A of bytes is not rounded if one of them stands for 0: these sums are exact, unlike those
-        of rows that are cut into 255 steps. With another shift the result is as close as those."""
+        """An A of bytes is not rounded if one of them stands for 0: these sums are exact. With
+        another shift each row is quantized in 255 steps."""
         weight, stored = np.array([100, -7, 11, 127]), np.array([[-100, 13, 7, 90]], "i1")
         for kind, scale, shift, off in [("u8", 0.5, -16, 0), ("u8", 1, 0, 0), ("i8", 0.25, 8, 0),
                                         ("i8", 1, 0, 0), ("u8", 0.5, 16, 40),
@@ -134,12 +132,12 @@ class Products(TestCase):
             self.assertTrue(abs(d[0, 0] - expected) <= off, (kind, scale, shift, d, expected))
 
     def test_longest(self):
-        """The longest sum, of nothing but the largest products: exact to the last bit."""
+        """The longest sum of the largest products is exact."""
         b = make(np.full((65536, 1), -128), "i8")
         self.assertEqual(self.multiply(b, 255, 255), -128.0 * 255 * 65536)
 
     def test_not_shared(self):
-        """The same numbers by other scales are other bytes."""
+        """Plans share a quantized B only if bytes and scales are equal."""
         before = count_weights()[0]
         plans = []
         for values, scale in ([2, 4, 100, -50], 0.5), ([1, 2, 50, -25], 1), ([2, 4, 100, -50], 0.5):
@@ -148,7 +146,7 @@ class Products(TestCase):
         self.assertEqual(count_weights()[0] - before, 2)
 
     def test_limits(self):
-        """Weights that are no numbers are refused, and a K whose sums might overflow."""
+        """An infinite weight is refused, and a K whose sums might overflow."""
         problem = describe(1, 1, 2, precision="i8")
         self.refuses("invalid", "int8", "plan_set", Plan(problem, KERNEL), 0, make([[1], [np.inf]]))
         problem.k = 65537

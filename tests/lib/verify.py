@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The library's check of results: right ones pass, and those that are off by little more than the
-bound do not. No device is needed: NumPy makes the results."""
+"""gemmcl_gemm_verify() accepts right results, and refuses errors just above the bound. NumPy makes
+the results, without a device."""
 
 import unittest
 

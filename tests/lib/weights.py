@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The same weights are on a context's device once, and other ones are never taken for them."""
+"""Plans of one context share equal weights, and never different ones."""
 
 import os
 from ctypes import c_void_p
@@ -23,7 +23,7 @@ class Weights(TestCase):
     def setUp(self):
         super().setUp()
         get_context()
-        # Nobody else's weights are in it.
+        # A context without weights of other tests
         self.context = c_void_p(ask("context_new", None))
         self.addCleanup(LIB.g_object_unref, self.context)
 
@@ -58,7 +58,7 @@ class Weights(TestCase):
         self.has(0)
 
     def test_transposed(self):
-        """[in, out] and [out, in] of the same layer are the same."""
+        """B and its transpose with trans_b are shared."""
         one = self.make_plan(make_b(1))
         other = self.make_plan(make_b(1).T, trans_b=True)
         self.has(1)
@@ -66,7 +66,7 @@ class Weights(TestCase):
         self.runs(one, 1)
 
     def test_changed(self):
-        """A change of one plan's is no change of another's."""
+        """New weights of one plan do not change those of another."""
         one, other = (self.make_plan(make_b(1), None) for _ in range(2))
         other.set("b", make_b(2))
         self.has(2)
@@ -77,7 +77,7 @@ class Weights(TestCase):
         self.runs(one, 2)
 
     def test_rewritten(self):
-        """The same path, size and times, but other numbers."""
+        """A file that was rewritten with the same size and times has other weights."""
         path = os.path.join(self.folder, "b.npy")
         plans = []
         for seed in range(2):
@@ -88,7 +88,7 @@ class Weights(TestCase):
             self.runs(plan, seed)
 
     def test_kernels(self):
-        """Every kernel, whole and with K in parts, has what it needs while all others have theirs.
+        """Every kernel, with and without a split of K, has weights in its own packing.
         With GEMMCL_TEST_BRIEF the first kernel of a method, and those that compile fast."""
         plans = []
         for kernel in KERNELS:
