@@ -13,8 +13,6 @@
 
 #include "options.h"
 
-#define SEED 20150807
-
 /* The tile of a row whose name has none. */
 #define DEFAULT_TILE 32
 
@@ -35,22 +33,6 @@ static const Product products[] = {
     {"stored", 96, 8, 16, 0, TRUE},
     {"edges", 83, 3, 5, 3, FALSE},
 };
-
-typedef struct {
-  GemmclGemm gemm;
-  gfloat *a, *b, *d;
-  gpointer stored; /* A in the type of the problem */
-} Numbers;
-
-static void
-numbers_clear (Numbers *self)
-{
-  g_free (self->a);
-  g_free (self->b);
-  g_free (self->d);
-  g_free (self->stored);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Numbers, numbers_clear)
 
 /* Parses the tile: "xmx_bf16_16x8_8x32" has 8 x 32 work-items with 16 x 8 outputs each. */
 static void
@@ -92,70 +74,77 @@ make_gemm (const GemmclKernelInfo *info, const Product *product)
   return gemm;
 }
 
-/* Returns: the integer in place @k of a row of A or a column of B. Every precision and sum holds it
- * exactly; with these extremes the step of int8 is 1. */
+/* Returns: element @k of row or column @i of an operand, a whole number. Every precision and sum
+ * holds it exactly; with the extremes at the beginning the step of int8 is 1. */
 static gfloat
-pick (GRand *random, gsize k, gint least, gint largest)
+pick (gsize i, gsize k, gint least, gint largest)
 {
-  return k == 0 ? largest : k == 1 ? least : g_rand_int_range (random, least, largest + 1);
+  const guint32 hash = ((guint32)i * 73856093u ^ (guint32)k * 19349663u) * 2654435761u;
+
+  return k == 0 ? largest : k == 1 ? least : least + (gint)((hash >> 16) % (largest - least + 1));
 }
 
-static void
-numbers_init (Numbers *self, const GemmclGemm *gemm)
+static gfloat
+get_a (const GemmclGemm *gemm, gsize row, gsize k)
 {
-  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
   const gint least = gemm->a_type == GEMMCL_TYPE_U8 ? 0 : -128;
 
-  self->gemm = *gemm;
-  self->a = g_new (gfloat, gemm->m * gemm->k);
-  self->b = g_new (gfloat, gemm->k * gemm->n);
-  self->d = g_new (gfloat, gemm->m * gemm->n);
-  self->stored = g_malloc0_n (gemm->m * gemm->k, gemmcl_type_get_size (gemm->a_type));
-  for (gsize i = 0; i < gemm->m * gemm->k; i++) {
-    self->a[i] = pick (random, i % gemm->k, least, least + 255);
-    bench_store (self->stored, gemm->a_type, i, self->a[i]);
-  }
-  for (gsize i = 0; i < gemm->k * gemm->n; i++)
-    self->b[i] = pick (random, i / gemm->n, -127, 127);
-  for (gsize i = 0; i < gemm->m * gemm->n; i++)
-    self->d[i] = NAN;
+  return pick (row, k, least, least + 255);
 }
 
-static gboolean
-multiply (Numbers *self, GemmclPlan *plan, GError **error)
+/* Column j has other numbers than row j of A. */
+static gfloat
+get_b (gsize k, gsize column)
 {
-  g_autoptr (GemmclMatrix) b =
-      gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, self->b, error);
+  return pick (~column, k, -127, 127);
+}
 
-  return b != NULL && gemmcl_plan_set (plan, GEMMCL_PLAN_B, b, error) &&
-         gemmcl_plan_run_host (plan, 1, 0, self->stored, self->d, NULL, error);
+/* Returns: (nullable) (transfer full): D */
+static gfloat *
+multiply (const GemmclGemm *gemm, GemmclPlan *plan, GError **error)
+{
+  const gsize m = gemm->m, n = gemm->n, k = gemm->k;
+  g_autofree gpointer a = g_malloc_n (m * k, gemmcl_type_get_size (gemm->a_type));
+  g_autofree gfloat *b = g_new (gfloat, k * n), *d = g_new (gfloat, m * n);
+  g_autoptr (GemmclMatrix) weights = NULL;
+
+  for (gsize i = 0; i < m * k; i++)
+    bench_store (a, gemm->a_type, i, get_a (gemm, i / k, i % k));
+  for (gsize i = 0; i < k * n; i++)
+    b[i] = get_b (i / n, i % n);
+  for (gsize i = 0; i < m * n; i++)
+    d[i] = NAN;
+  weights = gemmcl_matrix_new (GEMMCL_TYPE_F32, k, n, b, error);
+  return weights != NULL && gemmcl_plan_set (plan, GEMMCL_PLAN_B, weights, error) &&
+                 gemmcl_plan_run_host (plan, 1, 0, a, d, NULL, error)
+             ? g_steal_pointer (&d)
+             : NULL;
 }
 
 static gfloat
-multiply_one (const Numbers *self, gsize row, gsize column)
+multiply_one (const GemmclGemm *gemm, gsize row, gsize column)
 {
   gfloat sum = 0;
 
-  for (gsize k = 0; k < self->gemm.k; k++)
-    sum += self->a[row * self->gemm.k + k] * self->b[k * self->gemm.n + column];
+  for (gsize k = 0; k < gemm->k; k++)
+    sum += get_a (gemm, row, k) * get_b (k, column);
   return sum;
 }
 
-/* Returns: (nullable) (transfer full): the first wrong element and their number. */
+/* Returns: (nullable) (transfer full): the first wrong element of @d and their number. */
 static gchar *
-describe_wrong (const Numbers *self)
+describe_wrong (const GemmclGemm *gemm, const gfloat *d)
 {
-  const gsize n = self->gemm.n, count = self->gemm.m * n;
+  const gsize n = gemm->n, count = gemm->m * n;
   g_autofree gchar *first = NULL;
   gsize wrong = 0;
 
   for (gsize i = 0; i < count; i++) {
-    const gfloat expected = multiply_one (self, i / n, i % n);
+    const gfloat expected = multiply_one (gemm, i / n, i % n);
 
     /* Not "!=", so that NaN is wrong. */
-    if (!(self->d[i] == expected) && wrong++ == 0)
-      first =
-          g_strdup_printf ("D (%zu, %zu) is %g, expected %g", i / n, i % n, self->d[i], expected);
+    if (!(d[i] == expected) && wrong++ == 0)
+      first = g_strdup_printf ("D (%zu, %zu) is %g, expected %g", i / n, i % n, d[i], expected);
   }
   return wrong > 0 ? g_strdup_printf ("%s; %zu of %zu elements are wrong", first, wrong, count)
                    : NULL;
@@ -189,25 +178,24 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
                json_t *row)
 {
   const GemmclGemm gemm = make_gemm (info, product);
-  g_auto (Numbers) numbers = {.a = NULL};
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
+  g_autofree gfloat *d = NULL;
   g_autofree gchar *wrong = NULL, *why = NULL;
   const gchar *result = "failed";
 
   if (!gemmcl_kernel_fits (context, info->name, &gemm, NULL))
     return TRUE;
-  numbers_init (&numbers, &gemm);
   plan = gemmcl_plan_new (context, &gemm, info->name, &error);
   if (plan != NULL && !add_build (plan, row)) {
     wrong = g_strdup ("It does not build natively.");
-  } else if (plan == NULL || !multiply (&numbers, plan, &error)) {
+  } else if (plan == NULL || (d = multiply (&gemm, plan, &error)) == NULL) {
     wrong = g_strdup (error->message);
     /* Only the build tells the largest work-group. */
     if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL))
       result = "unfit";
   } else {
-    wrong = describe_wrong (&numbers);
+    wrong = describe_wrong (&gemm, d);
     result = wrong != NULL ? "wrong" : "ok";
   }
   why = wrong != NULL ? g_strdup_printf ("%s, %zu x %zu x %zu: %s", product->name, gemm.m, gemm.n,

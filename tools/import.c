@@ -117,12 +117,6 @@ get_tensor (const Import *self, const gchar *name)
   return NULL;
 }
 
-static const OnnxTensor *
-get_operand (const Import *self, const OnnxNode *node, gsize index)
-{
-  return index < node->n_input ? get_tensor (self, node->input[index]) : NULL;
-}
-
 /* TRUE if @tensor has @n elements in one row. */
 static gboolean
 is_row (const OnnxTensor *tensor, gint64 n)
@@ -149,11 +143,30 @@ add_number (Import *self, const gchar *property, gdouble value)
                           g_ascii_formatd (number, sizeof number, "%.9g", value));
 }
 
+/* Adds input @index of @node, C of a Gemm or a term of an Add, times @scale to the last layer. */
+static gboolean
+add_term (Import *self, const OnnxNode *node, gsize index, gdouble scale, GError **error)
+{
+  const OnnxTensor *term = get_tensor (self, node->input[index]);
+
+  if (term == NULL || self->n == 0 || self->has_activation || self->has_term ||
+      !is_row (term, self->n))
+    return fail (self, node, error,
+                 "expected a product before it, without another sum or an activation in between, "
+                 "and an initializer with a number for each column of the product.");
+  self->has_term = TRUE;
+  add_tensor (self, scale == 1 ? "bias" : "addend", node->input[index]);
+  if (scale != 1)
+    add_number (self, "beta", scale);
+  return TRUE;
+}
+
+/* A MatMul is a Gemm without attributes and without C. */
 static gboolean
 add_product (Import *self, const OnnxNode *node, GError **error)
 {
-  const OnnxTensor *weight = get_operand (self, node, 1);
-  const gdouble alpha = get_number (node, "alpha", 1);
+  const OnnxTensor *weight = node->n_input > 1 ? get_tensor (self, node->input[1]) : NULL;
+  const gdouble alpha = get_number (node, "alpha", 1), beta = get_number (node, "beta", 1);
   const gboolean transposed = get_number (node, "transB", 0) != 0;
   gint64 k;
 
@@ -177,35 +190,8 @@ add_product (Import *self, const OnnxNode *node, GError **error)
     g_string_append (self->text, " transpose-weight=true");
   if (alpha != 1)
     add_number (self, "alpha", alpha);
-  return TRUE;
-}
-
-/* Adds input @index of @node, C of a Gemm or a term of an Add, times @scale to the last layer. */
-static gboolean
-add_term (Import *self, const OnnxNode *node, gsize index, gdouble scale, GError **error)
-{
-  const OnnxTensor *term = get_operand (self, node, index);
-
-  if (term == NULL || self->n == 0 || self->has_activation || self->has_term ||
-      !is_row (term, self->n))
-    return fail (self, node, error,
-                 "expected a product before it, without another sum or an activation in between, "
-                 "and an initializer with a number for each column of the product.");
-  self->has_term = TRUE;
-  add_tensor (self, scale == 1 ? "bias" : "addend", node->input[index]);
-  if (scale != 1)
-    add_number (self, "beta", scale);
-  return TRUE;
-}
-
-static gboolean
-add_gemm (Import *self, const OnnxNode *node, GError **error)
-{
-  const gboolean has_c = node->n_input > 2 && *node->input[2] != '\0';
-  const gdouble beta = get_number (node, "beta", 1);
-
-  return add_product (self, node, error) &&
-         (!has_c || beta == 0 || add_term (self, node, 2, beta, error));
+  return node->n_input < 3 || *node->input[2] == '\0' || beta == 0 ||
+         add_term (self, node, 2, beta, error);
 }
 
 /* @activation: of the operator; the attributes may state another */
@@ -240,9 +226,7 @@ add_node (Import *self, const OnnxNode *node, const gchar *value, GError **error
                  node->domain);
   if (g_strv_contains (idle_ops, op) && is_first && get_number (node, "axis", 1) == 1)
     return TRUE;
-  if (g_str_equal (op, "Gemm") && is_first)
-    return add_gemm (self, node, error);
-  if (g_str_equal (op, "MatMul") && is_first)
+  if ((g_str_equal (op, "Gemm") || g_str_equal (op, "MatMul")) && is_first)
     return add_product (self, node, error);
   if (g_str_equal (op, "Add") && node->n_input == 2)
     return add_term (self, node, is_first, 1, error);

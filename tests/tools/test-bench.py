@@ -114,7 +114,7 @@ class Results(tool.FolderTestCase):
         for sweep, fixed, shapes in (
             ("5,3:13,3", (), [(3, 3, 3), (5, 5, 5), (6, 6, 6), (12, 12, 12)]),
             ("4:10:3", ("-M", 2), [(2, 4, 4), (2, 7, 7), (2, 10, 10)]),
-            ("9", ("-N", 1, "-K", 5), [(9, 1, 5)]),
+            ("9", ("--size3", 1, "--size2", 5), [(9, 1, 5)]),
         ):
             said = self.ends(0, "bench", "--sweep", sweep, *fixed, "-i", 1, "-v", "-k",
                              ",".join(kernels), "--json", "-")
