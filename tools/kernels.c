@@ -26,43 +26,40 @@ static const GOptionEntry source_entries[] = {
                  "Type of the elements of A: f32, bf16, u8 ... (default: f32)", "TYPE"),
     {NULL}};
 
-/* Returns: all kernels, grouped by method; methods are in the order of their first kernels. */
-static GPtrArray *
-group_by_method (void)
+static json_t *
+describe (GemmclContext *context, const GemmclKernelInfo *kernel)
 {
-  const guint n = gemmcl_get_n_kernels ();
-  GPtrArray *grouped = g_ptr_array_new ();
+  g_autoptr (GError) why = NULL;
+  GemmclKernelLevel level;
+  const gboolean runs = gemmcl_kernel_get_level (context, kernel->name, &level, &why);
 
-  for (guint i = 0; i < n; i++) {
-    if (g_ptr_array_find (grouped, gemmcl_get_kernel (i), NULL))
-      continue;
-    for (guint j = i; j < n; j++)
-      if (g_str_equal (gemmcl_get_kernel (i)->method, gemmcl_get_kernel (j)->method))
-        g_ptr_array_add (grouped, (gpointer)gemmcl_get_kernel (j));
-  }
-  return grouped;
+  return json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s?, s:o}", "name", kernel->name, "method",
+                    kernel->method, "summary", kernel->summary, "precisions",
+                    gemmcl_precision_get_name (kernel->precision), "needs", kernel->needs, "here",
+                    runs ? gemmcl_kernel_level_get_name (level) : NULL, "why_not",
+                    tool_json_string (runs ? NULL : why->message));
 }
 
+/* Returns: all kernels, grouped by method; methods are in the order of their first kernels. */
 static json_t *
 make_json (GemmclContext *context)
 {
-  g_autoptr (GPtrArray) kernels = group_by_method ();
-  json_t *list = json_array ();
+  g_autoptr (json_t) methods = json_object ();
+  json_t *all = json_array (), *kernels;
+  const gchar *method;
 
-  for (guint i = 0; i < kernels->len; i++) {
-    const GemmclKernelInfo *kernel = kernels->pdata[i];
-    g_autoptr (GError) why = NULL;
-    GemmclKernelLevel level;
-    const gboolean runs = gemmcl_kernel_get_level (context, kernel->name, &level, &why);
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *kernel = gemmcl_get_kernel (i);
 
-    json_array_append_new (
-        list, json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s?, s:o}", "name", kernel->name, "method",
-                         kernel->method, "summary", kernel->summary, "precisions",
-                         gemmcl_precision_get_name (kernel->precision), "needs", kernel->needs,
-                         "here", runs ? gemmcl_kernel_level_get_name (level) : NULL, "why_not",
-                         tool_json_string (runs ? NULL : why->message)));
+    if (json_object_get (methods, kernel->method) == NULL)
+      json_object_set_new (methods, kernel->method, json_array ());
+    json_array_append_new (json_object_get (methods, kernel->method), describe (context, kernel));
   }
-  return list;
+  json_object_foreach (methods, method, kernels)
+  {
+    json_array_extend (all, kernels);
+  }
+  return all;
 }
 
 static void

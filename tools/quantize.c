@@ -24,16 +24,6 @@ static const GOptionEntry entries[] = {
      NULL},
     {NULL}};
 
-static gboolean
-check_options (GError **error)
-{
-  if (options.output == NULL || !g_str_has_suffix (options.output, SUFFIX))
-    return tool_refuse (
-        error, "No output file: give one with -o whose name ends in " SUFFIX "%s%s.",
-        options.output != NULL ? ", not " : "", options.output != NULL ? options.output : "");
-  return TRUE;
-}
-
 static void
 report (const GemmclMatrix *matrix, const GemmclQuantization *done)
 {
@@ -53,8 +43,10 @@ run (gchar **operands, GError **error)
   g_autoptr (GemmclMatrix) matrix = NULL, bytes = NULL;
   GemmclQuantization done;
 
-  if (!check_options (error))
-    return FALSE;
+  if (options.output == NULL || !g_str_has_suffix (options.output, SUFFIX))
+    return tool_refuse (
+        error, "No output file: give one with -o whose name ends in " SUFFIX "%s%s.",
+        options.output != NULL ? ", not " : "", options.output != NULL ? options.output : "");
   matrix = gemmcl_matrix_load (operands[0], error);
   if (matrix == NULL)
     return FALSE;
