@@ -130,6 +130,16 @@ class Broken(Tune):
                 reported = 0 if variable == "SPILLING_KERNEL" else 1
                 self.assertEqual(errors.count(f"{first} is out: "), reported, errors)
 
+    def test_later_problems(self):
+        """A kernel that crashed is not tried for another problem."""
+        first = self.first()
+        found = self.read("tune", "24,40,32", "24,40,33", "--time", "30", "--json", "-",
+                          **tool.faults(GEMMCL_CRASHING_KERNEL=first))
+        for entry, faulty in zip(found, (True, False)):
+            one, = (one for one in entry["candidates"] if one["kernel"] == first)
+            self.assertIs(one["faulty"], faulty)
+            self.assertIn("signal 9", one["why"])
+
     def test_all_spill(self):
         found, why, errors = self.tune(GEMMCL_SPILLING_KERNEL="*")
         first = self.first()
