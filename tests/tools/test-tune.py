@@ -65,7 +65,7 @@ class Results(Tune):
                          (found[0]["tuned"]["kernel"], "tuned"))
         self.assertEqual(self.load(FILE)["version"], 1)
 
-    def test_layout_and_precision(self):
+    def test_listed_and_forgotten(self):
         self.ends(0, "tune", "33,17,9", "--layout", "col", "--precision", "f16", "--time", "30")
         entry, = self.entries()
         self.assertEqual((entry["layout"], entry["precision"]), ("col", "f16"))
@@ -101,14 +101,9 @@ class Broken(Tune):
         self.assertEqual(self.known(), {(24, 40, 32): found["tuned"]["kernel"]})
         return found, {one["kernel"]: one["why"] for one in found["candidates"]}, said.stderr
 
-    def first(self):
-        """The rules' choice, which is tried first."""
-        return self.read("bench", "-M", 24, "-N", 40, "-K", 32, "-i", 0, "-k", "rules", "--json",
-                         "-")[0]["kernel"]
-
     def test_one_of_them(self):
         """Breaks the rules' choice. Only that must leave, for that reason."""
-        first = self.first()
+        first = self.choose(24, 40, 32)
         died, silent = r"Child process killed by signal 9\b", r"There was no answer in \d+ sec"
         for variable, pattern in {
             "WRONG_KERNEL": "The result is wrong",
@@ -132,7 +127,7 @@ class Broken(Tune):
 
     def test_later_problems(self):
         """A kernel that crashed is not tried for another problem."""
-        first = self.first()
+        first = self.choose(24, 40, 32)
         found = self.read("tune", "24,40,32", "24,40,33", "--time", "30", "--json", "-",
                           **tool.faults(GEMMCL_CRASHING_KERNEL=first))
         for entry, faulty in zip(found, (True, False)):
@@ -142,7 +137,7 @@ class Broken(Tune):
 
     def test_all_spill(self):
         found, why, errors = self.tune(GEMMCL_SPILLING_KERNEL="*")
-        first = self.first()
+        first = self.choose(24, 40, 32)
         self.assertEqual((found["rules"]["kernel"], found["tuned"]["kernel"]), (first, first))
         self.assertIsNone(why.pop(first))
         self.assertEqual(set(why.values()), {"It spills registers."})

@@ -97,6 +97,12 @@ class TestCase(unittest.TestCase):
         """Runs the tool, which must print only JSON on the standard output."""
         return json.loads(self.ends(0, *arguments, **environment).stdout)
 
+    def choose(self, m, n, k):
+        """The kernel that the rules choose."""
+        result, = self.read("bench", "-M", m, "-N", n, "-K", k, "-i", 0, "-k", "rules", "--json",
+                            "-")
+        return result["kernel"]
+
 
 class FolderTestCase(TestCase):
     """The same with a folder for matrices, which the end of the test removes."""
