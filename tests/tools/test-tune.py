@@ -192,7 +192,7 @@ class Failures(Tune):
         with tool.start("tune", "8,8,8", "1024,1024,1024", "--json", path) as process:
             self.wait_for(process, process.stdout, "8 x 8 x 8")
             self.interrupted(process)
-        self.assertEqual(self.load(path)[0]["m"], 8)
+        self.assertEqual([one["m"] for one in self.load(path)], [8])
         self.assertIn((8, 8, 8), self.known())
 
 
