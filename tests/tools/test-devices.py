@@ -61,8 +61,10 @@ class MatrixShapes(tool.TestCase):
     ALL = f"{ENGINES} {ENGINES}_tf32"
 
     def shapes(self, extensions, sizes):
-        return self.read("devices", "--json", **tool.faults(
-            GEMMCL_EXTENSIONS=extensions, GEMMCL_SUBGROUP_SIZES=sizes))[0]["matrix_shapes"]
+        device = self.read("devices", "--json", **tool.faults(
+            GEMMCL_EXTENSIONS=extensions, GEMMCL_SUBGROUP_SIZES=sizes))[0]
+        self.assertLessEqual(set(extensions.split()), set(device["extensions"]))
+        return device["matrix_shapes"]
 
     def test_of_extensions(self):
         narrow = {("bf16", "f32", 8, 16), ("f16", "f32", 8, 16), ("i8", "i32", 8, 32),

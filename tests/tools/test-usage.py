@@ -62,6 +62,7 @@ class ManPage(tool.TestCase):
     def test_has_the_sections_of_a_man_page(self):
         for title in ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "EXIT STATUS", "ENVIRONMENT"):
             self.assertIn(f"\n.SH {title}\n", self.source)
+        self.assertNotIn("\n.B -", self.source)
 
 
 PROBLEM = "M,N,K.*found"
