@@ -35,8 +35,6 @@ most multiply-adds, then with the most loaded bytes, then the shortest, which do
                     kernel's SIMD width counts as a half
     dpas_macs       multiply-adds of "dpas" for each work-item
     load_bytes      bytes of "loads" for a thread (all lanes), from the sizes in the messages
-    slm_load_bytes  the same of "slm_loads"
-    first, last     lines of the listing, from 1
 """
 
 import re
@@ -48,18 +46,15 @@ KINDS = (
     "dpas",  # for matrix engines
     "moves",  # mov, sel and the like, whatever the type
     "integers",  # arithmetic on integers: addresses, counters
-    "floats",  # other arithmetic on floats
     "loads",  # messages that read memory or images
     "stores",  # messages that write
-    "slm_loads",  # the same for local memory
-    "slm_stores",
-    "other_sends",  # fences, prefetches and all other messages
+    "slm_loads",  # messages that read local memory
     "barriers",  # a signal and its wait count once
     "control",  # branches, joins, sync, nop
+    "others",  # other arithmetic on floats and other messages, such as fences and prefetches
 )
-# The figure that sums up the amounts of a kind, by work-item or by thread.
-FOR_WORK_ITEM = {"multiply": "mads", "dpas": "dpas_macs"}
-FOR_THREAD = {"loads": "load_bytes", "slm_loads": "slm_load_bytes"}
+# The figure of a loop that sums up the amounts of a kind; those of multiply-adds are by work-item.
+AMOUNTS = {"multiply": "mads", "dpas": "dpas_macs", "loads": "load_bytes"}
 
 # Attributes of a kernel, by their names in .ze_info.
 ATTRIBUTES = {
@@ -94,7 +89,6 @@ SLM_SURFACE = 0xFE
 
 @dataclass
 class Instruction:
-    line: int  # from 1
     operation: str
     predicated: bool
     lanes: int
@@ -114,7 +108,7 @@ class Instruction:
         return "".join(self.operands[operand : operand + 1]).partition(":")[2]
 
 
-def split_line(number, line):
+def split_line(line):
     """The line as an Instruction, its label, or None."""
     code, _, comment = line.partition("//")
     found = LINE.match(code)
@@ -125,7 +119,7 @@ def split_line(number, line):
         return operation[:-1]
     operands = [word for word in rest.split() if ")f" not in word]  # without a condition
     predicated = predicate not in (None, "(W)")
-    return Instruction(number, operation, predicated, int(lanes or 1), operands, comment)
+    return Instruction(operation, predicated, int(lanes or 1), operands, comment)
 
 
 def read_dpas(one):
@@ -133,7 +127,7 @@ def read_dpas(one):
     With a null accumulator it counts as other arithmetic: on Xe-HPG compilers emit one first, and
     do not use its result."""
     if one.operands[1].startswith("null"):
-        return "floats", 0
+        return "others", 0
     depth, rows = map(int, one.operation.split(".")[1].split("x"))
     digits = re.search(r"\d+", one.type(2))
     bits = DPAS_TYPES.get(one.type(2)) or (int(digits[0]) if digits else DPAS_BITS)
@@ -151,7 +145,7 @@ def read_arithmetic(one):
         return "multiply", one.lanes
     if one.name == "dp4a":
         return "multiply", 4 * one.lanes
-    return "floats" if is_float or one.name == "math" else "integers", 0
+    return "others" if is_float or one.name == "math" else "integers", 0
 
 
 def is_slm(one):
@@ -179,21 +173,20 @@ def read_message(one, register_bytes):
     if "barrier" in one.comment:
         return "barriers", 0
     if re.search("end of thread|fence|atomic", one.comment):
-        return "other_sends", 0
-    place = "slm_" if is_slm(one) else ""
+        return "others", 0
     if registers == 0 and " load" not in one.comment:
-        return place + "stores", 0
+        return "others" if is_slm(one) else "stores", 0
     if one.operands[:1] == ["null"]:
-        return "other_sends", 0
-    return place + "loads", count_bytes(one, registers, register_bytes)
+        return "others", 0
+    return ("slm_loads", 0) if is_slm(one) else ("loads", count_bytes(one, registers, register_bytes))
 
 
 def read_listing(text, register_bytes):
     """The Instructions of a kernel's listing, for a GPU with registers of that size."""
     instructions = []
     places = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        one = split_line(number, line)
+    for line in text.split("\n"):
+        one = split_line(line)
         if isinstance(one, str):
             places[one] = len(instructions)
         elif one:
@@ -223,9 +216,8 @@ def find_path(instructions, head, tail, own):
             continue
         one, way = instructions[i], best[i]
         if own(i):
-            mads = one.amount if one.kind in FOR_WORK_ITEM else 0
             # A full tile takes the conditional loads.
-            loaded = one.amount if one.kind == "loads" else 0
+            mads, loaded = (0, one.amount) if one.kind == "loads" else (one.amount, 0)
             way = (way[0] + mads, way[1] + loaded, way[2] - 1)
         for to in [*([] if one.stops else [i + 1]), one.target]:
             if to is not None and i < to <= tail and (to not in best or way > best[to]):
@@ -242,14 +234,11 @@ def find_path(instructions, head, tail, own):
 
 def count(path, simd):
     """The figures of the instructions on a path."""
-    loop = {"instructions": len(path)} | dict.fromkeys(KINDS, 0)
-    loop |= dict.fromkeys([*FOR_WORK_ITEM.values(), *FOR_THREAD.values()], 0.0)
+    loop = {"instructions": len(path)} | dict.fromkeys([*KINDS, *AMOUNTS.values()], 0)
     for one in path:
         loop[one.kind] += 1
-        if one.kind in FOR_WORK_ITEM:
-            loop[FOR_WORK_ITEM[one.kind]] += one.amount / simd
-        elif one.kind in FOR_THREAD:
-            loop[FOR_THREAD[one.kind]] += one.amount
+        if one.kind in AMOUNTS:
+            loop[AMOUNTS[one.kind]] += one.amount / (1 if one.kind == "loads" else simd)
     return loop
 
 
@@ -270,8 +259,7 @@ def find_loops(instructions, simd):
     for n, (head, tail) in enumerate(spans):
         path = find_path(instructions, head, tail, lambda i, n=n: innermost[i] == n)
         parent = max((other for other in range(n) if spans[other][1] >= tail), default=-1)
-        lines = {"first": instructions[head].line, "last": instructions[tail].line}
-        loops.append({"parent": parent} | count(path, simd) | lines)
+        loops.append({"parent": parent} | count(path, simd))
     outer = {loop["parent"] for loop in loops}
     resource_loops = sum(
         n not in outer and is_resource_loop(loops[n], instructions[head : tail + 1])

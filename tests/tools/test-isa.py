@@ -309,7 +309,7 @@ class Listings(TestCase):
         (loop,) = figures["loops"]
         self.holds(loop, parent=-1, instructions=10, multiply=3, mads=2.5, integers=1, control=2)
         # Reading back a spilled register is a load, too.
-        self.holds(loop, loads=2, load_bytes=160, slm_loads=1, slm_load_bytes=32, floats=1)
+        self.holds(loop, loads=2, load_bytes=160, slm_loads=1, others=1)
         self.assertAlmostEqual(figures["density"], 0.25)
 
     def test_zebin(self):
@@ -317,10 +317,10 @@ class Listings(TestCase):
         self.holds(figures, simd=16, registers=128, register_bytes=64, slm=4096)
         self.holds(figures, spill=32, private_memory=64, resource_loops=0, hot=1)
         outer, inner = figures["loops"]
-        self.holds(outer, parent=-1, instructions=5, mads=1, integers=1, control=2, other_sends=1)
-        self.holds(inner, parent=0, instructions=7, dpas=1, dpas_macs=128, floats=1)
-        self.holds(inner, loads=1, load_bytes=128, other_sends=0, integers=0)
-        self.holds(inner, slm_loads=1, slm_load_bytes=256, barriers=1, control=2)
+        self.holds(outer, parent=-1, instructions=5, mads=1, integers=1, control=2, others=1)
+        self.holds(inner, parent=0, instructions=7, dpas=1, dpas_macs=128, others=1)
+        self.holds(inner, loads=1, load_bytes=128, integers=0)
+        self.holds(inner, slm_loads=1, barriers=1, control=2)
 
     def test_resource_loops(self):
         find, load = "(W) fbl (1|M0) r5:ud r7:uw\n", "send (8|M0) r9 r5 0x0 // wr:1, rd:1; read\n"
