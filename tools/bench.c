@@ -186,7 +186,7 @@ static gboolean
 lets_choose (const Bench *self)
 {
   for (guint i = 0; i < self->names->len; i++)
-    if (!gemmcl_kernel_exists (g_ptr_array_index (self->names, i), NULL))
+    if (!gemmcl_kernel_fits (NULL, g_ptr_array_index (self->names, i), NULL, NULL))
       return TRUE;
   return FALSE;
 }

@@ -241,9 +241,9 @@ find_kernel (const gchar *name, GError **error)
   g_autofree gchar *prefixed = g_strconcat ("gemm_", name, NULL);
   g_autoptr (GError) why = NULL;
 
-  if (gemmcl_kernel_exists (name, &why))
+  if (gemmcl_kernel_fits (NULL, name, NULL, &why))
     return g_intern_string (name);
-  if (gemmcl_kernel_exists (prefixed, NULL))
+  if (gemmcl_kernel_fits (NULL, prefixed, NULL, NULL))
     return g_intern_string (prefixed);
   tool_refuse (error, "%s", why->message);
   return NULL;

@@ -55,20 +55,14 @@ guint gemmcl_get_n_kernels (void);
 const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 
 /**
- * gemmcl_kernel_exists:
- *
- * Returns: %TRUE if @name is the name of a kernel, with or without a split (see gemmcl_plan_new());
- *   else %FALSE with %GEMMCL_ERROR_KERNEL, whose message lists similar names.
- */
-gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
-
-/**
  * gemmcl_kernel_fits:
- * @name: the name of a kernel, with or without a split
+ * @context: (nullable): %NULL if the kernel shall only exist
+ * @name: the name of a kernel, with or without a split (see gemmcl_plan_new())
  * @gemm: (nullable): a problem; %NULL for any problem
  *
- * Returns: %TRUE if the kernel can do @gemm on the device of @context; else %FALSE with
- *   %GEMMCL_ERROR_KERNEL, whose message has the reason, or with an error of gemmcl_gemm_validate().
+ * Returns: %TRUE if there is such a kernel and it can do @gemm on the device of @context; else
+ *   %FALSE with %GEMMCL_ERROR_KERNEL, whose message has the reason or similar names, or with an
+ *   error of gemmcl_gemm_validate().
  */
 gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
                              GError **error);

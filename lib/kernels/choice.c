@@ -106,22 +106,13 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
 }
 
 gboolean
-gemmcl_kernel_exists (const gchar *name, GError **error)
-{
-  GemmclChoice choice;
-
-  g_return_val_if_fail (name != NULL, FALSE);
-  return gemmcl_choice_find (&choice, name, error);
-}
-
-gboolean
 gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
                     GError **error)
 {
   GemmclChoice choice;
   GemmclGemm computed;
 
-  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (context == NULL || GEMMCL_IS_CONTEXT (context), FALSE);
   g_return_val_if_fail (name != NULL, FALSE);
 
   if (!gemmcl_choice_find (&choice, name, error) ||
@@ -129,8 +120,8 @@ gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm 
     return FALSE;
   if (gemm != NULL)
     computed = gemmcl_gemm_get_computed (gemm);
-  return gemmcl_choice_check (&choice, gemmcl_context_get_device_info (context),
-                              gemm ? &computed : NULL, error);
+  return context == NULL || gemmcl_choice_check (&choice, gemmcl_context_get_device_info (context),
+                                                 gemm ? &computed : NULL, error);
 }
 
 static gboolean

@@ -147,13 +147,13 @@ fuzz_cache (const guint8 *data, gsize size)
     g_assert_true (memcmp (g_bytes_get_data (found, NULL), data, size) == 0);
 }
 
-/* gemmcl_kernel_exists(): a kernel's name, with or without a split of K. */
+/* gemmcl_kernel_fits(): a kernel's name, with or without a split of K. */
 void
 fuzz_kernel (const guint8 *data, gsize size)
 {
   g_autofree gchar *name = FUZZ_TEXT (data, size);
   g_autoptr (GError) error = NULL;
-  const gboolean exists = gemmcl_kernel_exists (name, &error);
+  const gboolean exists = gemmcl_kernel_fits (NULL, name, NULL, &error);
 
   fuzz_check_error (!exists, error);
 }
