@@ -1,8 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The text by which a user names a matrix, a literal or a file, and what files of all formats have
- * in common.
+ * The text by which a user names a matrix: a literal or a file.
  *
  *     literal = '[' row { ',' row } ']' | row
  *     row     = '[' number { ',' number } ']'
@@ -15,8 +14,6 @@
 #define FORMS                                                                                      \
   "a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, FILE.safetensors#NAME, "           \
   "FILE.onnx#NAME or FILE.raw#TYPE:ROWSxCOLS"
-
-#define MAX_NAMES 20 /* of tensors in a message */
 
 /* Arguments of fail_format(): the modules, a tensor t as it is written, all tensors of the file. */
 #define TORCH                                                                                      \
@@ -142,116 +139,6 @@ gemmcl_matrix_parse (const gchar *literal, GError **error)
   return parse_matrix (&parser, error)
              ? gemmcl_matrix_new (GEMMCL_TYPE_F32, parser.rows, parser.cols, values, error)
              : NULL;
-}
-
-gchar *
-gemmcl_describe_dims (const gsize *dims, gsize n_dims)
-{
-  GString *text = g_string_new (n_dims == 0 ? "no dimensions" : NULL);
-
-  for (gsize i = 0; i < n_dims; i++)
-    g_string_append_printf (text, "%s%zu", i == 0 ? "" : " x ", dims[i]);
-  return g_string_free (text, FALSE);
-}
-
-gboolean
-gemmcl_find_tensor (const GPtrArray *names, const gchar *name, const gchar *path, guint *index,
-                    GError **error)
-{
-  g_autoptr (GString) list = NULL;
-
-  if (g_ptr_array_find_with_equal_func ((GPtrArray *)names, name, g_str_equal, index))
-    return TRUE;
-  list = g_string_new (names->len > 0 ? NULL : "no tensors");
-  for (guint i = 0; i < MIN (names->len, MAX_NAMES); i++)
-    g_string_append_printf (list, "%s%s", i == 0 ? "" : ", ", (const gchar *)names->pdata[i]);
-  if (names->len > MAX_NAMES)
-    g_string_append_printf (list, " and %u more", names->len - MAX_NAMES);
-  return gemmcl_fail_file (
-      error, GEMMCL_ERROR_FORMAT, path,
-      "Expected the name of a tensor after “#”, found “%s”. The file holds %s.", name, list->str);
-}
-
-static gboolean
-check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_bytes,
-             GError **error)
-{
-  const gchar *type = gemmcl_type_get_name (source->type);
-  g_autofree gchar *shape = gemmcl_describe_dims (source->dims, source->n_dims);
-
-  if (source->n_dims > 2)
-    return gemmcl_fail_file (
-        error, GEMMCL_ERROR_FORMAT, source->file->path,
-        "%sExpected a matrix of at most 2 dimensions, found %zu (%s). Reshape it before saving.",
-        source->prefix, source->n_dims, shape);
-  if (rows == 0 || cols == 0)
-    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                             "%sExpected at least one element, found a shape of %s.",
-                             source->prefix, shape);
-  if (!gemmcl_matrix_get_n_bytes (source->type, rows, cols, n_bytes))
-    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                             "%sA shape of %s %s is more than memory can hold.", source->prefix,
-                             shape, type);
-  if (*n_bytes > source->length || (source->exact && *n_bytes != source->length))
-    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                             "%sThe file is %s: expected %zu bytes of elements (%s %s), found %zu.",
-                             source->prefix, *n_bytes > source->length ? "truncated" : "too long",
-                             *n_bytes, shape, type, source->length);
-  return TRUE;
-}
-
-/* TRUE if every finite element is finite as an f32. Only f64 can exceed the range. */
-static gboolean
-check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize rows, gsize cols,
-             GError **error)
-{
-  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
-
-  for (gsize i = 0; i < rows * cols; i++)
-    if (isfinite (elements[i]) && !isfinite ((gfloat)elements[i]))
-      return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                               "%sRow %zu, column %zu: " GEMMCL_EXPECTED_F32 ", found %s.",
-                               source->prefix, (source->column_major ? i % rows : i / cols) + 1,
-                               (source->column_major ? i / rows : i % cols) + 1,
-                               g_ascii_formatd (number, sizeof number, "%.9g", elements[i]));
-  return TRUE;
-}
-
-static gpointer
-read_elements (const GemmclMatrixSource *source, gsize n_bytes, GError **error)
-{
-  const gsize size = gemmcl_type_get_size (source->type);
-  const guint8 *from = source->memory;
-  guint8 *elements;
-
-  if (from == NULL)
-    return gemmcl_file_read (source->file, source->offset, n_bytes, error);
-  elements = g_try_malloc (n_bytes);
-  if (elements == NULL)
-    gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, source->file->path,
-                      "There is not enough memory for %zu bytes of the file.", n_bytes);
-  for (gsize i = 0; elements != NULL && i < n_bytes / size; i++)
-    memcpy (elements + i * size, from + i * source->step, size);
-  return elements;
-}
-
-GemmclMatrix *
-gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
-{
-  const gsize n_dims = source->n_dims;
-  const gsize cols = n_dims >= 1 ? source->dims[n_dims - 1] : 1;
-  const gsize rows = n_dims >= 2 ? source->dims[n_dims - 2] : 1;
-  g_autofree gpointer elements = NULL;
-  gsize n_bytes = 0;
-
-  if (!check_shape (source, rows, cols, &n_bytes, error))
-    return NULL;
-  elements = read_elements (source, n_bytes, error);
-  if (elements == NULL ||
-      (source->type == GEMMCL_TYPE_F64 && !check_range (source, elements, rows, cols, error)))
-    return NULL;
-  return gemmcl_matrix_new_take (source->type, rows, cols, source->column_major,
-                                 g_bytes_new_take (g_steal_pointer (&elements), n_bytes));
 }
 
 /* Splits "file#part"; *part is NULL if there is no '#'. Both halves may contain a '#': the longest

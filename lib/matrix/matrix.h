@@ -33,7 +33,7 @@ gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsi
 GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
                                       gboolean column_major, GBytes *bytes);
 
-/* load.c: a matrix in a file */
+/* file.c: a matrix in a file */
 
 #define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 

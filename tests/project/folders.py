@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that the #include lines of a folder's C files have one direction. TAP out.
+"""Checks that the #include lines and the calls of a folder's C files have one direction. TAP out.
 
 usage: folders.py DIRECTORY
 
@@ -19,6 +19,9 @@ import tap
 
 ROOT = Path(sys.argv[1])
 INCLUDE = re.compile(r'^#\s*include "([^"]+)"', re.MULTILINE)
+# The layout puts the name of a function that is defined at the start of a line.
+FUNCTION = re.compile(r"^((?:gst_)?gemmcl_\w+) \(", re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 PUBLIC = "include"
 
 sources = {path.relative_to(ROOT): path for path in ROOT.rglob("*.[ch]")}
@@ -40,9 +43,14 @@ def owner(path):
     return owners.pop() if len(owners) == 1 else None
 
 
+texts = {path: COMMENT.sub("", source.read_text(encoding="utf-8"))
+         for path, source in sources.items()}
 includes = {path: {found for name in INCLUDE.findall(text) if (found := find(name))}
-            for path, text in ((path, sources[path].read_text(encoding="utf-8"))
-                               for path in sources)}
+            for path, text in texts.items()}
+definers = {name: path for path, text in texts.items() if path.suffix == ".c"
+            for name in FUNCTION.findall(text)}
+calls = {path: {definers[word] for word in re.findall(r"\w+", text) if word in definers} - {path}
+         for path, text in texts.items() if path.suffix == ".c"}
 folders = {folder: set() for path in sources if (folder := path.parts[0]) != PUBLIC}
 for path, others in includes.items():
     if path.parts[0] != PUBLIC:
@@ -60,6 +68,8 @@ def find_circle(graph):
 tap.play({
     "there are folders to look at": lambda: [] if len(folders) > 1 else ["found no folders"],
     "no circle between files": lambda: find_circle(includes),
+    "there are calls to look at": lambda: [] if any(calls.values()) else ["found no calls"],
+    "no circle of calls between files": lambda: find_circle(calls),
     "no circle between folders": lambda: find_circle(folders),
     "public headers include public headers only": lambda: [
         f"{path} includes {other}" for path, others in includes.items()
