@@ -16,7 +16,7 @@
  *
  *     lane k % S holds A (r, k) as its part k / S;       lane j % S holds column j
  *
- * Images are padded with zeros to whole tiles (pack_image.cl), so that only D has edges. A message
+ * Images are padded with zeros to whole tiles (pack.cl), so that only D has edges. A message
  * reads 8 rows at any pitch, with no address arithmetic.
  *
  * If a step is as long as a read of B, B is read first; A follows in parts of 8 rows, each of which

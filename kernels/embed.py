@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Embeds the kernels that kernels.def names into a C file, each with its #includes inlined.
+"""Embeds the programs beside kernels.def into a C file, each with its #includes inlined.
 
 usage: embed.py KERNELS.DEF OUTPUT.C OUTPUT.D
 
-OUTPUT.D is a depfile for Ninja. A source or an included file that is missing is an error, and so is
-a .cl or .clh beside kernels.def that no row uses.
+OUTPUT.D is a depfile for Ninja. A source of a row or an included file that is missing is an error,
+and so is a .clh that no program includes.
 """
 
 import pathlib
@@ -14,10 +14,13 @@ import re
 import sys
 
 
-def rows(table):
-    """The sources that the rows of the table name, each once, in order."""
-    text = re.sub(r'/\*.*?\*/', '', table.read_text(), flags=re.S)
-    return list(dict.fromkeys(re.findall(r'"([\w.]+\.cl)"', text)))
+def find_sources(table):
+    """The names of all programs. Each source of a row must be one."""
+    names = sorted(path.name for path in table.parent.glob('*.cl'))
+    missing = {*re.findall(r'"([\w.]+\.cl)"', table.read_text())} - {*names}
+    if missing:
+        sys.exit(f'{table.name} needs {", ".join(sorted(missing))}, not in {table.parent}')
+    return names
 
 
 def inline(path, seen, used_by):
@@ -45,17 +48,17 @@ def c_array(name, text):
 
 
 def embed(table, output, depfile):
-    used = [table]
+    used = [table, table.parent]  # the folder changes with its list of programs
     arrays, entries = [], []
-    for source in rows(table):
+    for source in find_sources(table):
         seen = []
         name = re.sub(r'\W', '_', source)
         arrays.append(c_array(name, inline(table.parent / source, seen, table.name)))
         entries.append(f'  {{ "{source}", {name} }},\n')
         used += [path for path in seen if path not in used]
-    orphans = {*table.parent.glob('*.cl'), *table.parent.glob('*.clh')} - set(used)
+    orphans = {*table.parent.glob('*.clh')} - set(used)
     if orphans:
-        sys.exit('in no row of kernels.def: ' + ', '.join(sorted(path.name for path in orphans)))
+        sys.exit('included by no program: ' + ', '.join(sorted(path.name for path in orphans)))
     output.write_text('/* Made by embed.py. */\n#include "device/device.h"\n\n' +
                       '\n'.join(arrays) +
                       '\nconst GemmclSource gemmcl_sources[] = {\n' + ''.join(entries) +

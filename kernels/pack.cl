@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * pack: B in panels of PANEL columns. A tile of D reads a panel from its first byte to its last.
+ * pack_image, with IMAGES: A or B as an image.
  *
  *          PANEL             With DPAS_PACK = 1 and S = SUBGROUP_SIZE = PANEL a panel consists of
  *       +----+----+--+       rows of PANEL words, for mma.cl and staged.cl of 32 bits, DPAS_PACK
@@ -38,8 +39,24 @@
  * If scales is not NULL, it holds N scales followed by N zero points. B is then an int8 matrix that
  * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
  * column's scale NaN. A work-item owns a column: (columns with padding, 1, batches).
+ *
+ * In an image a panel is the part that one tile of D needs: TILE_M rows of A, or COLUMNS columns of
+ * B, with all of K. The size of images is limited: so a panel is cut into blocks of up to CHUNK of
+ * K, and blocks lie in rows of p.a.col or p.b.col blocks side by side:
+ *
+ *      K of A, CHUNK to a block          block t = (batch * panels + panel) * blocks of a panel
+ *     +-------+-------+---+                        + K / CHUNK
+ *     | t = 0 | t = 1 | 2 | TILE_M       lies at x = t % side * the width of a block
+ *     +-------+-------+---+                      y = t / side * the height of a block
+ *     | t = 3 | ..        | TILE_M
+ *                                        side: number of blocks side by side. A block of A is
+ *                                        CHUNK x TILE_M, one of B COLUMNS x CHUNK.
+ *
+ * Elements past M, N or K are zeros, so that tiles have no edges. A texel has 32 bits: a float, or
+ * two halfs of neighbouring columns, the first in the low bits (TEXEL_F16). X is A, of A_TYPE, with
+ * OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one texel: (texels
+ * of a block's width * blocks, a block's height).
  */
-#include "problem.h"
 #include "types.clh"
 #include "quantized.h"
 
@@ -68,7 +85,38 @@ word_at (long line, int column)
 }
 #endif
 
-#if B_TYPE == I8
+#ifdef IMAGES
+  #ifdef TEXEL_F16
+    #define PER_TEXEL 2
+    #define BITS      half_from_float
+  #else
+    #define PER_TEXEL 1
+    #define BITS      as_uint
+  #endif
+
+kernel void
+pack_image (global const A_MEM *restrict X, IMAGE_OUT image, const GemmclStrides x, const int rows,
+            const int cols, const int width, const int panels, const int per_panel, const int side)
+{
+  const int t = get_global_id (0) / width;
+  const int panel = t / per_panel % panels, part = t % per_panel;
+  const long u = get_global_id (0) % width;
+  const long v = get_global_id (1), height = get_global_size (1);
+  const long batch = t / per_panel / panels;
+  #ifdef OF_A
+  const long i = panel * height + v, j = ((long)part * width + u) * PER_TEXEL;
+  #else
+  const long i = part * height + v, j = ((long)panel * width + u) * PER_TEXEL;
+  #endif
+  uint texel = 0;
+
+  for (int e = 0; e < PER_TEXEL; e++)
+    if (i < rows && j + e < cols)
+      texel |= (uint)BITS (LOAD_A (X, x.offset + batch * x.batch + i * x.row + (j + e) * x.col))
+               << 16 * e;
+  write_texel (image, side * width, (int2)(t % side * width + u, t / side * height + v), texel);
+}
+#elif B_TYPE == I8
 kernel void
 pack (global const float *restrict B, global int *restrict packed, const GemmclStrides b,
       const int N, const int K, global const float *restrict scales)

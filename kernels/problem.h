@@ -1,16 +1,16 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The sizes, strides and scalars that every gemm kernel gets by value as its last argument. The
- * host's compiler includes this file; OpenCL's reads it as the first part of every program. All
- * members have a fixed width, the widest first, so that both lay the struct out alike with no gaps.
+ * What the host and the kernels agree on; both compilers read this file. Every gemm kernel gets a
+ * GemmclProblem by value: the sizes, strides and scalars. Its members have a fixed width, the
+ * widest first, so that both compilers lay it out alike with no gaps.
  *
  *     A(i, k) = A[a.offset + batch * a.batch + i * a.row + k * a.col]       i < M, k < K
  *
  * B(k, j), C(i, j) and D(i, j) follow the same formula. Strides express every layout, transpose and
  * leading dimension; a C of one row for all rows of D has row = 0. Strides and offsets count
  * elements. A panel-packed B (pack.cl) uses only b.offset and b.batch. For A and B in images
- * (pack_image.cl) the four members mean: offset, K of a block; batch, blocks per batch entry; row,
+ * (pack.cl) the four members mean: offset, K of a block; batch, blocks per batch entry; row,
  * blocks per panel; col, blocks side by side.
  */
 #pragma once
@@ -35,3 +35,32 @@ typedef struct {
   float a_scale, a_shift;
   gemmcl_i32 zero; /* padding to a multiple of eight bytes */
 } GemmclProblem;
+
+/* Numbers in the compiler's options. They equal the library's enumerations, which
+ * lib/kernels/options.c asserts. GemmclType: A_TYPE, B_TYPE, C_TYPE, D_TYPE */
+#define F32  0
+#define F64  1
+#define F16  2
+#define BF16 3
+#define I8   4
+#define U8   5
+#define I16  6
+#define U16  7
+#define I32  8
+#define U32  9
+#define I64  10
+#define U64  11
+
+/* GemmclKernelLevel: SUBGROUP_LEVEL */
+#define SG_NATIVE   0
+#define SG_KHR      1
+#define SG_EMULATED 2
+
+/* Words of 32 bits of a row of A in a step of mma.cl and wgmma.cl; packed B has whole steps. */
+#define MMA_STEP   16
+#define WGMMA_STEP 32
+
+/* A copy of rows of A by vector.cl: its floats, in the second-level cache of a small CPU, and those
+ * from a row to the next, a cache line more than a row has. */
+#define VECTOR_COPY        (36 * 1024)
+#define VECTOR_COPY_ROW(K) (((K) + 15) / 16 * 16 + 16)

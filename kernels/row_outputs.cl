@@ -4,22 +4,15 @@
  * row_outputs: R (i, :) = sum, max, arg-max and top-k of row i of D, in this order, only those that
  * were requested; f32, tight. Top-k reads the row once for each of its elements.
  *
- *            N
- *     +--+--+--+--+--+-+   A work-group owns row i = group 0 of batch group 2. A work-item reads
- *     |0 |1 |0 |1 |0 |t| i  WIDTH neighbours at a time, GROUP * WIDTH further in each step (drawn:
- *     +--+--+--+--+--+-+   GROUP = 2); the first work-item also reads the tail t.
+ * row_steps.clh draws the elements of a work-item; the first one also reads those behind the last
+ * whole vector. NaN is larger than any number, as in NumPy, so that max and arg-max show it. Of
+ * equal elements the first column counts.
  *
- * The grid is (M * GROUP, 1, batches) in work-groups of (GROUP, 1, 1). NaN is larger than any
- * number, as in NumPy, so that max and arg-max show it. Of equal elements the first column counts.
- *
- * GROUP: work-items per row; 1 on CPUs.
- * WIDTH: 4 or 16, floats of a vector, added in parallel on CPUs.
  * ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K, ROW_COUNT: see whole_rows.clh.
  */
-#include "problem.h"
-#include "types.clh"
+#define A_TYPE D_TYPE
+#include "row_steps.clh"
 
-#define VALUE PASTE (float, WIDTH)
 #define INDEX PASTE (int, WIDTH)
 
 /* Loads a contiguous f32 row as vectors; else through an array, since vectors cannot be indexed. */
@@ -82,14 +75,14 @@ find (global const D_MEM *D, const long col, const int N, const int lane, const 
       const int at)
 {
   const int whole = N / WIDTH * WIDTH;
-  VALUE sum = 0.0f, largest = -INFINITY;
+  FLOATS sum = 0.0f, largest = -INFINITY;
   INDEX column = -1;
 
   for (int j = lane * WIDTH; j < whole; j += GROUP * WIDTH) {
-    VALUE x;
+    FLOATS x;
     READ (x, D + j * col, col);
     sum += x;
-    const INDEX next = ARE_NEXT (x, columns_from (j), (VALUE)(value), at);
+    const INDEX next = ARE_NEXT (x, columns_from (j), (FLOATS)(value), at);
     const INDEX more = next & ((column < 0) | (x > largest) | (isnan (x) & ~isnan (largest)));
     largest = select (largest, x, more);
     column = select (column, (INDEX)j, more);
@@ -115,7 +108,7 @@ find (global const D_MEM *D, const long col, const int N, const int lane, const 
   return found;
 }
 
-kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+ROW_KERNEL
 row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, const long r_batch,
              const int N)
 {
@@ -123,10 +116,8 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
   local int columns[GROUP];
 
   const int lane = get_local_id (0);
-  const long i = get_group_id (0);
-  const long batch = get_group_id (2);
-  D += d.offset + batch * d.batch + i * d.row;
-  R += batch * r_batch + i * ROW_COUNT;
+  D = ROW_OF (D, d);
+  R += get_group_id (2) * r_batch + get_group_id (0) * ROW_COUNT;
 
   Found row = {0.0f, NAN, -1};
   for (int k = 0; k < ROUNDS; k++) {

@@ -65,7 +65,6 @@ typedef float4 strip;
 typedef float strip;
   #define ELEMENT(x, e) (x)
 #endif
-#include "parts.clh"
 #include "quads.clh"
 
 /* Columns from a work-item's first strip to the next, and from a work-item to the next. */

@@ -14,7 +14,6 @@
  * D_TYPE: type of D, or of a frame's samples; STORE_D defines the rounding.
  * D_IMAGE and other D_ options: the frame's format; see pixels.clh.
  */
-#include "problem.h"
 #include "types.clh"
 #include "pixels.clh"
 

@@ -38,8 +38,6 @@
 
 #define A_PITCH (ROWS / 4 + 1)
 
-#include "parts.clh"
-
 #define A_PARTS (ROWS * TILE_K / A_WIDTH / GROUP)
 #define B_PARTS (PANEL * TILE_K / 4 / GROUP)
 

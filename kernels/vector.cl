@@ -49,7 +49,7 @@
  * LINE: elements of A in a cache line; with int8, a unit of four elements counts as one.
  */
 #include "gemm.clh"
-#include "row_load.clh"
+#include "row_steps.clh"
 
 #if B_TYPE == I8
   #include "dot.clh"

@@ -6,7 +6,7 @@
 #include "kernels/kernels.h"
 
 #include "activations.h"
-#include "numbers.h"
+#include "problem.h"
 
 /* Limits of 2D block reads, in bytes: the distance between rows is a multiple of PITCH_ALIGNMENT
  * and at most MOST_PITCH, the first row is aligned to FIRST_ALIGNMENT, a row has at least
@@ -19,7 +19,7 @@
 
 #define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
 
-/* kernels/numbers.h */
+/* kernels/problem.h */
 #define ASSERT_TYPE(TYPE) G_STATIC_ASSERT ((gint)GEMMCL_TYPE_##TYPE == TYPE)
 ASSERT_TYPE (F32);
 ASSERT_TYPE (F64);

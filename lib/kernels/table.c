@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "numbers.h"
+#include "problem.h"
 
 #define MAX_NEAR 5 /* similar names in the message about an unknown one */
 
@@ -37,7 +37,6 @@
  * kernels index the buffer with ints. */
 #define MAX_BUFFER_SIDE 16384
 
-#define GEMMCL_HELPER(name, source)
 static const GemmclKernel table[] = {
 #define GEMMCL_KERNEL(name_, source_, ...) {.name = name_, .source = source_, __VA_ARGS__},
 #include "kernels.def"

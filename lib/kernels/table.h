@@ -43,7 +43,7 @@ typedef struct {
    * than units are launched. It hides latencies itself. */
   gboolean persistent;
   guint registers; /* registers per thread of the native kernel; 0: the device's default */
-  gboolean images; /* A and B are read from images (see pack_image.cl) */
+  gboolean images; /* A and B are read from images (see pack.cl) */
   GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */
   gboolean split_k;          /* the group_m work-items split K, not M */
   gboolean shares_tiles;     /* any number of work-groups divide the tiles of D among them */

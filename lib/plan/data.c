@@ -203,8 +203,8 @@ gemmcl_body_build_gather (GemmclBody *self, GError **error)
   if (!support || !check_format (image, NULL))
     return TRUE;
   return gemmcl_body_build_step (
-      self, &self->gather, "planes.cl", "gather",
-      g_strdup_printf ("-DSAMPLE_BYTES=%u%s", gemmcl_pixel_format_get_sample_bytes (image->format),
+      self, &self->gather, "frames.cl", "gather",
+      g_strdup_printf ("-DA_TYPE=%d%s", gemmcl_image_get_sample_type (image),
                        gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : ""),
       error);
 }

@@ -13,7 +13,7 @@ create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
   return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
 }
 
-/* The options for reading rows of A of @gemm (kernels/row_load.clh), with GROUP. A of frames is the
+/* The options of steps that read rows of A of @gemm (kernels/row_steps.clh). A of frames is the
  * output of im2col. */
 static gchar *
 make_row_options (GemmclBody *self, const GemmclGemm *gemm)
@@ -44,7 +44,7 @@ build_features (GemmclBody *self, GError **error)
 
   if (!from_frames && !normalizes)
     return TRUE;
-  return (!from_frames || gemmcl_body_build_step (self, &self->im2col, "im2col.cl", "im2col",
+  return (!from_frames || gemmcl_body_build_step (self, &self->im2col, "frames.cl", "im2col",
                                                   gemmcl_image_get_defines (image, "A_"), error)) &&
          (!normalizes || gemmcl_body_build_step (
                              self, &self->normalize_a, "normalize.cl", "normalize_rows",
@@ -83,16 +83,22 @@ normalizes_d (GemmclBody *self)
   return self->problem.normalize & GEMMCL_NORMALIZE_D;
 }
 
+/* The options of a step from f32 to elements of @d_type. */
+static gchar *
+make_step_options (GemmclBody *self, GemmclType d_type, const gchar *others)
+{
+  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=0 -DD_TYPE=%d%s", self->row_group,
+                          self->row_width, d_type, others);
+}
+
 static gboolean
 build_softmax (GemmclBody *self, GError **error)
 {
-  if (!gemmcl_kernel_needs_softmax (self->kernel, &self->gemm, self->split))
-    return TRUE;
-  return gemmcl_body_build_step (
-      self, &self->softmax, "softmax.cl", "softmax",
-      g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u",
-                       normalizes_d (self) ? GEMMCL_TYPE_F32 : self->gemm.d_type, self->row_group),
-      error);
+  const GemmclType type = normalizes_d (self) ? GEMMCL_TYPE_F32 : self->gemm.d_type;
+
+  return !gemmcl_kernel_needs_softmax (self->kernel, &self->gemm, self->split) ||
+         gemmcl_body_build_step (self, &self->softmax, "softmax.cl", "softmax",
+                                 make_step_options (self, type, ""), error);
 }
 
 static gboolean
@@ -100,16 +106,13 @@ build_normalize_d (GemmclBody *self, GError **error)
 {
   const gboolean by_column =
       gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, FALSE).by_column;
+  const gchar *units = !by_column     ? " -DA_UNIT_COL -DD_UNIT_COL"
+                       : self->logits ? " -DA_UNIT_COL"
+                                      : "";
 
-  if (!normalizes_d (self))
-    return TRUE;
-  return gemmcl_body_build_step (
-      self, &self->normalize_d, "normalize.cl", "normalize_rows",
-      g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=0 -DD_TYPE=%d%s%s", self->row_group,
-                       self->row_width, self->gemm.d_type,
-                       self->logits || !by_column ? " -DA_UNIT_COL" : "",
-                       by_column ? "" : " -DD_UNIT_COL"),
-      error);
+  return !normalizes_d (self) ||
+         gemmcl_body_build_step (self, &self->normalize_d, "normalize.cl", "normalize_rows",
+                                 make_step_options (self, self->gemm.d_type, units), error);
 }
 
 static gboolean

@@ -5,7 +5,7 @@
  * The programs in kernels/ document these forms.
  */
 #include "plan/body.h"
-#include "numbers.h"
+#include "problem.h"
 #include "quantized.h"
 
 gboolean
@@ -94,7 +94,7 @@ build_pack_image (GemmclBody *self, cl_kernel *step, GemmclOperand which, GError
   const gboolean of_a = which == GEMMCL_OPERAND_A;
 
   return gemmcl_body_build_step (
-      self, step, "pack_image.cl", "pack_image",
+      self, step, "pack.cl", "pack_image",
       g_strdup_printf (
           "-DA_TYPE=%d%s%s%s",
           of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32,

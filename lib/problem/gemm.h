@@ -97,6 +97,6 @@ typedef struct {
 /** The patches of @image, whose numbers have at most 16 bits. */
 GemmclPatches gemmcl_image_get_patches (const GemmclImage *image);
 
-/** (transfer full): the compiler options that kernels/pixels.clh and im2col.cl need for a valid
+/** (transfer full): the compiler options that kernels/pixels.clh and frames.cl need for a valid
  * @image: " -DA_WIDTH=1280 ... -DA_IMAGE". @prefix: "A_" or "D_" */
 gchar *gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix);

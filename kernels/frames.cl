@@ -18,18 +18,51 @@
  * a tensor, with A_TENSOR and elements of A_TYPE, it converts one element, so that neighbours read
  * and write neighbours: (ACROSS * p * C, DOWN * q, tensors). p, q, C and the other capitalised
  * words are compiler options: A_PATCH_WIDTH, A_PATCH_HEIGHT, A_CHANNELS, A_STRIDE_X ...
+ *
+ * gather, without options of a frame or tensor: a plane of a frame from an OpenCL image into the
+ * buffer that im2col and skinny.cl read, whose samples are of A_TYPE, U8 or U16.
+ *
+ *     image   texel (x, y) of width x HEIGHT, its samples 0 to 1
+ *                |
+ *     buffer  its sample s is element  first + (y * width + x) * samples + s,  0 to MAX_SAMPLE
+ *
+ * The image returns a stored integer divided by MAX_SAMPLE. Multiplying and rounding restores that
+ * integer, so that results equal those of a frame in system memory.
+ *
+ * A work-item copies a texel: (width in whole work-groups, HEIGHT).
  */
-#include "numbers.h"
 #include "pixels.clh"
 #include "types.clh"
 
-#ifdef A_TENSOR
-  #define ITEMS A_CHANNELS /* work-items for each pixel */
-#else
-  #define ITEMS 1
-#endif
+#if !defined(A_IMAGE) && !defined(A_TENSOR)
+  #define MAX_SAMPLE (A_TYPE == U16 ? 65535.0f : 255.0f)
 
-#if defined(A_IMAGE) || defined(A_TENSOR) /* empty if the options describe neither */
+constant sampler_t exact_texel =
+    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+
+kernel void
+gather (read_only image2d_t plane, global A_MEM *restrict frames, const ulong first,
+        const uint width, const uint samples)
+{
+  const int x = get_global_id (0);
+  const int y = get_global_id (1);
+  if (x >= width)
+    return;
+
+  const float4 texel = rint (read_imagef (plane, exact_texel, (int2)(x, y)) * MAX_SAMPLE);
+  const ulong at = first + ((ulong)y * width + x) * samples;
+
+  frames[at] = (A_MEM)texel.x;
+  if (samples == 2)
+    frames[at + 1] = (A_MEM)texel.y;
+}
+#else
+  #ifdef A_TENSOR
+    #define ITEMS A_CHANNELS /* work-items for each pixel */
+  #else
+    #define ITEMS 1
+  #endif
+
 kernel void
 im2col (global const uchar *restrict frames, global float *restrict A, const ulong frame_bytes,
         const float outside)
