@@ -23,14 +23,14 @@ each method with all layouts and vectors of 4. Environment variables:
 """
 
 import os
-import re
 import sys
 import unittest
-from ctypes import byref
+from ctypes import byref, c_size_t
 
-from gemmcl import (ACTIVATIONS, DTYPES, FIRST_OF_METHOD, KERNELS, PRECISIONS, TYPES, Refused,
-                    TestCase, ask, describe, get_context, get_device, np)
-from library import GPU, Image
+import table
+from gemmcl import (ACTIVATIONS, DTYPES, TYPES, Refused, TestCase, ask, built, describe,
+                    get_context, get_device, np)
+from library import GPU, Image, good
 from problem import Problem, is_miscompiled
 from tap_unittest import main
 
@@ -52,28 +52,13 @@ def find_problem(name, gemm):
     return None
 
 
-class Row:
-    """A row of the table. tile and group are the outputs of a work-item, or with matrix engines of
-    a subgroup, and of a work-group: rows and columns."""
-
-    def __init__(self, index):
-        info = KERNELS[index]
-        self.index, self.name, self.method = index, info.name.decode(), info.method.decode()
-        self.precision, self.subgroup = PRECISIONS[info.precision], info.subgroup
-        self.engines = bool(info.matrix_engines)
-        self.first = FIRST_OF_METHOD[info.method] is info
-        sizes = self.name[len(self.method):] or "_1x1_8x8"
-        m, n, group_m, group_n = map(int, re.match(r"_(\d+)x(\d+)_(\d+)x(\d+)", sizes).groups())
-        m, n = max(m, 1), max(n, 1)
-        self.group = m * group_m, n * group_n
-        self.tile = m, n * (self.subgroup or 1) if self.engines else n
-
+class Row(table.Row):
     def is_full(self):
         """All types and activations."""
         if self.index == 0 or ROWS not in ("", "subgroups"):
             return True
         frame = Image(format=0, width=1, height=1)
-        return self.first and not find_problem(self.name, describe(1, 1, 1, d_image=frame))
+        return self.is_first and not find_problem(self.name, describe(1, 1, 1, d_image=frame))
 
     def is_like_another(self):
         """Whether the row is for matrix engines, and another row has the same tile in a larger
@@ -96,7 +81,7 @@ class Row:
     def is_brief(self):
         """Only the edges are tested."""
         return ROWS == "subgroups" or (not ROWS and IS_BRIEF and
-                                       (not self.first or self.is_like_another()))
+                                       (not self.is_first or self.is_like_another()))
 
     def is_wanted(self):
         if ROWS == "subgroups":
@@ -105,7 +90,7 @@ class Row:
                 for row in TABLE[:self.index])
         if ROWS not in ("", "all"):
             return self.name in ROWS.split(",")
-        return self.first or not self.is_brief() or not (self.is_part_of_another() or
+        return self.is_first or not self.is_brief() or not (self.is_part_of_another() or
                                                          self.is_like_another())
 
     def describe(self, k):
@@ -120,7 +105,7 @@ class Row:
 
     def is_transposed(self, by_column, wanted):
         """All but the first row of a method have one program for each layout."""
-        return bool(wanted if self.first else by_column and self.index % 2)
+        return bool(wanted if self.is_first else by_column and self.index % 2)
 
 
 class Kernels(TestCase):
@@ -157,14 +142,14 @@ class Kernels(TestCase):
         """Sizes around those of tile and group. Some depths of engines make rows of a multiple of
         16 bytes, which 2D block reads need; of batches the second one of K = 20 begins unaligned.
         K = 8 is for the first row only: rows of a multiple of 4 need another program."""
-        depths = [20, 1, 33, 36, 17, 68] if row.engines else [1, 2, 17, 33, 3, 8][:5 + row.first]
+        depths = [20, 1, 33, 36, 17, 68] if row.engines else [1, 2, 17, 33, 3, 8][:5 + row.is_first]
         ms, ns = (dict.fromkeys(size for size in (1, tile - 1, tile, tile + 1, group - 1, group,
                                                   group + 1, 2 * tile + 5) if size > 0)
                   for tile, group in zip(row.tile, row.group))
         sizes = [(m, n) for m in ms for n in ns]
         # 1300: several steps of any row.
         cases = [{"m": m, "n": n, "k": depths[(i - 1) % len(depths)] if i else 1300,
-                  "precision": row.precision, "ldd": 0 if row.first else n | 1}
+                  "precision": row.precision, "ldd": 0 if row.is_first else n | 1}
                  for i, (m, n) in enumerate(sizes)]
         for k in (20, 32) if row.engines else ():
             fields = row.describe(k)
@@ -304,6 +289,18 @@ TESTS = "edges layouts batches epilogue infinities types plan".split()
 FULL = TESTS + "activations softmax rounding".split()
 
 
+def launch(source, array, items, options=""):
+    """Runs the kernel f of OpenCL C, in a group of so many work-items, on the array."""
+    device, size = get_device(), c_size_t(items)
+    buffer = device.buffer(array.nbytes, array.ctypes.data)
+    with built(source, "f", options) as kernel:
+        good(device.cl.clSetKernelArg(kernel, 0, c_size_t(8), byref(buffer)), "clSetKernelArg")
+        good(device.cl.clEnqueueNDRangeKernel(device.queue, kernel, 1, None, byref(size),
+                                              byref(size), 0, None, None), "A launch")
+        device.read(buffer, array.nbytes, array.ctypes.data)
+    device.cl.clReleaseMemObject(buffer)
+
+
 def add_test(case, row, name):
     """Adds check_NAME() of the test case for a row."""
     def test(self):
@@ -340,6 +337,6 @@ def add_rows(shard, shards):
 
 if __name__ == "__main__":
     begin()
-    TABLE = [Row(i) for i in range(len(KERNELS))]
+    TABLE = table.load(Row)
     add_rows(*map(int, sys.argv[1:3]) if sys.argv[1:] else (0, 1))
     main()

@@ -12,25 +12,46 @@ from pathlib import Path
 ON_INTEL, ON_NVIDIA = ([f"GEMMCL_ON_{name}" for name in ("ANY", "GPU", vendor)]
                        for vendor in ("INTEL_GPU", "NVIDIA_GPU"))
 LITERAL = r'"(?:[^"\\]|\\.)*"'
-ROW = re.compile(rf'\bGEMMCL_(KERNEL|HELPER)\s*\(((?:[^()"]|{LITERAL})*)\)')
+ROW = re.compile(rf'\bGEMMCL_KERNEL\s*\(((?:[^()"]|{LITERAL})*)\)')
 
 
 @dataclass
 class Row:
     """A row. Its other fields are attributes: numbers, 1 if they are TRUE, 0 if the row does not
     have them, or text."""
-    kind: str  # KERNEL or HELPER
+    index: int
     name: str
     source: str
     fields: dict  # by name, as text
+    is_first: bool  # of its method
 
     def __getattr__(self, name):
         text = self.fields.get(name, "0").replace("TRUE", "1")
         return int(text) if text.isdigit() else text
 
     @property
+    def method(self):
+        return re.match(r"(\w+?)(?:_\d+x\d+_\d+x\d+\w*)?$", self.name)[1]
+
+    @property
     def precision(self):
         return self.fields.get("precision", "GEMMCL_PRECISION_F32").rpartition("_")[2].lower()
+
+    @property
+    def engines(self):
+        """The row is for matrix engines."""
+        return self.precision != "f32" and bool(self.dpas or self.capability)
+
+    @property
+    def tile(self):
+        """The rows and columns of D of a work-item, or with matrix engines of a subgroup."""
+        width = (self.subgroup or 1) if self.engines else 1
+        return self.tile_m, max(self.tile_n, 1) * width
+
+    @property
+    def group(self):
+        """The rows and columns of D of a work-group."""
+        return self.tile_m * self.group_m, max(self.tile_n, 1) * self.group_n
 
     @property
     def is_across(self):
@@ -38,27 +59,27 @@ class Row:
         return 0 < self.subgroup < self.group_n
 
 
-def load():
-    """The kernels of the table that the build has preprocessed, GEMMCL_KERNEL_TABLE."""
-    rows = parse(Path(os.environ["GEMMCL_KERNEL_TABLE"]).read_text("utf-8"))
-    return [row for row in rows if row.kind == "KERNEL"]
+def load(kind=Row):
+    """The rows of the table that the build has preprocessed, GEMMCL_KERNEL_TABLE."""
+    return parse(Path(os.environ["GEMMCL_KERNEL_TABLE"]).read_text("utf-8"), kind)
 
 
 def read(path):
-    """All rows of kernels.def at path, in order."""
+    """The rows of kernels.def at path."""
     return parse(subprocess.run([os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", str(path)],
-                                stdout=subprocess.PIPE, text=True, check=True).stdout)
+                                stdout=subprocess.PIPE, text=True, check=True).stdout, Row)
 
 
-def parse(text):
-    """All rows of a table that was preprocessed."""
-    return [make_row(kind, row) for kind, row in ROW.findall(text)]
-
-
-def make_row(kind, text):
-    joined = re.sub(rf"{LITERAL}(?:\s*{LITERAL})+",
-                    lambda literals: '"' + re.sub(r'"\s*"', "", literals[0])[1:-1] + '"', text)
-    name, source = re.findall(LITERAL, joined)[:2]
-    fields = re.findall(rf"\.(\w+) = ({LITERAL}|[^,]+)", joined)
-    return Row(kind, name.strip('"'), source.strip('"'),
-               {field: value.strip().strip('"') for field, value in fields})
+def parse(text, kind):
+    """The rows of a table that was preprocessed, in order."""
+    rows, methods = [], set()
+    for found in ROW.findall(text):
+        joined = re.sub(r'"\s*"', "", found)
+        name, source = (literal.strip('"') for literal in re.findall(LITERAL, joined)[:2])
+        fields = re.findall(rf"\.(\w+) = ({LITERAL}|[^,]+)", joined)
+        row = kind(len(rows), name, source,
+                   {field: value.strip().strip('"') for field, value in fields}, False)
+        row.is_first = row.method not in methods
+        methods.add(row.method)
+        rows.append(row)
+    return rows

@@ -32,11 +32,11 @@ class Row(table.Row):
     @property
     def width(self):
         """The columns of a work-group's tile; a few, which compile fast, if N is compiled in."""
-        return self.tile_n * self.group_n or 4
+        return self.group[1] if self.tile_n else 4
 
     @property
     def height(self):
-        return self.tile_m * self.group_m
+        return self.group[0]
 
     def describe(self, m, n, **others):
         """A problem with an odd row distance of D; a multiple of 4 would need another program."""
@@ -139,7 +139,7 @@ class WholeRows(kernels.Kernels):
 
 
 def add_rows():
-    rows = [Row(**vars(row)) for row in table.load() if row.whole_rows]
+    rows = [row for row in table.load(Row) if row.whole_rows]
     smallest = {}
     for row in sorted(rows, key=Row.get_size):
         smallest.setdefault(row.get_kind(), row)

@@ -70,12 +70,10 @@ half_number (uint bits)
 DEFINE_MAD (bf16_bf16_matrix_mad_k16, int, uint, float, 16, 16, BF16_NUMBER, BF16_NUMBER)
 DEFINE_MAD (f16_f16_matrix_mad_k16, int, uint, float, 16, 16, half_number, half_number)
 DEFINE_MAD (u8_i8_matrix_mad_k32, uint, uint, int, 32, 8, U8_NUMBER, I8_NUMBER)
-DEFINE_MAD (i8_i8_matrix_mad_k32, int, uint, int, 32, 8, I8_NUMBER, I8_NUMBER)
 #else
 DEFINE_MAD (bf16_bf16_matrix_mad_k16, short, ushort, float, 16, 16, BF16_NUMBER, BF16_NUMBER)
 DEFINE_MAD (f16_f16_matrix_mad_k16, short, ushort, float, 16, 16, half_number, half_number)
 DEFINE_MAD (u8_i8_matrix_mad_k32, ushort, ushort, int, 32, 8, U8_NUMBER, I8_NUMBER)
-DEFINE_MAD (i8_i8_matrix_mad_k32, short, ushort, int, 32, 8, I8_NUMBER, I8_NUMBER)
 #endif
 /* clang-format on */
 
