@@ -71,6 +71,7 @@ class Portable(tool.FolderTestCase):
         logs = {path.name: path.read_text("utf-8") for path in (folder / "logs").iterdir()}
         self.assertEqual(set(logs), {"bad.txt", "endless.txt"})
         self.assertIn("this is why", logs["bad.txt"])
+        self.assertNotIn("could not be ended", logs["endless.txt"])
 
     def test_limit_is_kept(self):
         folder = self.make_folder([make_test(f"slow-{i}", "sleep 30") for i in range(3)])
