@@ -2,7 +2,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The element's OpenCL memory: what either side wrote is what the other reads, whenever it was
-written. test-context.c has threads that read at once."""
+written; and the layout of frames in its pool. test-context.c has threads that read at once."""
 
 import contextlib
 import ctypes
@@ -13,10 +13,20 @@ from cl_memory import (CL, LATE, MAX_EVENTS, OPENCL, READ, WRITE, Gate, Memory, 
                        get_allocator)
 from gemmcl import get_device, get_info
 from interposed import count_copies, pretend_discrete, reset_copies
-from stream import Gst, TestCase, main, tensors
+from stream import Gst, GstVideo, TestCase, main, tensors
 
 BYTES = 4096
 CAPS = tensors("1:1024").replace("tensors,", "tensors(memory:OpenCL),", 1)
+
+
+FORMATS = [("RGB", 5 * 3 * 3, [15], [0]), ("GRAY16_LE", 5 * 3 * 2, [10], [0]),
+           ("NV12", 5 * 3 + 2 * 6, [5, 6], [0, 15]),
+           ("I420", 5 * 3 + 2 * 2 * 3, [5, 3, 3], [0, 15, 21])]
+
+
+def frames(pixels, size="width=5,height=3"):
+    return Gst.Caps.from_string(
+        f"video/x-raw(memory:OpenCL),format={pixels},{size},framerate=1/1")
 
 
 class Tests:
@@ -255,6 +265,45 @@ class Mapped(Tests, TestCase):
 
 class Staged(Tests, TestCase):
     is_staged = True
+
+
+class Pool(TestCase):
+    """The pool that the element offers upstream."""
+
+    def setUp(self):
+        super().setUp()
+        stream = self.start(frames("RGB").to_string(), "gemmcl weight=[[1],[1],[1]]")
+        query = Gst.Query.new_allocation(frames("RGB"), True)
+        self.assertTrue(stream.src.peer_query(query))
+        self.pool = query.parse_nth_allocation_pool(0)[0]
+
+    def configure(self, caps):
+        config = self.pool.get_config()
+        Gst.BufferPool.config_set_params(config, caps, 0, 0, 0)
+        return self.pool.set_config(config)
+
+    def test_layout(self):
+        """Rows follow one another, and whatever maps frames finds them."""
+        for pixels, size, strides, offsets in FORMATS:
+            with self.subTest(pixels=pixels):
+                self.assertTrue(self.configure(frames(pixels)))
+                self.assertTrue(self.pool.set_active(True))
+                buffer = self.pool.acquire_buffer(None)[1]
+                self.assertEqual(buffer.get_size(), size)
+                info = GstVideo.VideoInfo.new_from_caps(frames(pixels))
+                mapped, frame = GstVideo.VideoFrame.map(info, buffer, Gst.MapFlags.READ)
+                self.assertTrue(mapped)
+                planes = frame.info.finfo.n_planes
+                self.assertEqual([frame.info.stride[:planes], frame.info.offset[:planes]],
+                                 [strides, offsets])
+                frame.unmap()
+                del frame, buffer
+                self.assertTrue(self.pool.set_active(False))
+
+    def test_refused(self):
+        for caps in (frames("YUY2"), frames("RGBA", "width=65535,height=65535"),
+                     Gst.Caps.from_string("video/x-raw(memory:OpenCL),width=65535")):
+            self.assertFalse(self.configure(caps))
 
 
 main()

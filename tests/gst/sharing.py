@@ -2,24 +2,30 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Elements share one OpenCL context: with each other, across what forwards no queries, and with the
-application. test-context.c has threads."""
+application; and one element has several devices. test-context.c has threads."""
 
 import contextlib
 import ctypes
 import gc
-import os
 import time
 from ctypes import byref, c_void_p
 
-os.environ.setdefault("POCL_DEVICES", "pthread basic")  # PoCL then shows two devices
-
 from gemmcl import ask, call, get_array, get_device, struct
 from library import Query
-from stream import (OK, PAUSED, READY, GObject, Gst, TestCase, collect_log, main, make_shared, np,
-                    share, video)
+from stream import (FAILURE, OK, PAUSED, READY, GObject, Gst, TestCase, collect_log, main,
+                    make_shared, np, share, tensors, video)
 
 REFERENCE_COUNT = 0x1080  # CL_CONTEXT_REFERENCE_COUNT
+ONE = tensors("1:1")
+GEMMCL = "gemmcl auto-tune=off devices=all weight=[2]"
+NUMBER = np.ones(1, "f4")
 CLOSED = "gemmcl name=a ! identity name=closed ! gemmcl name=b"
+
+
+def needs_two_devices(test):
+    """PoCL shows two, by POCL_DEVICES."""
+    if (count := len(get_array("list_devices", None))) != 2:
+        test.skipTest(f"there are {count} OpenCL devices, not 2")
 
 
 def query(element):
@@ -178,8 +184,7 @@ class Sharing(TestCase):
     def test_two_devices(self):
         """The application's context is on the second device; b has that one, and is what others
         meet first."""
-        if len(get_array("list_devices", None)) < 2:
-            self.skipTest("there is one OpenCL device only")
+        needs_two_devices(self)
         context = self.make_context(1)
         line = self.make_line("gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c")
         share(line.bin, context)
@@ -300,6 +305,58 @@ class Sharing(TestCase):
         for stream, left in (one, 1), (other, 0):
             stream.stop()
             self.has_weights(context, left)
+
+
+class Devices(TestCase):
+    """Several devices in one element: which ones, what each does, and the memory. flow.py has the
+    flow of buffers, faults.py failures."""
+
+    def setUp(self):
+        super().setUp()
+        needs_two_devices(self)
+
+    def test_turns(self):
+        """Devices that are idle get buffers by turns."""
+        stream = self.start(ONE, GEMMCL)
+        for _ in range(10):
+            self.run_one(stream, NUMBER)
+        devices = stream.get_stat("devices")
+        self.assertEqual([device.get_value("buffers") for device in devices], [5, 5])
+        self.assertEqual(stream.get_stat("buffers"), 10)
+        for name in "kernel-time", "compile-time":
+            times = [device.get_value(name) for device in devices]
+            self.assertGreater(min(times), 0)
+            self.assertEqual(stream.get_stat(name), sum(times))
+        for device in devices:
+            self.assertTrue(device.get_value("kernel"))
+            self.assertEqual(device.get_value("device"), stream.get_stat("device"))
+            self.assertFalse(device.get_value("failed"))
+        self.is_quiet(stream)
+
+    def test_lists(self):
+        """The lists that select devices: each once, one of them as if it were alone."""
+        for devices, count in [("all", 2), ("0,1", 2), ("1, 0", 2), ("ALL,0", 2), ("1", 0),
+                               ("1,1", 0), ("", 0)]:
+            with self.subTest(devices=devices):
+                stream = self.start(ONE, f'gemmcl weight=[2] devices="{devices}"')
+                self.assertEqual(len(stream.get_stat("devices") or []), count)
+
+    def test_wrong_lists(self):
+        for settings, words in [("devices=0,7", "device 7|There is"),
+                                ("devices=0,", "empty entry"), ("devices=nobody", "device nobody"),
+                                ("devices=all kernel=none", "none")]:
+            stream = self.make(f"gemmcl weight=[2] {settings}")
+            self.assertEqual(stream.element.set_state(READY), FAILURE)
+            self.says(stream, words)
+
+    def test_memory(self):
+        """OpenCL memory is of one device; downstream may leave the choice to the element."""
+        stream = self.make(GEMMCL, "other/tensors(memory:OpenCL)")
+        self.assertFalse(stream.play(ONE))
+        self.says(stream, "several|system memory")
+        stream = self.start(ONE, GEMMCL, "other/tensors(memory:OpenCL);other/tensors")
+        self.assertEqual(self.run_one(stream, NUMBER), (2 * NUMBER).tobytes())
+        self.gives(stream, "other/tensors")
 
 
 main()
