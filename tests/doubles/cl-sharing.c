@@ -34,49 +34,28 @@ get_device_info (cl_device_id device, cl_device_info name, size_t room, void *va
   return cl_next->clGetDeviceInfo (device, name, room, value, n);
 }
 
-/** A context that was made with a VADisplay. */
-typedef struct {
-  VADisplay display;
-  gsize n;
-  cl_context_properties properties[16]; /* all, the layer's among them */
-} SharedContext;
+/* The properties of contexts that were made with a VADisplay, by cl_context. */
+static GHashTable *contexts;
 
-static GHashTable *contexts; /* by cl_context */
-
-/*
- * @all: the properties of the program's call
- * @rest: (out): those that are not the layer's
- * Returns: (transfer full) (nullable): the entry of the context; NULL without a VADisplay
- */
-static SharedContext *
-parse_properties (const cl_context_properties *all, cl_context_properties *rest)
+/* Returns: the value of a property; 0 if there is none. */
+static cl_context_properties
+find_property (const cl_context_properties *all, cl_context_properties name)
 {
-  g_autofree SharedContext *self = g_new0 (SharedContext, 1);
-  gboolean user_sync = FALSE;
+  for (; all && *all; all += 2)
+    if (*all == name)
+      return all[1];
+  return 0;
+}
 
-  for (gsize i = 0; all && all[i]; i += 2) {
-    if (all[i] == CL_CONTEXT_VA_API_DISPLAY_INTEL)
-      self->display = (VADisplay)all[i + 1];
-    else if (all[i] == CL_CONTEXT_INTEROP_USER_SYNC)
-      user_sync = all[i + 1] != CL_FALSE;
-    else {
-      *rest++ = all[i];
-      *rest++ = all[i + 1];
-    }
-    memcpy (&self->properties[i], &all[i], 2 * sizeof *all);
-    self->n = i + 3;
-    g_assert (self->n <= G_N_ELEMENTS (self->properties));
-  }
-  *rest = 0;
-  if (!self->display)
-    return NULL;
-  if (!user_sync)
-    g_error ("A context has a VADisplay without CL_CONTEXT_INTEROP_USER_SYNC.");
-  if (!display_is_intel (self->display))
-    g_error ("A context was asked for with the VADisplay %p, which is not Intel's or is "
-             "terminated.",
-             self->display);
-  return g_steal_pointer (&self);
+/* Returns: the bytes of properties, with the 0 at their end. */
+static gsize
+get_size (const cl_context_properties *all)
+{
+  gsize n = 1;
+
+  while (all[n - 1])
+    n += 2;
+  return n * sizeof *all;
 }
 
 static void CL_CALLBACK
@@ -87,45 +66,57 @@ forget_context (cl_context context, void *data G_GNUC_UNUSED)
   g_atomic_int_add (&doubles_counts.live_contexts, -1);
 }
 
+/* The implementation below gets the platform alone. */
 static cl_context CL_API_CALL
-create_context (const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+create_context (const cl_context_properties *all, cl_uint n, const cl_device_id *devices,
                 void (CL_CALLBACK *notify) (const char *, const void *, size_t, void *), void *data,
                 cl_int *status)
 {
-  cl_context_properties rest[16];
-  g_autofree SharedContext *self = layer_has ("va") ? parse_properties (properties, rest) : NULL;
+  const gpointer display = (gpointer)find_property (all, CL_CONTEXT_VA_API_DISPLAY_INTEL);
+  const cl_context_properties platform = find_property (all, CL_CONTEXT_PLATFORM),
+                              rest[] = {platform ? CL_CONTEXT_PLATFORM : 0, platform, 0};
   cl_context context;
 
-  if (!self)
-    return cl_next->clCreateContext (properties, n, devices, notify, data, status);
+  if (!display || !layer_has ("va"))
+    return cl_next->clCreateContext (all, n, devices, notify, data, status);
+  if (!find_property (all, CL_CONTEXT_INTEROP_USER_SYNC))
+    g_error ("A context has a VADisplay without CL_CONTEXT_INTEROP_USER_SYNC.");
+  if (!display_is_intel (display))
+    g_error ("A context was asked for with the VADisplay %p, which is not Intel's or is "
+             "terminated.",
+             display);
   *status = layer_fault ("clCreateContext");
-  if (*status != CL_SUCCESS)
-    return NULL;
-  context = cl_next->clCreateContext (rest[0] ? rest : NULL, n, devices, notify, data, status);
+  context = *status == CL_SUCCESS ? cl_next->clCreateContext (platform ? rest : NULL, n, devices,
+                                                              notify, data, status)
+                                  : NULL;
   if (!context)
     return NULL;
   {
     DOUBLES_LOCK ();
     if (!contexts)
       contexts = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-    g_hash_table_insert (contexts, context, g_steal_pointer (&self));
+    g_hash_table_insert (contexts, context, g_memdup2 (all, get_size (all)));
     g_atomic_int_inc (&doubles_counts.live_contexts);
   }
   cl_next->clSetContextDestructorCallback (context, forget_context, NULL);
   return context;
 }
 
+static const cl_context_properties *
+get_properties (cl_context context)
+{
+  DOUBLES_LOCK ();
+  return contexts ? g_hash_table_lookup (contexts, context) : NULL;
+}
+
 static cl_int CL_API_CALL
 get_context_info (cl_context context, cl_context_info name, size_t room, void *value, size_t *n)
 {
-  {
-    DOUBLES_LOCK ();
-    const SharedContext *self = contexts ? g_hash_table_lookup (contexts, context) : NULL;
+  const cl_context_properties *all = get_properties (context);
 
-    if (self && name == CL_CONTEXT_PROPERTIES)
-      return cl_answer (self->properties, self->n * sizeof *self->properties, room, value, n);
-  }
-  return cl_next->clGetContextInfo (context, name, room, value, n);
+  if (!all || name != CL_CONTEXT_PROPERTIES)
+    return cl_next->clGetContextInfo (context, name, room, value, n);
+  return cl_answer (all, get_size (all), room, value, n);
 }
 
 static cl_int CL_API_CALL
@@ -159,24 +150,21 @@ static cl_mem CL_API_CALL
 create_image (cl_context context, cl_mem_flags flags, VASurfaceID *id, cl_uint plane,
               cl_int *status)
 {
+  const gpointer display =
+      (gpointer)find_property (get_properties (context), CL_CONTEXT_VA_API_DISPLAY_INTEL);
   g_autoptr (Surface) surface = NULL;
 
   *status = layer_fault ("clCreateFromVA_APIMediaSurfaceINTEL");
   if (*status != CL_SUCCESS)
     return NULL;
-  {
-    DOUBLES_LOCK ();
-    const SharedContext *shared = contexts ? g_hash_table_lookup (contexts, context) : NULL;
-
-    if (!shared)
-      g_error ("An image was asked for in a context without a VADisplay; Intel's driver would "
-               "crash.");
-    surface = surface_get (shared->display, *id);
-    if (!surface)
-      g_error ("The context's VADisplay has no surface %#x.", *id);
-    if (plane >= SURFACE_PLANES || flags != CL_MEM_READ_ONLY)
-      g_error ("There are planes 0 and 1, which the doubles only let read.");
-  }
+  if (!display)
+    g_error ("An image was asked for in a context without a VADisplay; Intel's driver would "
+             "crash.");
+  surface = surface_get (display, *id);
+  if (!surface)
+    g_error ("The context's VADisplay has no surface %#x.", *id);
+  if (plane >= SURFACE_PLANES || flags != CL_MEM_READ_ONLY)
+    g_error ("There are planes 0 and 1, which the doubles only let read.");
   return shared_image_new (context, surface, plane, status);
 }
 

@@ -65,7 +65,7 @@ create_context (VADriverContextP context, VAConfigID config, int width, int heig
 {
   static gint last;
 
-  *id = (VAContextID)g_atomic_int_add (&last, 1) + 1;
+  *id = (VAContextID)g_atomic_int_add (&last, 1) % VA_MAX_CONTEXTS;
   return VA_STATUS_SUCCESS;
 }
 

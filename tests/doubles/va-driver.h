@@ -19,6 +19,9 @@
 void va_images_install (struct VADriverVTable *table);
 void va_process_install (VADriverContextP context);
 
+/** IDs of contexts are below it, and used again after as many. */
+#define VA_MAX_CONTEXTS 1024
+
 /** Buffers of all displays. */
 typedef struct {
   VABufferType type;

@@ -10,32 +10,17 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* The surface that each context renders to, from vaBeginPicture() to vaEndPicture(). */
-static GHashTable *targets;
-
-static Surface *
-find_target (VAContextID id)
-{
-  return targets ? g_hash_table_lookup (targets, GUINT_TO_POINTER (id)) : NULL;
-}
-
-static void
-set_target (VAContextID id, Surface *surface)
-{
-  if (!targets)
-    targets = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)surface_unref);
-  g_hash_table_insert (targets, GUINT_TO_POINTER (id), g_atomic_rc_box_acquire (surface));
-}
+static Surface *targets[VA_MAX_CONTEXTS];
 
 static VAStatus
 begin_picture (VADriverContextP context, VAContextID id, VASurfaceID surface_id)
 {
   DOUBLES_LOCK ();
-  g_autoptr (Surface) surface = surface_get (context->pDisplayContext, surface_id);
 
-  if (!surface)
+  targets[id] = surface_get (context->pDisplayContext, surface_id);
+  if (!targets[id])
     return VA_STATUS_ERROR_INVALID_SURFACE;
-  surface_write (surface, "VideoProc");
-  set_target (id, surface);
+  surface_write (targets[id], "VideoProc");
   return VA_STATUS_SUCCESS;
 }
 
@@ -66,9 +51,8 @@ static VAStatus
 render_picture (VADriverContextP context, VAContextID id, VABufferID *list, int n)
 {
   DOUBLES_LOCK ();
-  Surface *to = find_target (id);
 
-  if (!to)
+  if (!targets[id])
     return VA_STATUS_ERROR_INVALID_CONTEXT;
   for (int i = 0; i < n; i++) {
     const Buffer *buffer = va_buffer_find (list[i]);
@@ -77,7 +61,8 @@ render_picture (VADriverContextP context, VAContextID id, VABufferID *list, int 
     if (!buffer)
       return VA_STATUS_ERROR_INVALID_BUFFER;
     if (buffer->type == VAProcPipelineParameterBufferType)
-      status = render (context, (const VAProcPipelineParameterBuffer *)(gpointer)buffer->data, to);
+      status = render (context, (const VAProcPipelineParameterBuffer *)(gpointer)buffer->data,
+                       targets[id]);
     if (status != VA_STATUS_SUCCESS)
       return status;
   }
@@ -88,12 +73,11 @@ static VAStatus
 end_picture (VADriverContextP context, VAContextID id)
 {
   DOUBLES_LOCK ();
-  Surface *to = find_target (id);
 
-  if (!to)
+  if (!targets[id])
     return VA_STATUS_ERROR_INVALID_CONTEXT;
-  to->is_rendered = TRUE;
-  g_hash_table_remove (targets, GUINT_TO_POINTER (id));
+  targets[id]->is_rendered = TRUE;
+  g_clear_pointer (&targets[id], surface_unref);
   return VA_STATUS_SUCCESS;
 }
 

@@ -70,17 +70,13 @@ def get_info(caps):
 
 
 def draw(info, seed):
-    """The planes of a frame, rows x bytes. Samples of P010 have ten bits."""
+    """The planes of a frame, rows x bytes."""
     rng, planes = np.random.default_rng(seed), []
     for plane in range(info.finfo.n_planes):
         part = info.finfo.plane.index(plane)  # the first component in it
         rows = -(-info.height >> info.finfo.h_sub[part])
         size = -(-info.width >> info.finfo.w_sub[part]) * info.finfo.pixel_stride[part]
-        if info.finfo.depth[0] == 10:
-            values = rng.integers(64, 940, (rows, size // 2)).astype("<u2") << 6
-            planes.append(values.view("u1"))
-        else:
-            planes.append(rng.integers(16, 236, (rows, size)).astype("u1"))
+        planes.append(rng.integers(0, 256, (rows, size), "u1"))
     return planes
 
 
