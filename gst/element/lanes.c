@@ -74,12 +74,12 @@ gst_gemmcl_lanes_open (GstGemmcl *self, GError **error)
   const gchar *kernel = gst_gemmcl_get_properties (self).settings.kernel;
   g_autoptr (GPtrArray) contexts = open_contexts (self, error);
 
-  for (guint i = 0; contexts && i < contexts->len; i++)
+  if (!contexts)
+    return FALSE;
+  for (guint i = 0; i < contexts->len; i++)
     if (!g_str_equal (kernel, GST_GEMMCL_AUTO) &&
         !gemmcl_kernel_fits (contexts->pdata[i], kernel, NULL, error))
       return FALSE;
-  if (!contexts)
-    return FALSE;
   gst_gemmcl_lanes_close (self);
   g_mutex_lock (&self->lock);
   self->n_lanes = contexts->len;

@@ -68,9 +68,8 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
                                           error);
   if (!gst_buffer_find_memory (buffer, input->offset, input->size, &first, &n, &skip))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "A buffer has %" G_GSIZE_FORMAT
-                            " bytes; it had at least %" G_GSIZE_FORMAT
-                            " when it came, and no element may shorten it since.",
+                            "A buffer has %zu bytes; it had at least %zu when it came, and no "
+                            "element may shorten it since.",
                             gst_buffer_get_size (buffer), input->offset + input->size);
   memory = gst_buffer_get_memory_range (buffer, first, (gint)n);
   if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, skip, GST_MAP_READ,
