@@ -220,7 +220,9 @@ transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerm
   g_autoptr (GstCaps) output = gst_caps_new_full (gst_structure_copy (from), NULL);
   g_autoptr (GstCaps) inputs = gst_caps_new_empty ();
   g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
+  GstGemmclTerms any_k = *terms; /* all inputs fit K as far as caps tell */
 
+  any_k.k = 0;
   if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
     append_video_input (inputs, from, terms, TRUE);
   } else if (gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
@@ -234,7 +236,7 @@ transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerm
   for (guint i = 0; i < gst_caps_get_size (inputs); i++) {
     g_autoptr (GstCaps) input = gst_caps_copy_nth (inputs, i), made = gst_caps_new_empty ();
 
-    transform_input (made, input, terms);
+    transform_input (made, input, &any_k);
     if (gst_caps_can_intersect (made, output))
       gst_caps_append (result, g_steal_pointer (&input));
   }
