@@ -14,8 +14,9 @@ WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_
          "F64LE", "other/tensors", "controllable", "changeable only in NULL or READY state",
          "changeable in NULL, READY, PAUSED or PLAYING state", "(4): gelu-tanh",
          "x.safetensors#name", "kernel-time"]
-TRACERS = {"GST_TRACERS": "latency(flags=element);leaks;stats", "GST_DEBUG": "GST_TRACER:7",
-           "GST_DEBUG_NO_COLOR": "1"}
+TRACED = {**os.environ, "GST_TRACERS": "latency(flags=element);leaks;stats",
+          "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1"}
+WITHOUT_OPENCL = {**os.environ, "OCL_ICD_VENDORS": "/nonexistent"}
 # Without gemmcl: the tracer of latency in GStreamer 1.26 waits for ever in any pipeline.
 OTHER_LINE = "videotestsrc num-buffers=5 ! identity ! fakesink"
 BUFFERS = 5
@@ -27,45 +28,40 @@ LINES = [
 ]
 
 
-def run(words, seconds=120, **environment):
-    """Returns what the program printed, and its messages."""
-    done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True,
-                          check=True, timeout=seconds)
-    return done.stdout, done.stderr
+def find_missing(said, words):
+    return [f"it does not say {word}: {said}" for word in words if word not in said]
 
 
 def inspect():
-    said, _ = run(["gst-inspect-1.0", "gemmcl"])
-    return [f"gst-inspect-1.0 does not say {word}" for word in WORDS if word not in said]
+    return find_missing(tap.require("gst-inspect-1.0", "gemmcl"), WORDS)
 
 
 def inspect_without_opencl():
     """The scanner makes every element's class: that must work where OpenCL does not."""
-    said, _ = run(["gst-inspect-1.0", "gemmcl"], OCL_ICD_VENDORS="/nonexistent")
-    return [] if "gemmcl" in said else [said]
+    return find_missing(tap.require("gst-inspect-1.0", "gemmcl", env=WITHOUT_OPENCL), ["gemmcl"])
 
 
 def launch_without_opencl():
     """The error names OpenCL and the device."""
     line = "fakesrc num-buffers=1 ! gemmcl weight=[1] ! fakesink"
-    try:
-        run(["gst-launch-1.0", *line.split()], OCL_ICD_VENDORS="/nonexistent")
-    except subprocess.CalledProcessError as error:
-        return [f"it does not say {word}: {error.stderr}" for word in ("OpenCL", "device")
-                if word not in error.stderr]
-    return ["it succeeded"]
+    done = tap.run("gst-launch-1.0", *line.split(), env=WITHOUT_OPENCL)
+    return find_missing(done.stdout, ["OpenCL", "device"]) if done.returncode else ["it succeeded"]
+
+
+def launch(line, seconds=120):
+    return tap.require("gst-launch-1.0", "-q", *line.split(), env=TRACED, timeout=seconds)
 
 
 def trace():
     """Each buffer has a latency in the element and goes from it to the sink. No object is left:
     each would have a line; one line says what such lines look like."""
     try:
-        run(["gst-launch-1.0", "-q", *OTHER_LINE.split()], 30, **TRACERS)
+        launch(OTHER_LINE, 30)
     except subprocess.TimeoutExpired:
         raise tap.Skipped("this GStreamer's tracers hang without gemmcl, too") from None
     wrong = []
     for line in LINES:
-        _, messages = run(["gst-launch-1.0", "-q", *line.split()], **TRACERS)
+        messages = launch(line)
         alive = re.findall(r"object-alive, type-name=\(string\)(.*)", messages)
         wrong += [f"leaked: {one}" for one in alive if not one.startswith("%")]
         number = re.search(r"new-element,.* ix=\(uint\)(\d+),.*type=\(string\)GstGemmcl,", messages)
