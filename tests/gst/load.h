@@ -43,8 +43,7 @@ typedef struct {
  * Load:
  * @element: (nullable): that of the name "a"
  * @total: buffers to be taken
- * @caps_period: buffers after which caps change; 0: never
- * @swaps_weights: those of "a" change
+ * @caps_period: buffers after which caps change; 0: neither they nor weights change
  * @taken, @next: buffers that were taken, and the number of the next one
  * @seen, @last: buffers that came out, and the number of the last one
  * @floor: numbers below it must not come out any more
@@ -56,7 +55,6 @@ struct _Load {
   const LoadSource *source;
   const LoadLine *line;
   guint total, caps_period;
-  gboolean swaps_weights;
 
   GThread *pusher;
   GMutex lock;
@@ -87,10 +85,11 @@ GstFlowReturn load_push (Load *self);
 /** Returns: (nullable) (transfer full): the next error or warning that was posted. */
 GError *load_pop_message (Load *self);
 
-/** LoadFlow: what happens to elements meanwhile, again and again */
+/** LoadFlow: what happens to elements meanwhile, again and again. @caps_period: as #Load's */
 typedef struct {
   const gchar *name;
   void (*run) (Load *load);
+  guint caps_period;
 } LoadFlow;
 
 #define LOAD_N_FLOWS 3
