@@ -178,7 +178,9 @@ def read_message(one, register_bytes):
         return "others" if is_slm(one) else "stores", 0
     if one.operands[:1] == ["null"]:
         return "others", 0
-    return ("slm_loads", 0) if is_slm(one) else ("loads", count_bytes(one, registers, register_bytes))
+    if is_slm(one):
+        return "slm_loads", 0
+    return "loads", count_bytes(one, registers, register_bytes)
 
 
 def read_listing(text, register_bytes):
