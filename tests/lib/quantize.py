@@ -43,11 +43,16 @@ class Matrices(TestCase):
             self.assertIsNone(get_part("zero_points", matrix))
             scales = get_part("scales", matrix)
             self.assertEqual(scales.shape, (ROWS, 1) if by_row else (1, COLS))
+            np.testing.assert_allclose(
+                scales, np.abs(values).max(int(by_row), keepdims=True) / 127, rtol=1e-6)
             off = np.abs(matrix.to_f32().read().astype(float) - values)
             self.assertTrue((off <= 0.5001 * scales).all())
             self.assertAlmostEqual(done.max_error, off.max())
             self.assertAlmostEqual(done.rms_error, np.sqrt((off**2).mean()))
             self.assertEqual(done.largest, np.abs(values).max())
+        # A device may flush smaller scales to 0.
+        self.assertEqual(get_part("scales", get_matrix("matrix_quantize", make([[1e-37]]), False,
+                                                       None)), 0)
 
     def test_stands_for(self):
         """Elements are scale (q - zero point), with scales per column, per row, or one for all."""
