@@ -179,7 +179,6 @@ on_done (json_t *entry, G_GNUC_UNUSED gpointer data, GError **error)
 {
   const gchar *why = tool_json_get_string (entry, "why_not_stored");
 
-  tool_worker_clear_progress ();
   print_notes (entry);
   if (json_object_get (entry, "error") == NULL)
     print_row (entry);

@@ -68,8 +68,9 @@ report (json_t *message)
   fflush (own.reports);
 }
 
-void
-tool_worker_clear_progress (void)
+/* Removes the progress from the terminal, so that a line can be printed. */
+static void
+clear_progress (void)
 {
   /* ECMA-48: back to the first column, and erase to the end of the line. */
   if (isatty (STDERR_FILENO))
@@ -83,7 +84,7 @@ tool_worker_step (const gchar *step)
     report (json_pack ("{s:s}", "step", step));
     return;
   }
-  tool_worker_clear_progress ();
+  clear_progress ();
   g_printerr (isatty (STDERR_FILENO) ? "%s" : "%s\n", step);
 }
 
@@ -106,7 +107,7 @@ wait_for_end (const Worker *self, gint *status)
 static void
 end (Worker *self)
 {
-  tool_worker_clear_progress ();
+  clear_progress ();
   if (self->pid > 0) {
     kill (-self->pid, SIGKILL);
     wait_for_end (self, NULL);
@@ -218,8 +219,10 @@ take_report (Worker *self, const json_t *report, gchar **why, GError **error)
   if (content == NULL)
     return GOES_ON;
   json_object_update (item, content);
-  return self->work->done == NULL || self->work->done (item, self->data, error) ? GOES_ON
-                                                                                : HAS_FAILED;
+  if (self->work->done == NULL)
+    return GOES_ON;
+  clear_progress ();
+  return self->work->done (item, self->data, error) ? GOES_ON : HAS_FAILED;
 }
 
 /* Reads the reports of the process to its end, or to the deadline. */

@@ -57,10 +57,6 @@ gdouble tool_get_seconds (void);
  * to the file @output. */
 GPid tool_worker_fork (gint output);
 
-/** tool_worker_clear_progress: Removes the progress from the terminal, so that a line can be
- * printed. */
-void tool_worker_clear_progress (void);
-
 /** tool_worker_step: Shows @step as the progress. */
 void tool_worker_step (const gchar *step);
 
