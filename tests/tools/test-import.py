@@ -192,6 +192,9 @@ class Import(Models):
         exponentials = numpy.exp(logits)
         line = self.expect(path, exponentials / exponentials.sum(1, keepdims=True), rows)
         self.assertEqual(line.count("! gemmcl "), 2)
+        # A C that beta leaves out may have any shape.
+        path = self.save_model([node("Gemm", ["x", "w", "w"], "y", beta=0.0)], {"w": second})
+        self.assertNotRegex(self.ends(0, "import", path).stdout, "bias=|addend=")
 
     def test_matmul(self):
         weight, bias = self.numbers(*SIZES[:2]), self.numbers(SIZES[1])
