@@ -233,30 +233,20 @@ tool_parse_positive (const gchar *option, const gchar *text, gdouble *number, GE
   return *number > 0.0 || tool_refuse (error, "%s takes more than 0, not %s.", option, text);
 }
 
-/* Returns: the library's name of a kernel, or NULL with an error that lists similar names. */
-static const gchar *
-find_kernel (const gchar *name, GError **error)
+const gchar *
+tool_find_kernel (const gchar *name, gboolean choosers, GError **error)
 {
+  static const gchar *const words[] = {"auto", "rules", NULL};
   /* gemm_naive may be called naive, as in the article from which the names come. */
   g_autofree gchar *prefixed = g_strconcat ("gemm_", name, NULL);
   g_autoptr (GError) why = NULL;
 
-  if (gemmcl_kernel_fits (NULL, name, NULL, &why))
+  if ((choosers && g_strv_contains (words, name)) || gemmcl_kernel_fits (NULL, name, NULL, &why))
     return g_intern_string (name);
   if (gemmcl_kernel_fits (NULL, prefixed, NULL, NULL))
     return g_intern_string (prefixed);
   tool_refuse (error, "%s", why->message);
   return NULL;
-}
-
-const gchar *
-tool_find_choice (const gchar *name, GError **error)
-{
-  static const gchar *const choosers[] = {"auto", "rules", NULL};
-
-  if (name == NULL)
-    return "auto";
-  return g_strv_contains (choosers, name) ? g_intern_string (name) : find_kernel (name, error);
 }
 
 GPtrArray *
@@ -271,8 +261,7 @@ tool_list_kernels (const gchar *names, gboolean choosers, GError **error)
     return g_steal_pointer (&found);
   }
   for (guint i = 0; asked[i] != NULL; i++) {
-    const gchar *name =
-        choosers ? tool_find_choice (asked[i], error) : find_kernel (asked[i], error);
+    const gchar *name = tool_find_kernel (asked[i], choosers, error);
 
     if (name == NULL)
       return NULL;

@@ -83,18 +83,18 @@ gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *n
                               GError **error);
 
 /**
- * tool_find_choice:
- * @name: (nullable): a kernel's name, with or without a leading "gemm_" and with or without a slash
- *   and the parts of a split K; "auto", which %NULL stands for; or "rules"
+ * tool_find_kernel:
+ * @name: a kernel's name, with or without a leading "gemm_" and with or without a slash and the
+ *   parts of a split K
+ * @choosers: @name may also be "auto" or "rules"
  *
  * Returns: (transfer none): the library's name, or %NULL with %TOOL_ERROR_USAGE, whose message
  *   lists similar names.
  */
-const gchar *tool_find_choice (const gchar *name, GError **error);
+const gchar *tool_find_kernel (const gchar *name, gboolean choosers, GError **error);
 
-/** tool_list_kernels: @names: names with commas between, or "all". @choosers: also "auto" and
- * "rules". Returns: (transfer full) (element-type utf8): the library's names, or %NULL with
- * %TOOL_ERROR_USAGE. */
+/** tool_list_kernels: @names: names with commas between, or "all". Returns: (transfer full)
+ * (element-type utf8): the names of tool_find_kernel(), or %NULL with %TOOL_ERROR_USAGE. */
 GPtrArray *tool_list_kernels (const gchar *names, gboolean choosers, GError **error);
 
 /** tool_device_type_get_name: Returns: "GPU" and so on; static. */

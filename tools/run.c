@@ -11,10 +11,10 @@ static struct {
   gchar *addend;
   gchar *beta;
   gchar *bias;
-  gchar *kernel;
+  const gchar *kernel;
   gint top_k;
   gchar *rows;
-} options;
+} options = {.kernel = "auto"};
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
@@ -146,7 +146,7 @@ run (gchar **operands, GError **error)
       (a = gemmcl_matrix_to_f32 (stored, FALSE, error)) == NULL ||
       !describe_problem (a, b, c, bias, &gemm, error) ||
       (context = tool_open_context (error)) == NULL ||
-      (kernel = tool_find_choice (options.kernel, error)) == NULL)
+      (kernel = tool_find_kernel (options.kernel, TRUE, error)) == NULL)
     return FALSE;
   tool_adopt_precision (&gemm, kernel);
   plan = gemmcl_plan_new (context, &gemm, kernel, error);

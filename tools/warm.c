@@ -6,10 +6,10 @@
 #include "tool.h"
 
 static struct {
-  gchar *kernel;
+  const gchar *kernel;
   const gchar *addend;
   gint batch;
-} options = {.addend = "none", .batch = 1};
+} options = {.kernel = "auto", .addend = "none", .batch = 1};
 
 static const GOptionEntry problem_entries[] = {
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
@@ -87,7 +87,7 @@ run (gchar **operands, GError **error)
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GArray) problems = NULL;
   GemmclGemm gemm = tool_gemm;
-  const gchar *kernel = tool_find_choice (options.kernel, error);
+  const gchar *kernel = tool_find_kernel (options.kernel, TRUE, error);
 
   if (kernel == NULL)
     return FALSE;
