@@ -1,16 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * outputs: one or several outputs per work-item, straight from global memory. With one output it is
- * gemm_naive, the fallback for every device and problem, and the reference for the other kernels:
- *
- *            K                     N
- *        +-------+            +----+----+               A work-item computes an element of D from
- *      M |=======| i   x    K |    |    |   ->  D(i,j)  a row of A and a column of B.
- *        +-------+            +----+----+
- *                                  j
- *
- * With several the speed depends on the order of the loops, which PERMUTED selects.
+ * outputs: several outputs per work-item, straight from global memory. The speed depends on the
+ * order of the loops, which PERMUTED selects.
  *
  *     together: a block TILE_N wide          APART: GROUP_N columns from one to the next
  *     +----+----+----+----+                  +----+----+----+----+
@@ -22,9 +14,9 @@
  *     j = left + n * TILE_N + c              APART: j = left + c * GROUP_N + n
  *
  * The plain order finishes one output after the other. It reads a row of A TILE_N times and a
- * column of B TILE_M times, as gemm_naive does, with fewer work-items to hide the latency. PERMUTED
- * has the loop over K outermost: each step reads TILE_M elements of A and TILE_N of B, and uses
- * each for all outputs of its row or column:
+ * column of B TILE_M times, as one output per work-item does, with fewer work-items to hide the
+ * latency. PERMUTED has the loop over K outermost: each step reads TILE_M elements of A and TILE_N
+ * of B, and uses each for all outputs of its row or column:
  *
  *     reads per multiply-add    plain: 2     PERMUTED: 1 / TILE_M + 1 / TILE_N
  *
@@ -103,15 +95,12 @@ gemm (GEMM_ARGUMENTS)
       if (top + r < p.M && left + c * step < p.N)
         finish_one (C, bias, D, p, batch, top + r, left + c * step, sum[r][c]);
 #else
-  for (int r = 0; r < TILE_M; r++)
-    for (int c = 0; c < TILE_N; c++) {
-      const long i = top + r, j = left + c * step;
-      if (i >= p.M || j >= p.N)
-        continue;
+  for (long i = top; i < min (top + TILE_M, (long)p.M); i++)
+    for (long j = left; j < min (left + TILE_N * step, (long)p.N); j += step) {
       float sum = 0.0f;
 #pragma unroll 1
       for (long k = 0; k < p.K; k++)
-        sum = MAD (scaled_a (A, p, i * p.a.row + k * A_COL), B[k * p.b.row + j * p.b.col], sum);
+        sum = MAD (scaled_a (A, p, i * p.a.row + k * p.a.col), B[k * p.b.row + j * p.b.col], sum);
       finish_one (C, bias, D, p, batch, i, j, sum);
     }
 #endif

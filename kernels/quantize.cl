@@ -31,6 +31,7 @@
   #define UNROLL
 #endif
 
+#define JOIN(a, b) (float4)(min ((a).s0, (b).s0), max ((a).s1, (b).s1), (a).s2 + (b).s2, 0)
 DEFINE_COMBINE (get_low, float, min)
 DEFINE_COMBINE (get_high, float, max)
 DEFINE_COMBINE (add_floats, float, SUM)
@@ -57,11 +58,9 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
     high = max (high, x);
     invalid += x * 0.0f;
   }
-  SHARE (float, least, min, get_low (low))
-  SHARE (float, most, max, get_high (high))
-  SHARE (float, spoilt, SUM, add_floats (invalid))
-  /* Divided before the subtraction: most - least may overflow. */
-  const float step = most / 255.0f - least / 255.0f;
+  SHARE (float4, range, JOIN, ((float4)(get_low (low), get_high (high), add_floats (invalid), 0)))
+  /* Divided before the subtraction: high - low may overflow. */
+  const float least = range.s0, step = range.s1 / 255.0f - least / 255.0f, spoilt = range.s2;
 #endif
   const float inverse = step >= BYTES_LEAST ? 1.0f / step : 0.0f;
   const int zero = rint (-least * inverse);

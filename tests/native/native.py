@@ -127,7 +127,7 @@ class Rows(Kernels):
             name = f"{row.name}/{parts}" if parts > 1 else row.name
             if not find_problem(name, describe(**fields)):
                 with watched():
-                    tested += self.solve(row, Problem(seed=7, **fields), "run_host", name)
+                    tested += self.solve(row, Problem(seed=7, **fields), name=name)
         self.assertGreater(tested, 1)
 
     @unittest.skipIf(SUBGROUP != 16, "a device of small subgroups has no 2D block reads")

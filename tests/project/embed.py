@@ -25,7 +25,7 @@ alias_target('embed', kernel_sources)
 STRAY = {"stray.cl": "kernel void f (void) {}\n"}
 HEADER = {"stray.clh": "\n"}
 NAMED = {"kernels.def": '\nGEMMCL_KERNEL ("stray", "stray.cl", .summary = "none")\n'}
-INCLUDED = {"outputs.cl": '#include "nowhere.clh"\n'}
+INCLUDED = {"gemm_naive.cl": '#include "nowhere.clh"\n'}
 
 
 def copy(top, appended):
@@ -64,7 +64,7 @@ def builds_again():
 
 
 tap.play({
-    "the sources are complete": lambda: expect(0, '"outputs.cl"', {}),
+    "the sources are complete": lambda: expect(0, '"gemm_naive.cl"', {}),
     "a .clh that nothing includes is an error": lambda: expect(1, "stray.clh", HEADER),
     "a row without its source is an error": lambda: expect(1, "stray.cl", NAMED),
     "a program beside the table is embedded": lambda: expect(0, '"stray.cl"', {**STRAY, **NAMED}),
