@@ -4,7 +4,8 @@
 """Runs the source that Intel's GPUs compile for their matrix engines and 2D block reads on Intel's
 OpenCL runtime for CPUs, which looks like such a GPU, with the functions that a program needs for
 them (engines.cl) before its source. Elements are random, so that a wrong lane or order shows.
-GEMMCL_NATIVE is the size of the device's smallest subgroups: 8 or 16.
+
+    native.py SIZE      SIZE: lanes of the device's smallest subgroups, 8 or 16
 """
 
 import ctypes
@@ -25,7 +26,7 @@ from library import CPU
 from problem import Problem
 from tap_unittest import main
 
-SUBGROUP = 8 if os.environ.get("GEMMCL_NATIVE") == "8" else 16
+SUBGROUP = int(sys.argv[1])
 ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
 NATIVE = 0  # GemmclKernelLevel
 SOURCE = (f"#define NATIVE_SUBGROUP {SUBGROUP}\n" +
@@ -119,7 +120,7 @@ class Rows(Kernels):
         level, tested = c_int(), 0
         ask("kernel_get_level", get_context(), row.name, byref(level))
         self.assertEqual(level.value, NATIVE)
-        m, n = row.group_m * row.tile_m + 3, row.group_n * row.tile_n + 5
+        m, n = row.group[0] + 3, row.group[1] + 5
         for k, is_stored, fields, parts in PRODUCTS:
             a_type = STORED.get(row.precision, row.precision) if is_stored else "f32"
             fields = {"m": m, "n": n, "k": k, "a_stride": m * k, "b_stride": k * n,
