@@ -70,12 +70,6 @@ class Plans(TestCase):
                 plan.set(name, full(value, *shape))
             np.testing.assert_array_equal(solve(plan), 4 + 3 * value)
 
-    def test_b_types(self):
-        """B may be of any type."""
-        plan = make_plan(1, 2, 3)
-        plan.set("b", make([[1, -2], [3, 4], [5, 6]], "i8"))
-        np.testing.assert_array_equal(solve(plan), [[[9, 8]]])
-
     def test_without_b(self):
         plan = make_plan(2, 3, 4, b=None)
         with self.assertRaisesRegex(Refused, "no B yet"):
@@ -86,11 +80,16 @@ class Plans(TestCase):
 
     def test_smaller(self):
         plan = make_plan(5, 3, 4, batch=3, a_stride=5 * 4)
+        rows = 0
         for m in range(1, 6):
             for batch in range(1, 4):
                 expected = full(UNWRITTEN, 3, 5, 3)
                 expected[:batch, :m] = 4
                 np.testing.assert_array_equal(solve(plan, m=m, batch=batch), expected)
+                rows += m * batch
+        stats = plan.get_stats()
+        self.assertEqual((stats.runs, stats.flops, stats.bytes_in, stats.bytes_out),
+                         (15, 2 * rows * 3 * 4, rows * 4 * 4, rows * 3 * 4))
         for fields, words in (({"m": 6}, "6 rows and 3 batches is more than"),
                               ({"batch": 4}, "5 rows and 4 batches")):
             with self.assertRaisesRegex(Refused, words):
@@ -108,18 +107,6 @@ class Plans(TestCase):
                 (expected.T if by_column else expected)[:2, :3] = [[4], [8]]
                 plan.run(a=a, d=d, m=2)
                 np.testing.assert_array_equal(d, expected)
-
-    def test_stats(self):
-        plan = make_plan(50, 30, 40)
-        stats = plan.get_stats()
-        self.assertFalse(stats.runs or stats.kernel_ns or stats.bytes_in or stats.bytes_out or
-                         stats.copies)
-        solve(plan)
-        solve(plan, m=10)
-        stats = plan.get_stats()
-        self.assertEqual((stats.runs, stats.flops, stats.bytes_in, stats.bytes_out),
-                         (2, 2 * 60 * 30 * 40, 60 * 40 * 4, 60 * 30 * 4))
-        self.assertGreater(stats.kernel_ns, 0)
 
 
 class Runs(TestCase):
@@ -186,17 +173,9 @@ class Submit(Runs):
         self.start(1)
         self.plan = None
 
-    def test_changes(self):
-        """Each has what was set when it was submitted."""
-        self.start(0)
-        self.plan.set("b", full(10, K, N))
-        self.start(1)
-        self.start(2, alpha=0.5)
-        for i, expected in enumerate((K, 20 * K, 15 * K)):
-            self.finish(i, expected)
-
     def test_prepare(self):
-        """Operands are prepared while a run cannot go on, and are those of the next one."""
+        """Operands are prepared while a run cannot go on, and are those of the next one, as its
+        scalars are."""
         gate = self.make_gate()
         self.start(0, **after(gate))
         prepared, dropped = (c_void_p(ask("plan_prepare", self.plan, B, make(full(value, K, N))))
@@ -206,10 +185,10 @@ class Submit(Runs):
         self.start(1)
         call("plan_use", self.plan, prepared)
         call("prepared_free", prepared)
-        self.start(2)
+        self.start(2, alpha=0.5)
         self.check_waits(0)
         self.open_gate(gate)
-        for i, expected in enumerate((K, 2 * K, 9 * K)):
+        for i, expected in enumerate((K, 2 * K, 4.5 * K)):
             self.finish(i, expected)
         call("prepared_free", dropped)
 
@@ -341,13 +320,6 @@ class Queues(Runs):
             self.enqueue(plan, a, d, beta=1, queue=get_device().queue, **own)
             self.holds(d, expected)
 
-    def test_accumulate(self):
-        """C <- A B + C, in place."""
-        plan, a, d = self.make_plan(1, addend="output"), self.make_buffer(1), self.make_buffer(100)
-        for _ in range(3):
-            self.enqueue(plan, a, d, beta=1, queue=get_device().queue)
-        self.holds(d, 100 + 3 * SIZE)
-
     def test_without_profiling(self):
         """The last run that has a time stands for runs in a queue without profiling."""
         plan, queue = self.make_plan(1), self.make_queue(0)
@@ -359,19 +331,6 @@ class Queues(Runs):
         self.assertGreater(times[0], 0)
         self.assertEqual(plan.get_stats().runs, 4)
         self.assertAlmostEqual(times[3], 4 * times[0], delta=4)
-
-    def test_set_while_waiting(self):
-        """Weights that are set while a run that uses the old ones has not started yet."""
-        plan, queue, gate = self.make_plan(1), self.make_queue(0), self.make_gate()
-        a, d = self.make_buffer(1), self.make_buffer(0)
-        _, done = self.enqueue(plan, a, d, queue=queue, **after(gate))
-        plan.set("b", full(2, SIZE, SIZE))
-        self.open_gate(gate)
-        self.wait(done)
-        self.holds(d, SIZE)
-        self.enqueue(plan, a, d, queue=queue)
-        good(self.cl.clFinish(queue), "clFinish")
-        self.holds(d, 2 * SIZE)
 
     def test_wrong_queue(self):
         """An OpenCL error is reported by its name; drivers differ in which one it is here."""
