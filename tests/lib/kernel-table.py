@@ -70,15 +70,6 @@ class Table(TestCase):
                              wrong)
             self.refuses("kernel", wrong, "kernel_fits", get_context(), wrong, None)
 
-    def test_choice(self):
-        """"auto" and NULL choose the same, a row of the table that fits."""
-        for sizes in ((1, 1, 1), (1, 300, 500), (4, 300, 500), (70, 70, 70), (5000, 3, 3),
-                      (5000, 16, 17)):
-            gemm = describe(*sizes)
-            name = Plan(gemm).kernel
-            self.assertEqual(Plan(gemm, "auto").kernel, name)
-            ask("kernel_fits", get_context(), name, byref(gemm))
-
 
 class Sources(TestCase):
     """What offline compilers get: a whole program, and the options of the row."""
