@@ -142,7 +142,7 @@ check_2d (global void *from, int width, int height, int pitch, int2 at, int byte
     }
 
 /* Two blocks side by side of half that width: a lane has of each a column of every other row. */
-  #define DEFINE_READ_F16(rows)                                                                 \
+  #define DEFINE_READ_HALVES(rows)                                                                 \
     NATIVE void intel_sub_group_2d_block_read_32b_##rows##r8x2c (                                  \
         global void *from, int width, int height, int pitch, int2 at, private uint *to)            \
     {                                                                                              \
@@ -166,7 +166,7 @@ check_2d (global void *from, int width, int height, int pitch, int2 at, int byte
   #define DEFINE_ROWS(rows)                                                                        \
     DEFINE_READ (32, uint, rows)                                                                   \
     DEFINE_READ (16, ushort, rows)                                                                 \
-    DEFINE_READ_F16 (rows)                                                                      \
+    DEFINE_READ_HALVES (rows)                                                                      \
     DEFINE_PREFETCH (rows)
 
 /* clang-format off */
