@@ -121,12 +121,12 @@ load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const in
 #endif
 }
 
-/* Loads columns from j on of rows from i on of C; with C_IS_D, C may be pixels. */
+/* Loads columns from j on of rows from i on of C. If D is a frame and C is not f32, C is D. */
 INLINE void
 load_c_rows (global const C_MEM *C, const GemmclStrides s, const int M, const int i, const int j,
              rows *c)
 {
-#if defined(D_IMAGE) && defined(C_IS_D)
+#if defined(D_IMAGE) && C_TYPE != F32
   const GemmclStrides pixels = {0, 0, D_SAMPLES, 1};
   rows sample[4];
   load_c (C, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);

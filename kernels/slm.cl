@@ -227,7 +227,8 @@ finish_strip (global const C_MEM *C, global const float *bias, global D_MEM *D,
   #pragma unroll
   for (int e = 0; e < 4; e++)
     b[e] = j + e < p.N ? bias[j + e] : 0.0f;
-  finish (C, D, p, C_INDEX (batch, i, j), D_INDEX (batch, i, j), p.N - j, sum, vload4 (0, b));
+  store_result (D, p, D_INDEX (batch, i, j), p.N - j,
+                get_result (C, p, C_INDEX (batch, i, j), p.N - j, sum, vload4 (0, b)));
 #else
   finish_one (C, bias, D, p, batch, i, j, sum);
 #endif

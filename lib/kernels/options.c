@@ -192,17 +192,18 @@ append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
     g_string_append_printf (options, " -D%s_FLOAT4", name);
 }
 
-/* Appends the options of the epilogue: the type of D, the activation, the access to D. */
+/* Appends the options of the epilogue: the types of C and D, the activation, the access to D. */
 static void
 append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
   const GemmclType type = get_d_type (kernel, gemm, split);
 
-  g_string_append_printf (options, " -DD_TYPE=%d -DACTIVATION=%s", type,
-                          activations[gemm->activation]);
+  g_string_append_printf (options, " -DC_TYPE=%d -DD_TYPE=%d -DACTIVATION=%s",
+                          gemm->addend != GEMMCL_ADDEND_OUTPUT ? GEMMCL_TYPE_F32
+                          : gemm->d_image                      ? type
+                                                               : gemm->d_type,
+                          type, activations[gemm->activation]);
   append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, type);
-  if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
-    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d", gemm->d_image ? type : gemm->d_type);
 }
 
 /* Appends what a kernel computes from entire rows, if anything, and whether subgroups share a
@@ -237,9 +238,9 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     g_string_append (options, kernel->wgmma ? " -DMMA_PTX" GEMMCL_SM_90A : " -DMMA_PTX");
   if (kernel->persistent)
     g_string_append (options, " -DPERSISTENT");
+  g_string_append_printf (options, " -DB_TYPE=%d", gemmcl_kernel_get_b_type (kernel));
   if (kernel->packed)
-    g_string_append_printf (options, " -DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel),
-                            gemmcl_kernel_get_b_type (kernel));
+    g_string_append_printf (options, " -DPANEL=%u", gemmcl_kernel_get_panel (kernel));
   if (gemmcl_kernel_copies_a (kernel, gemm))
     g_string_append (options, " -DCOPIES_A");
   if (kernel->float_width && device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)

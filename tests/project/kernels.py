@@ -70,8 +70,8 @@ def variants(row, program, is_first):
     """Yields (title, options) of a row."""
     own = without(program["options"].split(), "-cl-intel-")
     yield "as it is", own
-    full = [option.replace("_NONE", "_SIGMOID") for option in without(own, "-D[AD]_")]
-    yield "full", [*full, "-DA_TYPE=5", "-DD_TYPE=5", "-DC_TYPE=5", "-DC_IS_D", "-DA_SCALED",
+    full = [option.replace("_NONE", "_SIGMOID") for option in without(own, "-D[ACD]_")]
+    yield "full", [*full, "-DA_TYPE=5", "-DD_TYPE=5", "-DC_TYPE=5", "-DA_SCALED",
                    "-DA_UNIT_COL", "-DD_UNIT_COL"]
     if not is_first:
         return
