@@ -63,10 +63,10 @@ static Import *
 get_import (GstMiniObject *owner, const GstGemmclDevice *device)
 {
   const GQuark quark = g_quark_from_static_string ("gst-gemmcl-imports");
-  Import *first, *found = NULL, *gone = NULL;
+  Import *first, *before, *found = NULL, *gone = NULL;
 
   g_mutex_lock (&lock);
-  first = gst_mini_object_steal_qdata (owner, quark);
+  first = before = gst_mini_object_get_qdata (owner, quark);
   for (Import **link = &first, *import; (import = *link);) {
     g_autoptr (GstElement) element = g_weak_ref_get (&import->element);
 
@@ -88,7 +88,10 @@ get_import (GstMiniObject *owner, const GstGemmclDevice *device)
     found->next = first;
     first = found;
   }
-  gst_mini_object_set_qdata (owner, quark, first, free_imports);
+  if (first != before) {
+    gst_mini_object_steal_qdata (owner, quark);
+    gst_mini_object_set_qdata (owner, quark, first, free_imports);
+  }
   g_mutex_unlock (&lock);
   free_imports (gone);
   return found;
