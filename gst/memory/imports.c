@@ -89,7 +89,7 @@ get_import (GstMiniObject *owner, const GstGemmclDevice *device)
     first = found;
   }
   if (first != before) {
-    gst_mini_object_steal_qdata (owner, quark);
+    (void)!gst_mini_object_steal_qdata (owner, quark);
     gst_mini_object_set_qdata (owner, quark, first, free_imports);
   }
   g_mutex_unlock (&lock);

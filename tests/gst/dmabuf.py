@@ -108,9 +108,10 @@ class Dmabufs(TestCase):
 
     def test_tee(self):
         """Each of two elements imports a dma-buf for itself: the runs of one do not acquire what
-        those of the other have acquired."""
+        those of the other have acquired. The first has no thread of its own, so that it has all
+        frames once the other's end has come."""
         imported = COUNTS.dmabuf_objects
-        found = self.play_dmabufs(ODD, before="tee name=t  t. ! queue ! gemmcl weight=[[1],[1],[1]]"
+        found = self.play_dmabufs(ODD, before="tee name=t  t. ! gemmcl weight=[[1],[1],[1]]"
                                   " ! fakesink  t. ! queue !", settings="name=g")
         self.is_well(found, N, "DMABuf to system")
         self.assertEqual(COUNTS.dmabuf_objects - imported, 4)

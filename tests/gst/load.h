@@ -69,7 +69,8 @@ struct _Load {
  * Returns: the number of OpenCL devices; without one all tests are skipped. */
 guint load_test_init (int *argc, char ***argv);
 
-/** Runs the tests. None of GStreamer's objects may be left behind them. */
+/** Runs the tests, once all plugins are loaded. None of GStreamer's objects may be left behind
+ * them. */
 int load_test_run (void);
 
 /** @source: (nullable): small tensors if %NULL */
