@@ -90,6 +90,7 @@ enter () {
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
     POCL_CACHE_DIR=/var/cache/gemmcl/pocl ${http_proxy:+http_proxy="$http_proxy"} \
     ${GEMMCL_TEST_BRIEF:+GEMMCL_TEST_BRIEF="$GEMMCL_TEST_BRIEF"} \
+    ${GEMMCL_TEST_ROWS:+GEMMCL_TEST_ROWS="$GEMMCL_TEST_ROWS"} \
     GEMMCL_TEST_PREFIXES='/usr/local /usr /root/.local' \
     ${GEMMCL_TEST_DEBIAN:+GEMMCL_TEST_DEBIAN="$GEMMCL_TEST_DEBIAN"} \
     chroot "$root" sh -c 'cd /mnt/source && exec "$@"' sh "$@" </dev/null

@@ -25,7 +25,7 @@
 #   --all            The same with all kernels on Intel's runtime, and everything in the chroots.
 #                    With empty caches this takes hours.
 #
-# Without --all, Intel's runtime runs the first kernel of each method with subgroups.
+# Without --all, Intel's runtime and the chroots run the first kernel of each method with subgroups.
 # docs/internals/testing.md describes the purpose of each of these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -177,9 +177,10 @@ with_fuzzing () {
   fi
 }
 
-# in_chroot NAME, packaged_in NAME: the tests, or Debian's packages, in another distribution.
+# in_chroot NAME [ROWS], packaged_in NAME: the tests, for these ROWS of kernels, or Debian's packages,
+# in another distribution.
 in_chroot () {
-  tools/distros.sh "$1" || true
+  env ${2:+GEMMCL_TEST_ROWS=$2} tools/distros.sh "$1" || true
   results+=("$1=build-distros/$1.json")
 }
 
@@ -207,10 +208,16 @@ fi
 if [ "$packages" = full ]; then
   with_fuzzing
 fi
-if [ "$mode" = --ci ] || [ "$mode" = --all ]; then
-  in_chroot trixie
-  in_chroot testing
-fi
+case $mode in
+  --ci)
+    in_chroot trixie subgroups
+    in_chroot testing subgroups
+    ;;
+  --all)
+    in_chroot trixie
+    in_chroot testing
+    ;;
+esac
 if [ "$packages" = full ]; then
   packaged_in bookworm
   packaged_in trixie

@@ -8,7 +8,7 @@ outputs with D.
 Tested are the rows that compile fastest: one for each vector width and precision, and for each kind
 of subgroups. With GEMMCL_TEST_ROWS=all in the environment the edges of every other row are tested,
 too. Without it, rows with several subgroups per row of D have fewer tests, since their programs are
-the longest.
+the longest. With GEMMCL_TEST_ROWS=subgroups only those of subgroups are tested.
 """
 
 import os
@@ -23,7 +23,7 @@ from problem import ARG_MAX, MAX, SUM, TOP_K, Problem
 from tap_unittest import main
 
 ALL = SUM | MAX | ARG_MAX | TOP_K
-ALL_ROWS = os.environ.get("GEMMCL_TEST_ROWS") == "all"
+ALL_ROWS = kernels.ROWS == "all"
 # In the order of the programs that they need.
 TESTS = "edges batches extremes types sets apart".split()
 
@@ -139,7 +139,8 @@ class WholeRows(kernels.Kernels):
 
 
 def add_rows():
-    rows = [row for row in table.load(Row) if row.whole_rows]
+    rows = [row for row in table.load(Row)
+            if row.whole_rows and (row.subgroup or kernels.ROWS != "subgroups")]
     smallest = {}
     for row in sorted(rows, key=Row.get_size):
         smallest.setdefault(row.get_kind(), row)
