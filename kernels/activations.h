@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The activations, for the host's compiler and OpenCL's: a macro for each, and the list
- * ACTIVATIONS. Their numbers are those of GemmclActivation, whose documentation has the formulas.
+ * ACTIVATIONS in the order of GemmclActivation, whose documentation has the formulas.
  *
  *   ACTIVATION_X (PICK, T, x)  expands to PICK (name, kind, kernel, reference, slope, growth):
  *
@@ -10,8 +10,8 @@
  *   kind       ACTIVATION_SHORT: a few instructions; ACTIVATION_CALL: library functions;
  *              ACTIVATION_ROW: depends on a whole row; computed by softmax.cl and whole_rows.clh
  *   kernel     the value for x, a T: float or any vector of floats
- *   reference  the value for x, a double; held is x clamped to at least -1e6, for the same reason
- *              as the clamps of kernel below
+ *   reference  the value for x, a double; held is x, clamped to at least -1e6 for the reason that
+ *              the comment on ACTIVATION_GELU gives
  *   slope      the largest absolute value of the derivative
  *   growth     the factor by which its exponential amplifies a relative error of x: exp (z)
  *              amplifies a relative error of z by |z|

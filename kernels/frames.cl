@@ -19,8 +19,8 @@
  * and write neighbours: (ACROSS * p * C, DOWN * q, tensors). p, q, C and the other capitalised
  * words are compiler options: A_PATCH_WIDTH, A_PATCH_HEIGHT, A_CHANNELS, A_STRIDE_X ...
  *
- * gather, without options of a frame or tensor: a plane of a frame from an OpenCL image into the
- * buffer that im2col and skinny.cl read, whose samples are of A_TYPE, U8 or U16.
+ * gather, if neither A_IMAGE nor A_TENSOR is defined: copies a plane of a frame from an OpenCL
+ * image into the buffer that im2col and skinny.cl read, whose samples are of A_TYPE, U8 or U16.
  *
  *     image   texel (x, y) of width x HEIGHT, its samples 0 to 1
  *                |

@@ -7,7 +7,7 @@
  *          PANEL = TILE_N * GROUP_N
  *            +---+---+---+---+                work-item (slice, n) = (lane / GROUP_N,
  *            | 0 | 0 | 0 | 0 |  k = 0                                 lane % GROUP_N)
- *            | 1 | 1 | 1 | 1 |      1         reads the 16 bytes n of the panel's rows
+ *            | 1 | 1 | 1 | 1 |      1         reads the n-th 16 bytes of the panel's rows
  *          K | 2 | 2 | 2 | 2 |      2           k = slice, slice + GROUP_M, slice + 2 GROUP_M ...
  *            | 0 | 0 | 0 | 0 |      3         so that the work-group reads GROUP_M contiguous rows
  *            | 1 | 1 | 1 | 1 |      4         at once (drawn: GROUP_M = 3)
@@ -23,7 +23,8 @@
  * TILE_N     the elements of B (B_TYPE) in 16 bytes: 4 of f32, 8 of f16 and bf16
  * GROUP_N    work-items along N; smaller: more work-groups, which keep more of B under way
  * GROUP_M    slices of K, a multiple of MEET; larger: more loads in flight
- * AHEAD      rows of B that a work-item loads before it uses the first; larger: the same
+ * AHEAD      rows of B that a work-item loads before it uses the first; larger: more loads in
+ *            flight
  */
 #include "gemm.clh"
 
@@ -103,7 +104,7 @@ gemm (GEMM_ARGUMENTS)
     sums[i][lane] = sum[i];
   barrier (CLK_LOCAL_MEM_FENCE);
 
-  /* A work-item writes where it read first, and nobody else reads there. */
+  /* A work-item overwrites the first value that it reads, which no other work-item reads. */
   for (int t = lane; t < TILE_M * MEET * PANEL; t += GROUP) {
     local float *column = (local float *)sums[t / (MEET * PANEL)] + t % (MEET * PANEL);
     float total = 0.0f;

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * normalize: divides rows by their L2 norms, before a gemm those of A, after it those of D:
+ * normalize: divides rows by their L2 norms: rows of A before a gemm, rows of D after it.
  *
  *     D (i, k) = x (i, k) / max (|x (i, :)|, 1e-12)          |x (i, :)| = sqrt (sum of x (i, k)^2)
  *
@@ -10,9 +10,9 @@
  * A work-item reads its elements of the row (row_steps.clh) for the norm, and again to divide them.
  * It writes only those, so D may be the memory of A, with the same type and strides.
  *
- * The squares of numbers above 1e19 overflow. A second sum, of numbers scaled by DOWN, then has the
- * norm. Squares that underflow are too small to change a norm of 1e-12. A row with a NaN becomes
- * NaN; of a row with an infinity, infinities become NaN and numbers 0.
+ * The squares of numbers above 1e19 overflow. A second sum, of numbers scaled by DOWN, then gives
+ * the norm. Squares that underflow are too small to change a norm of 1e-12. A row with a NaN
+ * becomes NaN; of a row with an infinity, infinities become NaN and numbers 0.
  *
  * D_UNIT_COL: defined if the elements of a row of D are contiguous.
  */

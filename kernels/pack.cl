@@ -1,15 +1,16 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * pack: B in panels of PANEL columns. A tile of D reads a panel from its first byte to its last.
- * pack_image, with IMAGES: A or B as an image.
+ * pack: stores B in panels of PANEL columns. A tile of D reads a panel from its first byte to its
+ * last.
+ * pack_image, with IMAGES: stores A or B as an image.
  *
- *          PANEL             With DPAS_PACK = 1 and S = SUBGROUP_SIZE = PANEL a panel consists of
- *       +----+----+--+       rows of PANEL words, for mma.cl and staged.cl of 32 bits, DPAS_PACK
- *     K |    |    |  |       rows of B in each, else of an element.
- *       +----+----+--+
- *             N              Columns from N to the next multiple of PANEL are zeros, and so are
- *                            rows from K to the lines of the grid: N has no edges.
+ *          PANEL             With S = SUBGROUP_SIZE = PANEL a panel consists of rows of PANEL
+ *       +----+----+--+       words. A word has 32 bits, with elements of DPAS_PACK neighbouring
+ *     K |    |    |  |       rows of B; or it is one element of 16 bits, if DPAS_PACK is 1 and
+ *       +----+----+--+       B_TYPE is not F32. Columns from N to the next multiple of PANEL are
+ *             N              zeros, and so are rows from K to the lines of the grid: N has no
+ *                            edges.
  *
  * Matrix engines of subgroups of S work-items (dpas.clh) read it in another order:
  *
@@ -25,7 +26,7 @@
  *                            ROWS is less than S, and element n is row n.
  *
  * For wgmma.cl (COLUMN_MAJOR) a panel consists of steps of WGMMA_STEP rows of words, each column by
- * column in the order of wgmma.cl. The four words of chunk c of column n, the n-th stored, are at
+ * column in the order of wgmma.cl. The four words of chunk c of the n-th stored column are at place
  * c ^ n % 8. Tf32 has the rows 16 i + c, + 4, + 8 and + 12 in chunk 4 i + c, c < 4, since a
  * work-item reads four neighbours of A at once (wgmma.clh).
  *
@@ -45,7 +46,7 @@
  * K, and blocks lie in rows of p.a.col or p.b.col blocks side by side:
  *
  *      K of A, CHUNK to a block          block t = (batch * panels + panel) * blocks of a panel
- *     +-------+-------+---+                        + K / CHUNK
+ *     +-------+-------+---+                        + k / CHUNK
  *     | t = 0 | t = 1 | 2 | TILE_M       lies at x = t % side * the width of a block
  *     +-------+-------+---+                      y = t / side * the height of a block
  *     | t = 3 | ..        | TILE_M

@@ -1,17 +1,17 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the host and the kernels agree on; both compilers read this file. Every gemm kernel gets a
- * GemmclProblem by value: the sizes, strides and scalars. Its members have a fixed width, the
- * widest first, so that both compilers lay it out alike with no gaps.
+ * The structure and the constants that the host and the kernels share; both compilers read this
+ * file. Every gemm kernel gets a GemmclProblem by value: the sizes, strides and scalars. Its
+ * members have fixed widths, the widest first, so that both compilers lay it out without gaps.
  *
  *     A(i, k) = A[a.offset + batch * a.batch + i * a.row + k * a.col]       i < M, k < K
  *
  * B(k, j), C(i, j) and D(i, j) follow the same formula. Strides express every layout, transpose and
- * leading dimension; a C of one row for all rows of D has row = 0. Strides and offsets count
- * elements. A panel-packed B (pack.cl) uses only b.offset and b.batch. For A and B in images
- * (pack.cl) the four members mean: offset, K of a block; batch, blocks per batch entry; row,
- * blocks per panel; col, blocks side by side.
+ * leading dimension; a C that has one row for all rows of D has row = 0. Strides and offsets
+ * count elements. A panel-packed B (pack.cl) uses only b.offset and b.batch. For A and B in images
+ * (pack.cl) the members of GemmclStrides are: offset, the share of K in a block; batch, blocks per
+ * batch entry; row, blocks per panel; col, blocks side by side.
  */
 #pragma once
 
@@ -56,11 +56,12 @@ typedef struct {
 #define SG_KHR      1
 #define SG_EMULATED 2
 
-/* Words of 32 bits of a row of A in a step of mma.cl and wgmma.cl; packed B has whole steps. */
+/* Words of 32 bits that a step of mma.cl or wgmma.cl takes of a row of A. Packed B consists of
+ * whole steps. */
 #define MMA_STEP   16
 #define WGMMA_STEP 32
 
-/* A copy of rows of A by vector.cl: its floats, in the second-level cache of a small CPU, and those
- * from a row to the next, a cache line more than a row has. */
+/* vector.cl's copy of rows of A. VECTOR_COPY: its floats, which fit the second-level cache of a
+ * small CPU. VECTOR_COPY_ROW: floats from a row to the next, a cache line more than a row has. */
 #define VECTOR_COPY        (36 * 1024)
 #define VECTOR_COPY_ROW(K) (((K) + 15) / 16 * 16 + 16)

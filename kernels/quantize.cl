@@ -7,8 +7,8 @@
  *     low = min (0, a_0, a_1 ..)      scale = (high - low) / 255      byte = a / scale + zero
  *     high = max (0, a_0, a_1 ..)     zero = -low / scale             both rounded to nearest
  *
- * Stored bytes stay as they are if 0 is one of them (A_BYTES, from the host): then scale is a_scale
- * for all rows, and 0 is byte `zero`. int8 becomes uint8 by adding 128.
+ * With A_BYTES, which the host defines if a stored byte stands for 0, bytes stay as they are: scale
+ * is a_scale for all rows, and 0 is byte `zero`. int8 becomes uint8 by adding 128.
  *
  * So 0 is exact, and the error of an element is at most half a step. A NaN or an infinity makes the
  * row's scale NaN, and with it the row of D. If scale would be subnormal, the row becomes 0.

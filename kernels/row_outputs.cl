@@ -1,12 +1,12 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * row_outputs: R (i, :) = sum, max, arg-max and top-k of row i of D, in this order, only those that
- * were requested; f32, tight. Top-k reads the row once for each of its elements.
+ * row_outputs: R (i, :) = the requested ones of sum, max, arg-max and top-k of row i of D, in this
+ * order, as f32 without gaps. Top-k reads the row once for each of its elements.
  *
- * row_steps.clh draws the elements of a work-item; the first one also reads those behind the last
- * whole vector. NaN is larger than any number, as in NumPy, so that max and arg-max show it. Of
- * equal elements the first column counts.
+ * row_steps.clh draws the elements of a work-item. The first work-item also reads the elements
+ * after the last whole vector. NaN is larger than any number, as in NumPy, so that max and arg-max
+ * show it. Of equal elements the first column counts.
  *
  * ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K, ROW_COUNT: see whole_rows.clh.
  */
@@ -15,7 +15,8 @@
 
 #define INDEX PASTE (int, WIDTH)
 
-/* Loads a contiguous f32 row as vectors; else through an array, since vectors cannot be indexed. */
+/* Loads WIDTH elements at p: a vector of a contiguous f32 row, otherwise an array, since a vector
+ * cannot be indexed. */
 #if D_TYPE == F32 && defined(D_UNIT_COL)
   #define READ(x, p, col) x = PASTE (vload, WIDTH) (0, p)
 #else

@@ -13,8 +13,8 @@
  *      | A  |   |       D       | ROWS        Both operands keep their order in local memory:
  *      +----+   +---------------+             rows of 16 words of A, of PANEL words of B.
  *
- * A work-item reads two rows of B at a time, and of each of its rows of A the two words that meet
- * them. The lanes of a warp read four rows of A and 128 contiguous bytes of B. Rows of A lie 64
+ * A work-item reads two rows of B at a time, and the two matching words of each of its rows of
+ * A. The lanes of a warp read four rows of A and 128 contiguous bytes of B. Rows of A lie 64
  * bytes apart; every other two of them swap neighbouring chunks of four words, so that the four
  * rows are in different banks.
  *

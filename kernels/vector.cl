@@ -23,10 +23,10 @@
  *               3| 7 | 9 |11 |
  *                +---+---+---+
  *
- * COPIES_A: the rows of a chunk are first copied to private memory as float. The host defines it
- * for types whose conversion takes many instructions, which it then takes once instead of for each
- * panel; and for rows a multiple of 4096 bytes apart, whose elements of one column compete for the
- * ways of one set of the first-level cache, often 8. The copy's rows begin in different sets.
+ * COPIES_A: the rows of a chunk are first copied to private memory as float. The host defines it in
+ * two cases. If the conversion to float takes many instructions, the copy takes them once, not once
+ * per panel. If rows lie a multiple of 4096 bytes apart, the elements of a column share one set of
+ * the first-level cache, which often has 8 ways; the copy's rows begin in different sets.
  *
  * Otherwise a tile of the first panel prefetches the rows of the tile below. B is prefetched a
  * fixed distance ahead. Hardware prefetchers follow one long stream, but not TILE_M short ones, and
@@ -127,7 +127,7 @@ DEFINE_ACTIVATE_OF (FLOATS)
 #define ROW_STORES true
 #include "whole_rows.clh"
 
-/* WIDTH elements of C or D, a distance of col apart, or the columns that are left. */
+/* Loads WIDTH elements of C that are col apart; elements from `columns` on are 0. */
 static inline FLOATS
 load_c (global const C_MEM *C, long col, int columns)
 {
@@ -141,6 +141,7 @@ load_c (global const C_MEM *C, long col, int columns)
   return VLOAD (0, c);
 }
 
+/* Stores the first `columns` elements of x, at most WIDTH, col apart. */
 static inline void
 store_d (global D_MEM *D, long col, int columns, bool stream, FLOATS x)
 {
@@ -197,7 +198,7 @@ store_tile (global float *d, const long row, global const float *bias, const flo
 }
 #endif
 
-/* The first of the whole things that part index of parts owns, or the end of the part before. */
+/* The first of `whole` items that part `index` of `parts` owns; the part before ends there. */
 static inline int
 get_part (int whole, long index, long parts)
 {

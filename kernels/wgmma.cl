@@ -16,8 +16,8 @@
  *       |    |   | warp group 1  | 64        follow each other; B is packed in this order
  *       +----+   +---------------+           (pack.cl).
  *
- * wgmma runs while the warps go on: at the barrier of a step the one before it is multiplied, and
- * the one before that is done. The next copies take its place.
+ * wgmma is asynchronous: at the barrier of a step the engines multiply the step before it and have
+ * finished the step before that, whose place the next copies fill.
  *
  * The engines truncate tf32, so such an A passes through registers, where it is rounded.
  *
@@ -64,7 +64,7 @@ b_at (int i)
 #define MULTIPLY(place) WGMMA_REST (sum, stages, A_OF (place), B_OF (place));
 #define FINISH_SUMS()   WGMMA_FINISH (sum);
 #ifdef MMA_PTX
-  /* A step of B is contiguous, and copied at once; arrived[place] knows when it is there. */
+  /* A step of B is contiguous and copied at once; arrived[place] completes when it has arrived. */
   #define DECLARE_COPIES()                                                                         \
     local ulong arrived[STAGES];                                                                   \
     uint parity = 0;                                                                               \
