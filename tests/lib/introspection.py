@@ -6,6 +6,7 @@
 GI_TYPELIB_PATH and LD_LIBRARY_PATH name the directory of typelib and library.
 """
 
+import ctypes
 import gc
 import sys
 import unittest
@@ -19,6 +20,7 @@ except ImportError as error:
     sys.exit(0)
 
 gi.require_version("Gemmcl", "1.0")
+import library  # noqa: E402
 from gi.repository import Gemmcl  # noqa: E402
 from tap_unittest import main  # noqa: E402
 
@@ -85,6 +87,21 @@ class Introspection(unittest.TestCase):
         assert (gemm.alpha, gemm.beta, gemm.a_scale, gemm.m) == (1, 0, 1, 0)
         assert run.alpha == 1 and run.size > 0 and run.copy().size == run.size
         assert options.candidates == 5 and options.size > 0
+
+    def test_structures_are_those_of_ctypes(self):
+        """The sizes and offsets of the public structures do not change by mistake: programs that
+        were compiled with them, and the tests, would read and write other fields."""
+        for name, other in (("Gemm", library.Gemm), ("Image", library.Image), ("Run", library.Run),
+                            ("Data", library.Data), ("DeviceQuery", library.Query),
+                            ("DeviceInfo", library.Info)):
+            info = getattr(Gemmcl, name).__info__
+            offsets = [field.get_offset() for field in info.get_fields()]
+            others = [getattr(other, field).offset for field, _ in other._fields_]
+            if other is library.Info:  # its first fields
+                offsets = offsets[:len(others)]
+            else:
+                assert info.get_size() == ctypes.sizeof(other), (name, info.get_size())
+            assert offsets == others, (name, offsets, others)
 
     def test_errors_have_their_domain(self):
         with self.assertRaises(GLib.Error) as caught:
