@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The caller's data: the checks of a run's arguments, and the copies between the caller's memory,
- * on the host or the device, and the plan's. A and D are tight in the plan's memory. The caller's
- * have leading dimensions and strides; gaps between rows are not written. Frames in images, which
- * only kernels can read, are copied by one.
+ * on the host or the device, and the plan's. A and D are tight in the plan's memory. In the
+ * caller's memory they have leading dimensions and strides; gaps between rows are not written. A
+ * kernel copies frames in images, since only kernels can read them.
  */
 #include "plan/body.h"
 
@@ -256,6 +256,11 @@ is_tight_region (const Region *region)
 static gboolean
 copy (const GemmclTransfer *self, const Region *region, GError **error)
 {
+  static const gchar *const names[GEMMCL_N_OPERANDS] = {
+      [GEMMCL_OPERAND_A] = "Copying A to the device",
+      [GEMMCL_OPERAND_D] = "Copying D from the device",
+      [GEMMCL_OPERAND_ROW_OUTPUTS] = "Copying row outputs from the device",
+  };
   const gboolean in = self->to_device, tight = is_tight_region (region);
   const cl_command_queue queue = self->chain->queue;
   const cl_mem object[2] = {self->buffer, self->data->objects[0]};
@@ -287,9 +292,8 @@ copy (const GemmclTransfer *self, const Region *region, GError **error)
            : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size, stride[0],
                                       0, stride[1], 0, host, CHAIN_WAIT (self->chain), &done);
   return gemmcl_chain_add (self->chain, status, done,
-                           !self->to_device                  ? "Copying D from the device"
-                           : self->which == GEMMCL_OPERAND_A ? "Copying A to the device"
-                                                             : "Copying C to the device",
+                           in && self->which == GEMMCL_OPERAND_D ? "Copying C to the device"
+                                                                 : names[self->which],
                            error);
 }
 

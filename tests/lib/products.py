@@ -157,6 +157,10 @@ class Rows(Products):
         get_device().cl.clReleaseMemObject(buffer)
         for at in range(2):
             self.assertIsNone(problem.compare_rows(at))
+        data[0].objects[0] = buffer = get_device().buffer(4, rows.ctypes.data)
+        with self.assertRaisesRegex(Refused, "Copying row outputs"):
+            problem.run_plan(plan=plan, rows=ctypes.cast(data, ctypes.c_void_p))
+        get_device().cl.clReleaseMemObject(buffer)
 
     def test_refused(self):
         for code, fields in [("invalid", {"row_outputs": 16}),
