@@ -30,7 +30,7 @@
 gboolean gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 
-/** Does the same, with the file's name before the message. */
+/** Like gemmcl_fail(), with the name of the file @path before the message. */
 gboolean gemmcl_fail_file (GError **error, GemmclError code, const gchar *path, const gchar *format,
                            ...) G_GNUC_PRINTF (4, 5);
 
@@ -67,8 +67,8 @@ gboolean gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error);
  * #GEMMCL_ERROR_IO or #GEMMCL_ERROR_TOO_LARGE. */
 gpointer gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error);
 
-/** Replaces the file by the concatenation of @parts (each nullable), atomically. @mode: that of the
- * file, without the bits of the umask. %FALSE with #GEMMCL_ERROR_IO. */
+/** Replaces the file by the concatenation of @parts (each nullable), atomically. @mode: the file's
+ * permissions, from which the umask is taken. %FALSE with #GEMMCL_ERROR_IO. */
 gboolean gemmcl_file_save (const gchar *path, gint mode, GBytes *const *parts, gsize n,
                            GError **error);
 

@@ -39,7 +39,7 @@ check_trusted (gint fd, const gchar *path, mode_t type, gsize *size, GError **er
   struct stat status;
 
   if (fstat (fd, &status) != 0)
-    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be examined: %s.",
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot examine it: %s.",
                              g_strerror (errno));
   if ((status.st_mode & S_IFMT) != type || status.st_uid != geteuid () ||
       status.st_mode & WRITABLE_BY_OTHERS)
@@ -65,7 +65,7 @@ open_trusted (gint directory, const gchar *name, mode_t type, gboolean may_lack,
   if (fd >= 0)
     return check_trusted (fd, path, type, size, error) ? g_steal_fd (&fd) : -1;
   if (!may_lack || errno != ENOENT)
-    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be opened: %s.",
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot open it: %s.",
                       errno == ELOOP ? "it is a symbolic link" : g_strerror (errno));
   return -1;
 }
@@ -78,7 +78,7 @@ gemmcl_cache_dir_prepare (GError **error)
   gsize size;
 
   if (g_mkdir_with_parents (path, 0700) != 0)
-    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be made: %s.",
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot create the directory: %s.",
                              g_strerror (errno));
   fd = open_trusted (AT_FDCWD, NULL, S_IFDIR, FALSE, &size, error);
   return fd >= 0;
@@ -162,7 +162,7 @@ compare_modified (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* Each frame size makes a program of its own, so the cache needs a limit. */
+/* Each frame size has a program of its own, so the cache needs a limit. */
 static void
 forget_oldest (void)
 {

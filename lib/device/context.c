@@ -78,7 +78,7 @@ static void
 check_images (GemmclContext *self)
 {
   const cl_image_format wanted = GEMMCL_IMAGE_FORMAT;
-  cl_image_format formats[1024]; /* all that OpenCL defines, several times */
+  cl_image_format formats[1024]; /* several times as many as OpenCL defines */
   cl_uint n = 0;
 
   clGetSupportedImageFormats (self->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D,
@@ -90,7 +90,7 @@ check_images (GemmclContext *self)
   self->device->info.max_image_width = self->device->info.max_image_height = 0;
 }
 
-/* Takes a reference of @context, even on failure. */
+/* @context: (transfer full): released on failure, too */
 static GemmclContext *
 context_around (cl_context context, gboolean wrapped, GemmclDevice *device, GError **error)
 {
@@ -204,14 +204,14 @@ context_wrapping (cl_context context, cl_device_id id, GError **error)
   return context_around (context, TRUE, device, error);
 }
 
-/* The contexts that this process shares. The lock is held while a context is made, so that two
+/* The contexts that this process shares. The lock is held while a context is made, so that
  * concurrent callers get the same one. */
 static GMutex shared_lock;
 static GPtrArray *shared; /* of GWeakRef, to contexts that may be gone */
 
-/* The shared context of the device @id around @wrapped; if @wrapped is NULL, a context that the
- * library made with all of @properties. Makes one if there is none. @device: (nullable): the
- * description of @id for a context that the library makes */
+/* Returns the shared context of the device @id around @wrapped or, if @wrapped is NULL, one that
+ * the library made with all of @properties. Makes it if there is none. @device: (nullable): the
+ * description of @id; not needed with @wrapped */
 static GemmclContext *
 share (cl_device_id id, cl_context wrapped, GemmclDevice *device,
        const cl_context_properties *properties, GError **error)
@@ -341,7 +341,8 @@ gemmcl_context_get_cl_queue (GemmclContext *self)
   return self->queue;
 }
 
-/* Waits only for a thread that builds the same program. */
+/* Builds a program once for all threads: a thread waits only for another one that builds the same
+ * program. */
 static cl_program
 get_program (GemmclContext *self, const gchar *source, const gchar *options, GError **error)
 {

@@ -12,13 +12,13 @@
 #define VENDOR_INTEL  0x8086
 #define VENDOR_NVIDIA 0x10de
 
-#define MOST_DEVICES 256 /* of a platform, and platforms */
+#define MOST_DEVICES 256 /* the largest number of platforms, and of devices of a platform */
 
 /* cl_nv_device_attribute_query; the headers of some distributions lack it. */
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
 
-/* Keeps in @asked (nullable) the first failure of queries that every device must answer. */
+/* Stores the first failure of the queries that every device must answer in @asked (nullable). */
 static gboolean
 note (cl_int *asked, cl_int status)
 {
@@ -207,8 +207,8 @@ fill_peak (GemmclDeviceInfo *info)
                                        lanes, info->clock_mhz);
 }
 
-/* Any failed query fails the whole: an incomplete description would cause wrong choices for the
- * life of a shared context. */
+/* Fails if any query fails: an incomplete description would cause wrong choices for the life of a
+ * shared context. */
 static gboolean
 fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GError **error)
 {
@@ -441,7 +441,7 @@ fail_no_device (GError **error, const GemmclDeviceQuery *query, const GPtrArray 
                             device->platform_index, device->info.platform);
   }
   return gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
-                      "No OpenCL device fits platform %s, type %s, device %s. There is: %s.",
+                      "No OpenCL device matches platform %s, type %s, device %s. Available: %s.",
                       is_any (query->platform) ? "any" : query->platform, type_name (query->type),
                       is_any (query->device) ? "any" : query->device, found->str);
 }

@@ -28,18 +28,20 @@ const gchar *gemmcl_cl_error_name (cl_int status);
 gboolean gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
     G_GNUC_PRINTF (3, 4);
 
-/** Commands in one or more queues, each waiting for the one before. If one fails, all later ones
- * fail; when the last one is done, all are. Do not move a chain: @wait may point into it. */
+/** A chain of commands in one or more queues. Each command waits for the one before, so that a
+ * failure reaches all later commands, and all are done when the last one is. Do not move a chain:
+ * @wait may point into it. */
 typedef struct {
   cl_command_queue queue; /* of the next command */
-  /* One for each command. Keep them until the last one is done: when an event fails, PoCL 3 also
-   * fails the commands that wait for it, and accesses that event once more. */
+  /* An event for each command. Keep them until the last command is done: when an event fails, PoCL
+   * 3 also fails the commands that wait for it, and accesses the failed event once more. */
   GPtrArray *events;
   guint n_wait; /* events that the next command waits for */
   const cl_event *wait;
   cl_event first, kernel, last; /* the first and the last kernel, the last command */
-  /* Work-items that are launched at once, along a kernel's first dimension. The queue is finished
-   * between slices, so that other queues get their turn. 0: all at once. */
+  /* The largest number of work-items of a launch. A larger kernel is launched in slices along its
+   * first dimension, and the queue is finished between them, so that other queues get their turn.
+   * 0: no limit. */
   gsize slice;
   gboolean warm_up; /* launch only as much of each kernel as makes PoCL compile it */
 } GemmclChain;
@@ -51,7 +53,7 @@ GPtrArray *gemmcl_events_new (void);
  * by the device's clock; 0 if the queue does not report them */
 cl_int gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns);
 
-/** The wait-list arguments of clEnqueue functions, which require NULL for an empty list. */
+/** The wait-list arguments of a clEnqueue function, which requires NULL for an empty list. */
 #define CHAIN_WAIT(chain) (chain)->n_wait, (chain)->n_wait > 0 ? (chain)->wait : NULL
 
 /** Adds a command to the chain, unless it failed: @status is the result of a clEnqueue function
@@ -59,14 +61,15 @@ cl_int gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns);
 gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
                            GError **error);
 
-/** Work-items of a group, side by side in a row, if they share nothing. */
+/** The work-items of a work-group, in a row, if they share nothing. */
 #define GROUP 64
 
 #define ROUND_UP(n, group) (((n) + (group)-1) / (group) * (group))
 
-/** Sets the arguments of @kernel, each as ARGUMENT(), then a size of 0, and adds a launch to the
- * chain. @name: for the message; @global: a multiple of @local, the work-group, which is never left
- * to the driver: PoCL would compile again for each */
+/** Sets the arguments of @kernel and adds its launch to the chain. The arguments follow @error,
+ * each as ARGUMENT(), and end with a size of 0. @name: the kernel's name in messages; @global: a
+ * multiple of @local; @local: the size of a work-group, which is never left to the driver, since
+ * PoCL would compile the kernel again for each size */
 gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name,
                               const gsize global[3], const gsize local[3], GError **error, ...);
 
@@ -106,12 +109,14 @@ typedef struct {
 
 extern const GemmclSource gemmcl_sources[];
 
-/** An option of programs with instructions of sm_90a, which is no option of NVIDIA's OpenCL: what
- * the compiler made of one, PTX, passes through gemmcl_ptx_retarget() and is built again. */
+/** Marks programs with instructions of sm_90a, a target that NVIDIA's OpenCL compiler does not
+ * offer. The compiler's output for such a program, PTX for sm_90, passes through
+ * gemmcl_ptx_retarget() and is built again. */
 #define GEMMCL_SM_90A " -DSM_90A"
 
-/** (transfer full): @ptx, which is for sm_90, for sm_90a: its target line is changed, and what the
- * comment //@ hides is uncovered. %NULL with #GEMMCL_ERROR_BUILD if it is not such PTX. */
+/** (transfer full): @ptx with the target sm_90a in place of sm_90, and with the instructions that
+ * comments //@ hide. %NULL with #GEMMCL_ERROR_BUILD if @ptx is not PTX for sm_90 with such
+ * comments. */
 gchar *gemmcl_ptx_retarget (const gchar *ptx, GError **error);
 
 /** The text of the embedded program @name; %NULL if there is none. */
@@ -123,8 +128,8 @@ gchar *gemmcl_program_complete_options (const gchar *options);
 
 /** Builds the embedded program @source from the binary in the disk cache. If there is none,
  * compiles it, which may take seconds, stores the binary in the cache and logs that at level INFO.
- * @compiled: (out): which of these. Returns: (transfer full): a built program, or %NULL with
- * #GEMMCL_ERROR_BUILD, which carries the compiler's log. */
+ * @compiled: (out): TRUE if it was compiled. Returns: (transfer full): a built program, or %NULL
+ * with #GEMMCL_ERROR_BUILD, which carries the compiler's log. */
 cl_program gemmcl_program_build (cl_context context, const GemmclDevice *device,
                                  const gchar *source, const gchar *options, gboolean *compiled,
                                  GError **error);

@@ -150,7 +150,7 @@ set_arguments (cl_kernel kernel, const gchar *name, va_list arguments, GError **
   return gemmcl_cl_check (status, error, "clSetKernelArg for %s", name);
 }
 
-/* Work-items along the first dimension in one launch. */
+/* The number of work-items along the first dimension in a launch. */
 static gsize
 get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
 {
@@ -162,7 +162,7 @@ get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
   return MAX (step, local[0]);
 }
 
-/* Reduces @grid to the smallest one for which PoCL compiles the same. */
+/* Reduces @grid to the smallest one for which PoCL compiles the same code. */
 static void
 cut_to_corner (gsize grid[3], const gsize local[3])
 {

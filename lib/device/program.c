@@ -14,7 +14,7 @@
 
 #define LOG_LIMIT 4000 /* bytes of a compiler's log in a message */
 
-/* Lines of PTX. sm_90a is the target of NVIDIA's compiler that has wgmma (kernels/wgmma.clh). */
+/* Parts of PTX. Only the target sm_90a has wgmma (kernels/wgmma.clh). */
 #define TARGET  "\n.target sm_90,"
 #define HIDDEN  "//@"
 #define VERSION "\n.version "
@@ -118,7 +118,8 @@ get_binary (cl_program program, cl_device_id device, gsize *size)
           CL_SUCCESS)
     return NULL;
 
-  /* A wrapped context may have other devices. A NULL binary is not returned. */
+  /* A wrapped context may have several devices. OpenCL skips those whose place for a binary is
+   * NULL. */
   for (cl_uint i = 0; i < n; i++)
     if (devices[i] == device && sizes[i] > 0) {
       binary = g_malloc0 (sizes[i] + 1);
@@ -137,15 +138,15 @@ gemmcl_ptx_retarget (const gchar *ptx, GError **error)
 {
   g_autoptr (GString) made = g_string_new (ptx);
 
-  /* A replacement returns the number of places. */
+  /* g_string_replace() returns the number of replacements. */
   if (g_string_replace (made, VERSION, VERSION, 0) == 1 &&
       g_string_replace (made, ".target", ".target", 0) == 1 &&
       g_string_replace (made, TARGET, "\n.target sm_90a,", 0) == 1 &&
       g_string_replace (made, HIDDEN, "   ", 0) > 0)
     return g_string_free (g_steal_pointer (&made), FALSE);
   gemmcl_fail (error, GEMMCL_ERROR_BUILD,
-               "The compiler's binary should be PTX with one line \".target sm_90,\" and hidden "
-               "instructions, and is not; kernels without wgmma are used.");
+               "Expected PTX with one line \".target sm_90,\" and hidden instructions from the "
+               "compiler, found something else. Kernels without wgmma are used instead.");
   return NULL;
 }
 

@@ -32,8 +32,9 @@ typedef enum {
  * @platform: the index of a platform in the OpenCL loader's order, or a part of the platform's name
  *   or vendor in any case; %NULL, "" or "auto" for every platform
  * @type: the type of the device
- * @device: an index into those that match, in the order of #GemmclDeviceType, or a part of the name
- *   in any case; %NULL, "" or "auto" for the first
+ * @device: the index of a device among those of @platform and @type, in the order of
+ *   %GEMMCL_DEVICE_TYPE_AUTO, or a part of the device's name in any case; %NULL, "" or "auto" for
+ *   the first
  *
  * Selects a device. All zeros select the preferred one. Strings need not be UTF-8; functions do not
  * keep them.
@@ -51,7 +52,7 @@ typedef struct {
  * @platform: the platform's name; this and the other strings are OpenCL's, as valid UTF-8 without
  *   leading and trailing spaces
  * @name: the device's name
- * @vendor: its vendor
+ * @vendor: the device's vendor
  * @version: the version of OpenCL
  * @driver: the version of the driver
  * @extensions: the extensions, with spaces between them
@@ -69,12 +70,12 @@ typedef struct {
  * @local_bytes: bytes of local memory per work-group
  * @max_image_width: the width of the largest 2D image, in texels; 0: no images, or, in the info of
  *   a context, no images with one channel of 32 bits
- * @max_image_height: its height
+ * @max_image_height: the height of the largest 2D image, in texels
  * @host_unified: device and host share memory
  * @fp16: half arithmetic in kernels
  * @fp64: double arithmetic in kernels
  * @subgroup_sizes: the sizes for cl_intel_required_subgroup_size, ascending; none without it
- * @n_subgroup_sizes: their number
+ * @n_subgroup_sizes: the number of @subgroup_sizes
  * @cores: subslices (Xe cores) of an Intel GPU; a work-group runs on one of them
  * @eus: execution units in all subslices
  * @eu_threads: hardware threads per execution unit. @cores, @eus and @eu_threads are from
@@ -150,7 +151,7 @@ GPtrArray *gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error);
  * GemmclContext:
  *
  * A device with an OpenCL context, a queue and the programs built for it. Plans of one context
- * share programs, and equal weights, of which the device holds one copy.
+ * share programs and equal weights: the device holds one copy of each.
  */
 #define GEMMCL_TYPE_CONTEXT (gemmcl_context_get_type ())
 G_DECLARE_FINAL_TYPE (GemmclContext, gemmcl_context, GEMMCL, CONTEXT, GObject)
@@ -205,8 +206,8 @@ const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
  * GemmclContextStats:
  * @programs: programs in the context, compiled or loaded from the disk cache
  * @compiled: programs that were compiled because the disk cache had none
- * @weights: different B on the device, each counted once
- * @weight_bytes: device memory of these B, in bytes
+ * @weights: matrices B on the device; equal ones count once
+ * @weight_bytes: device memory of @weights, in bytes
  */
 typedef struct {
   guint programs;
@@ -219,7 +220,7 @@ typedef struct {
 
 /**
  * gemmcl_context_get_stats:
- * @stats: (out): the programs and weights that the plans of @self share now.
+ * @stats: (out): the programs and weights that @self holds now.
  */
 void gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats);
 

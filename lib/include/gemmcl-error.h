@@ -14,8 +14,9 @@ GEMMCL_BEGIN_DECLS
 /**
  * GEMMCL_ERROR:
  *
- * The domain of every #GError of this library. A message has what was expected, what was found, and
- * what can be done; that of an OpenCL call, its name and the error's; that of a build, the log.
+ * The domain of every #GError of this library. A message states what was expected, what was found,
+ * and what can be done. The message about an OpenCL call has the names of the call and of its
+ * error; the message about a build has the compiler's log.
  */
 #define GEMMCL_ERROR (gemmcl_error_quark ())
 

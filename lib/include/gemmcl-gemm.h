@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The description of a problem: sizes, layouts, types and epilogue; and its reference. Any thread.
+ * The description of a problem (sizes, layouts, types and epilogue), and a check of results. Any
+ * thread.
  */
 #pragma once
 
@@ -74,19 +75,19 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 /**
  * GemmclPrecision:
  * @GEMMCL_PRECISION_F32: the factors are f32
- * @GEMMCL_PRECISION_F16: they may be rounded to f16, which halves their memory. A value above 65504
- *   becomes infinite; gemmcl_plan_set() refuses it
- * @GEMMCL_PRECISION_BF16: to bf16: the range of f32, fewer digits than f16
- * @GEMMCL_PRECISION_TF32: to tf32: the range of f32, the digits of f16, four bytes; for matrix
- *   engines
- * @GEMMCL_PRECISION_I8: they may be quantized to int8: B with a scale per column, A with a scale
- *   and a zero point per row, computed in each run, or as it is if A is bytes of which one stands
- *   for 0. Sums are exact. NaN or an infinity in a row of
- *   A or a column of a run's own B makes its row or column of D NaN; gemmcl_plan_set() refuses
- *   such a B
+ * @GEMMCL_PRECISION_F16: the factors may be rounded to f16, which halves their memory. A value
+ *   above 65504 becomes infinite; gemmcl_plan_set() refuses it
+ * @GEMMCL_PRECISION_BF16: the factors may be rounded to bf16, which has the range of f32 and fewer
+ *   digits than f16
+ * @GEMMCL_PRECISION_TF32: the factors may be rounded to tf32, which has the range of f32, the
+ *   digits of f16, and four bytes; for matrix engines
+ * @GEMMCL_PRECISION_I8: the factors may be quantized to int8: B with a scale per column, A with a
+ *   scale and a zero point per row, computed in each run. An A of bytes, one of which stands for 0,
+ *   is used unchanged. Sums of products are exact. NaN or an infinity in a row of A or a column of
+ *   a run's own B makes its row or column of D NaN; gemmcl_plan_set() refuses such a B
  *
- * The lowest precision allowed for the factors A and B; a kernel of f32 may be used for any of
- * them. Sums are f32, except sums of int8 products.
+ * The lowest precision allowed for the factors A and B; a kernel of f32 may be used with any
+ * precision. Sums are f32, except sums of int8 products.
  */
 typedef enum {
   GEMMCL_PRECISION_F32,
@@ -115,7 +116,8 @@ const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
  * @b: weights
  *
  * Returns: the precision that the type of @b implies: F16 or BF16 for elements of that type, I8 for
- *   a quantized matrix (gemmcl_matrix_new_quantized()), else F32, also for int8 without scales.
+ *   a quantized matrix (gemmcl_matrix_new_quantized()); F32 for any other matrix, also of int8
+ *   without scales.
  */
 GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
 
@@ -125,8 +127,8 @@ GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
  * @GEMMCL_ADDEND_MATRIX: C is M x N f32
  * @GEMMCL_ADDEND_ROW: C is 1 x N f32, added to each row of each batch
  * @GEMMCL_ADDEND_OUTPUT: C is the content of D before the run, as in BLAS: C <- alpha A B + beta C
- * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run, zeros for the first run. The
- *   plan keeps it on the device in f32, not rounded to D's type
+ * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run, or zeros in the first run.
+ *   The plan keeps it on the device in f32, not rounded to D's type
  *
  * The source of C. Layout fields of C that a source does not need are ignored.
  */
@@ -161,8 +163,9 @@ typedef enum {
  * @GEMMCL_ROW_MAX: the largest element of a row; NaN if the row has a NaN
  * @GEMMCL_ROW_ARG_MAX: the column, from 0, of the first largest element, or of the first NaN: the
  *   class of a row of logits. A float, so N is at most 2^24
- * @GEMMCL_ROW_TOP_K: the top_k largest elements in descending order, and then their columns; equal
- *   elements by their columns, NaN first. N is at least top_k and at most 2^24
+ * @GEMMCL_ROW_TOP_K: the top_k largest elements in descending order, followed by their columns. NaN
+ *   comes first, and of equal elements the one in the lower column. N is at least top_k and at most
+ *   2^24
  *
  * Flags of the row outputs: values computed from each row of the final D, rounded to its type.
  */
@@ -190,28 +193,29 @@ typedef enum {
  * @trans_b: B is stored n x k
  * @lda: leading dimension of A: elements from a row (row-major) or column (column-major) to the
  *   next; 0: no gap
- * @ldb: that of B
- * @ldc: that of C
- * @ldd: that of D
+ * @ldb: leading dimension of B
+ * @ldc: leading dimension of C
+ * @ldd: leading dimension of D
  * @a_offset: elements before the first element of A; for device buffers and for the pointers of
  *   gemmcl_gemm_run()
- * @b_offset: those before B
- * @c_offset: those before C
- * @d_offset: those before D
+ * @b_offset: elements before the first element of B
+ * @c_offset: elements before the first element of C
+ * @d_offset: elements before the first element of D
  * @batch: the number of problems of this shape; 0 means 1
  * @a_stride: elements from a problem's A to the next problem's; 0: all problems share A
- * @b_stride: the same for B
- * @c_stride: the same for C
- * @d_stride: the same for D, but 0 means: no gap
+ * @b_stride: as @a_stride, for B
+ * @c_stride: as @a_stride, for C
+ * @d_stride: as @a_stride, for D; but 0: no gap
  * @a_type: the type of A in memory; 0 is F32. Arithmetic is f32
  * @d_type: the type of D in memory. For an integer D results are rounded to nearest, ties to even,
  *   and saturated; NaN becomes 0
  * @precision: the lowest precision allowed
  * @a_scale: each element of A is its stored value * a_scale + a_shift
  * @a_shift: see @a_scale
- * @d_scale: each element of D is its stored value * d_scale + d_shift; 0 means 1. Others than 1 and
- *   0 need an integer D that is a matrix, @d_scale above 0, and no %GEMMCL_ADDEND_OUTPUT. Row
- *   outputs and %GEMMCL_ADDEND_PREVIOUS have the values, not what is stored
+ * @d_scale: each element of D is its stored value * d_scale + d_shift; 0 means 1. A @d_scale other
+ *   than 0 and 1 and a @d_shift other than 0 need an integer D that is a matrix, a @d_scale above
+ *   0, and no %GEMMCL_ADDEND_OUTPUT. Row outputs and the previous result have the elements, not the
+ *   stored values
  * @d_shift: see @d_scale
  * @addend: the source of C
  * @bias: add a bias of N f32 to each row of each batch
@@ -220,9 +224,9 @@ typedef enum {
  * @row_outputs: #GemmclRowOutput flags. A run then also returns a row-major M x Q matrix of f32,
  *   columns in the order of the flags: see gemmcl_gemm_count_row_outputs(). D must be a matrix
  * @top_k: for %GEMMCL_ROW_TOP_K: the number of elements, 1 to %GEMMCL_MAX_TOP_K
- * @alpha: the factor of A B; with 0 these are not read. gemmcl_gemm_run() and gemmcl_gemm_verify()
- *   use this and @beta; a plan takes them with each run
- * @beta: the factor of C, which is not read with 0
+ * @alpha: the factor of A B; with 0 A and B are not read. Only gemmcl_gemm_run() and
+ *   gemmcl_gemm_verify() use @alpha and @beta; a plan takes them from each #GemmclRun
+ * @beta: the factor of C; with 0 C is not read
  * @a_image: (nullable): the rows of A are features of frames or tensors, one per problem (see
  *   #GemmclImage). @m and @k are then its shape, @layout is row-major, and @trans_a, @lda,
  *   @a_offset, @a_stride and @a_type are ignored
@@ -230,8 +234,8 @@ typedef enum {
  *   and any format that can be written (see #GemmclPixelFormat). @m and @n are then its shape,
  *   @layout is row-major, and @ldd, @d_offset, @d_stride and @d_type are ignored
  *
- * A problem. A plain struct on the caller's stack; start from GEMMCL_GEMM_INIT. Functions copy all
- * that they keep.
+ * A problem. A plain struct on the caller's stack; start from GEMMCL_GEMM_INIT. Functions copy what
+ * they keep.
  */
 typedef struct {
   gsize m, n, k;
@@ -274,7 +278,8 @@ GType gemmcl_gemm_get_type (void);
 /**
  * gemmcl_gemm_new:
  *
- * For languages without macros. Boxed types copy what a struct holds, not what it points to.
+ * Creates a problem in a language without macros. A copy of a boxed struct is shallow: both structs
+ * hold the same pointers.
  *
  * Returns: (transfer full): GEMMCL_GEMM_INIT; g_boxed_free() or g_free() frees it.
  */
@@ -328,8 +333,8 @@ guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
  *                               eb = max |B| / 254 of a column of B; all if that is subnormal
  *     (K / 2 + 13) u |a b|
  *
- * Normalizing a row x of D of N elements, whose norm was n, with the bounds r of norm |r|, makes
- * the bounds (r + |x| |r|) / (n - |r|) + (N / 2 + 13) u |x|.
+ * With normalized rows of D, let x be such a row of N elements, n its norm before, and r the bounds
+ * of its elements before. Its bounds are (r + |x| |r|) / (n - |r|) + (N / 2 + 13) u |x|.
  *
  * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
  *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has

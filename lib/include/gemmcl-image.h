@@ -91,16 +91,17 @@ typedef enum {
  * @patch_padding: e: pixels around the frame, on each side; at most 65535
  * @patch_dilation: d: the distance of a patch's pixels; 0: 1
  * @kr: for NV12, I420 and P010_10LE: the weight of red in luma (BT.601: 0.299)
- * @kb: the same of blue (BT.601: 0.114)
+ * @kb: the weight of blue in luma (BT.601: 0.114)
  * @full_range: for these formats: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5; %FALSE: 16 to
- *   235 and 128 +- 112. With ten bits: 0 to 1023 and 512 +- 511.5, and four times the limited range
+ *   235 and 128 +- 112. With ten bits: 0 to 1023 and 512 +- 511.5, or four times the numbers of the
+ *   limited range
  * @channels: 0: a frame of @format. 1 to 65535: a tensor of height x width x channels elements,
  *   nested in that order, without gaps; @format is 0 then. Only for A
- * @type: of the elements of a tensor
+ * @type: the type of a tensor's elements
  *
- * A frame or tensor whose pixels make the rows of A, or a frame whose pixels make those of D. With
- * Y, Cb, Cr normalised by the range, R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr R -
- * kb B) / (1 - kr - kb), times 255, clamped to 0 to 255 and not rounded (ITU-R BT.601-7 section
+ * A frame or tensor whose pixels make the rows of A, or a frame whose pixels are the rows of D.
+ * With Y, Cb, Cr normalised by the range, R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr
+ * R - kb B) / (1 - kr - kb), times 255, clamped to 0 to 255 and not rounded (ITU-R BT.601-7 section
  * 2.5, BT.709-6 section 3).
  */
 typedef struct {
@@ -132,7 +133,7 @@ const gchar *gemmcl_pixel_format_get_name (GemmclPixelFormat format);
 /**
  * gemmcl_pixel_format_get_channels:
  *
- * Returns: the channels that a kernel reads of a pixel: 1, 3 or 4.
+ * Returns: the number of channels that a kernel reads of a pixel: 1, 3 or 4.
  */
 guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
 
@@ -146,7 +147,7 @@ guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
 /**
  * gemmcl_image_get_channels:
  *
- * Returns: the channels of a pixel: those of the format, or of the tensor.
+ * Returns: the number of channels of the tensor, or else of the format.
  */
 guint gemmcl_image_get_channels (const GemmclImage *image);
 
@@ -164,7 +165,7 @@ gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, G
 /**
  * gemmcl_image_get_grid:
  * @image: a frame that gemmcl_image_get_shape() accepts
- * @across: (out): the number of patches, or other parts of #GemmclFeatureMode, in a row of them
+ * @across: (out): the number of patches, or of the parts of another feature mode, side by side
  * @down: (out): the number of rows of patches; m is across x down
  */
 void gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down);

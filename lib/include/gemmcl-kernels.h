@@ -56,7 +56,7 @@ const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 
 /**
  * gemmcl_kernel_fits:
- * @context: (nullable): %NULL if the kernel shall only exist
+ * @context: (nullable): the device; %NULL: only check that the kernel exists
  * @name: the name of a kernel, with or without a split (see gemmcl_plan_new())
  * @gemm: (nullable): a problem; %NULL for any problem
  *
@@ -72,11 +72,12 @@ gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const Ge
  * @GEMMCL_KERNEL_LEVEL_NATIVE: the kernel uses no subgroups, or the device has them
  *   (cl_intel_subgroups, cl_intel_required_subgroup_size)
  * @GEMMCL_KERNEL_LEVEL_KHR: subgroups use cl_khr_subgroup_shuffle, without block reads
- * @GEMMCL_KERNEL_LEVEL_EMULATED: subgroups exchange data through local memory, which is slow: only
- *   for a kernel that the caller names
+ * @GEMMCL_KERNEL_LEVEL_EMULATED: subgroups exchange data through local memory, which is slow. Only
+ *   a kernel that the caller names runs so
  *
- * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS, the name of
- * a level, disables better ones. A CPU uses khr, which may take minutes to compile, only then.
+ * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS names the
+ * best level that may be used. A CPU uses khr, which may take minutes to compile, only if the
+ * variable is "khr".
  */
 typedef enum {
   GEMMCL_KERNEL_LEVEL_NATIVE,
@@ -96,7 +97,8 @@ const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
  * @name: the name of a kernel
  * @level: (out): the level at which it runs on the device of @context
  *
- * Tries subgroups by a small program; if the kernel does not build, a plan uses the next level.
+ * Builds a small program to try the subgroups. A plan uses the next level if the kernel itself does
+ * not build.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_KERNEL, whose message says why the kernel does not run there.
  */

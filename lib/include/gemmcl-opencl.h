@@ -23,10 +23,10 @@ GEMMCL_BEGIN_DECLS
  * @context: (type gpointer): an OpenCL context; retained
  * @device: (type gpointer) (nullable): a device of @context; %NULL for its first
  *
- * Returns: (transfer full): a context around @context with a queue of its own; the existing one
- *   with the same @context and @device while it is alive, also if it is one of
- *   gemmcl_context_get_shared(). %NULL with %GEMMCL_ERROR_INVALID (@device does not belong to
- *   @context) or %GEMMCL_ERROR_OPENCL.
+ * Returns: (transfer full): a context around @context, with a queue of its own; or the existing one
+ *   for the same @context and @device while that is alive, which gemmcl_context_get_shared() may
+ *   have made. %NULL with %GEMMCL_ERROR_INVALID (@device does not belong to @context) or
+ *   %GEMMCL_ERROR_OPENCL.
  */
 GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id device, GError **error);
 

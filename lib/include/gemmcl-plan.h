@@ -32,13 +32,13 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * @kernel: (nullable): %NULL or "auto": the kernel that tuning found (gemmcl-tuning.h), or else
  *   that of the rules; "rules": that of the rules; or the name of a kernel (gemmcl_get_kernel()).
  *   "/4" after a name cuts K into four parallel parts, for small M and N and a large K on a GPU. K
- *   must be a multiple of 16 times the split, the batch 1, D no frame, and the kernel one that
- *   reads buffers, not images or pixels, and is not int8
+ *   must be a multiple of 16 times the split, the batch 1, and D no frame; the kernel must read
+ *   buffers, not images or pixels, and not be int8
  *
  * Compiles everything that a run of the plan's size needs. On a CPU, where PoCL compiles at the
- * first launch, a few work-groups run in temporary memory as large as a run's. Two runs may compile
- * once more: the first of frames in images, and a smaller one whose grid, unlike the plan's, has
- * fewer than 65535 work-items a dimension.
+ * first launch, a few work-groups run in temporary memory as large as a run's. Two kinds of runs
+ * may compile once more: the first run of frames in images, and the first smaller run whose grid,
+ * unlike the plan's, has fewer than 65535 work-items in a dimension.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError.
  */
@@ -83,14 +83,14 @@ GType gemmcl_prepared_get_type (void);
  * @operand: the operand to prepare
  * @matrix: its values; the plan keeps a reference only for gemmcl_plan_auto_tune()
  *
- * Converts, packs and uploads @matrix, and waits for the upload, for which no run waits. An int8
- * kernel uses an int8 B as it is, without scales or with one in all or per column of op(B)
- * (@scales of #GemmclMatrix), and quantizes any other B per column.
+ * Converts, packs and uploads @matrix, and waits for the upload. No run waits for it. An int8
+ * kernel uses a B of i8 or u8 unchanged if it has no scales, a single scale, or a scale per column
+ * of op(B) (@scales of #GemmclMatrix). It quantizes any other B per column.
  *
- * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan, of which it holds
- *   a reference until then; %NULL with %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL, or
- *   %GEMMCL_ERROR_INVALID if the kernel's precision cannot represent an element or the problem has
- *   no such operand.
+ * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan. It holds a
+ *   reference to the plan until it is used. %NULL with %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL,
+ *   or %GEMMCL_ERROR_INVALID if the kernel's precision cannot represent an element or the problem
+ *   has no such operand.
  */
 GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand,
                                      GemmclMatrix *matrix, GError **error);
@@ -124,9 +124,9 @@ gboolean gemmcl_plan_set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMat
  * @GEMMCL_DATA_HOST: host memory
  * @GEMMCL_DATA_BUFFER: a buffer of the plan's OpenCL context
  * @GEMMCL_DATA_IMAGES: 2D images of that context, one for each plane of a frame of GRAY8,
- *   GRAY16_LE, NV12, I420 or P010_10LE, at least as large, with samples in the first channel
- *   (CL_R), Cb and Cr in the first two (CL_RG), as CL_UNORM_INT8, or CL_UNORM_INT16 for two bytes.
- *   Only for A
+ *   GRAY16_LE, NV12, I420 or P010_10LE, each at least as large as its plane. Samples are in the
+ *   first channel (CL_R), Cb and Cr in the first two (CL_RG), as CL_UNORM_INT8, or as
+ *   CL_UNORM_INT16 if they have two bytes. Only for A
  *
  * The kind of memory that holds a matrix or a frame.
  */
@@ -163,7 +163,8 @@ typedef struct {
 /**
  * GemmclRun:
  * @size: sizeof (GemmclRun); tells the library which fields the caller knows
- * @m: rows of A and D, at most the plan's; 0: the plan's, as it must be if A or D are frames
+ * @m: rows of A and D, at most the plan's; 0: the plan's m. A run of frames has all rows of the
+ *   plan
  * @batch: the number of problems, at most the plan's; 0: the plan's
  * @alpha: the factor of A B
  * @beta: the factor of C
@@ -182,7 +183,8 @@ typedef struct {
  *   previous result; in D's type and layout
  * @acquire: (nullable): a GemmclHandover (gemmcl-opencl.h) that acquires the objects of A with
  *   @acquired. If A is read, gemmcl_plan_submit() calls it once, with each object once
- * @release: (nullable): one that releases them, before the run is done, even if it fails
+ * @release: (nullable): a GemmclHandover that releases these objects before the run is done, also
+ *   if it fails
  * @queue: (nullable): a queue of the plan's context and device; %NULL for the context's own. The
  *   runs of a plan must follow one another, by an in-order queue or by events
  * @n_wait: the number of events in @wait
@@ -234,8 +236,8 @@ GemmclRun *gemmcl_run_new (void);
 /**
  * gemmcl_plan_submit:
  * @run: the data; the struct and its arrays are not used after the call
- * @first: (out) (optional) (type gpointer): a reference of the event of the run's first kernel
- * @done: (out) (optional) (type gpointer): a reference of an event that is complete when all
+ * @first: (out) (optional) (type gpointer): a reference to the event of the run's first kernel
+ * @done: (out) (optional) (type gpointer): a reference to an event that is complete when all
  *   outputs are written and A is no longer needed; its status is negative if the run failed
  *
  * Enqueues a run, flushes the queues and returns. Host memory must stay valid until @done is
@@ -292,9 +294,9 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
  *   device's clock, summed up. Without profiling, estimated from the last run that has a time
  * @flops: 2 m n k batch, summed over the runs
  * @bytes_in: bytes of A in host memory, copied or used in place
- * @bytes_out: the same of D
+ * @bytes_out: bytes of D in host memory, copied or used in place
  * @copies: copies of A, D and row outputs between the caller's memory and the plan's, one for each
- *   problem, also of runs that are not completed, but not of frames in images
+ *   problem. In-flight runs count, too; frames in images do not
  */
 typedef struct {
   guint64 runs;
@@ -317,12 +319,12 @@ void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
  * GemmclCopyReason:
  * @GEMMCL_COPY_REASON_NONE: no copy: kernels use the caller's memory
  * @GEMMCL_COPY_REASON_BATCH: the problems of a batch are put side by side
- * @GEMMCL_COPY_REASON_IMAGES: it is a frame in images
- * @GEMMCL_COPY_REASON_SEPARATE: it is in host memory, and the device has memory of its own
+ * @GEMMCL_COPY_REASON_IMAGES: the data is a frame in images
+ * @GEMMCL_COPY_REASON_SEPARATE: the data is in host memory, and the device has memory of its own
  * @GEMMCL_COPY_REASON_SMALL: a copy is faster
- * @GEMMCL_COPY_REASON_GAPS: there are gaps between its rows or planes
- * @GEMMCL_COPY_REASON_OFFSET: it does not begin at the start of its buffer
- * @GEMMCL_COPY_REASON_ALIGNMENT: its address or size in host memory does not suit the device
+ * @GEMMCL_COPY_REASON_GAPS: there are gaps between rows or planes
+ * @GEMMCL_COPY_REASON_OFFSET: the data does not begin at the start of its buffer
+ * @GEMMCL_COPY_REASON_ALIGNMENT: the address or size of host memory does not suit the device
  *
  * The reason why a run copies A or D between the caller's memory and the plan's.
  */
@@ -341,7 +343,7 @@ typedef enum {
  * gemmcl_plan_explain_copies:
  * @run: a run that gemmcl_plan_submit() takes
  * @a: (out): the reason why A of @run is copied
- * @d: (out): the same of D
+ * @d: (out): the reason why D of @run is copied
  *
  * Submits nothing and reads no data.
  */
@@ -359,8 +361,8 @@ void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclC
  * @private_bytes: private memory per work-item; some drivers include registers
  * @spill_bytes: the part of @private_bytes that Intel's compiler spilled
  *
- * A plan's gemm kernel. The last five are the driver's description; 0 for a number that it does not
- * report.
+ * A plan's gemm kernel. The last five numbers are from the driver; 0: it does not report the
+ * number.
  */
 typedef struct {
   GemmclPrecision precision;

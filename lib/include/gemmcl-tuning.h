@@ -30,10 +30,11 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
 /**
  * GemmclTuningCandidate:
  * @kernel: the name, as gemmcl_plan_get_kernel() returns it; owned
- * @seconds: the median of its turns, before them the least of its first runs; 0: not measured
+ * @seconds: the median time of its turns; before the first turn, the shortest of its first runs; 0:
+ *   not measured
  * @why: (nullable): why it dropped out; %NULL if it was measured to the end
- * @faulty: because it does not build natively, fails or computes a wrong result
- * @lost: because OpenCL failed; the device may be lost to this process
+ * @faulty: it dropped out because it does not build natively, fails or computes a wrong result
+ * @lost: it dropped out because OpenCL failed; the device may be lost to this process
  *
  * A kernel in a search.
  */
@@ -47,9 +48,10 @@ typedef struct {
 
 /**
  * GemmclTuningStep:
- * @GEMMCL_TUNING_STEP_TRY: it will be compiled and run; until then the rules' choice is "rules"
- * @GEMMCL_TUNING_STEP_TRIED: it was compiled and run, or dropped out
- * @GEMMCL_TUNING_STEP_TURN: it will take a turn
+ * @GEMMCL_TUNING_STEP_TRY: the candidate will be compiled and run; the rules' choice is still named
+ *   "rules"
+ * @GEMMCL_TUNING_STEP_TRIED: the candidate was compiled and run, or dropped out
+ * @GEMMCL_TUNING_STEP_TURN: the candidate will take a turn
  *
  * A candidate's step in a search.
  */
@@ -63,7 +65,8 @@ typedef enum {
  * GemmclTuningNotify:
  * @candidate: borrowed
  *
- * Called at each step of a search, in its thread: to know what ran if the process crashes.
+ * Called at each step of a search, in the search's thread. A caller that records the steps knows
+ * which candidate ran if the process crashes.
  */
 typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCandidate *candidate,
                                     gpointer data);
@@ -73,7 +76,8 @@ typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCan
  * @size: sizeof (GemmclTuningOptions); tells the library which fields the caller knows
  * @candidates: the largest number of kernels to try, at least 2
  * @seconds: time on the device for the whole search
- * @share: the share of time that the search may occupy the device, above 0 to 1; it sleeps the rest
+ * @share: the share of time in which the search may occupy the device, above 0 and at most 1; it
+ *   sleeps the rest of the time
  * @names: (nullable) (array zero-terminated=1): the kernels to try, as for gemmcl_plan_new(); the
  *   others have to beat the first. %NULL: those of gemmcl_tuning_list_candidates()
  * @dry_run: do not store the result
@@ -125,7 +129,7 @@ GemmclTuningOptions *gemmcl_tuning_options_new (void);
  * @first: (nullable): the first that works, which the others had to beat; %NULL: none works
  * @best: (nullable): @first, or another that is faster by more than the noise; %NULL: none works,
  *   or there was no time to compare
- * @gain: the median speed of @best relative to @first; 1 if they are the same
+ * @gain: the median speed of @best relative to @first; 1 if @best is @first
  * @device_seconds: time on the device that the search took
  * @stored: @best was stored in the file
  * @why_not_stored: (nullable): a sentence with the reason if storing @best failed
@@ -165,9 +169,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  *
  * A candidate drops out if it does not build natively, spills registers, fails, is much slower than
  * the best, or if its result differs from the first candidate's by more than both may differ from
- * the exact one (gemmcl_gemm_verify()). The first and the 12 fastest others take turns, as long as
- * these may change the result, at least five. A candidate wins over the first if it was faster in
- * three of four turns, and by 2 % in half of them.
+ * the exact one (gemmcl_gemm_verify()). The first and the 12 fastest others then take turns: at
+ * least five, and more while they may change the result. A candidate wins over the first if it was
+ * faster in three of four turns, and by 2 % in half of them.
  *
  * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first, unless a problem
  * cannot have entries: frames whose pixels are rows, a D that is a frame, and batches that cannot
@@ -202,19 +206,20 @@ typedef enum {
  * does nothing. Call it at most once.
  *
  * A thread of low priority calls gemmcl_tuning_search() with GEMMCL_TUNING_OPTIONS_INIT, one search
- * of a process at a time, and prepares a faster kernel and its operands. Later runs use them, and
- * the same previous result. gemmcl_plan_submit() waits only while pointers are exchanged;
- * gemmcl_plan_prepare() may wait once, while operands that changed during the search are prepared.
- * The kernel does not change while a prepared operand is neither used nor freed. The plan keeps
- * references to its operands' matrices until the search ends. Dropping the last reference to the
- * plan cancels the search without waiting for it; a search that is just preparing its result keeps
- * the plan until then. gemmcl_plan_cancel_tuning() waits.
+ * of a process at a time, and prepares a faster kernel and its operands. Later runs use the new
+ * kernel and operands, and continue with the same previous result. gemmcl_plan_submit() waits only
+ * while pointers are exchanged. gemmcl_plan_prepare() may wait once, while the search prepares
+ * operands that changed meanwhile. The kernel does not change while a prepared operand is neither
+ * used nor freed. The plan keeps references to its operands' matrices until the search ends.
+ * Dropping the last reference to the plan cancels the search without waiting for it; a search that
+ * is preparing its result keeps the plan until that is done. gemmcl_plan_cancel_tuning() waits.
  */
 void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
 
 /**
  * GemmclTuningState:
- * @GEMMCL_TUNING_STATE_OFF: none was requested, the kernel was named, or the search was cancelled
+ * @GEMMCL_TUNING_STATE_OFF: no search was requested, the kernel was named, or the search was
+ *   cancelled
  * @GEMMCL_TUNING_STATE_KNOWN: no search: an entry of the file or of the library chose the kernel
  * @GEMMCL_TUNING_STATE_WAITING: the search waits for another search
  * @GEMMCL_TUNING_STATE_SEARCHING: the search runs, or prepares the kernel that it found
@@ -243,11 +248,11 @@ const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
 
 /**
  * gemmcl_plan_get_tuning:
- * @result: (out) (optional) (nullable) (transfer none): its result; %NULL before it ends, and if
- *   another search stored the kernel
+ * @result: (out) (optional) (nullable) (transfer none): the search's result; %NULL before the
+ *   search ends, and if another search stored the kernel
  * @why: (out) (optional) (nullable) (transfer none): the reason if the search failed
  *
- * Neither changes once it is set.
+ * Result and reason do not change once they are set.
  *
  * Returns: the state of the search.
  */

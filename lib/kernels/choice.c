@@ -25,8 +25,8 @@
 /* Cost of quantizing an element of A, in multiply-adds at the device's peak. */
 #define BYTES_COST 28.0
 
-/* Cost on a CPU of fetching a panel of B from beyond the second-level cache, for which the first
- * tile waits: the rows of D that could be computed meanwhile, times the floats of a vector. */
+/* On a CPU the first tile waits until a panel of B is fetched from beyond the second-level cache.
+ * FETCH is the number of rows of D that could be computed meanwhile, for each float of a vector. */
 #define FETCH 0.8
 
 /* A GPU hides latencies by running other work. With WORK in flight per unit it reaches 1 - IDLE of
@@ -76,7 +76,7 @@ gemmcl_choice_get_name (const GemmclChoice *self)
   return g_intern_string (name);
 }
 
-/* TRUE if K can be split, into parts that divide it. */
+/* TRUE if @kernel can split the K of @gemm, into parts that divide it. */
 static gboolean
 can_split (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
@@ -131,8 +131,8 @@ is_intel_gpu (const GemmclDeviceInfo *device)
 }
 
 /* TRUE if the rules may choose @kernel on @device: its row lists the device's type, and it is
- * native there. @all: if it is worth measuring, also with vectors of two registers or subgroups
- * wider than a register */
+ * native there. @all: also TRUE if it is only worth measuring: its vectors take two registers, or
+ * its subgroups are wider than a register */
 static gboolean
 is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gboolean all)
 {

@@ -80,7 +80,8 @@ gboolean gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel,
 /* options.c: compile-time options */
 
 /** TRUE if @kernel, with K in @split parts, computes @gemm's row outputs itself, since a work-group
- * computes entire rows of D. GEMMCL_ROWS=apart in the environment makes these separate steps. */
+ * computes entire rows of D. GEMMCL_ROWS=apart in the environment makes the row outputs a separate
+ * step. */
 gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                           guint split);
 
@@ -88,8 +89,8 @@ gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const Gemm
 gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                       guint split);
 
-/** TRUE if that step or the one that normalizes D reads its input from a buffer of f32, the logits.
- * Both work in D if D is f32. */
+/** TRUE if the softmax step or the step that normalizes D reads its input from a buffer of f32, the
+ * logits. Both steps work in D itself if D is f32. */
 gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                      guint split);
 

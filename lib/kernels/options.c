@@ -165,10 +165,11 @@ can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, Gem
              0;
 }
 
-/* Appends how a kernel may access rows of A or D. X_UNIT_COL: the elements of a row are contiguous.
- * X_FLOAT4: each row is aligned for float4, in the caller's layout and in a tight copy. For
- * subgroups: X_UNIT_ROW: the elements of a column are contiguous; X_BLOCKS: block reads; X_PITCHED:
- * 2D block reads. X_CHUNKS: rows of the kernel's own type in whole aligned units of 16 bytes. */
+/* Appends the options for the kernel's access to rows of A or D. X_UNIT_COL: the elements of a row
+ * are contiguous. X_FLOAT4: each row is aligned for float4, in the caller's layout and in a tight
+ * copy. For subgroups: X_UNIT_ROW: the elements of a column are contiguous; X_BLOCKS: block reads;
+ * X_PITCHED: 2D block reads. X_CHUNKS: rows of the kernel's own type in whole aligned units of 16
+ * bytes. */
 static void
 append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
                const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
@@ -206,8 +207,7 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
   append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, type);
 }
 
-/* Appends what a kernel computes from entire rows, if anything, and whether subgroups share a
- * row. */
+/* Appends the options for softmax and row outputs, if the kernel computes them itself. */
 static void
 append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm)
 {

@@ -73,9 +73,9 @@ has_khr (const GemmclDeviceInfo *device)
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
-/* TRUE if PoCL's CPU device, which is the host's CPU, has int8 dot products of 16 ints, and PoCL is
- * of a version that accepts inline assembly. Version 3 does; version 6.0 aborts in an assertion
- * when it makes a binary of it. */
+/* TRUE if PoCL's CPU device, which is the host's CPU, has int8 dot products in vectors of 16 ints,
+ * and PoCL is of a version that accepts inline assembly. Version 3 does; version 6.0 aborts in an
+ * assertion when it makes the binary of such a program. */
 static gboolean
 has_vnni (G_GNUC_UNUSED const GemmclDeviceInfo *device)
 {
@@ -117,7 +117,7 @@ has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
   return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || has_vnni (device);
 }
 
-/* TRUE if @kernel needs nothing that a device may lack, and is native everywhere. */
+/* TRUE if every device has all that @kernel needs, so that it is native everywhere. */
 static gboolean
 is_plain (const GemmclKernel *kernel)
 {

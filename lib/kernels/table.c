@@ -12,10 +12,11 @@
 
 #define MAX_NEAR 5 /* similar names in the message about an unknown one */
 
-/* Copying A pays if enough panels read the copy: of types whose conversion takes many instructions,
- * or with rows a multiple of COPY_DISTANCE floats apart. Those fall into one set of a first-level
- * cache, which slows tiles of vectors of up to COPY_WIDTH floats. Up to COPY_ROWS rows are read in
- * place, since their groups are narrow. Groups that copy are COPY_WIDE times as wide and as few. */
+/* Copying A pays if enough panels read the copy, and if A's type takes many instructions to
+ * convert, or A's rows are a multiple of COPY_DISTANCE floats apart. Such rows fall into one set of
+ * a first-level cache, which slows tiles of vectors of up to COPY_WIDTH floats. Up to COPY_ROWS
+ * rows are read in place, since their groups are narrow. Groups that copy are COPY_WIDE times as
+ * wide, and there are COPY_WIDE times fewer. */
 #define COPY_PANELS   4
 #define COPY_WIDTH    8
 #define COPY_DISTANCE 1024
@@ -24,8 +25,9 @@
 #define COPY_WIDE     4
 
 /* A work-group that shares tiles has at least GROUP_WORK multiply-adds for each float of a vector,
- * about 5 us on a CPU of 2020, and a unit at most GROUPS_PER_UNIT groups, so that units finish
- * together. Fewer than FETCH_ROWS rows take as long as these, since B is fetched meanwhile. */
+ * about 5 us on a CPU of 2020. A compute unit has at most GROUPS_PER_UNIT groups, so that units
+ * finish together. Fewer rows than FETCH_ROWS take as long as FETCH_ROWS, since B is fetched
+ * meanwhile. */
 #define GROUP_WORK      32768
 #define GROUPS_PER_UNIT 64
 #define FETCH_ROWS      16
@@ -177,7 +179,7 @@ set_no_such_kernel (GError **error, const gchar *name)
     g_string_append_printf (list, "%s%s", i ? ", " : "",
                             ((const GemmclKernel *)near->pdata[i])->name);
   gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-               "There is no kernel \"%s\". Near names: %s. \"gemmcl kernels\" lists all.", name,
+               "There is no kernel \"%s\". Similar names: %s. \"gemmcl kernels\" lists all.", name,
                list->str);
 }
 

@@ -30,14 +30,14 @@ typedef struct {
   guint subgroup;
   guint depth; /* columns of A that a lane of a subgroup holds at a time */
   /* The kernel multiplies on matrix engines (see dpas.clh), natively if the device has them. B is
-   * packed for these. */
+   * packed for the engines. */
   gboolean dpas;
   /* The kernel has instructions of NVIDIA's GPUs (see mma.clh), natively from this compute
-   * capability on, 80 for 8.0; 0: none. With another precision than f32 these are the matrix
-   * engines'. B is packed in words. */
+   * capability on, 80 for 8.0; 0: none. With another precision than f32 the instructions are the
+   * matrix engines'. B is packed in words. */
   guint capability;
-  /* These are of that compute capability alone, 9.0 (see wgmma.clh), for which the program is
-   * retargeted (see lib/device/program.c). */
+  /* The instructions exist at that compute capability alone, 9.0 (see wgmma.clh). The program is
+   * retargeted for it (see lib/device/program.c). */
   gboolean wgmma;
   /* A work-group has a compute unit for itself and computes tile after tile; no more work-groups
    * than units are launched. It hides latencies itself. */

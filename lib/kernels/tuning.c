@@ -177,9 +177,9 @@ load (GError **error)
   if (version <= VERSION)
     return g_steal_pointer (&entries);
   gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
-                    "It is of version %" JSON_INTEGER_FORMAT
-                    ", from a newer gemmcl; expected %d. Move it away to tune with this one.",
-                    version, VERSION);
+                    "Expected version %d, found version %" JSON_INTEGER_FORMAT
+                    " of a newer gemmcl. Move it away to tune with this one.",
+                    VERSION, version);
   return NULL;
 }
 
@@ -215,7 +215,7 @@ lock (GError **error)
   while (status != 0 && errno == EINTR);
   if (status == 0)
     return g_steal_fd (&fd);
-  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s.", g_strerror (errno));
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot lock the file: %s.", g_strerror (errno));
   return -1;
 }
 

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Matrices in files, as far as all formats have them in common.
+ * The part of reading a matrix that all file formats share.
  */
 #include <math.h>
 #include <string.h>

@@ -15,7 +15,8 @@
   "a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, FILE.safetensors#NAME, "           \
   "FILE.onnx#NAME or FILE.raw#TYPE:ROWSxCOLS"
 
-/* Arguments of fail_format(): the modules, a tensor t as it is written, all tensors of the file. */
+/* Fields of fail_format()'s table: the modules, a tensor t as it is written, all tensors of the
+ * file. */
 #define TORCH                                                                                      \
   "torch, safetensors.torch", "t.clone().contiguous()",                                            \
       "torch.load(sys.argv[1], map_location=\"cpu\")"
@@ -260,8 +261,9 @@ load_raw (const gchar *path, const gchar *part, GError **error)
   return NULL;
 }
 
-/* Fails with the command that saves the tensors of a file as safetensors, if only Python reads it.
- * safetensors writes elements in the order of memory, so those of NumPy need to be C's. */
+/* Fails. If only Python reads the file, the message has the command that saves its tensors as
+ * safetensors. safetensors writes elements in the order of memory, so arrays of NumPy must be in C
+ * order. */
 static void
 fail_format (const gchar *where, const gchar *path, const gchar *lower, GError **error)
 {

@@ -155,7 +155,7 @@ gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols, gboolean column
   return self;
 }
 
-/* A row-major matrix. The caller sets its elements at *@data, unless it is NULL with
+/* A row-major matrix, whose elements the caller sets at *@data; NULL with
  * GEMMCL_ERROR_TOO_LARGE. */
 static GemmclMatrix *
 new_unset (GemmclType type, gsize rows, gsize cols, gpointer *data, GError **error)
@@ -357,7 +357,7 @@ gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMa
   g_return_val_if_fail (scales != NULL, NULL);
 
   if (bytes->type != GEMMCL_TYPE_I8 && bytes->type != GEMMCL_TYPE_U8) {
-    gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected i8 or u8 for the scales, found %s.",
+    gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected quantized elements of i8 or u8, found %s.",
                  types[bytes->type].name);
     return NULL;
   }

@@ -19,7 +19,8 @@ const gchar *gemmcl_type_get_dtype (GemmclType type);
 gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
                                 GemmclType *type);
 
-/** The bits of @number as f32: as_float () in a kernel has it from an option, in any locale. */
+/** The bits of @number as an f32, for as_float() in a kernel: an option with digits would depend on
+ * the locale. */
 guint32 gemmcl_f32_get_bits (gdouble number);
 
 /** Element @index of @data, which may have any alignment. */
@@ -42,7 +43,7 @@ typedef struct {
   const GemmclFile *file;
   const gchar *prefix;  /* of messages about the matrix; may be "" */
   gconstpointer memory; /* (nullable): the elements, instead of those at @offset */
-  gsize step;           /* bytes from one in memory to the next, of which it has the first */
+  gsize step;           /* bytes from the start of an element in @memory to that of the next */
   gsize offset;         /* start of the elements in the file */
   gsize length;         /* bytes from offset on that may be elements; within the file */
   gboolean exact;       /* the elements must fill @length */
@@ -57,8 +58,8 @@ typedef struct {
  */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
 
-/** The place of @name in @names, the tensors of the file. Fails if it is none of them. @names:
- * (element-type utf8) */
+/** Finds the index of @name in @names, the tensors of the file. Fails if it is not among them.
+ * @names: (element-type utf8) */
 gboolean gemmcl_find_tensor (const GPtrArray *names, const gchar *name, const gchar *path,
                              guint *index, GError **error);
 

@@ -115,7 +115,7 @@ list_tensors (const OnnxModel *model, GPtrArray *names)
   return tensors;
 }
 
-/* A typed field has bytes that its type does not use: 3 of 4 for i8. */
+/* The elements of a typed field have bytes that their type does not use: 3 of 4 for i8. */
 static GemmclMatrix *
 load_own (GemmclMatrixSource *source, const OnnxTensor *tensor, const ElementType *type,
           GError **error)

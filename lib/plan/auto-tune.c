@@ -23,8 +23,8 @@
 /* The nice value of the thread; the lowest priority has 19. */
 #define NICENESS 10
 
-/* A search. Its thread may never end, so it holds references to everything that it uses, but to the
- * plan only while it changes it. */
+/* A search. Its thread may never end, if a compiler hangs. It therefore holds references to
+ * everything that it uses, but to the plan only while it changes the plan. */
 typedef struct {
   GWeakRef plan;
   GemmclContext *context;
@@ -99,7 +99,8 @@ wake (void)
   g_mutex_unlock (&turn_lock);
 }
 
-/* @waited: (out): TRUE if it waited for another search. Returns: %FALSE if it was cancelled. */
+/* Waits until no other search runs. @waited: (out): TRUE if another one ran. Returns: %FALSE if the
+ * search was cancelled meanwhile. */
 static gboolean
 begin_turn (Search *self, gboolean *waited)
 {
@@ -126,7 +127,8 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
-/* Notes in the plan the search's @result or, if that is NULL, that the search begins. */
+/* Stores the search's @result in the plan or, if @result is NULL, the state that the search
+ * runs. */
 static void
 note (Search *self, GemmclTuningResult *result)
 {

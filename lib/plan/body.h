@@ -15,7 +15,7 @@
 
 /** An operand on the device. */
 typedef struct {
-  GemmclWeights *weights; /* of B: those that have the buffer, too; else NULL */
+  GemmclWeights *weights; /* the shared weights that own B's buffer, too; NULL for other operands */
   cl_mem buffer;          /* B as the kernel reads it, packed or k x n; C in the problem's layout */
   GemmclMatrix *matrix;   /* its source, for the tuner; may be NULL */
 } GemmclHeld;
@@ -143,8 +143,9 @@ cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
 /** Makes the body's B memory with undefined content, after a warm-up of the packing. */
 gboolean gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
-/* The result in f32, if a step converts it to the caller's D: with GEMMCL_ADDEND_PREVIOUS, where
- * the kernels also use it as their C, and if D is scaled. Otherwise these functions do nothing. */
+/* The state: the result in f32 that a last step converts to the caller's D. It exists with
+ * GEMMCL_ADDEND_PREVIOUS, where the kernels also use it as their C, and if D is scaled. Without it
+ * these functions do nothing. */
 
 gboolean gemmcl_body_build_state (GemmclBody *self, GError **error);
 
@@ -209,12 +210,12 @@ gboolean gemmcl_body_enqueue (GemmclBody *self, const GemmclOperands *operands, 
 
 /* build.c */
 
-/** Builds multiply, in place of another, at the best level that this driver can build, at worst at
- * @worst. */
+/** Builds multiply at the best level that this driver can build, but not below @worst. Replaces an
+ * earlier multiply. */
 gboolean gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice,
                                      GemmclKernelLevel worst, GError **error);
 
-/** Makes everything else that runs need, after multiply was built. */
+/** After multiply was built, makes everything else that runs need. */
 gboolean gemmcl_body_complete (GemmclBody *self, GError **error);
 
 /** Describes multiply. */

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A problem made ready for a kernel that was chosen: its build on this driver, and a warm-up.
+ * Makes a problem ready for the kernel that was chosen: builds it with this driver and warms it up.
  */
 #include <CL/cl_ext.h>
 
@@ -160,9 +160,9 @@ enqueue_warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
          gemmcl_body_enqueue (self, &operands, chain, error);
 }
 
-/* Makes PoCL, which compiles a kernel at its first launch, compile those of a run: launches a part
- * of each grid (see GemmclChain.warm_up), in memory as large as a run's. A failure is only logged:
- * smaller runs may have enough memory, and a lasting error fails the runs. */
+/* Makes PoCL, which compiles a kernel at its first launch, compile the kernels of a run: launches a
+ * part of each grid (see GemmclChain.warm_up), in memory as large as a run's. A failure is only
+ * logged: smaller runs may have enough memory, and a lasting error fails the runs. */
 static void
 warm_up (GemmclBody *self)
 {

@@ -94,9 +94,9 @@ make_key (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
   return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
 }
 
-/* TRUE if @kernel needs no proof or was right. One that depends on more than a driver promises
- * (lib/device/program.c) multiplies small integers first, which is exact. The result is cached for
- * each driver, and logged at level INFO. */
+/* TRUE if @kernel needs no proof or passed it. A kernel that depends on more than a driver promises
+ * (lib/device/program.c) first multiplies small integers, whose product is exact. The outcome is
+ * cached for each driver, and logged at level INFO. */
 static gboolean
 is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
 {

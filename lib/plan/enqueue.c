@@ -205,8 +205,8 @@ find_b (GemmclBody *self, const GemmclOperands *operands)
   return b;
 }
 
-/* All zeros if C is zeros or the problem has none. The plan's own C is shared by the batches; a
- * run's own has the problem's layout. */
+/* C as the kernels find it; {0} if C is zeros or the problem has none. The plan's own C is shared
+ * by the batches; a run's own C has the problem's layout. */
 static View
 find_c (GemmclBody *self, const GemmclOperands *operands, View d)
 {
@@ -346,8 +346,8 @@ launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *ch
                  ARGUMENT (outside));
 }
 
-/* Makes rows of @cols elements of @to from those of @from: softmax, or divided by their norms. @to
- * may be @from, with the same strides. */
+/* Computes rows of @cols elements from @from to @to: their softmax, or rows divided by their norms.
+ * @to may be @from, with the same strides. */
 static gboolean
 launch_rows (GemmclBody *self, cl_kernel kernel, const GemmclOperands *operands, gsize cols,
              View from, View to, GemmclChain *chain, GError **error)

@@ -121,8 +121,8 @@ check_range (GemmclBody *self, const gfloat *b, gsize n, GError **error)
   return TRUE;
 }
 
-/* The element of @matrix, one for all columns or one per column, for column @j; @otherwise if
- * @matrix is NULL. */
+/* The scale or zero point of column @j in @matrix, which has one for all columns or one per column;
+ * @otherwise if @matrix is NULL. */
 static gfloat
 get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
 {

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Plans: their operands, and runs that are waited for. A new operand is prepared beside the old one
- * and then exchanged for it, so that no run sees half of it. No run waits, since it is prepared
- * without the plan's lock.
+ * Plans: creation, operands and the entry points of runs. A new operand is prepared beside the old
+ * one, without the plan's lock, and then exchanged for it. No run waits for the preparation, and no
+ * run sees half of an operand.
  */
 #include "plan/plan.h"
 
@@ -91,7 +91,7 @@ gemmcl_plan_get_info (GemmclPlan *self, GemmclPlanInfo *info)
 }
 
 struct _GemmclPrepared {
-  GemmclPlan *plan; /* which keeps its body until the operand is used; NULL afterwards */
+  GemmclPlan *plan; /* the plan, which keeps its body until the operand is used; NULL afterwards */
   GemmclPlanOperand operand;
   GemmclHeld held;
 };
@@ -217,7 +217,7 @@ gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
   *stats = gemmcl_runs_get_stats (&self->runs);
 }
 
-/* A caller's struct may be that of an earlier version. */
+/* A caller's struct may have the size of an earlier version. */
 static gpointer
 run_copy (gpointer run)
 {

@@ -377,7 +377,7 @@ count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
   return n * gemmcl_body_get_operand_bytes (self->body, which, self->operands.m);
 }
 
-/* The run is in flight: it occupies the slot until it is done. */
+/* Records the run, which is now in flight, in its slot, which is occupied until the run is done. */
 static void
 track (Submission *self)
 {

@@ -323,7 +323,7 @@ gboolean
 gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
                           GError **error)
 {
-  /* NaN, or zeros if D is C, too. */
+  /* D is filled with NaN, or with zeros if it is also C. */
   const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
 
   if (!gemmcl_cl_check (

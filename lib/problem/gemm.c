@@ -424,9 +424,10 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Row outputs need a D that is a matrix, not a frame.");
   if (gemm->row_outputs & columns && gemm->n > EXACT_FLOATS)
-    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                        "N is %zu; the columns of arg-max and top-k, floats, count to %d.", gemm->n,
-                        EXACT_FLOATS);
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_TOO_LARGE,
+        "N is %zu; arg-max and top-k allow at most %d, since their columns are floats.", gemm->n,
+        EXACT_FLOATS);
   if (gemm->row_outputs & GEMMCL_ROW_TOP_K &&
       (gemm->top_k < 1 || gemm->top_k > MIN (GEMMCL_MAX_TOP_K, gemm->n)))
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,

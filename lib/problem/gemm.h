@@ -38,8 +38,8 @@ gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 /** The number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
-/** TRUE if int8 takes the bytes of A as they are: A is stored as such, and scaled so that one of
- * them stands for 0. */
+/** TRUE if int8 kernels use A unchanged: A is stored as i8 or u8, and scaled so that one of these
+ * bytes stands for 0. */
 gboolean gemmcl_gemm_keeps_bytes (const GemmclGemm *gemm);
 
 /** TRUE if a last step scales D. */
@@ -48,10 +48,10 @@ gboolean gemmcl_gemm_scales_d (const GemmclGemm *gemm);
 /** (transfer full): the options D_TYPE, D_SCALE and D_SHIFT of types.clh, for the D of @gemm. */
 gchar *gemmcl_gemm_make_d_options (const GemmclGemm *gemm);
 
-/** @gemm without the steps that normalize and that scale D. With #GEMMCL_NORMALIZE_A its A is the
- * result of that step: f32, row-major and tight, also if A was frames. With #GEMMCL_NORMALIZE_D,
- * and with a scale of D, it has no row outputs, which follow those steps. A D that is scaled is f32
- * and tight before. */
+/** @gemm without the steps that normalize, and without the step that scales D. With
+ * #GEMMCL_NORMALIZE_A its A is the result of that step: f32, row-major and tight, also if A was
+ * frames. With #GEMMCL_NORMALIZE_D, and with a scale of D, it has no row outputs, since these
+ * follow the steps. Before D is scaled it is f32 and tight. */
 GemmclGemm gemmcl_gemm_get_product (const GemmclGemm *gemm);
 
 /** The problem that the kernels of a plan for @gemm compute: gemmcl_gemm_get_product(), but
@@ -70,7 +70,7 @@ GemmclStrides gemmcl_gemm_get_strides (const GemmclGemm *gemm, GemmclOperand whi
 /** (nullable): the description of the frames that A or D are; %NULL for matrices. */
 const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which);
 
-/** Bytes from the start of the buffer to the end of the last of all matrices or frames. Returns:
+/** Computes the bytes from the start of the buffer to the end of the last matrix or frame. Returns:
  * FALSE if a signed 64-bit number cannot count them. */
 gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
 
@@ -94,7 +94,7 @@ typedef struct {
   gsize across, down; /* the number of patches in each direction; 0 if none fits */
 } GemmclPatches;
 
-/** The patches of @image, whose numbers have at most 16 bits. */
+/** The patches of @image, whose sizes have at most 16 bits. */
 GemmclPatches gemmcl_image_get_patches (const GemmclImage *image);
 
 /** (transfer full): the compiler options that kernels/pixels.clh and frames.cl need for a valid

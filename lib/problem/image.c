@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames and tensors: formats, shapes as matrices, layout in device memory, and the options of the
- * compiler that describe them.
+ * Frames and tensors: formats, shapes as matrices, layout in device memory, and the compiler's
+ * options that describe them.
  */
 #include "device/base.h"
 #include "matrix/matrix.h"
@@ -92,7 +92,7 @@ check_range (const gchar *what, gsize found, gsize least, GError **error)
                       G_MAXUINT16, found);
 }
 
-/* Written so that NaN fails. */
+/* The comparison is written so that NaN fails. */
 static gboolean
 check_colours (const GemmclImage *image, GError **error)
 {

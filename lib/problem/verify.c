@@ -31,7 +31,7 @@ typedef struct {
 #define LEAST_NORM 1e-12
 #define LOST       0x1p-109
 
-/* The causes of a product's error. */
+/* The rounding errors that a product may have. */
 typedef struct {
   gdouble growth, normalizing; /* relative errors of the sum, and of A if it is normalized */
   gdouble roundoff, normal;    /* of factors that are rounded; below this normal number the error is

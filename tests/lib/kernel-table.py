@@ -65,7 +65,7 @@ class Table(TestCase):
         for wrong, near in [("gemm_naiv", "gemm_naive"), ("GEMM-NAIVE", "gemm_naive"),
                             ("naive", "gemm_naive"), ("vector_12x23_1x1", "vector_12x32_1x1"),
                             ("", ""), ("gemm_naive ", ""), ("täfelchen", "")]:
-            for words in wrong, "Near names: ", near:
+            for words in wrong, "Similar names: ", near:
                 self.refuses("kernel", words, "plan_new", get_context(), byref(describe(2, 2, 2)),
                              wrong)
             self.refuses("kernel", wrong, "kernel_fits", get_context(), wrong, None)
