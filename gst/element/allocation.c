@@ -1,17 +1,17 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Memory on both pads. Upstream is offered the memory that the device reads with the fewest
- * copies. With caps of OpenCL memory that is OpenCL memory. With caps of system memory it is pages,
- * if the device shares the memory of the host, or else OpenCL memory with a pinned side, which the
- * device fetches while it computes.
+ * Allocation on both pads. The element offers upstream the memory that the device reads with the
+ * fewest copies. With caps of OpenCL memory that is OpenCL memory. With caps of system memory it is
+ * whole pages if the device shares the memory of the host; otherwise it is OpenCL memory with a
+ * pinned side, which the device fetches while it computes.
  *
- * Outputs are in OpenCL memory, with caps of system memory, too: a map waits for the device. Only a
- * device that shares the memory of the host writes into buffers of a pool of downstream, and only
- * if that is a special pool. Each of several devices has a pool of its own.
+ * Outputs are in OpenCL memory, also with caps of system memory: a map waits for the device. A
+ * device that shares the memory of the host also writes into the buffers of a special pool of
+ * downstream. Each of several devices has a pool of its own.
  *
- * With output=meta inputs are outputs: upstream is offered what downstream proposes.
- */
+ * With output=meta inputs pass to downstream, so the element offers upstream what downstream
+ * proposes. */
 #include "element/lanes.h"
 #include "element/output.h"
 
@@ -50,8 +50,8 @@ get_input_size (const GstGemmclFormat *format)
   return size <= G_MAXUINT ? size : 0;
 }
 
-/* Proposes a pool of the memory of @allocator, of pages if it is NULL, or only its size without
- * @need_pool. */
+/* Proposes a pool: of memory of @allocator or, if that is NULL, of pages. Without @need_pool it
+ * proposes only the size of buffers. */
 static void
 propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, GstAllocator *allocator,
               gboolean need_pool)
@@ -64,7 +64,8 @@ propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, GstAl
     gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
 }
 
-/* Lets downstream answer @query, since inputs reach it. The element holds buffers of its pools. */
+/* Lets downstream answer @query, since inputs pass to it. Raises the minimum of its pools by the
+ * buffers that the element holds. */
 static gboolean
 propose_of_downstream (GstGemmcl *self, GstQuery *query)
 {
@@ -116,7 +117,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
     propose_pool (self, query, caps, size, NULL, FALSE);
   } else if (format.memory == GST_GEMMCL_MEMORY_OPENCL || need_pool) {
     allocator = gst_gemmcl_lane_get_allocator (self, self->lanes, NULL);
-    /* Upstream may also allocate buffers by itself. */
+    /* Upstream may also allocate buffers without the pool. */
     if (allocator && format.memory == GST_GEMMCL_MEMORY_OPENCL)
       gst_query_add_allocation_param (query, allocator, NULL);
     if (allocator)
@@ -125,8 +126,8 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   return TRUE;
 }
 
-/* GStreamer counts the bytes of a frame in 32 bits, in pools and elsewhere, but does not refuse all
- * caps of larger frames. */
+/* Posts an error for a frame of 4 GiB or more. GStreamer counts its bytes in 32 bits, in pools and
+ * elsewhere, but does not refuse all such caps. */
 static gboolean
 refuse_size (GstGemmcl *self)
 {
@@ -142,8 +143,8 @@ refuse_size (GstGemmcl *self)
   return FALSE;
 }
 
-/* Returns: (transfer full) (nullable): the pool of downstream, if it is a special one, such as of a
- * display, and the device can write its frames in place. */
+/* Returns: (transfer full) (nullable): the pool of downstream, if it is a special pool, such as
+ * that of a display, and if the device can write its frames in place. */
 static GstBufferPool *
 take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 {
@@ -173,7 +174,8 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   return g_steal_pointer (&pool);
 }
 
-/* Offers buffers in OpenCL memory. A pool of downstream may be on another device, or on none. */
+/* Replaces the pools of @query by a pool of OpenCL memory of the element's device. A pool of
+ * downstream may be in other memory. */
 static gboolean
 offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
 {
@@ -207,7 +209,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   g_autoptr (GstBufferPool) peer = NULL;
   g_autoptr (GstCaps) tensors = gst_caps_new_empty_simple (GST_GEMMCL_TENSORS_MEDIA);
   g_autoptr (GError) error = NULL;
-  /* Flexible tensors have no problem before the first buffer. */
+  /* With flexible tensors the problem is not known before the first buffer. */
   const gboolean is_known = self->lane->plan || !self->stream.input.tensors.flexible;
   const gsize size = is_known ? gst_gemmcl_get_output_size (self, self->problem.gemm.m) : 0;
   GstCaps *caps = NULL;

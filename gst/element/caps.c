@@ -4,7 +4,7 @@
 
 #include "memory/caps.h"
 
-/* Returns: (transfer full): the caps of all carriers. */
+/* Returns: (transfer full): caps of any video and audio, which carriers may have. */
 static GstCaps *
 new_carriers (void)
 {
@@ -32,7 +32,7 @@ gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms, GstGemmc
          gst_gemmcl_shape_of_format (format, &terms->settings, terms->k, shape, error);
 }
 
-/* TRUE if results leave as tensors alone. */
+/* TRUE if the property output asks for tensors. */
 static gboolean
 is_for_tensors (const GstGemmclSettings *settings)
 {
@@ -51,7 +51,8 @@ allows_pixel_mode (const GstGemmclSettings *settings)
           settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
 
-/* TRUE if rows of K can be made of pixels with @channels; with @keep, if they are pixels. */
+/* TRUE if pixels with @channels can make a row of K elements; with @keep, if a pixel is such a row.
+ */
 static gboolean
 channels_fit_k (const GstGemmclTerms *terms, guint channels, gboolean keep)
 {
@@ -69,7 +70,7 @@ channels_fit_k (const GstGemmclTerms *terms, guint channels, gboolean keep)
   }
 }
 
-/* Takes @formats, which may be none. Appends nothing then. */
+/* Appends video like @from in @formats, which it takes. Without formats it appends nothing. */
 static void
 append_video (GstCaps *result, const GstStructure *from, GValue *formats)
 {
@@ -79,7 +80,7 @@ append_video (GstCaps *result, const GstStructure *from, GValue *formats)
     return;
   structure = gst_structure_copy (from);
   gst_structure_set_name (structure, GST_GEMMCL_VIDEO_MEDIA);
-  /* Colours change; fixation chooses the new colorimetry. */
+  /* The product changes colours; fixation chooses the new colorimetry. */
   gst_structure_remove_fields (structure, "colorimetry", "chroma-site", NULL);
   gst_structure_take_value (structure, "format", formats);
   gst_caps_append_structure (result, structure);
@@ -116,7 +117,8 @@ append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *form
   gst_caps_append_structure (result, structure);
 }
 
-/* Appends the input formats that fit K; with @keep, only those whose output is video. */
+/* Appends video in the formats whose channels fit K; with @keep, only in formats whose output can
+ * stay video. */
 static void
 append_video_input (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
                     gboolean keep)
@@ -129,15 +131,15 @@ append_video_input (GstCaps *result, const GstStructure *from, const GstGemmclTe
   append_video (result, from, &values);
 }
 
-/* Returns: the format of results of other inputs than flexible tensors. */
+/* Returns: the format of output tensors, unless the input is flexible tensors. */
 static const gchar *
 get_format (const GstGemmclSettings *settings)
 {
   return settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE ? "flexible" : "static";
 }
 
-/* Appends the output tensors of a known input. The result of patches is N:across:down, as the next
- * convolution reads it, before N:M. */
+/* Appends the output tensors of a known input. For patches the dimensions N:across:down, which a
+ * next convolution reads, come before N:M. */
 static void
 append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
                       const GstGemmclFormat *input, const GstGemmclShape *shape)
@@ -198,7 +200,7 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
     return;
   }
   if (!carried && gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
-    /* Formats with N channels, beginning with the nearest to the first input format. */
+    /* Formats with N channels, beginning with the one nearest to the first input format. */
     if (allows_pixel_mode (settings) && shape.image.features == GEMMCL_FEATURE_PIXEL)
       gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (from), terms->n);
     append_video (result, from, &formats);
@@ -213,14 +215,14 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
     append_any_tensors (result, from, "flexible");
 }
 
-/* From the source pad to the sink pad: the inputs of which @from can be the result. */
+/* From the source pad to the sink pad: appends the inputs whose output can be @from. */
 static void
 transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms)
 {
   g_autoptr (GstCaps) output = gst_caps_new_full (gst_structure_copy (from), NULL);
   g_autoptr (GstCaps) inputs = gst_caps_new_empty ();
   g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
-  GstGemmclTerms any_k = *terms; /* all inputs fit K as far as caps tell */
+  GstGemmclTerms any_k = *terms; /* of every input, caps are taken to fit K */
 
   any_k.k = 0;
   if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
@@ -242,8 +244,8 @@ transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerm
   }
 }
 
-/* With output=meta, from the sink pad to the source pad: tensors are added to the field of those of
- * upstream. */
+/* With output=meta, from the sink pad to the source pad. The element's tensors are added to the
+ * tensors that upstream announces. */
 static GstCaps *
 transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
 {
@@ -277,8 +279,8 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
   return result;
 }
 
-/* Transforms media and, from the sink pad, buffers that carry A. The memory of one pad does not
- * depend on the other's. */
+/* Transforms media and, from the sink pad, carriers. The kind of memory of one pad does not depend
+ * on that of the other. */
 static GstCaps *
 transform_each (GstPadDirection direction, const GstCaps *caps, const GstGemmclTerms *terms)
 {
@@ -308,7 +310,7 @@ transform_each (GstPadDirection direction, const GstCaps *caps, const GstGemmclT
   return terms->several ? g_steal_pointer (&result) : gst_gemmcl_caps_spread (result, GST_PAD_SRC);
 }
 
-/* From tensors of the source pad to buffers that may carry A. */
+/* From tensors of the source pad to carriers on the sink pad. */
 static GstCaps *
 transform_to_carriers (const GstCaps *caps)
 {
@@ -327,8 +329,8 @@ transform_to_carriers (const GstCaps *caps)
   return result;
 }
 
-/* With output=meta, from the source pad to the sink pad: caps that fit K, without the tensors of
- * downstream, which upstream does not make. */
+/* With output=meta, from the source pad to the sink pad: caps that fit K, without the tensors that
+ * downstream expects: the element makes them, not upstream. */
 static GstCaps *
 transform_meta_output (const GstCaps *caps, const GstGemmclTerms *terms)
 {
@@ -366,8 +368,8 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
   return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
 }
 
-/* Returns: (transfer full): the part of @filter, caps of upstream, that is of carriers only since
- * they announce tensors, if @caps, of the source pad, can be made of those. */
+/* Returns: (transfer full): the caps in @filter, of upstream, that are carriers because they
+ * announce tensors, if their output can have @caps, of the source pad. */
 static GstCaps *
 transform_announced (const GstCaps *caps, const GstCaps *filter, const GstGemmclTerms *terms)
 {
@@ -392,7 +394,8 @@ gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps, const Gs
 
   if (direction == GST_PAD_SRC && filter && !gst_gemmcl_carriers_are_set (settings))
     result = gst_caps_merge (result, transform_announced (caps, filter, terms));
-  /* First N and downstream, or the mode, so that the error can name as much as possible. */
+  /* First without N and downstream's caps, or without the output mode: the error can then name as
+   * much as possible. Then without all settings but those of metadata. */
   for (guint i = 0; gst_caps_is_empty (result) && i < 2; i++) {
     if (direction == GST_PAD_SRC) {
       caps = GST_CAPS_ANY;
@@ -436,7 +439,8 @@ fixate_video (const GstStructure *input, GstStructure *output)
     gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
 }
 
-/* Two channels are left and right; more have GStreamer's fallback positions, or none. */
+/* Two channels are left and right. More channels have GStreamer's fallback positions, if it has
+ * any. */
 static void
 fixate_audio (const GstStructure *input, GstStructure *output)
 {
@@ -453,8 +457,8 @@ fixate_audio (const GstStructure *input, GstStructure *output)
   gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
 }
 
-/* Returns: the index of the first structure of the medium of the input, or else the first, in the
- * wanted memory if there is such a structure. */
+/* Returns: the index of the structure to fixate. Structures of the input's medium are preferred,
+ * then structures in the wanted memory, then the first one. */
 static guint
 choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
 {

@@ -1,8 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The log of copies that a better negotiation would save, in GStreamer's category for that.
- */
+ * Logs copies that a better negotiation would avoid, in GStreamer's category GST_PERFORMANCE. */
 #include "element/stats.h"
 
 #include "memory/gstgemmclmemory.h"
@@ -13,36 +12,37 @@ GST_DEBUG_CATEGORY_STATIC (performance);
 #define FIRST_OF_A 8
 #define FIRST_OF_D 16
 
-/* The text of each kind. Other copies are no matter of negotiation: batches, VA surfaces, and
- * buffers that are copied faster. */
+/* The text of each kind of copy. Three kinds do not depend on negotiation and have none: copies of
+ * batches, of VA surfaces, and of buffers that the device reads faster after a copy. */
 static const gchar *const texts[] = {
-    [GST_GEMMCL_COPY_ALIGNED] = "inputs are copied because they are not aligned to their elements: "
-                                "each tensor or audio buffer in a memory of its own",
-    [GST_GEMMCL_COPY_MERGED] = "inputs are copied because A is in several memories: one memory",
-    [GST_GEMMCL_COPY_PASSED] = "tensors that pass are copied to OpenCL memory: inputs in OpenCL "
-                               "memory, or an output in system memory,",
+    [GST_GEMMCL_COPY_ALIGNED] = "inputs are copied because their elements are not aligned: a "
+                                "memory of its own for each tensor or audio buffer",
+    [GST_GEMMCL_COPY_MERGED] = "inputs are copied because A is in several memories: a single "
+                               "memory",
+    [GST_GEMMCL_COPY_PASSED] = "tensors that pass through are copied to OpenCL memory: inputs in "
+                               "OpenCL memory, or an output in system memory,",
     [GST_GEMMCL_COPY_FOREIGN] = "inputs go through the host because they are in OpenCL memory of "
                                 "another context: a GstContext that both elements share",
     [FIRST_OF_A + GEMMCL_COPY_REASON_SEPARATE] =
-        "inputs are copied from pageable memory of the host: an upstream that takes the pool of "
-        "pinned memory, which gemmcl offers,",
+        "inputs are copied from pageable memory of the host: an upstream that uses the pool of "
+        "pinned memory that gemmcl offers",
     [FIRST_OF_A + GEMMCL_COPY_REASON_GAPS] =
-        "inputs are copied because their rows have gaps: an upstream that takes gemmcl's pool and "
-        "GstVideoMeta, or rows of a multiple of 4 bytes without a crop,",
+        "inputs are copied because their rows have gaps: an upstream that uses gemmcl's pool and "
+        "GstVideoMeta, or uncropped rows of a multiple of 4 bytes,",
     [FIRST_OF_A + GEMMCL_COPY_REASON_OFFSET] =
-        "inputs are copied because A does not begin at the start of its OpenCL memory: a memory "
-        "for each tensor, without headers of flexible tensors,",
+        "inputs are copied because A does not begin at the start of its OpenCL memory: static "
+        "tensors, each in a memory of its own,",
     [FIRST_OF_A + GEMMCL_COPY_REASON_ALIGNMENT] =
-        "inputs are copied because their addresses do not suit the device: an upstream that takes "
-        "gemmcl's pool, or its parameters of allocation,",
+        "inputs are copied because their addresses are not aligned for the device: an upstream "
+        "that uses gemmcl's pool or its allocation parameters",
     [FIRST_OF_D + GEMMCL_COPY_REASON_GAPS] =
-        "outputs are copied because their rows have gaps: a downstream that takes GstVideoMeta, or "
-        "rows of a multiple of 4 bytes,",
+        "outputs are copied because their rows have gaps: a downstream that accepts "
+        "GstVideoMeta, or rows of a multiple of 4 bytes,",
     [FIRST_OF_D + GEMMCL_COPY_REASON_OFFSET] =
         "outputs are copied to their place behind the headers of flexible tensors: static tensors",
     [FIRST_OF_D + GEMMCL_COPY_REASON_ALIGNMENT] =
-        "outputs are copied because the addresses of downstream's pool do not suit the device: a "
-        "pool of aligned buffers",
+        "outputs are copied because buffers of downstream's pool are not aligned for the device: "
+        "a pool of aligned buffers",
 };
 
 void
@@ -57,7 +57,7 @@ note (GstGemmcl *self, guint bit)
   if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->stream.noted_copies >> bit & 1)
     return;
   self->stream.noted_copies |= 1u << bit;
-  GST_CAT_INFO_OBJECT (performance, self, "%s would save that", texts[bit]);
+  GST_CAT_INFO_OBJECT (performance, self, "%s would avoid that", texts[bit]);
 }
 
 void
@@ -69,8 +69,8 @@ gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy)
   note (self, copy);
 }
 
-/* TRUE if @buffer is in OpenCL memory of another context than the current device's. A carrier may
- * have no memory of its own. */
+/* TRUE if @buffer is in OpenCL memory of a context other than the current device's. A carrier may
+ * have no memory. */
 static gboolean
 is_foreign (GstGemmcl *self, GstBuffer *buffer)
 {

@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The class of the element: its states, its buffers and events, and its texts in gst-inspect-1.0.
+ */
 #include "element/lanes.h"
 #include "element/output.h"
 #include "element/run.h"
@@ -11,7 +14,8 @@
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
-/* Opens the devices that the properties name, and checks that there is their output. */
+/* Checks that this build has the wanted input and output, and opens the devices that the properties
+ * name. */
 static gboolean
 open_devices (GstGemmcl *self, GError **error)
 {
@@ -20,7 +24,7 @@ open_devices (GstGemmcl *self, GError **error)
   return gst_gemmcl_meta_check (&settings, error) && gst_gemmcl_lanes_open (self, error);
 }
 
-/* Opens the devices for the present VADisplay and drops the plan; a new one is due. */
+/* Drops the plan and opens the devices with the present VADisplay. A new plan is due then. */
 static gboolean
 renew_context (GstGemmcl *self, GError **error)
 {
@@ -84,20 +88,19 @@ start (GstBaseTransform *trans)
   gst_gemmcl_operands_release (self);
   if (open_devices (self, &error) && gst_gemmcl_get_terms (self).k == 0)
     g_set_error_literal (&error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-                         "No weight is set: expected weight=FILE.npy, weight=FILE.safetensors#NAME "
-                         "or weight=[[1,2],[3,4]], found nothing.");
+                         "No weight is set. Expected weight=FILE.npy, "
+                         "weight=FILE.safetensors#NAME or weight=[[1,2],[3,4]].");
   if (error) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }
   g_mutex_lock (&self->lock);
-  self->stream = (GstGemmclStream){.settings = gst_gemmcl_get_properties (self).settings,
-
-                                   .started = TRUE};
+  self->stream =
+      (GstGemmclStream){.settings = gst_gemmcl_get_properties (self).settings, .started = TRUE};
   gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_properties (self).scalars;
-  /* Threads that were late in stop() may still look for outputs. */
+  /* Threads that stop() did not end may still look for outputs. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_turns_start (self);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
@@ -109,7 +112,7 @@ stop (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
-  /* Other threads that push hold this lock, too. */
+  /* Threads that push outputs hold this lock. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_turns_stop (self);
   gst_gemmcl_stats_report (self);
@@ -122,8 +125,8 @@ stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Sets controlled properties to their values at the stream time of the buffer. A segment of bytes,
- * as of multifilesrc, has no stream time. Returns: the scalars for the buffer. */
+/* Sets controlled properties to their values at the stream time of @input. A segment in bytes, such
+ * as one of multifilesrc, has no stream time. Returns: the scalars for @input. */
 static GstGemmclScalars
 sync_scalars (GstGemmcl *self, GstBuffer *input)
 {
@@ -137,7 +140,7 @@ sync_scalars (GstGemmcl *self, GstBuffer *input)
   return gst_gemmcl_get_properties (self).scalars;
 }
 
-/* TRUE if the collected buffers have to run before @input, whose scalars are @next. */
+/* TRUE if @input, whose scalars are @next, cannot be in the batch of the collected buffers. */
 static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input, GstGemmclScalars next)
 {
@@ -168,7 +171,7 @@ pass_event (GstGemmcl *self, GstEvent *event)
   return accepted;
 }
 
-/* Returns: FALSE if the events that waited were not accepted. */
+/* Passes the events that waited for the first buffer. FALSE if an event was not accepted. */
 static gboolean
 pass_waiting (GstGemmcl *self)
 {
@@ -179,8 +182,8 @@ pass_waiting (GstGemmcl *self)
   return ok;
 }
 
-/* Accepts the caps of before again, after others were refused, and learns @input by them. The base
- * class takes them for the ones in use, and does not set them. */
+/* After new caps were refused, sets the earlier caps again and learns from @input. The base class
+ * does not set them: it takes them for the caps in use. */
 static GstFlowReturn
 set_caps_again (GstGemmcl *self, GstBuffer *input)
 {
@@ -194,7 +197,8 @@ set_caps_again (GstGemmcl *self, GstBuffer *input)
   return gst_gemmcl_learn (self, input, &self->scalars.m);
 }
 
-/* Takes @input. The operands must be held. */
+/* Negotiates for @input, and makes a plan if one is due. Negotiates for @input, and makes a plan if
+ * one is due. Takes @input. The operands must be held. */
 static GstFlowReturn
 negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
 {
@@ -229,8 +233,8 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   return flow;
 }
 
-/* Learns what A is, ends the batch and its runs if they have to be done before @input, and gets the
- * scalars for it. */
+/* Learns A from @input. Ends the batch, and waits for its runs, if @input needs that. @next: (out):
+ * the scalars for @input. */
 static GstFlowReturn
 prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
 {
@@ -248,7 +252,7 @@ prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
   next->m = m;
   if (ends_batch (self, input, *next))
     flow = gst_gemmcl_batch_end (self);
-  /* A failed run is done again with the operands that it began with. */
+  /* A failed run is done again, with the operands of its first try: the new ones must wait. */
   if (flow == GST_FLOW_OK && gst_gemmcl_operands_have_next (self))
     flow = gst_gemmcl_turns_push_held (self);
   return flow;
@@ -269,7 +273,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   if (GST_BUFFER_IS_DISCONT (input))
     gst_gemmcl_runs_forget (self);
   gst_gemmcl_operands_hold (self);
-  /* The default follows the addend of this buffer, not that of the property. */
+  /* The default of beta follows the addend in use; the property may name a later one. */
   if (!next.has_beta)
     next.beta = self->operands.current.addend != NULL;
   self->scalars = next;
@@ -280,7 +284,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   return flow;
 }
 
-/* Not called, but without it the base class of GStreamer 1.22 makes the element passthrough. */
+/* Never called. Without it the base class of GStreamer 1.22 makes the element passthrough. */
 static GstFlowReturn
 transform (GstBaseTransform *trans G_GNUC_UNUSED, GstBuffer *input G_GNUC_UNUSED,
            GstBuffer *output G_GNUC_UNUSED)
@@ -288,7 +292,7 @@ transform (GstBaseTransform *trans G_GNUC_UNUSED, GstBuffer *input G_GNUC_UNUSED
   return GST_FLOW_NOT_SUPPORTED;
 }
 
-/* Outputs are pushed by turns.c, and not by the base class. */
+/* turns.c pushes the outputs, not the base class. */
 static GstFlowReturn
 generate_output (GstBaseTransform *trans, GstBuffer **output)
 {
@@ -298,8 +302,8 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   return input ? gst_gemmcl_batch_add (GST_GEMMCL (trans), input) : GST_FLOW_OK;
 }
 
-/* Ends the batch before an event that must not be in it. At EOS it also waits for all runs, because
- * their errors must come before EOS, and reports the stats. */
+/* Ends the batch before an event that must not be in it. At EOS, waits for all runs, because their
+ * errors must be posted before EOS, and reports the stats. */
 static void
 end_before (GstGemmcl *self, GstEvent *event)
 {
@@ -310,7 +314,7 @@ end_before (GstGemmcl *self, GstEvent *event)
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     if (gst_gemmcl_batch_end (self) == GST_FLOW_OK)
       gst_gemmcl_turns_push_held (self);
-    /* A flow of outputs before the event is not that of buffers behind it. */
+    /* The flow of earlier outputs does not apply to buffers behind the event. */
     self->turns->flow = GST_FLOW_OK;
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
       gst_gemmcl_turns_finish (self);
@@ -319,7 +323,7 @@ end_before (GstGemmcl *self, GstEvent *event)
   }
 }
 
-/* Events that wait for the first buffer pass before EOS, or after caps that need no buffer. */
+/* Waiting events pass before EOS, and after caps that describe A without a buffer. */
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
@@ -347,7 +351,7 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 
   if (gst_gemmcl_device_answer (&self->device, query_))
     return TRUE;
-  /* The base class would negotiate now. */
+  /* The base class would negotiate the waiting caps now. */
   if (GST_QUERY_TYPE (query_) == GST_QUERY_ALLOCATION && self->waiting.length > 0)
     return FALSE;
   /* Upstream waits until its buffers are released. */
@@ -393,15 +397,15 @@ describe (GstElementClass *klass)
 {
   gst_element_class_set_static_metadata (
       klass, "GEMM on OpenCL", "Filter/Converter/Video/Audio/Tensor",
-      "Multiplies each video frame, audio buffer or tensor by a weight matrix: D = act (alpha * A "
-      "* B + beta * C + bias). A is the input, M x K; B is the weight, K x N; D is the output, M "
-      "x N. Video: feature-mode chooses the rows of A, from pixels (K = channels; NV12, I420 and "
-      "P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K = the "
-      "innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, if "
-      "downstream takes it; integers are rounded and saturated. Other results are tensors with "
-      "dimensions=N:M, float32 unless output-type is another. With output=meta the input passes "
-      "through, and D is a tensor in its metadata; with input=meta A is one. Runs on any OpenCL "
-      "device; Intel GPUs are preferred",
+      "Multiplies each video frame, audio buffer or tensor by a weight matrix: D = act (alpha * "
+      "A * B + beta * C + bias). A is the input, M x K; B is the weight, K x N; D is the output, "
+      "M x N. Video: feature-mode chooses the rows of A, from pixels (K = channels; NV12, I420 "
+      "and P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K "
+      "= the innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, "
+      "if downstream accepts that; integers are rounded and saturated. Other outputs are tensors "
+      "with dimensions=N:M, in float32 unless output-type is set. With output=meta the input "
+      "passes through, with D as a tensor in its metadata; with input=meta A is such a tensor. "
+      "Runs on any OpenCL device; Intel GPUs are preferred",
       "The gemmcl developers");
   gst_element_class_add_static_metadata (
       klass, "examples",
@@ -450,7 +454,7 @@ gst_gemmcl_init (GstGemmcl *self)
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
-/* No OpenCL here: this runs in GStreamer's plugin scanner. */
+/* This runs in GStreamer's plugin scanner, where OpenCL must not be called. */
 static gboolean
 plugin_init (GstPlugin *plugin)
 {

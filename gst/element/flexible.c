@@ -18,8 +18,8 @@ enum {
 
 #define THE_MAGIC   0xfeedccedu
 #define THE_VERSION 0xde001000u
-#define FLEXIBLE    1 /* of formats; 0 is static */
-#define TENSOR      4 /* the last of the media */
+#define FLEXIBLE    1 /* the value of FORMAT; 0 is static */
+#define TENSOR      4 /* the largest value of MEDIA */
 
 static const gchar *const types[] = {
     "int32",   "uint32",  "int16", "uint16", "int8",    "uint8",
@@ -67,7 +67,8 @@ gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n
     self->words[TYPE]++;
 }
 
-/* Reads the header at @start of memory @index of @buffer, in which there are @room bytes. */
+/* Reads the header of a flexible tensor at @start of memory @index of @buffer; @room bytes remain
+ * there. */
 static gboolean
 read_header (GstBuffer *buffer, guint index, gsize start, gsize room, GstGemmclTensor *tensor,
              GError **error)

@@ -59,8 +59,7 @@ gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank, co
     self->dims[i] = dims[i];
     if (!g_size_checked_mul (&size, size, dims[i]) || size > G_MAXSSIZE)
       return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                              "The dimensions are those of a tensor that is larger than memory can "
-                              "hold.");
+                              "A tensor of these dimensions is larger than memory can hold.");
   }
   return TRUE;
 }
@@ -111,8 +110,9 @@ gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, co
   if (n_dims < 1 || n_dims > GST_GEMMCL_MAX_TENSORS || n_dims != n_names ||
       (num_tensors > 0 && n_dims != num_tensors))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) do not "
-                            "name as many tensors; expected the same number, 1 to %d, in each.",
+                            "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) "
+                            "differ in their number of tensors; expected the same number, 1 to "
+                            "%d, in each.",
                             dimensions, n_dims, types, n_names, num_tensors,
                             GST_GEMMCL_MAX_TENSORS);
   tensors->flexible = FALSE;
@@ -195,18 +195,18 @@ gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k)
     *m *= tensor->dims[i];
 }
 
-/* The ways to write ones at the end of dimensions. They do not change a shape, but caps compare as
- * strings. */
+/* A way to write trailing dimensions of 1. They do not change a shape, but caps compare dimensions
+ * as strings. */
 typedef struct {
-  gboolean trims;    /* leaves them out */
-  const gchar *fill; /* (nullable): added up to four dimensions */
+  gboolean trims;    /* omits trailing ones */
+  const gchar *fill; /* (nullable): appended until there are four dimensions */
 } Spelling;
 
 static const Spelling spellings[] = {
     {FALSE, NULL},
-    {TRUE, NULL},  /* as they are, and none */
+    {TRUE, NULL},  /* the first two: as they are, and without trailing ones */
     {TRUE, ":1"},  /* as older releases of NNStreamer write */
-    {FALSE, ":0"}, /* zeros are no dimensions */
+    {FALSE, ":0"}, /* a zero ends the dimensions */
 };
 
 /* Returns: (transfer full): "10:1,3:4". */
@@ -278,7 +278,7 @@ read_video (GstGemmclFormat *format, const GstStructure *structure)
          gst_gemmcl_image_init (&format->image, &format->video);
 }
 
-/* Audio is a tensor, too: a row is a sample of all channels. */
+/* Describes audio as a tensor, too: a row is a sample of all channels. */
 static gboolean
 read_audio (GstGemmclFormat *format, const GstCaps *caps)
 {
@@ -348,7 +348,7 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
   GST_GEMMCL_TENSORS_MEDIA ", format = (string) static, num_tensors = (int) [ 1, 16 ]" FRAMERATE
 #define OTHER_CAPS "; " AUDIO_CAPS "; " STATIC_CAPS "; " FLEXIBLE_CAPS
 
-/* In system memory, by direction. */
+/* The caps of a pad in system memory, by direction. */
 static GstStaticCaps templates[] = {
     [GST_PAD_SRC] = GST_STATIC_CAPS (VIDEO_CAPS (SRC_FORMATS) OTHER_CAPS),
     [GST_PAD_SINK] = GST_STATIC_CAPS (VIDEO_CAPS (SINK_FORMATS) OTHER_CAPS),
@@ -393,7 +393,7 @@ gst_gemmcl_get_input_id (const GstGemmclSettings *settings, gboolean *or_only)
                                                    : settings->tensor_id;
 }
 
-/* Returns: (nullable): the tensors that @structure announces, in groups. */
+/* Returns: (nullable): the groups of tensors that @structure announces. */
 static const GstStructure *
 get_groups (const GstStructure *structure)
 {
@@ -404,7 +404,7 @@ get_groups (const GstStructure *structure)
 
 #if GST_CHECK_VERSION(1, 28, 0)
 
-/* The tensors of a group are fixed caps, each of one structure. */
+/* Returns: (nullable): tensor @i of @group, which is fixed caps of one structure. */
 static const GstStructure *
 get_tensor (const GValue *group, guint i)
 {
@@ -440,8 +440,8 @@ find_tensor (const GstStructure *groups, const GstGemmclSettings *settings)
   return or_only && n == 1 ? only : NULL;
 }
 
-/* Gets the tensor that is A. FALSE if @structure does not announce it with all its dimensions, or
- * if the element cannot read it. */
+/* @tensor: (out): A. FALSE if @structure does not announce A with all its dimensions, or if the
+ * element cannot read it. */
 static gboolean
 find_announced (const GstStructure *structure, const GstGemmclSettings *settings,
                 GstGemmclTensor *tensor)
@@ -473,7 +473,7 @@ gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclTy
   g_autoptr (GstStructure) groups =
       announced ? gst_structure_copy (announced) : gst_structure_new_empty ("tensorgroups");
   const GValue *present = gst_structure_get_value (groups, id);
-  /* 0 stands for a dimension that caps do not know. */
+  /* A dimension of 0 stands for one that caps do not state. */
   g_autofree gchar *text = g_strdup_printf (
       "tensor/strided, tensor-id = (string) \"%s\", dims-order = (string) row-major, "
       "type = (string) %s, dims = (int) < %zu, %zu >",

@@ -14,12 +14,13 @@
 #define GST_GEMMCL_AUDIO_MEDIA   "audio/x-raw"
 #define GST_GEMMCL_TENSORS_MEDIA "other/tensors"
 #define GST_GEMMCL_MAX_RANK      16
-/** NNStreamer stores up to 16 tensors in their own memories; buffers of more are not supported. */
+/** The most tensors of a buffer that are supported; NNStreamer gives up to 16 tensors a memory
+ * each. */
 #define GST_GEMMCL_MAX_TENSORS 16
 
-/* The grammar of `other/tensors`: `dimensions=3:224:224,10` and `types=uint8,float32`. Dimensions
- * are written innermost first, and zeros behind them are no dimensions; tensors are separated by a
- * comma or a full stop. */
+/* Caps of `other/tensors` have fields such as `dimensions=3:224:224,10` and `types=uint8,float32`.
+ * Tensors are separated by a comma or a full stop. Dimensions are written innermost first; zeros
+ * behind them do not count. */
 
 typedef struct {
   GemmclType type;
@@ -28,47 +29,48 @@ typedef struct {
 } GstGemmclTensor;
 
 typedef struct {
-  /* The type and shape of each tensor are in the buffer; tensor has no valid values then. */
+  /* The type and shape of each tensor are in its header in the buffer, and @tensor is not valid. */
   gboolean flexible;
   guint n; /* 1 to GST_GEMMCL_MAX_TENSORS; 0 if flexible and not known */
   GstGemmclTensor tensor[GST_GEMMCL_MAX_TENSORS];
 } GstGemmclTensors;
 
-/** gst_gemmcl_tensors_parse: Reads the fields @dimensions and @types of caps, of @num_tensors
- * tensors; 0: any number. Returns: %FALSE with #GEMMCL_ERROR_FORMAT, whose message quotes the wrong
- * part, or #GEMMCL_ERROR_TOO_LARGE; @tensors is undefined then. */
+/** gst_gemmcl_tensors_parse: Reads the fields @dimensions and @types of caps. @num_tensors: the
+ * number of tensors that they must have; 0: any. Returns: %FALSE with #GEMMCL_ERROR_FORMAT, whose
+ * message quotes the wrong part, or #GEMMCL_ERROR_TOO_LARGE; @tensors is undefined then. */
 gboolean gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions,
                                    const gchar *types, guint num_tensors, GError **error);
 
-/** gst_gemmcl_tensors_check_strings: @caps: (nullable). Returns: %FALSE if dimensions or types of
- * tensors are no strings, as in `dimensions=3:4` without `(string)`; other caps then have none in
- * common with them, and the message says so. */
+/** gst_gemmcl_tensors_check_strings: @caps: (nullable). Returns: %FALSE with #GEMMCL_ERROR_FORMAT
+ * if dimensions or types of tensors are not strings, as in `dimensions=3:4` without `(string)`.
+ * Such caps intersect with no others, and the message says how to write them. */
 gboolean gst_gemmcl_tensors_check_strings (const GstCaps *caps, GError **error);
 
-/** gst_gemmcl_tensor_get_size: Returns: the bytes of a tensor that was parsed, or that fit a
- * gsize. */
+/** gst_gemmcl_tensor_get_size: Returns: the bytes of @tensor, which must fit a gsize, as those of
+ * each tensor that was parsed do. */
 gsize gst_gemmcl_tensor_get_size (const GstGemmclTensor *tensor);
 
-/** gst_gemmcl_tensors_to_structure: @types: those that tensor @index may have, the preferred one
- * first. Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the
- * types of several tensors, are lists of all equivalent spellings. The plain one is first, so that
- * fixation chooses it if downstream accepts any. Flexible tensors have neither. */
+/** gst_gemmcl_tensors_to_structure: @types: the types that tensor @index may have, the preferred
+ * one first. Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the
+ * types of several tensors, are lists of all equivalent spellings. The plain spelling is first, so
+ * that fixation chooses it if downstream accepts any. Flexible tensors have neither field. */
 GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, guint index,
                                                const GemmclType *types, guint n_types);
 
 /** gst_gemmcl_type_get_caps_name: Returns: the name of @type in caps, such as "float32"; static. */
 const gchar *gst_gemmcl_type_get_caps_name (GemmclType type);
 
-/** gst_gemmcl_tensor_init: @type: the name of the type; %NULL is none. @dims: (array length=rank):
- * innermost first. Nothing is trusted. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
+/** gst_gemmcl_tensor_init: @type: (nullable): the name of the type. @dims: (array length=rank):
+ * innermost first. All arguments are checked. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
  * #GEMMCL_ERROR_TOO_LARGE; @self is undefined then. */
 gboolean gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank,
                                  const gsize *dims, GError **error);
 
-/** gst_gemmcl_tensor_print: Returns: (transfer full): as in "float32 of 4 x 512". */
+/** gst_gemmcl_tensor_print: Returns: (transfer full): a text such as "float32 of 4 x 512". */
 gchar *gst_gemmcl_tensor_print (const GstGemmclTensor *tensor);
 
-/** gst_gemmcl_tensor_get_shape: @m: the outer dimensions together, @k: the innermost. */
+/** gst_gemmcl_tensor_get_shape: @m: (out): the product of the outer dimensions. @k: (out): the
+ * innermost dimension. */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);
 
 typedef enum {
@@ -80,38 +82,37 @@ typedef enum {
 /** GstGemmclFormat: The contents of fixed caps. A plain value: it owns nothing. */
 typedef struct {
   GstGemmclMemory memory;
-  GstGemmclMedium medium; /* the one of video, audio and tensors that is valid; audio is tensors,
-                             too: one of as many columns as there are channels */
+  GstGemmclMedium medium; /* the valid member of video, audio and tensors; audio is also described
+                             as a tensor, with a column for each channel */
   GstVideoInfo video;
   GemmclImage image; /* the library's description of video; its rows are pixels */
   GstAudioInfo audio;
   GstGemmclTensors tensors;
   guint index;      /* of A or D among tensors */
-  gboolean is_meta; /* A is the only one of tensors, in the metadata of buffers */
-  gboolean varies;  /* caps do not describe A as a tensor, so that buffers may differ in it */
+  gboolean is_meta; /* A is in the metadata of buffers, and the only one of tensors */
+  gboolean varies;  /* caps do not describe the tensor A, which may differ between buffers */
 } GstGemmclFormat;
 
 /** gst_gemmcl_format_from_caps: Reads @caps, which must be fixed. Returns: %FALSE with
  * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE; @format is undefined then. */
 gboolean gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error);
 
-/** gst_gemmcl_caps_new_template: Returns: (transfer full): all caps of a pad whose medium is A or
- * D; for output=meta only those of the sink pad. */
+/** gst_gemmcl_caps_new_template: Returns: (transfer full): all caps of a pad whose medium holds A
+ * or D, unlike carriers. With output=meta the source pad has the caps of the sink pad instead. */
 GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
 
 /** gst_gemmcl_caps_know: Returns: %TRUE if a pad of @direction supports the medium and the memory
  * of structure @index of @caps. */
 gboolean gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint index);
 
-/* Carriers: buffers of video or audio with A as a tensor in their metadata (GstTensorMeta), which
- * the element does not read otherwise. GStreamer 1.28 announces the tensors in the field `tensors`
- * of caps:
+/* Carriers are buffers of video or audio with A as a tensor in their metadata (GstTensorMeta). The
+ * element does not read their video or audio. GStreamer 1.28 announces the tensors in the field
+ * `tensors` of caps:
  *
  *     video/x-raw, tensors=[tensorgroups, ID=(/uniquelist){(GstCaps)[tensor/strided, tensor-id=ID,
- *         dims=<1,10>, dims-order=row-major, type=float32]}]
- */
+ *         dims=<1,10>, dims-order=row-major, type=float32]}] */
 
-/** gst_gemmcl_carriers_are_set: Returns: %TRUE if properties say that inputs are carriers. */
+/** gst_gemmcl_carriers_are_set: Returns: %TRUE if @settings make all inputs carriers. */
 static inline gboolean
 gst_gemmcl_carriers_are_set (const GstGemmclSettings *settings)
 {
@@ -119,22 +120,23 @@ gst_gemmcl_carriers_are_set (const GstGemmclSettings *settings)
          (settings->input == GST_GEMMCL_INPUT_AUTO && settings->input_tensor_id);
 }
 
-/** gst_gemmcl_carriers_have: Returns: %TRUE if buffers of structure @index of @caps, of the sink
- * pad, are carriers: by properties, or since the caps announce tensors and the element cannot read
- * the medium. */
+/** gst_gemmcl_carriers_have: Returns: %TRUE if buffers with structure @index of @caps, of the sink
+ * pad, are carriers: because @settings say so, or because the caps announce tensors in a medium
+ * that the element cannot read. */
 gboolean gst_gemmcl_carriers_have (const GstCaps *caps, guint index,
                                    const GstGemmclSettings *settings);
 
-/** gst_gemmcl_input_from_caps: @format: (out): that of @caps, fixed ones of the sink pad. A in
- * carriers is the tensor that caps announce or else, as in flexible tensors, @learned, that of the
- * last buffer; its rank is 0 if there was none. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
- * #GEMMCL_ERROR_TOO_LARGE if @caps cannot be read, or the tensor of carriers is not known. */
+/** gst_gemmcl_input_from_caps: @format: (out): the format of @caps, fixed caps of the sink pad. A
+ * in carriers is the tensor that caps announce. If they announce none, and in flexible tensors, A
+ * is @learned, the tensor of the last buffer, whose rank is 0 before the first buffer. Returns:
+ * %FALSE with #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE if @caps cannot be read, or if A in
+ * carriers is not known. */
 gboolean gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                                      const GstGemmclSettings *settings,
                                      const GstGemmclTensor *learned, GError **error);
 
-/** gst_gemmcl_carriers_announce: Adds a tensor of @type and @m x @n, in a group of the same id,
- * to those that @structure, of fixed caps, announces. @m: 0: it differs between buffers. */
+/** gst_gemmcl_carriers_announce: Adds a tensor of @type and @m x @n, in the group @id, to the
+ * tensors that @structure, of fixed caps, announces. @m: 0: it differs between buffers. */
 #if GST_CHECK_VERSION(1, 28, 0)
 void gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclType type,
                                    gsize m, gsize n);
@@ -144,8 +146,9 @@ void gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, Gem
 #endif
 
 /** gst_gemmcl_get_input_id: Returns: (nullable): the id of the tensor that is A with input=meta.
- * @or_only: (out): %TRUE if the only tensor of a buffer is A, too, whatever its id. */
+ * @or_only: (out): %TRUE if the only tensor of a buffer is A whatever its id. */
 const gchar *gst_gemmcl_get_input_id (const GstGemmclSettings *settings, gboolean *or_only);
 
-/** gst_gemmcl_get_rows_id: Returns: (transfer full): the id of row outputs, from that of D. */
+/** gst_gemmcl_get_rows_id: Returns: (transfer full): the id of the tensor of row outputs; @id: of
+ * D. */
 gchar *gst_gemmcl_get_rows_id (const gchar *id);

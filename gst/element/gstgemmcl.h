@@ -10,32 +10,31 @@
 #include "memory/error.h"
 #include "memory/inflight.h"
 
-/* The element as a struct. Its parts, from the lowest: operands and devices (lanes.h), counts
- * (stats.h), outputs (output.h), runs (run.h), batches and their turns (turns.h), plans (plan.h);
- * on top the parts of the class. Each calls only what is below. */
+/* The struct of the element. Its parts, from the lowest to the highest: operands and devices
+ * (lanes.h), counts (stats.h), outputs (output.h), runs (run.h), batches and their turns (turns.h),
+ * plans (plan.h), and the parts of the class. A part calls only lower parts. */
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 
-/** GstGemmclStream: The formats of the stream, and the memory of its buffers. The streaming thread
- * writes it, under the lock of the element, and is the only one that may read it without the lock.
- */
+/** GstGemmclStream: The formats of the stream, and the memory of its buffers. Only the streaming
+ * thread writes it, under the lock of the element; no other thread may read it without the lock. */
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
   GstGemmclFormat input;
   GstGemmclFormat output;
-  GstClockTime frame_duration; /* of a buffer, by caps or buffers; 0: not known */
+  GstClockTime frame_duration; /* of a buffer, from caps or buffers; 0: unknown */
   gboolean started;
   gboolean configured;     /* caps were accepted */
-  guint warnings;          /* those of negotiate.c that were posted; any thread */
-  GstGemmclTensor learned; /* learn.c: A of the last buffer that said it; rank 0: none */
+  guint warnings;          /* negotiate.c: bits of the posted ones; atomic, any thread */
+  GstGemmclTensor learned; /* learn.c: A, as a buffer described it; rank 0: none did */
 
-  /* The streaming thread's own, without the lock. */
+  /* For the streaming thread only; the lock does not guard them. */
   gboolean has_room;     /* learn.c: only M has changed, and the plan can stay */
-  gboolean error_posted; /* since caps were last accepted */
+  gboolean error_posted; /* an error was posted since caps were last accepted */
   guint pool_size;       /* bytes of a buffer of the output's pool; 0: no pool */
-  guint noted_copies;    /* copies.c: bits of those in the log since caps were last accepted */
+  guint noted_copies;    /* copies.c: bits of copies logged since caps were last accepted */
 } GstGemmclStream;
 
 #define GST_GEMMCL_MAX_DEVICES 16
@@ -46,18 +45,19 @@ typedef struct {
   GemmclContext *context;  /* NULL in the state NULL */
   GemmclPlan *plan;        /* NULL before the first plan, after a failed creation, and if @failed */
   GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
-  gboolean failed;         /* not used any more until the next start */
-  GemmclPlanStats past;    /* of replaced plans */
-  guint64 compile_ns;      /* that plans took to compile */
-  guint64 buffers;         /* their results are from this device */
+  gboolean failed;         /* the device is not used until the next start */
+  GemmclPlanStats past;    /* counts of replaced plans */
+  guint64 compile_ns;      /* time that its plans took to compile */
+  guint64 buffers;         /* number of buffers whose results the device made */
 
-  /* The streaming thread's own, without the lock. */
+  /* For the streaming thread only; the lock does not guard them. */
   const gchar *kernel; /* the plan's kernel at its creation; static */
   gboolean is_logged;  /* the end of the search for a faster kernel was logged */
-  GstBufferPool *pool; /* of outputs; NULL: that of the base class, for the first device */
+  GstBufferPool *pool; /* of outputs; NULL for the first device: the base class has it */
 } GstGemmclLane;
 
-/** GstGemmclChange: Other operands, and what is prepared of them for the plans of their time. */
+/** GstGemmclChange: New operands, packed and uploaded for the plans that existed when they were
+ * set. */
 typedef struct _GstGemmclChange GstGemmclChange;
 
 /** GstGemmclOperandSlot: The operands of the element. @change_lock serializes changes and is taken
@@ -69,47 +69,47 @@ typedef struct {
   gboolean held;         /* see gst_gemmcl_operands_hold() */
 } GstGemmclOperandSlot;
 
-/* Bins of a histogram of times: as many for each power of two. */
+/* The bins of the histogram of run times; GST_GEMMCL_TIME_BINS of them for each power of two. */
 #define GST_GEMMCL_TIME_BINS 16
 #define GST_GEMMCL_N_BINS    (65 * GST_GEMMCL_TIME_BINS)
 
-/** GstGemmclStats: The counts of the property stats besides those of the lanes, guarded by the lock
- * of the element. */
+/** GstGemmclStats: The counts for the property stats that lanes do not count. The lock of the
+ * element guards them. */
 typedef struct {
   guint64 buffers;
   guint64 dropped;          /* skipped by QoS */
-  guint64 flushed;          /* buffers at the last flush */
+  guint64 flushed;          /* value of buffers at the last flush */
   guint64 bytes_out;        /* written to OpenCL memory that the host maps */
   guint64 copies;           /* made by the element itself, not by its plans */
   const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
-  guint64 reported;         /* buffers at the last report */
+  guint64 reported;         /* value of buffers at the last report */
 
   /* Times of runs, in ns; see gst_gemmcl_stats_add_time(). */
-  GstClockTime latency; /* that is reported */
-  GstClockTime longest; /* of the runs since latency was set, rounded */
-  GstClockTime last;
-  guint n_times; /* number of runs since latency was set */
+  GstClockTime latency; /* the reported latency */
+  GstClockTime longest; /* longest time since latency was set, rounded */
+  GstClockTime last;    /* time of the last run */
+  guint n_times;        /* number of runs since latency was set */
 
-  /* All times of runs, in ns. */
+  /* The times of all runs since the start, in ns. */
   guint64 n_timed;
   guint64 times[GST_GEMMCL_N_BINS];
   GstClockTime max;
 } GstGemmclStats;
 
-/** GstGemmclInput: A buffer of the sink pad, with the place of A in it, and its result. Other
- * elements may still write the buffer, so it is described once: when it comes. */
+/** GstGemmclInput: An input buffer, the place of A in it, and its output. The place is read once,
+ * when the buffer arrives: another element may write the buffer later. */
 typedef struct {
   GstBuffer *buffer;      /* not referenced */
-  GstBuffer *data;        /* (nullable): of the tensor in the metadata of buffer; owned */
-  gsize offset;           /* of A in data or else in buffer; not of frames */
+  GstBuffer *data;        /* (nullable): with A, if A is in the metadata of buffer; owned */
+  gsize offset;           /* of A in data or, if that is NULL, in buffer; 0 for frames */
   gsize size;             /* bytes of A */
-  GstGemmclPlaces places; /* of tensors; else all zero */
+  GstGemmclPlaces places; /* of the tensors in buffer; all zero for other media */
   GstBuffer *output;      /* NULL before it is prepared; owned */
 } GstGemmclInput;
 
-/** GstGemmclTurn: A batch, and its run. */
+/** GstGemmclTurn: A batch and its run. */
 typedef struct {
-  GPtrArray *items; /* inputs and events, in their order */
+  GPtrArray *items; /* the inputs and the events between them, in order */
   guint n;          /* number of inputs */
   GstGemmclInput *inputs;
 
@@ -119,18 +119,18 @@ typedef struct {
   GstGemmclScalars scalars;
 } GstGemmclTurn;
 
-/** GstGemmclTurns: The ring of turns, and what runs have in common. */
+/** GstGemmclTurns: The ring of turns, and the state that all runs share. */
 typedef struct {
   GstGemmclTurn *ring;
-  guint size; /* one more than there may be in flight: for the batch that is being collected */
+  guint size; /* one turn for each run in flight, and one for the batch that is being collected */
   guint first, n;
-  guint next;         /* the lane after that of the last run */
+  guint next;         /* index of the lane behind the last run's */
   gboolean is_late;   /* push_late() is running */
-  GstFlowReturn flow; /* of outputs that other threads pushed; the next buffer gets it */
+  GstFlowReturn flow; /* of outputs that other threads pushed; returned for the next buffer */
   gboolean discont;   /* QoS dropped the buffer before the next one */
   GstClockID timer;   /* (nullable): of the timeout of the batch */
 
-  /* The pool of the last input, and the largest number of its buffers to hold. */
+  /* The pool of the last input, and the largest number of its buffers that the element may hold. */
   gconstpointer pool; /* compared only */
   guint limit;
 
@@ -141,7 +141,7 @@ typedef struct {
   cl_event *wait;
 
   GstGemmclInflight *latest; /* of the last run; not referenced */
-  cl_command_queue queue;    /* of that run, compared only; NULL: the context's */
+  cl_command_queue queue;    /* of that run; compared only; NULL: the context's queue */
   guint untimed;             /* runs since the last one in a queue with profiling */
 
   /* Previous outputs (run.c). */
@@ -158,8 +158,8 @@ typedef struct {
  *
  * Locks, in the order in which they are taken: operands.change_lock; @lock, for fields that both
  * the streaming thread and the application use; the lock of the device; the lock of the object.
- * While any but the first is held, do not post messages, call other elements, compile, pack or
- * wait. A thread may read a field without a lock if it is the only one that writes it.
+ * While any lock but the first is held, do not post messages, call other elements, compile, pack or
+ * wait. A thread may read a field without a lock if no other thread writes the field.
  */
 struct _GstGemmcl {
   GstBaseTransform parent;
@@ -172,11 +172,11 @@ struct _GstGemmcl {
   GstGemmclLane lanes[GST_GEMMCL_MAX_DEVICES]; /* lanes.c, plan.c, operands.c, stats.c */
   guint n_lanes;                               /* at least 1 */
   GstGemmclStream stream;                      /* negotiate.c */
-  GstGemmclProblem problem;                    /* plan.c: of the plans of the lanes */
+  GstGemmclProblem problem;                    /* plan.c: the problem of all lanes' plans */
   GstGemmclStats stats;                        /* stats.c */
 
-  /* The streaming thread's own. */
-  GstGemmclLane *lane;      /* the current device: of the run that is being prepared */
+  /* For the streaming thread only. */
+  GstGemmclLane *lane;      /* the current device, for the run that is being prepared */
   gboolean needs_plan;      /* plan.c: new operands or contexts need plans */
   GQueue waiting;           /* learn.c: events that wait for the first buffer */
   GstGemmclInput input;     /* learn.c: the next buffer of the batch */
@@ -191,7 +191,7 @@ gst_gemmcl_is_meta (GstGemmcl *self)
   return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
 }
 
-/* Parts of the class: the table of properties; caps; memory on both pads; output buffers. */
+/* The parts of the class: properties, negotiation of caps, allocation on both pads, outputs. */
 
 void gst_gemmcl_properties_install (GObjectClass *klass);
 
@@ -203,7 +203,7 @@ void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
 void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);
 void gst_gemmcl_output_install (GstBaseTransformClass *klass);
 
-/** gst_gemmcl_explain_failure: Posts an error that says why @input, (nullable), caps of the sink
- * pad, could not be negotiated, unless one was posted since caps were last accepted or the element
- * is being shut down. */
+/** gst_gemmcl_explain_failure: @input: (nullable): caps of the sink pad. Posts an error with the
+ * reason why they could not be negotiated, unless an error was posted since caps were last accepted
+ * or the element is shutting down. */
 void gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input);

@@ -18,7 +18,7 @@ has_device (const GPtrArray *contexts, GemmclContext *context)
   return FALSE;
 }
 
-/* Adds contexts of the devices that @query selects, unless @contexts have them. */
+/* Adds contexts of the devices that @query selects and that @contexts lack. */
 static gboolean
 add_contexts (GPtrArray *contexts, const GemmclDeviceQuery *query, GError **error)
 {
@@ -30,7 +30,7 @@ add_contexts (GPtrArray *contexts, const GemmclDeviceQuery *query, GError **erro
   return found != NULL;
 }
 
-/* Makes the name in @entry of devices, "all" or NULL, that of @query. */
+/* Makes @query select the devices of @entry, a part of the property devices. */
 static gboolean
 set_name (GemmclDeviceQuery *query, const gchar *entry, GError **error)
 {
@@ -38,14 +38,14 @@ set_name (GemmclDeviceQuery *query, const gchar *entry, GError **error)
 
   if (!*name)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                            "The list devices has an empty entry. Expected parts of names, or "
+                            "The property devices has an empty entry. Expected parts of names or "
                             "numbers, separated by commas, or all.");
   query->device = g_ascii_strcasecmp (name, ALL) == 0 ? GST_GEMMCL_AUTO : g_intern_string (name);
   return TRUE;
 }
 
-/* Returns: the contexts of the devices that the properties name. The first one is the one that
- * other elements share. */
+/* Returns: the contexts of the devices that the properties name. Other elements share the first
+ * context. */
 static GPtrArray *
 open_contexts (GstGemmcl *self, GError **error)
 {

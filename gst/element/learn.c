@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Learns from buffers what A is, and its place. Caps that do not announce the tensor in metadata
- * wait for the first buffer, with the events behind them: the caps of the output need its shape.
- */
+ * Learns the type, shape and place of A from buffers. Caps that do not announce the tensor in
+ * metadata wait for the first buffer, and the events behind them wait, too: the caps of the output
+ * depend on the shape of that tensor. */
 #include "element/lanes.h"
 #include "element/output.h"
 #include "element/run.h"
@@ -41,7 +41,7 @@ drop_waiting (GstGemmcl *self, GstEventType type)
   }
 }
 
-/* TRUE if @caps, new ones of the sink pad, have to wait. */
+/* TRUE if @caps, new caps of the sink pad, have to wait for a buffer. */
 static gboolean
 must_wait (GstGemmcl *self, const GstCaps *caps)
 {
@@ -90,7 +90,7 @@ gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
   }
 }
 
-/* Adapts the element to an input whose A is another @tensor than before. */
+/* Adapts the element to an input whose A, @tensor, differs from the A before. */
 static gboolean
 adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
 {
@@ -126,7 +126,7 @@ is_same (const GstGemmclTensor *a, const GstGemmclTensor *b)
   return a->type == b->type && memcmp (a->dims, b->dims, sizeof (a->dims)) == 0;
 }
 
-/* Finds the tensor that is A in @buffer, and describes the input. */
+/* Finds @tensor, A in @buffer, and describes the input. */
 static gboolean
 find (GstGemmcl *self, GstBuffer *buffer, GstGemmclTensor *tensor, GError **error)
 {
@@ -148,7 +148,7 @@ find (GstGemmcl *self, GstBuffer *buffer, GstGemmclTensor *tensor, GError **erro
   return TRUE;
 }
 
-/* Takes the tensor that is A in @buffer, and gets its M. */
+/* Learns A, a tensor, from @buffer. @m: (out): its M, unless the plan's image has it. */
 static GstFlowReturn
 learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
 {
@@ -157,7 +157,7 @@ learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
   gsize k;
 
   if (find (self, buffer, &tensor, error)) {
-    /* Other modes have the M of the plan's image. */
+    /* In other modes M is that of the plan's image. */
     if (self->stream.settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
       gst_gemmcl_tensor_get_shape (&tensor, m, &k);
     if (self->waiting.length > 0)
@@ -171,7 +171,7 @@ learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
   return flow;
 }
 
-/* @offset, @samples: (out): the first byte of the samples, and their number */
+/* @offset: (out): the first byte of the samples. @samples: (out): their number. */
 static gboolean
 get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
              GError **error)
@@ -186,13 +186,16 @@ get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "The audio meta of a buffer does not fit the caps; expected "
                             "interleaved audio of the same format and channels.");
-  if (*offset > size || *samples > (size - *offset) / frame || (!meta && size % frame != 0))
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_FORMAT,
-        "An audio buffer has %zu bytes; expected %s %zu bytes, the size of a sample of all "
-        "channels.",
-        size, meta ? "as its audio meta states, a multiple of" : "a multiple of", frame);
-  return TRUE;
+  if (*offset > size || *samples > (size - *offset) / frame)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "An audio buffer has %zu bytes; expected %zu samples of %zu bytes from "
+                            "byte %zu on, as its audio meta states.",
+                            size, *samples, frame, *offset);
+  return meta || size % frame == 0 ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "An audio buffer has %zu bytes; expected a multiple of %zu bytes, the "
+                          "size of a sample of all channels.",
+                          size, frame);
 }
 
 GstFlowReturn

@@ -1,9 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * GstTensorMeta: A in that of the input, for input=meta; results in that of the input, which is
- * pushed, for output=meta.
- */
+ * Reads A from the GstTensorMeta of the input, for input=meta, and adds D to the GstTensorMeta of
+ * the input, which is then pushed, for output=meta. */
 #include "element/output.h"
 #include "element/run.h"
 
@@ -13,7 +12,8 @@
   #include <gst/analytics/analytics.h>
 #endif
 
-/* Letters of names of fields, beside letters and digits: caps have the id as one. */
+/* Characters besides letters and digits in names of fields: the id is the name of a field in caps.
+ */
 #define MORE_LETTERS "-_.:/+"
 
 #ifdef GEMMCL_HAVE_ANALYTICS
@@ -24,8 +24,8 @@ check_id (const gchar *id, GError **error)
   for (const gchar *letter = id; *letter; letter++)
     if (!g_ascii_isalnum (*letter) && !strchr (MORE_LETTERS, *letter))
       return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                              "tensor-id is \"%s\"; expected ASCII letters, digits and %s only, "
-                              "since caps have the id as the name of a field.",
+                              "tensor-id is \"%s\"; expected only ASCII letters, digits and %s, "
+                              "since the id is the name of a field in caps.",
                               id, MORE_LETTERS);
   return TRUE;
 }
@@ -36,7 +36,7 @@ gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
   return settings->output != GST_GEMMCL_OUTPUT_META || check_id (settings->tensor_id, error);
 }
 
-/* Before 1.28 GStreamer does not name types. */
+/* Returns: the name of @type. GStreamer before 1.28 has no function for that. */
 static const gchar *
 get_type_name (GstTensorDataType type)
 {
@@ -66,7 +66,7 @@ get_next (GstBuffer *buffer, gpointer *state)
                                                                   GST_TENSOR_META_API_TYPE);
 }
 
-/* Returns: FALSE, for the tensor that is A is not there. */
+/* Sets @error: none of the @n tensors of @buffer is A. Returns: FALSE. */
 static gboolean
 refuse (GstBuffer *buffer, guint n, const gchar *id, GError **error)
 {
@@ -76,15 +76,15 @@ refuse (GstBuffer *buffer, guint n, const gchar *id, GError **error)
 
   if (n == 0)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "A buffer has no tensors in its metadata (GstTensorMeta). Expected an "
-                            "element before that attaches them, such as onnxinference, or "
-                            "input=media.");
+                            "A buffer has no tensors in its metadata (GstTensorMeta). Expected "
+                            "an element upstream that attaches tensors, such as onnxinference, "
+                            "or input=media.");
   while ((meta = get_next (buffer, &state)))
     for (gsize i = 0; i < meta->num_tensors; i++)
       g_string_append_printf (ids, "%s\"%s\"", ids->len > 0 ? ", " : "", get_id (meta->tensors[i]));
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                          "A buffer has %u tensors in its metadata, and no tensor \"%s\". Expected "
-                          "an input-tensor-id out of %s.",
+                          "A buffer has %u tensors in its metadata, but no tensor \"%s\". "
+                          "Expected one of these as input-tensor-id: %s.",
                           n, id ? id : "(not set)", ids->str);
 }
 
@@ -123,8 +123,9 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
   if (found->layout != GST_TENSOR_LAYOUT_CONTIGUOUS ||
       found->dims_order != GST_TENSOR_DIM_ORDER_ROW_MAJOR)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The tensor \"%s\" of a buffer is not row-major without gaps. Expected "
-                            "that: let the model transpose its output.",
+                            "The tensor \"%s\" of a buffer has gaps or is not row-major. "
+                            "Expected a contiguous, row-major tensor: let the model transpose "
+                            "its output.",
                             get_id (found));
   for (gsize i = 0; found->num_dims <= GST_GEMMCL_MAX_RANK && i < found->num_dims; i++)
     dims[i] = found->dims[found->num_dims - 1 - i];
@@ -166,7 +167,7 @@ tensor_new (const gchar *id, GstBuffer *data, GemmclType type, gsize n)
                                 GST_TENSOR_DIM_ORDER_ROW_MAJOR, G_N_ELEMENTS (dims), dims);
 }
 
-/* Returns: (transfer full): a buffer with the row outputs that are kept with @result. */
+/* Returns: (transfer full): a buffer with the row outputs of @result, an output. */
 static GstBuffer *
 wrap_rows (GstBuffer *result)
 {
@@ -176,8 +177,8 @@ wrap_rows (GstBuffer *result)
   return buffer;
 }
 
-/* Takes @tensors. Adds a meta with them, also beside another one, which before 1.28
- * gst_buffer_add_tensor_meta() would return. */
+/* Adds a meta with @tensors, which it takes, even if there is another such meta.
+ * gst_buffer_add_tensor_meta() before 1.28 would return the other one. */
 static void
 add_meta (GstBuffer *buffer, guint n, GstTensor **tensors)
 {
@@ -185,7 +186,7 @@ add_meta (GstBuffer *buffer, guint n, GstTensor **tensors)
       (GstTensorMeta *)gst_buffer_add_meta (buffer, gst_tensor_meta_get_info (), NULL), n, tensors);
 }
 
-/* Copies tensors to @copy if gst_buffer_copy() did not: before 1.28 it drops them. */
+/* Copies the tensors to @copy if gst_buffer_copy() dropped them, as it does before 1.28. */
 static void
 keep_tensors (GstBuffer *copy, GstBuffer *original)
 {
@@ -203,7 +204,8 @@ keep_tensors (GstBuffer *copy, GstBuffer *original)
   }
 }
 
-/* Takes @buffer. Returns: (transfer full): a buffer of the same memories that takes metas. */
+/* Takes @buffer. Returns: (transfer full): a buffer with the same memories to which metas can be
+ * added. */
 static GstBuffer *
 make_writable (GstBuffer *buffer)
 {
@@ -217,7 +219,7 @@ make_writable (GstBuffer *buffer)
   return copy;
 }
 
-/* Adds the tensors to the analytics meta, if @buffer has one. */
+/* Adds the tensors to the analytics meta of @buffer, if it has one. */
 static void
 relate (GstBuffer *buffer, guint n, GstTensor *const *tensors)
 {
@@ -231,7 +233,7 @@ relate (GstBuffer *buffer, guint n, GstTensor *const *tensors)
     if (!gst_analytics_relation_meta_add_tensor_mtd_simple (
             meta, tensor->id, tensor->data_type, gst_buffer_ref (tensor->data), tensor->dims_order,
             tensor->num_dims, (gsize *)tensor->dims, &mtd))
-      GST_WARNING ("a tensor does not fit the analytics meta");
+      GST_WARNING ("a tensor cannot be added to the analytics meta");
   }
   #else
   (void)buffer, (void)n, (void)tensors;

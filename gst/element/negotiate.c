@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Negotiates caps, and says why a negotiation failed.
+ */
 #include "element/lanes.h"
 #include "element/output.h"
 #include "element/run.h"
@@ -15,8 +18,8 @@ enum {
   WARNED_OF_ADDEND = 1 << 2,
 };
 
-/* Posts a warning once, since the element that fails only reports "not negotiated". @warning: a bit
- * of the stream's warnings */
+/* Posts a warning once: the element that fails later only reports "not negotiated". @warning: its
+ * bit in the stream's warnings */
 static void
 warn_once (GstGemmcl *self, guint warning, const gchar *text, const GError *reason)
 {
@@ -32,8 +35,7 @@ refuse_memory (GError **error)
                           "devices selects several. Expected frames and results in system memory.");
 }
 
-/* Takes @caps of the sink pad. Returns: the part of them that the device can read; all of them
- * without a device. */
+/* Takes @caps of the sink pad. Returns: those that the device can read; without a device, @caps. */
 static GstCaps *
 offer (GstGemmcl *self, GstCaps *caps, gboolean several)
 {
@@ -48,10 +50,10 @@ offer (GstGemmcl *self, GstCaps *caps, gboolean several)
   if (!va)
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
   caps = gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (&self->device));
-  /* Upstream asks for nothing else. */
+  /* Upstream accepts only surfaces. */
   if (!was_empty && gst_caps_is_empty (caps))
     warn_once (self, WARNED_OF_SURFACES,
-               "VA surfaces (video/x-raw(memory:VAMemory) or tiled dma-bufs) are not taken.",
+               "VA surfaces (video/x-raw(memory:VAMemory) or tiled dma-bufs) are not accepted.",
                reason);
   return caps;
 }
@@ -67,7 +69,8 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
 
   if (!gst_gemmcl_tensors_check_strings (filter, &error))
     warn_once (self, WARNED_OF_STRINGS, NULL, error);
-  /* Otherwise the base class would ask upstream for downstream's tensors. */
+  /* The base class prefers passthrough: it would ask upstream for the tensors that downstream
+   * expects. */
   gst_base_transform_set_prefer_passthrough (
       trans, terms.settings.output != GST_GEMMCL_OUTPUT_META && !has_carriers);
   result = gst_gemmcl_caps_let_in (direction, caps, filter, &terms);
@@ -78,7 +81,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   return result;
 }
 
-/* TRUE if the caps of downstream name OpenCL memory; FALSE if they allow any memory. */
+/* TRUE if the caps of downstream name OpenCL memory. Caps with any memory do not. */
 static gboolean
 downstream_wants_opencl (GstBaseTransform *trans)
 {
@@ -99,7 +102,7 @@ fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, 
   return gst_caps_fixate (othercaps);
 }
 
-/* Returns: the duration of a buffer, 0 unless caps state it. */
+/* Returns: the duration of a buffer; 0 if caps do not state it. */
 static GstClockTime
 get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
 {
@@ -112,7 +115,7 @@ get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
   return gst_util_uint64_scale (GST_SECOND, den, num);
 }
 
-/* Returns: why an input has no output of the mode. */
+/* Returns: an error that says what the property output needs. */
 static GError *
 refuse_mode (const GstGemmclTerms *terms)
 {
@@ -125,12 +128,13 @@ refuse_mode (const GstGemmclTerms *terms)
   };
 
   return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                      "output=%s, but the input or the settings differ, or N = %zu. Use what it "
-                      "needs, or output=auto or meta.",
+                      "output=%s. The input, the settings or N = %zu do not fit. Expected the "
+                      "above, or output=auto or meta.",
                       needs[terms->settings.output], terms->n);
 }
 
-/* Reads the format of the result of @input. With output=meta, the caps are those of the input. */
+/* @output: (out): the format of the output of @input. With output=meta, @outcaps are the caps of
+ * the input. */
 static gboolean
 get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const GstCaps *outcaps,
                    const GstGemmclTerms *terms, GError **error)
@@ -153,8 +157,9 @@ get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const 
     output->tensors.tensor[output->index].type = types[0];
   if (output->tensors.flexible && gst_structure_has_field (structure, "dimensions"))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "Downstream expects dimensions of flexible tensors, which have them in "
-                            "their buffers. Expected caps with format=flexible and no dimensions.");
+                            "Downstream expects flexible tensors with dimensions in caps, but "
+                            "their dimensions are in buffers. Expected caps with format=flexible "
+                            "and no dimensions.");
   if ((mode != GST_GEMMCL_OUTPUT_MEDIA || output->medium == input->medium) &&
       (mode != GST_GEMMCL_OUTPUT_FLEXIBLE || output->tensors.flexible) &&
       (mode != GST_GEMMCL_OUTPUT_TENSORS || output->medium == GST_GEMMCL_MEDIUM_TENSORS))
@@ -163,7 +168,8 @@ get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const 
   return FALSE;
 }
 
-/* Reads both caps. The input is checked first: if it does not fit, the output caps are a guess. */
+/* Reads the formats of both pads. The input is read first: if it does not fit, the caps of the
+ * output are a guess. */
 static gboolean
 set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 {
@@ -174,7 +180,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   if (!gst_gemmcl_caps_read (incaps, &terms, &input, &shape, error) ||
       !get_output_format (&output, &input, outcaps, &terms, error))
     return FALSE;
-  /* Several devices get copies. */
+  /* Several devices read copies, not the dma-buf. */
   if (terms.several && input.memory == GST_GEMMCL_MEMORY_DMABUF)
     input.memory = GST_GEMMCL_MEMORY_SYSTEM;
   g_mutex_lock (&self->lock);
@@ -186,8 +192,8 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
          gst_gemmcl_va_check (&self->device, self->device.context, error);
 }
 
-/* precision=f16 is used even if the input may exceed it, with a warning; precision=auto avoids it.
- */
+/* Warns if A may exceed the range of f16. precision=f16 is used even then; precision=auto is not
+ * f16. */
 static void
 warn_of_infinities (GstGemmcl *self)
 {
@@ -198,13 +204,13 @@ warn_of_infinities (GstGemmcl *self)
   if (info.precision == GEMMCL_PRECISION_F16 && largest > GST_GEMMCL_LARGEST_F16)
     GST_ELEMENT_WARNING (
         self, STREAM, FORMAT,
-        ("The input may be as large as %.0f, but precision=f16 ends at %.0f; larger numbers may "
+        ("Elements of A may be as large as %.0f, but f16 holds at most %.0f; larger elements "
          "become infinite. Use input-scale, precision=auto or precision=bf16.",
          largest, GST_GEMMCL_LARGEST_F16),
         (NULL));
 }
 
-/* An addend has no effect with beta=0. */
+/* Warns of an addend that has no effect, since beta is 0. */
 static void
 warn_of_idle_addend (GstGemmcl *self)
 {
@@ -232,7 +238,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   gst_gemmcl_runs_forget (self);
   ok = set_formats (self, incaps, outcaps, &error);
   if (ok && self->stream.input.tensors.flexible)
-    gst_gemmcl_drop_plan (self); /* the first buffer has the type and M */
+    gst_gemmcl_drop_plan (self); /* the first buffer describes A */
   else if (ok && (!self->stream.has_room || self->needs_plan))
     ok = gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
@@ -254,7 +260,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   return FALSE;
 }
 
-/* Returns: the reason why @input cannot be negotiated; never %NULL. */
+/* Returns: an error with the reason why @input, caps, cannot be negotiated; never NULL. */
 static GError *
 find_reason (GstGemmcl *self, GstCaps *input)
 {
@@ -284,12 +290,11 @@ find_reason (GstGemmcl *self, GstCaps *input)
   taken = gst_caps_to_string (peer);
   return g_error_new (
       GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-      "Downstream does not take the output: N = %zu of the weight makes %.400s, but "
-      "downstream expects %.400s. Pixels stay video for N = 1 (GRAY8, GRAY16_LE), "
-      "3 (RGB, BGR, RGBx and so on) or 4 (RGBA, BGRA), audio stays audio, and all "
-      "else leaves as tensors, static unless output=flexible. Use a weight of "
-      "another N, another output or output-type, or an element downstream that "
-      "takes this output.",
+      "Downstream does not accept the output: N = %zu of the weight makes %.400s, but downstream "
+      "expects %.400s. Pixels stay video for N = 1 (GRAY8, GRAY16_LE), 3 (RGB, BGR, RGBx and so "
+      "on) or 4 (RGBA, BGRA), audio stays audio, and all else leaves as tensors, static unless "
+      "output=flexible. Use a weight of another N, another output or output-type, or an element "
+      "downstream that accepts this output.",
       terms.n, offered, taken);
 }
 

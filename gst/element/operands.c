@@ -1,12 +1,16 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Weight, bias and addend: their properties, their loading, and their changes while playing.
+ */
 #include "element/lanes.h"
 
 static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "addend"};
 
-/* @array: a GstValueArray of doubles, if @is_vector, or of rows, which are such; GObject checks
- * that. Returns: (transfer full) (nullable): a matrix of f64; NULL without @error for an empty
- * array, with GEMMCL_ERROR_SHAPE if rows differ in length or are empty. */
+/* @array: a GstValueArray, whose types GObject has checked: of doubles if @is_vector, otherwise of
+ * rows, which are arrays of doubles. Returns: (transfer full) (nullable): a matrix of f64; NULL
+ * without @error for an empty array; NULL with GEMMCL_ERROR_SHAPE if a row is empty or rows differ
+ * in length. */
 static GemmclMatrix *
 matrix_from_array (const GValue *array, gboolean is_vector, GError **error)
 {
@@ -23,8 +27,8 @@ matrix_from_array (const GValue *array, gboolean is_vector, GError **error)
     cols = i == 0 ? n : cols;
     if (n == 0 || n != cols) {
       gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                       "Row %u of weight-matrix, from 0, has %u numbers. Expected as many in each "
-                       "row, and at least one.",
+                       "Row %u of weight-matrix, counted from 0, has %u numbers. Expected the "
+                       "same number in each row, at least one.",
                        i, n);
       return NULL;
     }
@@ -53,8 +57,8 @@ append_numbers (GValue *array, const GemmclMatrix *matrix, gsize first, gsize n)
   }
 }
 
-/* Appends the elements, if @is_vector, or the rows of @matrix, rounded to f32 unless it is
- * row-major f64, to @array, an empty GstValueArray. */
+/* Appends the elements of @matrix, if @is_vector, or its rows to @array, an empty GstValueArray.
+ * Elements are rounded to f32 unless @matrix is row-major f64. */
 static void
 matrix_to_array (GemmclMatrix *matrix, gboolean is_vector, GValue *array)
 {
@@ -88,7 +92,7 @@ gst_gemmcl_get_properties (GstGemmcl *self)
   return self->properties;
 }
 
-/* Returns: a copy of the value of the operand's properties, which is a text or a matrix. */
+/* Returns: a copy of the operand's source, a string or a matrix. */
 static GValue
 get_source (GstGemmcl *self, GemmclPlanOperand operand)
 {
@@ -102,7 +106,7 @@ get_source (GstGemmcl *self, GemmclPlanOperand operand)
   return copy;
 }
 
-/* FALSE for "" and NULL. */
+/* FALSE if the string is empty, or the string or matrix is NULL. */
 static gboolean
 is_set (const GValue *source)
 {
@@ -127,7 +131,7 @@ set_source (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source)
   g_value_unset (&old);
 }
 
-/* Arrays may be large, so no lock is held while they are made. */
+/* No lock is held while an array is made: it may be large. */
 void
 gst_gemmcl_operand_get (GstGemmcl *self, GemmclPlanOperand operand, GValue *value)
 {
@@ -169,13 +173,14 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
   return TRUE;
 }
 
-/* A change of one operand. @operands are the latest ones with the change. */
+/* @operands are the latest operands, one of which is changed. */
 struct _GstGemmclChange {
   GstGemmclOperands operands;
   GstGemmclProblem problem;
-  gboolean changed[GST_GEMMCL_N_OPERANDS]; /* compared with the current operands */
+  gboolean changed[GST_GEMMCL_N_OPERANDS]; /* since the current operands */
 
-  /* Plans that can use the new operands, if there are, and the changed ones, prepared for them. */
+  /* The plans that can use the new operands, if any, and the changed operands, prepared for those
+   * plans. */
   GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
   GemmclPrepared *prepared[GST_GEMMCL_MAX_DEVICES][GST_GEMMCL_N_OPERANDS];
 };
@@ -202,7 +207,7 @@ gst_gemmcl_operands_close (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* Takes @matrix. Needs the lock. */
+/* Takes @matrix, the new @operand, (nullable). Needs the lock. */
 static gboolean
 change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand,
              GemmclMatrix *matrix, GError **error)
@@ -220,7 +225,7 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
   if (!change->operands.weight)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
-        "The weight cannot be removed while playing; expected a file or numbers, found nothing.");
+        "The weight cannot be removed while playing. Expected a file or numbers.");
   if (!gst_gemmcl_problem_init (&change->problem, &self->stream.input, NULL, &change->operands,
                                 settings, self->problem.gemm.m,
                                 self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
@@ -256,7 +261,9 @@ check_downstream (GstGemmcl *self, const GstGemmclChange *change, GError **error
     return TRUE;
   text = gst_caps_to_string (output);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Downstream does not take its N = %zu, which makes %s.", terms.n, text);
+                          "Downstream does not accept the output of its N = %zu, which is "
+                          "%s.",
+                          terms.n, text);
 }
 
 /* Packs and uploads the changed operands for the plans. The lock must not be held. */
@@ -277,8 +284,8 @@ prepare (GstGemmclChange *change, const GstGemmclSettings *settings, GError **er
   return TRUE;
 }
 
-/* Exchanges the operands at once if there are no caps yet; otherwise the streaming thread does
- * before its next buffer. */
+/* Loads @operand from @source. Exchanges the operands at once if there are no caps yet; otherwise
+ * the streaming thread exchanges them before its next buffer. */
 static gboolean
 set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source, GError **error)
 {
@@ -338,8 +345,8 @@ free_used (GstElement *element G_GNUC_UNUSED, gpointer change)
   change_free (change);
 }
 
-/* Makes the operands of @change the current ones, and takes the old ones into it. Needs the lock.
- * Returns: TRUE if they need new plans. */
+/* Exchanges the current operands and those of @change. Needs the lock. Returns: TRUE if the new
+ * operands need new plans. */
 static gboolean
 use_change (GstGemmcl *self, GstGemmclChange *change)
 {
@@ -347,7 +354,7 @@ use_change (GstGemmcl *self, GstGemmclChange *change)
 
   self->operands.current = change->operands;
   change->operands = old;
-  /* All plans were made together. */
+  /* Plans are made together, so the current device's plan stands for all. */
   if (!self->lane->plan || self->lane->plan != change->plans[self->lane - self->lanes])
     return TRUE;
   for (guint lane = 0; lane < self->n_lanes; lane++)

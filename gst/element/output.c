@@ -57,9 +57,9 @@ static void
 set_no_memory (GError **error)
 {
   gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                   "There is no memory for an output. Outputs in OpenCL memory need memory of the "
-                   "device: use system memory, smaller buffers, or fewer of them (queue-depth, "
-                   "batch-size, queues).");
+                   "Memory for an output cannot be allocated. Outputs in OpenCL memory need "
+                   "memory of the device: use system memory, smaller buffers, or fewer buffers "
+                   "(queue-depth, batch-size, queues).");
 }
 
 /* Allocates memory of the current device outside of pools. */
@@ -74,7 +74,7 @@ new_memory (GstGemmcl *self, gsize size, GError **error)
   return memory;
 }
 
-/* Returns: memory for the row outputs, which @output keeps when it returns to its pool. */
+/* Returns: memory for row outputs. @output keeps it, also when it returns to its pool. */
 static GstMemory *
 take_rows (GstGemmcl *self, GstBuffer *output, gsize size, GError **error)
 {
@@ -92,9 +92,9 @@ take_rows (GstGemmcl *self, GstBuffer *output, gsize size, GError **error)
   return memory;
 }
 
-/* Takes @memory, which holds a tensor that passes through. Returns: @memory if it is OpenCL memory
- * as gstgemmclmemory.h describes it, otherwise a copy in such memory; NULL with @error if there is
- * no room for the copy or @memory cannot be read. */
+/* Takes @memory, which holds a tensor that passes through. Returns: @memory if it is OpenCL memory,
+ * as gstgemmclmemory.h defines it, otherwise a copy in OpenCL memory; NULL with @error if the copy
+ * cannot be allocated or @memory cannot be read. */
 static GstMemory *
 take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
 {
@@ -123,8 +123,8 @@ take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
   return g_steal_pointer (&copy);
 }
 
-/* Enqueues the write of the header of an M x N matrix to @memory, of the element's allocator, if
- * the output has headers. */
+/* If the output has headers, enqueues a write of the header of an @m x @n matrix to @memory, which
+ * is of the element's allocator. */
 static gboolean
 write_header (GstGemmcl *self, GstMemory *memory, GemmclType type, gsize m, gsize n, GError **error)
 {
@@ -149,22 +149,24 @@ get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **erro
   guint first, n;
   gsize skip;
 
-  /* A region of a buffer would copy a memory that cannot be shared, even if it is a whole one. */
+  /* A region of a buffer copies memory that cannot be shared, even if the region is the whole
+   * memory. */
   if (gst_buffer_find_memory (input->buffer, at[0], size, &first, &n, &skip) && n == 1 &&
       gst_memory_get_sizes (gst_buffer_peek_memory (input->buffer, first), NULL, NULL) == size)
     memory = gst_buffer_get_memory (input->buffer, first);
   else if ((region = gst_buffer_copy_region (input->buffer, GST_BUFFER_COPY_MEMORY, at[0], size)))
     memory = gst_buffer_get_all_memory (region);
   if (!memory) {
-    gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Tensor %u of a buffer cannot be taken from it.", i);
+    gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Tensor %u cannot be taken from its buffer.", i);
     return NULL;
   }
   return self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ? take_memory (self, memory, error)
                                                                 : memory;
 }
 
-/* Inserts the tensors that pass through around D, and memory for the row outputs behind them. With
- * output=meta, only the output's cache has that memory: buffers of tensors are whole ones. */
+/* Inserts the tensors that pass through around D, and the memory of row outputs behind them. With
+ * output=meta no tensors pass, and that memory stays outside of the buffer: the buffer is the
+ * tensor D. */
 static gboolean
 insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GError **error)
 {
@@ -193,7 +195,8 @@ insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GError **e
   return TRUE;
 }
 
-/* Makes the output, a buffer of @pool or, if that is NULL, of memory outside of pools. */
+/* Makes the output of @input: a buffer of @pool or, if that is NULL, a buffer of @size bytes
+ * outside of pools. */
 static GstFlowReturn
 make_output (GstGemmcl *self, GstGemmclInput *input, GstBufferPool *pool, gsize size)
 {
@@ -253,7 +256,7 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **erro
   return GST_FLOW_ERROR;
 }
 
-/* TRUE if an input of zeros has an output of zeros. A gap then stays a gap. */
+/* TRUE if the output of zeros is zeros. A gap then stays a gap. */
 static gboolean
 keeps_zeros (GstGemmcl *self)
 {
@@ -280,7 +283,7 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
   return TRUE;
 }
 
-/* Tags of metas that are kept if the medium is. */
+/* Tags of the metas that stay valid if the medium stays the same. */
 static const gchar *const kept[][4] = {
     [GST_GEMMCL_MEDIUM_VIDEO] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
                                  GST_META_TAG_VIDEO_ORIENTATION_STR},
@@ -288,10 +291,10 @@ static const gchar *const kept[][4] = {
     [GST_GEMMCL_MEDIUM_TENSORS] = {NULL},
 };
 
-/* TRUE if a meta of the input is valid for the output. A meta about time or the stream is. A meta
- * about the frame (size, orientation, region, time code) is if the output is a frame of the same
- * size. Metas about colours, channels or levels, which change, or about the memory of the input are
- * not. */
+/* TRUE if @meta of the input is valid for the output. Metas about time or the stream are valid.
+ * Metas about the frame (size, orientation, region, time code) are valid if the output is a frame
+ * of the same size. Metas about colours, channels or levels, which change, and about the input's
+ * memory are not valid. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
                 GstBuffer *input G_GNUC_UNUSED)

@@ -11,23 +11,23 @@
  * current device. Returns: GST_FLOW_ERROR with @error. */
 GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **error);
 
-/** gst_gemmcl_get_m: Returns: the rows of A and D in each buffer of the run that is being prepared.
- */
+/** gst_gemmcl_get_m: Returns: M, the rows of A and D, of each buffer of the run that is being
+ * prepared. */
 gsize gst_gemmcl_get_m (GstGemmcl *self);
 
-/** gst_gemmcl_get_header_size: Returns: the bytes before D and before the row outputs in their
- * memories: those of a header, or 0. */
+/** gst_gemmcl_get_header_size: Returns: the bytes of the header before D, and before the row
+ * outputs, in their memories; 0 if the output has no headers. */
 gsize gst_gemmcl_get_header_size (GstGemmcl *self);
 
-/** gst_gemmcl_get_output_size: Returns: the bytes of D for @m rows, without gaps and with its
+/** gst_gemmcl_get_output_size: Returns: the bytes of D with @m rows, without gaps, and of its
  * header; 0 if they do not fit a gsize. */
 gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
 
 /* The qdata key of the memory of row outputs, which an output keeps when it returns to its pool. */
 #define GST_GEMMCL_ROWS "gst-gemmcl-rows"
 
-/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, of a run that
- * has them. */
+/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, whose run must
+ * have row outputs. */
 static inline GstMemory *
 gst_gemmcl_get_rows_memory (GstBuffer *output)
 {

@@ -7,25 +7,26 @@
 #include "element/stats.h"
 #include "element/turns.h"
 
-/* Samples in the first plan for audio. Buffers of most sources have at most as many. */
+/* M of the first plan for audio, in samples. Buffers of most sources have no more. */
 #define FIRST_AUDIO_M 1024
-/* Time in us after which progress of a new plan is posted, and after which the wait for it looks
- * again if the element stops. A plan from the cache takes less. */
+/* Time in us after which the progress of a new plan is posted, and between two looks if the element
+ * stops. A plan from the cache takes less. */
 #define SILENCE (50 * G_TIME_SPAN_MILLISECOND)
-/* Time in us that the element waits for the compiler when it stops. */
+/* Time in us that a stopping element waits for the compiler. */
 #define GRACE (1 * G_TIME_SPAN_SECOND)
 
-/* Makes plans in its own thread, by lane. The thread may never end, so it holds references to
- * everything that it uses, and does not use the element. */
+/* A thread that makes a plan for each lane. The compiler may never return, so the job holds
+ * references to everything that the thread uses; the thread does not use the element. */
 typedef struct {
   GemmclContext *contexts[GST_GEMMCL_MAX_DEVICES]; /* NULL: needs no plan */
   GstGemmclSettings settings;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
 
-  GAsyncQueue *done; /* gets one element, for the streaming thread */
+  GAsyncQueue *done; /* gets one element at the end, for the streaming thread */
 
-  /* The results, once it is done: a plan or an error for each context. */
+  /* The results, valid once @done has its element: a plan or an error for each context. An error of
+   * the operands is in errors[0]. */
   GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
   GError *errors[GST_GEMMCL_MAX_DEVICES];
   guint64 compile_us[GST_GEMMCL_MAX_DEVICES];
@@ -101,7 +102,7 @@ job_run (gpointer data)
   for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
     if (is_folded && job->contexts[i])
       job->plans[i] = create_plan (job, job->contexts[i], &job->compile_us[i], &job->errors[i]);
-    /* The thread may end late: the element alone keeps the context from here on. */
+    /* The thread may end long after the element has stopped: it must not keep the context. */
     g_clear_object (&job->contexts[i]);
   }
   g_async_queue_push (job->done, job);
@@ -109,7 +110,7 @@ job_run (gpointer data)
   return NULL;
 }
 
-/* Returns: (transfer full): the name of the device, or how many there are. */
+/* Returns: (transfer full): the name of the device in use, or the number of devices. */
 static gchar *
 print_devices (GstGemmcl *self)
 {
@@ -135,7 +136,7 @@ post_progress (GstGemmcl *self, GstProgressType type, const Job *job)
                             gst_message_new_progress (GST_OBJECT (self), type, "compile", text));
 }
 
-/* Waits for @job. Once the element stops, it waits no longer than GRACE. */
+/* Waits for @job; no longer than GRACE once the element stops. */
 static gboolean
 wait_for_plans (GstGemmcl *self, Job *job, GError **error)
 {
@@ -152,12 +153,12 @@ wait_for_plans (GstGemmcl *self, Job *job, GError **error)
   post_progress (self, done ? GST_PROGRESS_TYPE_COMPLETE : GST_PROGRESS_TYPE_CANCELED, job);
   return done ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
-                          "The OpenCL compiler of %s did not return within %.1f s, when the "
-                          "element was stopped; its thread is left running.",
+                          "The OpenCL compiler of %s had not returned after %.1f s, when the "
+                          "element stopped; its thread is left running.",
                           devices, (g_get_monotonic_time () - begin) / 1e6);
 }
 
-/* @job: (nullable): its plans are taken; NULL: only drops the old plans */
+/* Replaces the plans of all lanes by those of @job, (nullable); NULL: by none. */
 static void
 replace_plans (GstGemmcl *self, Job *job)
 {
@@ -218,7 +219,8 @@ log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
   GST_INFO_OBJECT (self, "other candidates: %s", others[0] ? others : "none");
 }
 
-/* Takes the plans of @job, which is done. Drops devices without one, if others have one. */
+/* Takes the plans of @job, which is done. A device without a plan is dropped if another device has
+ * one. */
 static gboolean
 take_plans (GstGemmcl *self, Job *job, GError **error)
 {
@@ -279,7 +281,7 @@ log_tuning (GstGemmcl *self)
     if (lane->is_logged && result)
       log_result (self, lane, result);
     if (state == GEMMCL_TUNING_STATE_SWAPPED)
-      GST_INFO_OBJECT (self, "by %s from here on, in place of %s",
+      GST_INFO_OBJECT (self, "by %s from now on, instead of %s",
                        gemmcl_plan_get_kernel (lane->plan), lane->kernel);
     if (state == GEMMCL_TUNING_STATE_FAILED)
       GST_INFO_OBJECT (self, "auto-tune failed: %s", why);
@@ -303,7 +305,7 @@ gst_gemmcl_drop_plan (GstGemmcl *self)
 {
   log_tuning (self);
   if (!cancel_tuning (self, GRACE))
-    GST_WARNING_OBJECT (self, "The search for a faster kernel does not end; its thread is left "
+    GST_WARNING_OBJECT (self, "The search for a faster kernel has not ended; its thread is left "
                               "running.");
   replace_plans (self, NULL);
 }
@@ -342,7 +344,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
   gsize room = self->lane->plan ? gemm->m : 0;
 
   log_tuning (self);
-  /* A weight may change K together with the input. */
+  /* A new weight may change K together with the input. */
   if (input->tensors.flexible &&
       !gst_gemmcl_tensor_check_k ("The tensor of a buffer", &input->tensors.tensor[input->index],
                                   gst_gemmcl_get_terms (self).k, error))
@@ -357,16 +359,18 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
       room = MIN (2 * room, (gsize)G_MAXINT32);
     if (!gst_gemmcl_make_plan (self, MAX (scalars->m, room), error))
       return FALSE;
-    /* The next buffer makes a pool of larger results, or of results of another N. */
+    /* With the next buffer comes a pool for larger outputs, or for outputs of another N. */
     if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)
       gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
-  /* alpha does not scale the bias, and offsets that are a part of the bias belong to A. */
+  /* alpha scales A, but not the bias, so it would not scale offsets of A that are a part of the
+   * bias. */
   if (scalars->alpha != 1.0 && self->problem.folds_offset)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                            "alpha is %g, but with a list as input-scale or input-offset the "
-                            "offset is a part of the bias, which alpha does not scale. Expected "
-                            "alpha=1, input-offset=0, or a number for each.",
+                            "alpha is %g, but a list as input-scale or input-offset makes the "
+                            "offset a part of the bias, which alpha does not scale. Expected "
+                            "alpha=1, input-offset=0, or single numbers as input-scale and "
+                            "input-offset.",
                             scalars->alpha);
   return scalars->beta == 0.0 || gemm->addend != GEMMCL_ADDEND_NONE ||
          gst_gemmcl_fail (

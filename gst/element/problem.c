@@ -114,7 +114,7 @@ gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
               fabs (most * gemm->a_scale + gemm->a_shift));
 }
 
-/* Needs the input and the scaling of @self. */
+/* Needs the input and the scaling of @self to be set. @wanted: the property precision. */
 static GemmclPrecision
 choose_precision (const GstGemmclProblem *self, gint wanted, const GemmclMatrix *weight)
 {
@@ -138,21 +138,21 @@ check_output (const GstGemmclProblem *self, const GstGemmclFormat *output,
 
   if (!is_tensor && settings->output_type != GST_GEMMCL_OUTPUT_TYPE_AUTO)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                            "output-type is set, but the output is no tensor. Expected "
+                            "output-type is set, but the output is not a tensor. Expected "
                             "output-type=auto, or output=tensors, flexible or meta.");
   if (!gst_gemmcl_output_is_scaled (settings) ||
       (is_tensor && (type == GEMMCL_TYPE_I8 || type == GEMMCL_TYPE_U8)))
     return TRUE;
   return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "output-scale=%g and output-offset=%g are for integers as tensors, but "
-                          "the output is %s. Expected output-type=i8 or u8, or a scale of 1 and an "
-                          "offset of 0.",
+                          "the output is %s. Expected output-type=i8 or u8, or output-scale=1 "
+                          "and output-offset=0.",
                           settings->gemm.d_scale, settings->gemm.d_shift,
-                          is_tensor ? gst_gemmcl_type_get_caps_name (type) : "no tensor");
+                          is_tensor ? gst_gemmcl_type_get_caps_name (type) : "not a tensor");
 }
 
-/* Returns: (transfer full): the numbers of "0.5" or "<0.5,0.25>": one, or as many as a pixel has
- * channels or a row elements. */
+/* Returns: (transfer full): the numbers in @value, such as "0.5" or "<0.5,0.25>": one, one for each
+ * channel of a pixel, or one for each element of a row. */
 static GArray *
 parse_numbers (const GstGemmclProblem *self, const gchar *property, const gchar *value,
                GError **error)
@@ -212,8 +212,8 @@ parse_both (const GstGemmclProblem *self, const GstGemmclSettings *settings, GAr
          (*offsets = parse_numbers (self, "input-offset", settings->input_offset, error));
 }
 
-/* Reads input-scale and input-offset for @self, whose input is set. A list of equal numbers counts
- * as a number. */
+/* Sets the scaling of @self, whose input is set, from input-scale and input-offset. A list of equal
+ * numbers counts as a single number. */
 static gboolean
 set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError **error)
 {
@@ -233,8 +233,8 @@ set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError *
   return TRUE;
 }
 
-/* Needs the precision and the scaling of @self. int8 keeps a scale for each column of a quantized
- * weight, and none for its rows. */
+/* Needs the precision and the scaling of @self to be set. A weight quantized to int8 has a scale
+ * for each column, but none for each row. */
 static gboolean
 check_lists (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **error)
 {
@@ -245,7 +245,7 @@ check_lists (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **
     remedy = "normalize without input";
   } else if (self->folds_offset && self->a_image.features == GEMMCL_FEATURE_PATCH &&
              self->a_image.patch_padding > 0) {
-    conflict = "patch-padding, which would not be 0";
+    conflict = "patch-padding, whose elements would not be 0";
     remedy = "patch-padding=0 or input-offset=0";
   } else if (self->folds_scale && self->gemm.precision == GEMMCL_PRECISION_I8 && weight->scales) {
     conflict = "a weight quantized to int8, which has no scale for each row";
@@ -254,8 +254,9 @@ check_lists (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **
     return TRUE;
   }
   return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "A list as input-scale or input-offset becomes a part of the weight and "
-                          "the bias. It does not go with %s. Expected a number for each, or %s.",
+                          "A list as input-scale or input-offset becomes a part of the weight "
+                          "and the bias. It cannot be combined with %s. Expected single numbers, "
+                          "or %s.",
                           conflict, remedy);
 }
 
@@ -301,7 +302,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
          (!output || check_output (self, output, settings, error));
 }
 
-/* Takes @matrix in place of @operand. */
+/* Replaces @operand by @matrix, which it takes. FALSE if @matrix is NULL. */
 static gboolean
 replace (GemmclMatrix **operand, GemmclMatrix *matrix)
 {
@@ -335,8 +336,9 @@ gst_gemmcl_problem_fold (const GstGemmclProblem *self, const GstGemmclSettings *
   scaled = g_try_new (gfloat, rows * cols);
   if (!scaled)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                            "There is no memory for a weight of %zu x %zu times input-scale.", rows,
-                            cols);
+                            "Memory for a weight of %zu x %zu, multiplied by input-scale, cannot "
+                            "be allocated.",
+                            rows, cols);
   sums = g_new0 (gdouble, self->gemm.n);
   for (gsize j = 0; bias && j < self->gemm.n; j++)
     sums[j] = ((const gfloat *)bias->data)[j];

@@ -11,41 +11,43 @@
 
 /** GstGemmclShape: The rows and columns of A. */
 typedef struct {
-  GemmclImage image; /* of video, and of tensors in feature mode row, frame or patch; else zero */
+  GemmclImage image; /* all zero for audio, and for tensors in feature mode pixel */
   gsize m;
   gsize k;
 } GstGemmclShape;
 
-/** gst_gemmcl_feature_mode_get_nick: Returns: the nick, such as "pixel"; static. */
+/** gst_gemmcl_feature_mode_get_nick: Returns: the name of @mode, such as "pixel"; static. */
 const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
-/** gst_gemmcl_tensor_check_k: @noun: a word for @tensor. Returns: %FALSE with #GEMMCL_ERROR_SHAPE
- * if rows of @tensor do not have @weight_k elements. */
+/** gst_gemmcl_tensor_check_k: @noun: the name of @tensor in the message. Returns: %FALSE with
+ * #GEMMCL_ERROR_SHAPE if rows of @tensor do not have @weight_k elements. */
 gboolean gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *tensor,
                                     gsize weight_k, GError **error);
 
 /** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio and of flexible tensors
  * is 0, since it differs between buffers; K of flexible tensors is @weight_k. Returns: %FALSE with
- * #GEMMCL_ERROR_SHAPE if no feature mode, or not exactly one, has the K of the weight; the message
- * lists each mode with its K. #GEMMCL_ERROR_TOO_LARGE if M or K is. */
+ * #GEMMCL_ERROR_SHAPE if K differs from the K of the weight, or if several feature modes have the K
+ * of the weight; the message lists each mode with its K. %FALSE with #GEMMCL_ERROR_TOO_LARGE if M
+ * or K is too large. */
 gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
 
-/** gst_gemmcl_rows_fit: Returns: %FALSE with #GEMMCL_ERROR_SHAPE if a buffer of @n tensors has no
- * room for row outputs. */
+/** gst_gemmcl_rows_fit: Returns: %FALSE with #GEMMCL_ERROR_SHAPE if row outputs would be one tensor
+ * too many for a buffer of @n tensors. */
 gboolean gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error);
 
 /* The problem (problem.c). */
 
-/** gst_gemmcl_output_get_types: @n: (out): their number. Returns: the types that D may have as a
- * tensor, the preferred one first; static. */
+/** gst_gemmcl_output_get_types: Returns: the types that D may have as a tensor, the preferred type
+ * first; static. @n: (out): the number of types. */
 const GemmclType *gst_gemmcl_output_get_types (const GstGemmclSettings *settings, guint *n);
 
-/** gst_gemmcl_output_is_scaled: Returns: %TRUE if output-scale or output-offset is set. */
+/** gst_gemmcl_output_is_scaled: Returns: %TRUE if output-scale is not 1 or output-offset is not 0.
+ */
 gboolean gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings);
 
-/** GstGemmclOperands: The matrices as they were loaded: owned, nullable. */
+/** GstGemmclOperands: The matrices as they were loaded. Each is owned and nullable. */
 typedef union {
   struct {
     GemmclMatrix *weight, *bias, *addend;
@@ -56,20 +58,21 @@ typedef union {
 void gst_gemmcl_operands_clear (GstGemmclOperands *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclOperands, gst_gemmcl_operands_clear)
 
-/** gst_gemmcl_operands_copy: Replaces the operands of @self by references to those of @from. */
+/** gst_gemmcl_operands_copy: Replaces the operands of @self by references to the operands of @from.
+ */
 void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands *from);
 
 /** gst_gemmcl_weight_get_shape: @weight: (nullable). @k, @n: (out): 0 without a weight. */
 void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
                                   gsize *k, gsize *n);
 
-/** GstGemmclProblem: The library's problem for a stream. */
+/** GstGemmclProblem: The problem of a stream, as the library describes it. */
 typedef struct {
-  GemmclGemm gemm; /* its images are those below: copy with gst_gemmcl_problem_copy() */
+  GemmclGemm gemm; /* points to the images below: copy with gst_gemmcl_problem_copy() */
   GemmclImage a_image;
   GemmclImage d_image;
 
-  /* Lists of input-scale and input-offset. */
+  /* Lists in input-scale and input-offset, which become a part of the operands. */
   gboolean folds_scale;  /* rows of the weight are scaled */
   gboolean folds_offset; /* offsets are in the bias; gemm.a_shift is 0 */
 } GstGemmclProblem;
@@ -78,20 +81,20 @@ typedef struct {
  * gst_gemmcl_problem_init:
  * @output: (nullable): the format of the source pad; %NULL: tensors
  * @operands: the weight is required
- * @audio_m: M, if @input is audio or flexible tensors
+ * @audio_m: M if @input is audio or flexible tensors, whose caps do not have it
  * @feedback: use the previous output as C if there is no addend
  *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_INVALID if the arguments do not go with
- *   one another
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_INVALID if the arguments contradict one
+ *   another
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,
                                   const GstGemmclSettings *settings, gsize audio_m,
                                   gboolean feedback, GError **error);
 
-/* A = sample * input-scale + input-offset, where each of both is a number or a list: a number for
- * each of the K elements of a row, or for each channel of its pixels. The kernels take a
- * number of each. Lists become a part of the operands: with factors s and offsets o,
+/* A = sample * input-scale + input-offset. Each of the two properties is a number, or a list with a
+ * number for each of the K elements of a row or for each channel of its pixels. Kernels accept only
+ * single numbers, so a list is folded into the operands. With the factors s and the offsets o,
  *
  *     sum over k of (s(k) x(k) + o(k)) B(k, j) = sum over k of scale x(k) B'(k, j) + b(j)
  *     B'(k, j) = s(k) / scale B(k, j)
@@ -99,20 +102,20 @@ gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat 
  *
  * where scale is the largest |s(k)|, so that A and B' keep the range of A and B. */
 
-/** gst_gemmcl_problem_fold: Replaces the weight in @operands by B', and the bias by its sum with b,
- * as far as @self, of the same @settings, folds them. Returns: %FALSE with #GEMMCL_ERROR_TOO_LARGE
- * if there is not enough memory. */
+/** gst_gemmcl_problem_fold: Replaces the weight in @operands by B' if @self has folds_scale, and
+ * the bias by its sum with b if it has folds_offset. @self must be of the same @settings. Returns:
+ * %FALSE with #GEMMCL_ERROR_TOO_LARGE if there is not enough memory. */
 gboolean gst_gemmcl_problem_fold (const GstGemmclProblem *self, const GstGemmclSettings *settings,
                                   GstGemmclOperands *operands, GError **error);
 
 /** gst_gemmcl_problem_copy: Makes @self a copy of @from. */
 void gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *from);
 
-/** The largest number in f16. */
+/** GST_GEMMCL_LARGEST_F16: The largest finite number in f16. */
 #define GST_GEMMCL_LARGEST_F16 65504.0
 
-/** gst_gemmcl_problem_get_largest: Returns: the largest magnitude of elements of A, after scale and
- * offset, that the stored type allows. Floats are assumed to be from -1 to 1. */
+/** gst_gemmcl_problem_get_largest: Returns: the largest magnitude that an element of A, after scale
+ * and offset, can have by its stored type. Floats are assumed to lie between -1 and 1. */
 gdouble gst_gemmcl_problem_get_largest (const GstGemmclProblem *self);
 
 /** gst_gemmcl_problem_is_swap: Returns: %TRUE if a plan for @self can run @other once it has the

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One table defines each property: its texts with unit and default, its limits, and its field. A
- * new property is a row here, a field in settings.h, and the code that reads it.
- */
+ * The properties of the element. One table defines the texts of each property, with unit and
+ * default, its limits and its field. A new property needs a row here, a field in settings.h, and
+ * the code that reads the field. */
 #include <gobject/gvaluecollector.h>
 #include <string.h>
 
@@ -29,14 +29,14 @@ typedef enum {
   BOOLEAN,
   UINT,
   ENUM,
-  FLAGS, /* the last one of a gint */
+  FLAGS, /* the last kind whose field is a gint */
   INT64,
   DOUBLE,
-  STRING,  /* interned; an empty one is the default */
-  OPERAND, /* a string; setting it loads a matrix, also while playing */
-  ROWS,    /* the same as an array of arrays of doubles */
-  VECTOR,  /* as an array of doubles */
-  BOXED,   /* as a GemmclMatrix */
+  STRING,  /* interned; an empty string stands for the default */
+  OPERAND, /* a string that names a matrix; setting it loads the matrix, also while playing */
+  ROWS,    /* the same matrix as an array of arrays of doubles */
+  VECTOR,  /* the same matrix as an array of doubles */
+  BOXED,   /* the same matrix as a GemmclMatrix */
   STATS,   /* read-only; no field */
 } Kind;
 
@@ -44,12 +44,13 @@ typedef struct {
   const gchar *name, *nick;
   GParamFlags flags;
   Kind kind;
-  gsize field; /* offset in GstGemmclProperties, or the GemmclPlanOperand */
+  gsize field; /* an offset in GstGemmclProperties; for OPERAND to BOXED, a GemmclPlanOperand */
   const gchar *blurb;
   gdouble initial;     /* the default of numbers, enumerations and flags */
   gdouble least, most; /* the limits of UINT, INT64 (where most is G_MAXINT64) and DOUBLE */
   const gchar *text;   /* the default of STRING */
-  const gchar *type;   /* of ENUM and FLAGS: the name, and the values with their texts */
+  const gchar
+      *type; /* of ENUM and FLAGS: the name of the type; values has its values and their texts */
   gconstpointer values;
 } Property;
 
@@ -68,24 +69,26 @@ static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
 };
 
 static GEnumValue feature_modes[] = {
-    {GST_GEMMCL_FEATURE_MODE_AUTO, "The mode whose row length is the number of rows of the weight"},
+    {GST_GEMMCL_FEATURE_MODE_AUTO, "Video: the mode whose row length is the K of the weight; "
+                                   "tensors: pixel"},
     {GST_GEMMCL_FEATURE_MODE_PIXEL,
-     "A row is a pixel, of tensors the innermost dimension: K = channels, M = width x height"},
+     "A row is a pixel, or the innermost dimension of a tensor: K = channels, M = width x height"},
     {GST_GEMMCL_FEATURE_MODE_ROW, "A row is a row of the frame: K = width x channels, M = height"},
     {GST_GEMMCL_FEATURE_MODE_FRAME, "A row is the frame: K = width x height x channels, M = 1"},
-    {GST_GEMMCL_FEATURE_MODE_PATCH, "A row is a patch: K = patch-width x patch-height x channels"},
+    {GST_GEMMCL_FEATURE_MODE_PATCH, "A row is a patch: K = patch-width x patch-height x "
+                                    "channels, M = patches"},
     {0, NULL, NULL},
 };
 
 static const GEnumValue precisions[] = {
     {0,
-     "The type of the weight's file: f16, bf16 or, for int8 with scales, i8; otherwise f32, also "
-     "where the input may be too large for f16",
+     "The type of the weight's file if that is f16, bf16 or int8 with scales; otherwise f32. f32 "
+     "also if A may exceed the range of f16",
      "auto"},
     {1 + GEMMCL_PRECISION_F32, "float32, not rounded", "f32"},
-    {1 + GEMMCL_PRECISION_F16, "Rounded to 11 binary digits; at most 65504", "f16"},
-    {1 + GEMMCL_PRECISION_BF16, "Rounded to 8 binary digits", "bf16"},
-    {1 + GEMMCL_PRECISION_TF32, "Rounded to 11 binary digits, on matrix engines", "tf32"},
+    {1 + GEMMCL_PRECISION_F16, "float16: 11 significant bits, at most 65504", "f16"},
+    {1 + GEMMCL_PRECISION_BF16, "bfloat16: 8 significant bits", "bf16"},
+    {1 + GEMMCL_PRECISION_TF32, "TF32: 11 significant bits, on matrix engines", "tf32"},
     {1 + GEMMCL_PRECISION_I8,
      "int8, with a scale for each column of the weight and for each row of A", "i8"},
     {0, NULL, NULL},
@@ -115,8 +118,8 @@ static const GFlagsValue row_outputs[] = {
 
 static const GEnumValue inputs[] = {
     {GST_GEMMCL_INPUT_AUTO,
-     "meta if input-tensor-id is set, or if caps announce tensors and the element cannot read the "
-     "medium, otherwise media",
+     "meta if input-tensor-id is set, or if caps announce tensors in a medium that the element "
+     "cannot read; otherwise media",
      "auto"},
     {GST_GEMMCL_INPUT_MEDIA, "The frame, the samples or other/tensors", "media"},
     {GST_GEMMCL_INPUT_META, "A tensor in GstTensorMeta of the buffer" META_LACK, "meta"},
@@ -125,9 +128,7 @@ static const GEnumValue inputs[] = {
 
 static const GEnumValue outputs[] = {
     {GST_GEMMCL_OUTPUT_AUTO,
-     "The medium of the input if D fits it and downstream takes it, "
-     "otherwise tensors",
-     "auto"},
+     "The medium of the input if D fits it and downstream accepts it; otherwise tensors", "auto"},
     {GST_GEMMCL_OUTPUT_MEDIA, "The medium of the input", "media"},
     {GST_GEMMCL_OUTPUT_TENSORS, "other/tensors", "tensors"},
     {GST_GEMMCL_OUTPUT_META, "The input, with D as GstTensorMeta" META_LACK, "meta"},
@@ -136,7 +137,9 @@ static const GEnumValue outputs[] = {
 };
 
 static const GEnumValue output_types[] = {
-    {GST_GEMMCL_OUTPUT_TYPE_AUTO, "The type that downstream takes, float32 if it takes several",
+    {GST_GEMMCL_OUTPUT_TYPE_AUTO,
+     "The type that downstream accepts; float32 if it accepts "
+     "several",
      "auto"},
     {GST_GEMMCL_OUTPUT_TYPE_F32, "float32", "f32"},
     {GST_GEMMCL_OUTPUT_TYPE_F16, "float16", "f16"},
@@ -146,7 +149,10 @@ static const GEnumValue output_types[] = {
 };
 
 static const GEnumValue device_types[] = {
-    {GEMMCL_DEVICE_TYPE_AUTO, "Any; in this order: Intel GPU, other GPU, accelerator, CPU", "auto"},
+    {GEMMCL_DEVICE_TYPE_AUTO,
+     "Any type, in this order: Intel GPU, other GPU, accelerator, "
+     "CPU",
+     "auto"},
     {GEMMCL_DEVICE_TYPE_CPU, "CPUs only", "cpu"},
     {GEMMCL_DEVICE_TYPE_GPU, "GPUs only", "gpu"},
     {GEMMCL_DEVICE_TYPE_ACCELERATOR, "Accelerators only", "accelerator"},
@@ -159,17 +165,22 @@ static const GEnumValue device_types[] = {
 
 static const Property table[] = {
     {"weight", "Weight", PLAYING, OPERAND, GEMMCL_PLAN_B,
-     "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR ". Required. If it is set while "
-     "playing, the next buffer uses it, and another N renegotiates the output. A weight that does "
-     "not fit is refused with a warning, and the old one stays"},
+     "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR ". Required. May be set while "
+     "playing: the next buffer uses it, "
+     "and another N renegotiates the "
+     "output. A weight that does not "
+     "fit is refused with a warning; "
+     "the old weight stays"},
     {"weight-matrix", "Weight matrix", PLAYING, ROWS, GEMMCL_PLAN_B,
      "The weight as an array of rows, as in <<1.0,2.0>,<3.0,4.0>>, instead of weight. Default: "
      "none. May be set while playing, like weight"},
     {"weight-boxed", "Weight, boxed", PLAYING, BOXED, GEMMCL_PLAN_B,
-     "The weight as a GemmclMatrix of any type, which is shared, instead of weight. Default: "
-     "none. May be set while playing, like weight"},
+     "The weight as a GemmclMatrix of any type, which is referenced and not copied, instead of "
+     "weight. Default: none. May be set while playing, like weight"},
     {"transpose-weight", "Transpose weight", READY, BOOLEAN, SETTING (gemm.trans_b),
-     "Whether the weight is stored as N rows of K numbers, as by Linear layers of PyTorch", FALSE},
+     "TRUE: the weight is stored as N rows of K numbers, as in Linear layers of PyTorch; FALSE: "
+     "as K rows of N numbers",
+     FALSE},
     {"bias", "Bias", PLAYING, OPERAND, GEMMCL_PLAN_BIAS,
      "Vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR ". Default: none. May "
      "be set while playing, like weight"},
@@ -177,148 +188,162 @@ static const Property table[] = {
      "The bias as an array, as in <1.0,2.0>, instead of bias. Default: none. May be set while "
      "playing, like weight"},
     {"bias-boxed", "Bias, boxed", PLAYING, BOXED, GEMMCL_PLAN_BIAS,
-     "The bias as a GemmclMatrix of any type, which is shared, instead of bias. Default: none. "
-     "May be set while playing, like weight"},
+     "The bias as a GemmclMatrix of any type, which is referenced and not copied, instead of "
+     "bias. Default: none. May be set while playing, like weight"},
     {"addend", "Addend", PLAYING, OPERAND, GEMMCL_PLAN_C,
-     "C, of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR ". It is scaled by beta, "
-     "which is 1 unless it is set. Default: none; C is then the previous output. May be set while "
+     "C, a matrix of M x N or 1 x N numbers (audio: 1 x "
+     "N): " MATRIX_GRAMMAR ". It is scaled by beta, which is 1 by default if an addend is set. "
+     "Default: none; C is then the previous output. May be set while "
      "playing, like weight"},
     {"alpha", "Alpha", CONTROL, DOUBLE, FIELD (scalars.alpha), "Factor of A * B", 1.0, UNLIMITED},
     {"beta", "Beta", CONTROL, DOUBLE, FIELD (scalars.beta),
-     "Factor of C: of the addend or, if none is set, of the previous output. 0: C is not read. "
-     "The previous output is kept as float32, before it is converted to the format of the output, "
-     "from the first buffer with another beta on. It is zeros at the start and after a flush, a "
+     "Factor of C, which is the addend or, without an addend, the previous output. 0: C is not "
+     "read. The previous output is kept as float32, before conversion to the output's format, "
+     "from the first buffer whose beta is not 0. It is zeros at the start and after a flush, a "
      "discontinuity, new caps or an audio buffer of another length. Default: 1 with an addend, 0 "
      "without",
      0.0, UNLIMITED},
     {"activation", "Activation", READY, ENUM, SETTING (gemm.activation),
-     "Function that is applied to D last; none: D is not changed", GEMMCL_ACTIVATION_NONE,
-     .type = "GstGemmclActivation", .values = activations},
+     "Function that is applied to alpha * A * B + beta * C + bias; none: no "
+     "function",
+     GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation", .values = activations},
     {"normalize", "Normalize", READY, FLAGS, SETTING (gemm.normalize),
-     "The matrices whose rows are divided by their L2 norms, or by 1e-12 if that is more. A row "
-     "of zeros stays zeros. With output D is a tensor if the input is video. Default: none",
+     "Matrices whose rows are normalized: each row is divided by its L2 norm, or by 1e-12 if the "
+     "norm is smaller. A row of zeros stays zeros. normalize=output makes video leave as "
+     "tensors. Default: none",
      0, .type = "GstGemmclNormalize", .values = normalizes},
     {"precision", "Precision", READY, ENUM, SETTING (precision),
-     "Lowest precision allowed for A and the weight. A kernel of lower precision than f32 is used "
-     "only where it is faster; stats name the precision in use. Sums are float32, for i8 exact",
+     "Lowest precision allowed for A and the weight. A kernel of lower precision than f32 is "
+     "used only where it is faster; stats name the precision in use. Sums are float32; with i8 "
+     "they are exact",
      0, .type = "GstGemmclPrecision", .values = precisions},
     {"feature-mode", "Feature mode", READY, ENUM, SETTING (feature_mode),
      "The part of a video frame, or of a tensor of dimensions channels:width:height, that is a "
-     "row of A. auto: the mode whose row length is the number of rows of the weight; of tensors: "
+     "row of A. auto: for video the mode whose row length is the K of the weight, for tensors "
      "pixel",
      GST_GEMMCL_FEATURE_MODE_AUTO, .type = "GstGemmclFeatureMode", .values = feature_modes},
     {"patch-width", "Patch width", READY, UINT, SETTING (patch_width),
-     "Width of a patch in pixels, for feature-mode=patch; 0: not set", 0, 0, 65535},
+     "Width of a patch in pixels, required by feature-mode=patch; 0: not set", 0, 0, 65535},
     {"patch-height", "Patch height", READY, UINT, SETTING (patch_height),
-     "Height of a patch in pixels, for feature-mode=patch; 0: not set", 0, 0, 65535},
+     "Height of a patch in pixels, required by feature-mode=patch; 0: not set", 0, 0, 65535},
     {"patch-stride", "Patch stride", READY, UINT, SETTING (patch_stride),
-     "Distance from a patch to the next in pixels, across and down; 0: the size of a patch", 0, 0,
-     65535},
+     "Distance from one patch to the next in pixels, across and down; 0: the width and the "
+     "height of a patch",
+     0, 0, 65535},
     {"patch-padding", "Patch padding", READY, UINT, SETTING (patch_padding),
-     "Pixels around the frame, on each side, that patches read; their elements of A are 0, after "
-     "input-scale and input-offset",
+     "Width in pixels of the border that patches read on each side of the frame; 0: no border. "
+     "Elements of A from the border are 0, without input-scale and input-offset",
      0, 0, 65535},
     {"patch-dilation", "Patch dilation", READY, UINT, SETTING (patch_dilation),
-     "Distance of the pixels of a patch in pixels, across and down; 1: no gap", 1, 1, 65535},
+     "Distance from one pixel of a patch to the next in pixels, across and down; 1: no "
+     "gaps",
+     1, 1, 65535},
     {"tensor-index", "Tensor index", READY, UINT, SETTING (tensor_index),
-     "Index, from 0, of the tensor of a buffer that is multiplied; the others pass through", 0, 0,
+     "Index, from 0, of the tensor in a buffer that is A; other tensors pass through", 0, 0,
      GST_GEMMCL_MAX_TENSORS - 1},
     {"row-outputs", "Row outputs", READY, FLAGS, SETTING (gemm.row_outputs),
-     "Figures of each row of D, as float32, in this order, in one more tensor behind the others. "
-     "Video then leaves as tensors; audio is refused unless output=meta. Default: none",
+     "Values that are computed from each row of D. They leave as float32, in the order of the "
+     "flags, in an additional tensor behind the others. Video then leaves as tensors; audio "
+     "needs output=meta. Default: none",
      0, .type = "GstGemmclRowOutputs", .values = row_outputs},
     {"top-k", "Top-k", READY, UINT, SETTING (gemm.top_k),
-     "Number of elements of row-outputs=top-k; at most N", 5, 1, GEMMCL_MAX_TOP_K},
+     "Number of elements that row-outputs=top-k selects; at most N", 5, 1, GEMMCL_MAX_TOP_K},
     {"input", "Input", READY, ENUM, SETTING (input),
-     "Place of A in a buffer. meta: a tensor that an element upstream has attached, such as "
-     "onnxinference; its innermost dimension is K",
+     "Place of A in a buffer. meta: a tensor in the buffer's metadata, which an element upstream "
+     "such as onnxinference attached; its innermost dimension is K",
      GST_GEMMCL_INPUT_AUTO, .type = "GstGemmclInput", .values = inputs},
     {"input-tensor-id", "Input tensor id", READY, STRING, SETTING (input_tensor_id),
-     "Id of the tensor that is A with input=meta. Default: tensor-id, unless output=meta; if that "
-     "names none, the only tensor of the buffer"},
+     "Id of the tensor that is A, with input=meta. Default: tensor-id, unless output=meta. With "
+     "output=meta, or if tensor-id is not set either, the only tensor of a buffer is A"},
     {"output", "Output", READY, ENUM, SETTING (output),
-     "Form of the result. meta: the input passes through untouched, with D as a tensor in "
+     "Form of the output. meta: the input passes through, and D is attached to it as a tensor in "
      "GstTensorMeta, for the tensor decoders of GStreamer",
      GST_GEMMCL_OUTPUT_AUTO, .type = "GstGemmclOutput", .values = outputs},
     {"output-type", "Output type", READY, ENUM, SETTING (output_type),
-     "Type of D as a tensor. Another value than auto makes video leave as tensors. Not for audio "
-     "that leaves as audio",
+     "Type of the elements of D in tensors. A value other than auto makes video leave as "
+     "tensors; audio that leaves as audio needs auto",
      GST_GEMMCL_OUTPUT_TYPE_AUTO, .type = "GstGemmclOutputType", .values = output_types},
     {"output-scale", "Output scale", READY, DOUBLE, SETTING (gemm.d_scale),
-     "Scale of an integer D as a tensor: D = stored number * output-scale + output-offset, like "
-     "input-scale of the next element. Other values than 1 and 0 restrict output-type=auto to i8 "
-     "and u8",
+     "Scale of D in tensors of integers: D = stored number * output-scale + output-offset, as in "
+     "input-scale of a gemmcl downstream. A scale other than 1, or an offset other than 0, "
+     "limits output-type=auto to i8 and u8",
      1.0, G_MINFLOAT, G_MAXFLOAT},
     {"output-offset", "Output offset", READY, DOUBLE, SETTING (gemm.d_shift),
-     "Offset of an integer D as a tensor: D = stored number * output-scale + output-offset", 0.0,
+     "Offset of D in tensors of integers: D = stored number * output-scale + output-offset", 0.0,
      -G_MAXFLOAT, G_MAXFLOAT},
     {"tensor-id", "Tensor id", READY, STRING, SETTING (tensor_id),
-     "Id of the tensor of output=meta, by which tensor decoders know its meaning, such as "
-     "classification-generic-softmaxed-out; row outputs have the same with -rows behind it. With "
-     "input=meta and another output, id of the tensor that is A",
+     "Id of the tensor that output=meta attaches. Tensor decoders select tensors by their id, "
+     "such as classification-generic-softmaxed-out. The tensor of row outputs has this id with "
+     "-rows behind it. With input=meta and another output, the id of the tensor that is A",
      .text = GST_GEMMCL_DEFAULT_TENSOR_ID},
     {"input-scale", "Input scale", READY, STRING, SETTING (input_scale),
-     "Factor of the input: A = sample * input-scale + input-offset. A sample is the stored "
-     "number: 0 to 255 for most video, -32768 to 32767 for S16LE. Either a number, such as 0.5, "
-     "or a list, such as <0.5,0.25,1>: a number for each channel of a pixel, or for each of the K "
-     "elements of a row. A list becomes a part of the weight",
+     "Factor of each sample of the input: A = sample * input-scale + input-offset. A sample is "
+     "the stored number: 0 to 255 for most video, -32768 to 32767 for S16LE. Either a number, "
+     "such as 0.5, or a list, such as <0.5,0.25,1>, with a number for each channel of a pixel or "
+     "for each of the K elements of a row. A list is multiplied into the weight",
      .text = "1"},
     {"input-offset", "Input offset", READY, STRING, SETTING (input_offset),
-     "Added to the scaled input: A = sample * input-scale + input-offset. A number or a list, "
-     "like input-scale. A list becomes a part of the bias, so it needs alpha=1 and patch-padding=0",
+     "Offset that is added to each scaled sample: A = sample * input-scale + input-offset. A "
+     "number or a list, as in input-scale. A list is added into the bias, so it needs alpha=1 "
+     "and patch-padding=0",
      .text = "0"},
     {"kernel", "Kernel", READY, STRING, SETTING (kernel),
-     "Name of a kernel, as \"gemmcl kernels\" lists them; auto: the fastest that is known for the "
-     "device and the sizes",
+     "Name of a kernel, as \"gemmcl kernels\" lists them; auto: the fastest kernel that is known "
+     "for the device and the sizes",
      .text = GST_GEMMCL_AUTO},
     {"auto-tune", "Auto-tune", READY, ENUM, SETTING (auto_tune),
-     "When to search for a faster kernel while playing, if kernel=auto and nothing was measured "
-     "for the device and the sizes. The search takes 2 % of the device's time, 250 ms of it at "
-     "most. A later buffer uses the kernel that it finds; the next start does, too, as after "
-     "\"gemmcl tune\"",
+     "Search for a faster kernel while playing, if kernel=auto and no kernel was measured for "
+     "the device and the sizes. The search takes 2 % of the device's time, and at most 250 ms of "
+     "it. Later buffers use the kernel that it finds, and so do later starts, as after \"gemmcl "
+     "tune\"",
      GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune", .values = auto_tunes},
     {"platform", "Platform", READY, STRING, FIELD (query.platform),
      "OpenCL platform: its number or a part of its name; auto: any", .text = GST_GEMMCL_AUTO},
     {"device-type", "Device type", READY, ENUM, FIELD (query.type), "Type of the OpenCL device",
      GEMMCL_DEVICE_TYPE_AUTO, .type = "GstGemmclDeviceType", .values = device_types},
     {"device", "Device", READY, STRING, FIELD (query.device),
-     "OpenCL device: a part of its name, or its number among those of platform and device-type, "
-     "as \"gemmcl devices\" lists them; auto: the best one",
+     "OpenCL device: a part of its name, or its number among the devices of platform and "
+     "device-type, as \"gemmcl devices\" lists them; auto: the first one in the order of "
+     "device-type",
      .text = GST_GEMMCL_AUTO},
     {"devices", "Devices", READY, STRING, FIELD (devices),
-     "OpenCL devices to which frames, or batches, go by turns, instead of device: parts of names, "
-     "or numbers, separated by commas, or all. A part of a name selects all devices that have it. "
-     "Results come out in order, in system memory. A device that fails is dropped with a warning, "
-     "and others do its frames again. With several, beta needs an addend. Default: none"},
+     "OpenCL devices that multiply frames or batches by turns, instead of device: parts of names "
+     "or numbers, separated by commas, or all. A part of a name selects all devices with that "
+     "part. Outputs leave in order, in system memory. A device that fails is dropped with a "
+     "warning, and other devices do its frames again. With several devices, beta needs an "
+     "addend. Default: none; device selects one device"},
     {"batch-size", "Batch size", READY, UINT, SETTING (batch_size),
-     "Number of buffers that are multiplied in one run; 1: no batches. The first buffer waits for "
-     "the last; this latency is reported, with the time of a run. A batch ends early at new caps, "
-     "a segment, a discontinuity, end of stream, a flush, another alpha, beta, weight, bias or "
-     "addend, and after batch-timeout. With more than 1, beta needs an addend",
+     "Number of buffers that are multiplied in one run; 1: no batches. The first buffer of a "
+     "batch waits for the last one; the latency that the element reports is this wait and the "
+     "time of a run. A batch ends early at new caps, a segment, a discontinuity, end of stream, "
+     "a flush, another alpha, beta, weight, bias or addend, and after batch-timeout. In batches, "
+     "beta needs an addend",
      1, 1, 1024},
     {"batch-timeout", "Batch timeout", READY, INT64, SETTING (batch_timeout),
      "Time in nanoseconds after which an incomplete batch is multiplied. 0: never; -1: the "
-     "duration of batch-size buffers, if caps or buffers tell it, otherwise never",
+     "duration of batch-size buffers, if caps or buffers state it, otherwise never",
      -1, -1},
     {"queue-depth", "Queue depth", READY, UINT, SETTING (queue_depth),
-     "Number of runs, each of a buffer or a batch, that may be in flight on a device; the next "
-     "one waits for the oldest. This adds no latency: outputs are pushed at once, and whoever "
-     "maps one waits for its run. A queue behind the element lets downstream work at the same time",
+     "Number of runs, each of a buffer or a batch, that may be in flight on a device; a further "
+     "run waits for the oldest. Runs in flight add no latency: outputs are pushed at once, and "
+     "an element that maps an output waits for its run. A queue element behind gemmcl lets "
+     "downstream work at the same time",
      2, 1, 64},
     {"stats", "Statistics", 0, STATS, 0,
-     "Counts since streaming started: kernel (string), kernel-source (string: named, tuned, "
-     "shipped or rules, the origin of its choice), auto-tune (string: off; known: measured "
-     "before; waiting; searching; kept: no kernel is faster; swapped: the kernel was found by the "
-     "search; or failed: and the reason), kernel-level (string: native, khr or emulated), "
-     "precision (string: of the kernel), device (string), memory (string: of the last input and "
-     "output, as in \"VA to system\"), buffers (guint64), dropped (guint64: skipped by QoS), "
-     "bytes (guint64: of A and D in the memory of the host), copies-per-buffer (gdouble: of A, D "
-     "and other tensors), compile-time (guint64: ns), kernel-time (guint64: ns), run-time-p50, "
-     "-p90, -p99 and -max (guint64: ns from the submission of a run to its end; so many percent "
-     "of the runs took no longer), gflops (gdouble), efficiency (gdouble: the share of the "
-     "device's f32 peak; 0: unknown; lower precisions may exceed 1). With several devices also "
-     "devices, an array with a structure for each: such fields of its own, and failed (gboolean). "
-     "Also posted as an element message at the end of the stream"},
+     "Statistics since streaming started, also posted as an element message at the end of the "
+     "stream: kernel (string), kernel-source (string: the origin of its choice: named, tuned, "
+     "shipped or rules), auto-tune (string: off; known: measured before; waiting; searching; "
+     "kept: no kernel is faster; swapped: the search found the kernel; or failed: and the "
+     "reason), kernel-level (string: subgroups are native, khr or emulated), precision (string: "
+     "of the kernel), device (string), memory (string: of the last input and output, as in \"VA "
+     "to system\"), buffers (guint64: multiplied), dropped (guint64: buffers skipped by QoS), "
+     "bytes (guint64: of A and D in memory of the host), copies-per-buffer (gdouble: copies of "
+     "A, D and other tensors), compile-time (guint64: ns), kernel-time (guint64: ns), "
+     "run-time-p50, run-time-p90, run-time-p99 and run-time-max (guint64: percentiles and "
+     "maximum of the ns from the submission of a run to its end), gflops (gdouble), efficiency "
+     "(gdouble: share of the device's f32 peak, which may exceed 1 in lower precisions; 0: "
+     "unknown). With several devices also devices: an array with a structure for each device, "
+     "which has its fields and failed (gboolean)"},
 };
 
 static gboolean
@@ -327,7 +352,7 @@ is_of_operand (const Property *property)
   return property->kind >= OPERAND && property->kind <= BOXED;
 }
 
-/* With the object's lock held. */
+/* Stores @value in the field. Needs the lock of the object. */
 static void
 set_field (GstGemmcl *self, const Property *property, const GValue *value)
 {
@@ -359,7 +384,7 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec 
   GST_OBJECT_UNLOCK (self);
 }
 
-/* With the object's lock held. */
+/* Sets @value, of the property's type, to the field. Needs the lock of the object. */
 static void
 get_field (GstGemmcl *self, const Property *property, GValue *value)
 {
@@ -402,7 +427,8 @@ create_vector (const gchar *name, const gchar *nick, const gchar *blurb, GParamF
 {
   return gst_param_spec_array (
       name, nick, blurb,
-      g_param_spec_double ("element", "Element", "An element", UNLIMITED, 0.0, flags), flags);
+      g_param_spec_double ("element", "Element", "An element of the matrix", UNLIMITED, 0.0, flags),
+      flags);
 }
 
 static GParamSpec *
@@ -425,7 +451,7 @@ create_spec (const Property *p)
     return g_param_spec_flags (p->name, p->nick, p->blurb, register_type (p), p->initial, flags);
   case ROWS:
     return gst_param_spec_array (p->name, p->nick, p->blurb,
-                                 create_vector ("row", "A row", "", flags), flags);
+                                 create_vector ("row", "Row", "A row of the matrix", flags), flags);
   case VECTOR:
     return create_vector (p->name, p->nick, p->blurb, flags);
   case BOXED:

@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Finds A, D and row outputs in buffers, and submits runs.
+ */
 #include "element/output.h"
 #include "element/run.h"
 #include "element/stats.h"
@@ -7,7 +10,7 @@
 #include "memory/foreign.h"
 #include "memory/memory.h"
 
-/* One of this number of runs is timed where timing costs time. */
+/* Where timing makes a run slower, one of this number of runs is timed. */
 #define TIMED 16
 
 gboolean
@@ -51,8 +54,8 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
   return self->turns->feedback;
 }
 
-/* Maps A in OpenCL memory or on the host. Memory of the same context may come with any caps, since
- * other elements pass it on. */
+/* Maps A in OpenCL memory or on the host. OpenCL memory of the same context may come with any caps:
+ * elements between pass it on. */
 static gboolean
 map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mapping,
            GemmclData *data, GError **error)
@@ -68,8 +71,8 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
                                           error);
   if (!gst_buffer_find_memory (buffer, input->offset, input->size, &first, &n, &skip))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "A buffer has %zu bytes; it had at least %zu when it came, and no "
-                            "element may shorten it since.",
+                            "A buffer has %zu bytes, but had at least %zu when it arrived. "
+                            "Expected elements that do not shorten a buffer after they push it.",
                             gst_buffer_get_size (buffer), input->offset + input->size);
   memory = gst_buffer_get_memory_range (buffer, first, (gint)n);
   if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, skip, GST_MAP_READ,
@@ -83,7 +86,8 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
   return TRUE;
 }
 
-/* TRUE if @buffer, of these caps, is to be read as the surface that it is, if the device can. */
+/* TRUE if @buffer, by its caps, is better read as a surface, if it is one and the device can read
+ * it. */
 static gboolean
 prefers_surface (GstGemmcl *self, GstBuffer *buffer)
 {
@@ -96,8 +100,8 @@ prefers_surface (GstGemmcl *self, GstBuffer *buffer)
           (image->width | image->height) % 2 == 0);
 }
 
-/* TRUE if @buffer has to be read as a VA surface. Only the media driver knows the layout of one. A
- * dma-buf that cannot be mapped is read as a surface or not at all. */
+/* TRUE if @buffer has to be read as a VA surface, whose layout only the media driver knows. A
+ * dma-buf that cannot be mapped can only be read as a surface. */
 static gboolean
 is_surface (GstGemmcl *self, GstBuffer *buffer)
 {
@@ -107,9 +111,9 @@ is_surface (GstGemmcl *self, GstBuffer *buffer)
          (prefers_surface (self, buffer) && gst_gemmcl_va_is_shared (&self->device, buffer));
 }
 
-/* Opens A in @input: in a surface or dma-buf, if caps promise them; in OpenCL memory of the same
+/* Opens A in @input: as a surface or dma-buf, if caps promise one; in OpenCL memory of the same
  * context, if the library can read its layout; otherwise on the host. Sets the functions of @run
- * for acquiring and releasing foreign memory. */
+ * that acquire and release foreign memory. */
 static gboolean
 open_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mapping,
             GemmclData *data, GemmclRun *run, GError **error)
@@ -141,12 +145,11 @@ gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_cont
       error, GEMMCL_ERROR_FORMAT,
       "A buffer of %s is not a whole VA surface, as buffers of GStreamer's va elements are: it "
       "has %u memories, the first of %s. Tiled frames can only be read as surfaces: put "
-      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
+      "vapostproc before gemmcl, or let upstream send linear dma-bufs or video/x-raw.",
       text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
 }
 
-/* Maps D in @buffer, an output. @access: GST_MAP_WRITE, for which @buffer must be writable, or
- * GST_MAP_READ. */
+/* Maps D in @buffer, an output. @access: GST_MAP_READ, or GST_MAP_WRITE if @buffer is writable. */
 static gboolean
 map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GstMapFlags access,
             GemmclData *data, GError **error)
@@ -182,22 +185,22 @@ open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError
   return TRUE;
 }
 
-/* Returns: the number of elements of d that the run uses: those of D and of row outputs. */
+/* Returns: the number of elements of the array d that @run uses, for D and for row outputs. */
 static guint
 count_places (const GemmclRun *run)
 {
   return run->rows ? 2 * run->batch : run->batch;
 }
 
-/* TRUE if the memory carries the events of the commands that use it. */
+/* TRUE if @data is OpenCL memory, which carries the events of the commands that use it. */
 static gboolean
 has_events (const GemmclData *data)
 {
   return data->kind == GEMMCL_DATA_BUFFER && !data->acquired;
 }
 
-/* Returns: the queue for the kernels: the context's, which times them, or one without profiling,
- * for runs that copy nothing between host and device. */
+/* Returns: (nullable): the queue for the kernels: a queue without profiling, for runs that copy
+ * nothing between host and device, or NULL, the context's queue, which times them. */
 static cl_command_queue
 choose_queue (GstGemmclTurns *turns, const GemmclRun *run)
 {
@@ -211,7 +214,8 @@ choose_queue (GstGemmclTurns *turns, const GemmclRun *run)
   return gst_gemmcl_memory_get_kernel_queue (output);
 }
 
-/* Collects the events of the run's memories and, if that was in another queue, of the last run. */
+/* Collects the events that @run waits for: those of its memories and, if the last run was in
+ * another queue, that run's. */
 static void
 collect_events (GstGemmclTurns *turns, const GstGemmclTurn *turn, GemmclRun *run,
                 GstMemory *previous)
@@ -234,8 +238,8 @@ collect_events (GstGemmclTurns *turns, const GstGemmclTurn *turn, GemmclRun *run
   run->n_wait = wait - turns->wait;
 }
 
-/* Takes @done, the event of the run, which each memory gets. Inputs that are not in OpenCL memory
- * are held until @done. */
+/* Takes @done, the event of @run, and adds it to each OpenCL memory. Inputs in other memory are
+ * held until @done. */
 static void
 leave_event (GstGemmcl *self, GstGemmclTurn *turn, const GemmclRun *run, cl_event done)
 {
@@ -265,7 +269,7 @@ leave_event (GstGemmcl *self, GstGemmclTurn *turn, const GemmclRun *run, cl_even
   }
 }
 
-/* Returns: the kind of memory of an input, in a word; static. */
+/* Returns: the kind of memory of @a, an input, as a word; static. */
 static const gchar *
 name_memory (const GemmclData *a)
 {
@@ -322,7 +326,7 @@ submit_open (GstGemmcl *self, GstGemmclTurn *turn, GemmclRun *run, GError **erro
     else if (run->previous)
       clWaitForEvents (1, &done);
     leave_event (self, turn, run, done);
-    /* A frame in host memory carries no event: it must be complete before it is pushed. */
+    /* An output in host memory carries no event, so it must be complete before it is pushed. */
     ok = turns->d[0].kind != GEMMCL_DATA_HOST || gst_gemmcl_run_finish (self, turn, error);
   }
   gst_gemmcl_mapping_clear (&mapping);
@@ -338,7 +342,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 
   if (!self->lane->plan)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
-                            "There is no plan since another one failed.");
+                            "The device has no plan: the last one could not be made.");
   run.m = gst_gemmcl_get_m (self);
   if (run.m != turns->last_m)
     gst_gemmcl_runs_forget (self);

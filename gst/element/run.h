@@ -7,17 +7,18 @@
 /* Runs (run.c). The caller of each function is the streaming thread, or holds the stream lock of
  * the sink pad. */
 
-/** gst_gemmcl_check_input: Fails if @buffer is not in the memory of the caps; for each buffer.
- * @needs_context: (out): it is a VA surface of another display than the context's. */
+/** gst_gemmcl_check_input: Checks that @buffer, the next one, is in the kind of memory that caps
+ * name. @needs_context: (out): %TRUE if it is a VA surface that needs a context with its display.
+ */
 gboolean gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
                                  GError **error);
 
-/** gst_gemmcl_run_submit: Submits the run of @turn, with the scalars of the element and outputs of
- * gst_gemmcl_prepare_output(), to the current device. The outputs may be pushed at once. */
+/** gst_gemmcl_run_submit: Submits the run of @turn to the current device, with the scalars of the
+ * element. gst_gemmcl_prepare_output() must have made the outputs. They may be pushed at once. */
 gboolean gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error);
 
-/** gst_gemmcl_run_finish: Waits for the run of @turn, takes its time and releases its inputs. Sets
- * @error unless it is set. */
+/** gst_gemmcl_run_finish: Waits for the run of @turn, records its time and releases its inputs.
+ * Returns: %FALSE if the run failed; @error then stays if it was set before. */
 gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclTurn *turn, GError **error);
 
 /** gst_gemmcl_runs_forget: Resets the previous output to zeros. */
@@ -27,22 +28,23 @@ void gst_gemmcl_runs_forget (GstGemmcl *self);
  * beta was not 0 or is controlled. Always %FALSE with batches. */
 gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
 
-/* A and D in GstTensorMeta (meta.c). */
+/* GstTensorMeta with A or D (meta.c). */
 
-/** gst_gemmcl_meta_check: Returns: %FALSE if @settings have input=meta or output=meta, and this
- * build does not support them or tensor-id cannot be a name in caps. */
+/** gst_gemmcl_meta_check: Returns: %FALSE with @error if @settings have input=meta or output=meta,
+ * and this build does not support that, or if tensor-id cannot be a name in caps. */
 gboolean gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error);
 
 #ifdef GEMMCL_HAVE_ANALYTICS
 
-/** gst_gemmcl_meta_find: Finds A in @buffer, a carrier. @data: (out) (transfer full): it begins
- * with A. Returns: %FALSE if there is no such tensor, or the element cannot read it. */
+/** gst_gemmcl_meta_find: Finds A in @buffer, a carrier. @data: (out) (transfer full): a buffer that
+ * begins with A. Returns: %FALSE with @error if @buffer does not have A, or the element cannot read
+ * it. */
 gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer,
                                GstGemmclTensor *tensor, GstBuffer **data, GError **error);
 
-/** gst_gemmcl_meta_attach: Adds D and the row outputs of @result, the output of a submitted run, to
- * the metas of @buffer, (transfer full), its input. An empty output adds nothing. Returns:
- * (transfer full): @buffer, or a copy that shares its memories. */
+/** gst_gemmcl_meta_attach: @result: the output of a submitted run. @buffer: (transfer full): its
+ * input. Adds D and the row outputs of @result to the metas of @buffer; an empty @result adds
+ * nothing. Returns: (transfer full): @buffer, or a copy that shares its memories. */
 GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result);
 
 #else

@@ -5,12 +5,13 @@
 #include <gemmcl.h>
 #include <gst/gst.h>
 
-/* The values of the properties. The table in properties.c documents each of them. Plain values. */
+/* The values of the element's properties, in plain structs. The table in properties.c documents
+ * each property. */
 
 /** GST_GEMMCL_AUTO: the default of kernel, platform and device: the library chooses. */
 #define GST_GEMMCL_AUTO "auto"
 
-/* AUTO, then those of #GemmclFeatureMode. */
+/* AUTO, then the values of #GemmclFeatureMode. */
 typedef enum {
   GST_GEMMCL_FEATURE_MODE_AUTO,
   GST_GEMMCL_FEATURE_MODE_PIXEL,
@@ -48,7 +49,7 @@ typedef enum {
 /** GstGemmclSettings: The properties that cannot change while streaming. */
 typedef struct {
   GemmclGemm gemm; /* the fields that are properties, such as trans_b and d_scale; others are 0 */
-  gint precision;  /* 0: auto; otherwise a GemmclPrecision and 1 */
+  gint precision;  /* 0: auto; otherwise 1 + a GemmclPrecision */
   GstGemmclFeatureMode feature_mode;
   guint patch_width;
   guint patch_height;
@@ -61,7 +62,7 @@ typedef struct {
   GstGemmclOutputType output_type;
   const gchar *tensor_id;       /* interned, like all strings here */
   const gchar *input_tensor_id; /* nullable; see gst_gemmcl_get_input_id() */
-  const gchar *input_scale;     /* see problem.h */
+  const gchar *input_scale;     /* a number or a list; see problem.h */
   const gchar *input_offset;
   const gchar *kernel;
   GemmclAutoTune auto_tune;
@@ -73,20 +74,20 @@ typedef struct {
 /** GST_GEMMCL_DEFAULT_TENSOR_ID: the default of tensor-id. */
 #define GST_GEMMCL_DEFAULT_TENSOR_ID "gemmcl-out"
 
-/** GstGemmclScalars: The factors of a run, and its size. */
+/** GstGemmclScalars: The factors alpha and beta of a run, and its number of rows. */
 typedef struct {
   gdouble alpha;
   gdouble beta;
-  gboolean has_beta; /* it was set; otherwise it is 1 with an addend, and 0 without */
-  gsize m;           /* of each input, where inputs differ; 0: that of the plan */
+  gboolean has_beta; /* beta was set; otherwise it is 1 with an addend, and 0 without one */
+  gsize m;           /* rows of A in each input of the run; 0: M of the plan */
 } GstGemmclScalars;
 
-/** GstGemmclProperties: All properties, as they were last set. Guarded by the object lock of the
- * element, which properties.c and operands.c take. */
+/** GstGemmclProperties: All properties, as they were last set. The object lock of the element
+ * guards them; properties.c and operands.c take it. */
 typedef struct {
   GValue source[GST_GEMMCL_N_OPERANDS]; /* a text for gemmcl_matrix_load(), or a GemmclMatrix */
   GstGemmclSettings settings;           /* for the next start */
   GstGemmclScalars scalars;
   GemmclDeviceQuery query; /* the strings are interned */
-  const gchar *devices;    /* interned; NULL: the first one of query */
+  const gchar *devices;    /* interned; NULL: only the first device of query */
 } GstGemmclProperties;

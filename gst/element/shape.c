@@ -50,7 +50,7 @@ shape_of_mode (const GemmclImage *frame, GstGemmclFeatureMode mode, GstGemmclSha
   return gemmcl_image_get_shape (&shape->image, &shape->m, &shape->k, error);
 }
 
-/* The remedy where the weight of RGB meets RGBA; "" elsewhere. */
+/* Returns: a hint if a weight for RGB meets a frame of RGBA; "" otherwise. */
 static const gchar *
 describe_alpha (const GemmclImage *frame, gsize weight_k)
 {
@@ -60,8 +60,8 @@ describe_alpha (const GemmclImage *frame, gsize weight_k)
          "keeps alpha is [[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]].";
 }
 
-/* Gets the shape of @frame, a frame or a tensor, in the mode of @settings whose K is that of the
- * weight. */
+/* @shape: (out): the shape of @frame, a frame or a tensor, in the feature mode that @settings allow
+ * and whose K is @weight_k. */
 static gboolean
 shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsize weight_k,
                 GstGemmclShape *shape, GError **error)
@@ -132,12 +132,12 @@ gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error)
   return settings->gemm.row_outputs == 0 || settings->output == GST_GEMMCL_OUTPUT_META ||
          n < GST_GEMMCL_MAX_TENSORS ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "A buffer has %u tensors already, and row-outputs would add one. "
-                          "Expected row-outputs=0, or %u tensors at most.",
+                          "A buffer has %u tensors, and row-outputs would add another one. "
+                          "Expected row-outputs=0, or at most %u tensors.",
                           n, GST_GEMMCL_MAX_TENSORS - 1);
 }
 
-/* FALSE if @tensor has other dimensions above 1 than C:W:H. */
+/* FALSE if @tensor has more dimensions than channels:width:height, not counting dimensions of 1. */
 static gboolean
 tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
 {
@@ -202,6 +202,6 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
     return gst_gemmcl_tensor_check_k ("A sample of all channels", &format->tensors.tensor[0],
                                       weight_k, error);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Audio leaves as audio, which cannot carry row outputs. Expected "
+                          "Audio leaves as audio, which has no place for row outputs. Expected "
                           "row-outputs=0, output=meta, or video or tensors.");
 }

@@ -1,10 +1,13 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The property stats: counts, times of runs, and the latency that follows from them.
+ */
 #include "element/stats.h"
 
 #include <math.h>
 
-/* Runs after which the latency may fall. */
+/* Number of runs after which the latency may decrease. */
 #define LATENCY_RUNS 128
 
 static void
@@ -82,8 +85,8 @@ round_up (GstClockTime time)
   return rounded;
 }
 
-/* Returns: a time that @percent of the runs did not exceed, at most 1/16 too long; 0 without
- * runs. With the lock held. */
+/* Returns: the time that @percent of the runs did not exceed, at most 1/16 too long; 0 if there
+ * were no runs. Needs the lock. */
 static GstClockTime
 get_percentile (const GstGemmclStats *stats, guint percent)
 {
@@ -130,7 +133,7 @@ gst_gemmcl_stats_flush (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* With the lock of the element held. */
+/* Adds the kernel and the device of @lane. Needs the lock of the element. */
 static void
 set_kernel (const GstGemmclLane *lane, GstStructure *structure)
 {
@@ -155,14 +158,14 @@ set_kernel (const GstGemmclLane *lane, GstStructure *structure)
                      NULL);
 }
 
-/* Adds the counts of @n devices to @structure. Returns: those of their plans. With the lock of the
- * element held. */
+/* Adds the times and rates of @n lanes to @structure. Returns: the sum of the counts of their
+ * plans. Needs the lock of the element. */
 static GemmclPlanStats
 set_rates (const GstGemmclLane *lanes, guint n, GstStructure *structure)
 {
   GemmclPlanStats sum = {0};
   guint64 compile_ns = 0;
-  gdouble possible = 0; /* operations at the peak in the time of the kernels; NAN: unknown */
+  gdouble possible = 0; /* operations at the peak rate in the time of the kernels; NAN: unknown */
 
   for (guint i = 0; i < n; i++) {
     const GstGemmclLane *lane = &lanes[i];
@@ -184,7 +187,7 @@ set_rates (const GstGemmclLane *lanes, guint n, GstStructure *structure)
   return sum;
 }
 
-/* Adds a structure for each device. With the lock held. */
+/* Adds a structure for each device. Needs the lock of the element. */
 static void
 set_devices (GstGemmcl *self, GstStructure *structure)
 {

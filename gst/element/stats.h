@@ -12,28 +12,30 @@ void gst_gemmcl_stats_reset (GstGemmcl *self);
 /** gst_gemmcl_stats_add_plan: Adds the counts of @plan to @sum. */
 void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 
-/** gst_gemmcl_stats_add_run: Counts a run of @n buffers on the current device, which wrote @bytes
- * to OpenCL memory that the host maps; A was in @memory, a static word. */
+/** gst_gemmcl_stats_add_run: Counts a run of @n buffers on the current device. @bytes: the bytes
+ * that it writes to OpenCL memory that the host maps. @memory: the kind of memory of A; a static
+ * word. */
 void gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *memory);
 
-/** gst_gemmcl_stats_undo_run: Discounts the @n buffers of a run of @lane, which failed. */
+/** gst_gemmcl_stats_undo_run: Subtracts the @n buffers of a run of @lane that failed. */
 void gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n);
 
-/** gst_gemmcl_stats_add_drop: Counts the buffer of @message, of QoS, as dropped. Sets the number of
- * processed buffers in @message: the base class does not count those of a batch. */
+/** gst_gemmcl_stats_add_drop: Counts the buffer of @message, of type QOS, as dropped. Sets the
+ * number of processed buffers in @message, because the base class does not count the buffers of
+ * batches. */
 void gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message);
 
-/** gst_gemmcl_stats_flush: Messages of QoS count processed buffers from now on. */
+/** gst_gemmcl_stats_flush: Makes QOS messages count processed buffers from now on. */
 void gst_gemmcl_stats_flush (GstGemmcl *self);
 
 /**
  * gst_gemmcl_stats_add_time:
- * @time: of a run, from its submission to its end, in ns
+ * @time: the time of a run from its submission to its end, in ns
  *
- * Takes @time for the percentiles and the latency. Of two runs in a row the shorter one counts for
- * the latency, so that one slow run does not matter, and times are rounded up to powers of two of 1
- * ms; shorter ones count as 0. A longer run raises the latency at once. After 128 runs it falls to
- * the longest of them.
+ * Counts @time in the percentiles and the latency. For the latency, the shorter time of two
+ * consecutive runs counts, so that a single slow run has no effect. Times below 1 ms count as 0;
+ * longer times are rounded up to 1 ms times a power of 2. A longer time raises the latency at once.
+ * After 128 runs the latency becomes the longest time of these runs.
  *
  * Returns: %TRUE if the latency changed
  */
@@ -46,22 +48,23 @@ GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);
  * buffer was multiplied since the last report. All runs must be finished. */
 void gst_gemmcl_stats_report (GstGemmcl *self);
 
-/* Copies that a better negotiation would save (copies.c). Each kind has a line in GStreamer's
- * category GST_PERFORMANCE, at INFO, once after each caps. */
+/* Copies that a better negotiation would avoid (copies.c). Each kind is logged once after new caps,
+ * in GStreamer's category GST_PERFORMANCE at INFO. */
 
 /** GstGemmclCopy: Copies that the element or a map of a buffer makes before a run. */
 typedef enum {
   GST_GEMMCL_COPY_ALIGNED, /* of A, to an address that suits its elements */
-  GST_GEMMCL_COPY_MERGED,  /* of A in several memories, to one */
-  GST_GEMMCL_COPY_PASSED,  /* of a tensor that passes, to OpenCL memory */
-  GST_GEMMCL_COPY_FOREIGN, /* of A in OpenCL memory of another context, by way of the host */
+  GST_GEMMCL_COPY_MERGED,  /* of A from several memories to one */
+  GST_GEMMCL_COPY_PASSED,  /* of a tensor that passes through, to OpenCL memory */
+  GST_GEMMCL_COPY_FOREIGN, /* of A from OpenCL memory of another context, through the host */
 } GstGemmclCopy;
 
-/** gst_gemmcl_copies_init: Finds the category. For the start of the plugin. */
+/** gst_gemmcl_copies_init: Looks up the log category, when the plugin is loaded. */
 void gst_gemmcl_copies_init (void);
 
 /** gst_gemmcl_copies_add: Counts a copy of the element in the stats, and logs it. */
 void gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy);
 
-/** gst_gemmcl_copies_note_run: Logs the copies of @run, which was submitted. @input: its first. */
+/** gst_gemmcl_copies_note_run: Logs the copies of @run, a submitted run. @input: its first input.
+ */
 void gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input);

@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Batches, the order of their runs on one or several devices, and the push of outputs.
+ */
 #include "element/lanes.h"
 #include "element/output.h"
 #include "element/run.h"
@@ -8,7 +11,8 @@
 
 #include "memory/memory.h"
 
-/* Returns: the turn @i behind the first; the one that is being collected if @i is their number. */
+/* Returns: turn @i, counted from the oldest run in flight; the turn that is being collected if @i
+ * is n. */
 static GstGemmclTurn *
 get_turn (GstGemmclTurns *self, guint i)
 {
@@ -38,7 +42,6 @@ gst_gemmcl_turns_start (GstGemmcl *self)
     turns->ring[i] = (GstGemmclTurn){
         .items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref),
         .inputs = g_new0 (GstGemmclInput, batch),
-
         .inflight = gst_gemmcl_inflight_new (batch),
     };
   turns->a = g_new0 (GemmclData, batch);
@@ -97,7 +100,6 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
   for (guint i = 0; i < turns->size; i++) {
     g_ptr_array_unref (turns->ring[i].items);
     g_free (turns->ring[i].inputs);
-
     gst_gemmcl_inflight_unref (turns->ring[i].inflight);
   }
   gst_clear_buffer (&turns->last);
@@ -109,7 +111,8 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
   g_clear_pointer (&self->turns, g_free);
 }
 
-/* Takes @output. With output=meta it is pushed in *@input, which it replaces there. */
+/* Pushes @output, which it takes. With output=meta, pushes *@input with @output attached, and
+ * leaves @output in its place. */
 static GstFlowReturn
 push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn flow)
 {
@@ -124,15 +127,15 @@ push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn 
     pushed = gst_gemmcl_meta_attach (self, *input, output);
     *input = output;
   }
-  /* For queries of the position. */
+  /* For position queries, which the base class answers. */
   if (segment->format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (pushed))
     segment->position = GST_BUFFER_PTS (pushed) +
                         (GST_BUFFER_DURATION_IS_VALID (pushed) ? GST_BUFFER_DURATION (pushed) : 0);
   return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, pushed);
 }
 
-/* Pushes the outputs, and the events between them, and empties the turn. If @flow is not OK, or
- * another one comes from downstream, outputs are dropped. Returns: the flow. */
+/* Pushes the outputs and the events between them, and empties the turn. If @flow is not OK, outputs
+ * are dropped; likewise after a push that fails. Returns: the first flow that is not OK. */
 static GstFlowReturn
 push_turn (GstGemmcl *self, GstGemmclTurn *turn, GstFlowReturn flow)
 {
@@ -148,8 +151,8 @@ push_turn (GstGemmcl *self, GstGemmclTurn *turn, GstFlowReturn flow)
   return flow;
 }
 
-/* Makes the device with the fewest runs in flight the current one; of equal ones the next by turns.
- */
+/* Makes the device with the fewest runs in flight the current one. Of several such devices, the
+ * next one by turns is chosen. */
 static void
 choose_lane (GstGemmcl *self)
 {
@@ -172,7 +175,8 @@ choose_lane (GstGemmcl *self)
   turns->next = (guint)(self->lane - self->lanes + 1) % self->n_lanes;
 }
 
-/* FALSE if the input is at fault. */
+/* TRUE if the device may have caused @error, so that another device can do the run; FALSE if the
+ * input caused it. */
 static gboolean
 is_of_device (const GError *error)
 {
@@ -181,8 +185,8 @@ is_of_device (const GError *error)
          g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE);
 }
 
-/* Submits the run of @turn to the current device, with outputs in its memory, or to others if that
- * fails. */
+/* Makes outputs in memory of the current device and submits the run of @turn to it. If that fails,
+ * tries other devices. */
 static GstFlowReturn
 begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
@@ -207,7 +211,8 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   return flow;
 }
 
-/* Waits until the host can read the outputs. A failed copy from the device shows only here. */
+/* Waits until the host can read the outputs. A map of each output shows if its copy from the device
+ * failed. */
 static gboolean
 wait_for (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
@@ -223,13 +228,13 @@ wait_for (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
         continue;
       if (!gst_memory_map (memory, &map, GST_MAP_READ))
         return gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
-                                "A result cannot be read from the device.");
+                                "An output cannot be copied from the device.");
       gst_memory_unmap (memory, &map);
     }
   return TRUE;
 }
 
-/* Waits for the first run, which other devices do again if it fails, and pushes its outputs. */
+/* Waits for the first run and pushes its outputs. If the run fails, other devices do it again. */
 static GstFlowReturn
 push_first (GstGemmcl *self)
 {
@@ -250,8 +255,8 @@ push_first (GstGemmcl *self)
   return push_turn (self, turn, flow);
 }
 
-/* Returns: the number of buffers of the pool of @input that the element may hold at once: one less
- * than the pool's maximum, but at least one. */
+/* Returns: the number of buffers of @input's pool that the element may hold at once: one less than
+ * the pool's maximum, and at least one. */
 static guint
 get_limit (GstGemmclTurns *self, GstBuffer *input)
 {
@@ -270,7 +275,7 @@ get_limit (GstGemmclTurns *self, GstBuffer *input)
   return self->limit;
 }
 
-/* TRUE if there is a turn for the run of @next, and its inputs do not exhaust their pool. */
+/* TRUE if a turn is free for the run of @next, and its inputs do not exhaust their pool. */
 static gboolean
 has_room (GstGemmclTurns *self, const GstGemmclTurn *next)
 {
@@ -281,8 +286,8 @@ has_room (GstGemmclTurns *self, const GstGemmclTurn *next)
   return self->n < self->size - 1 && held <= get_limit (self, next->inputs[0].buffer);
 }
 
-/* Pushes outputs until none is left or the run of the next one is in flight. With @waits it waits
- * for all runs; for @next, (nullable), until that has room. */
+/* Pushes the outputs of complete runs, in order. Waits for runs that are not complete: for all of
+ * them with @waits, otherwise until @next, (nullable), has room. */
 static GstFlowReturn
 push_some (GstGemmcl *self, const GstGemmclTurn *next, gboolean waits)
 {
@@ -310,7 +315,7 @@ gst_gemmcl_turns_push_held (GstGemmcl *self)
   return self->n_lanes > 1 ? gst_gemmcl_turns_finish (self) : GST_FLOW_OK;
 }
 
-/* Keeps @flow, of another thread, for the next buffer. */
+/* Keeps @flow, of a push in another thread, for the next buffer. */
 static void
 keep_flow (GstGemmclTurns *self, GstFlowReturn flow)
 {
@@ -318,8 +323,8 @@ keep_flow (GstGemmclTurns *self, GstFlowReturn flow)
     self->flow = flow;
 }
 
-/* Pushes each output as soon as it is complete, since there may be no next input. Runs in a thread
- * of GStreamer until no output is left. */
+/* Pushes each output as soon as it is complete, in case no input follows. Runs in a thread of
+ * GStreamer's pool until no output is left. */
 static void
 push_late (GstElement *element, gpointer data G_GNUC_UNUSED)
 {
@@ -357,7 +362,7 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   stop_timer (turns);
   if (turn->n == 0)
     return GST_FLOW_OK;
-  /* Empty buffers have no run, but follow those of several devices. */
+  /* An empty buffer has no run, but with several devices it waits for the outputs before it. */
   waits = self->n_lanes > 1 || !gst_gemmcl_is_empty (self, turn->inputs[0].buffer);
   if (waits)
     flow = push_some (self, turn, FALSE);
@@ -381,8 +386,8 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   return GST_FLOW_OK;
 }
 
-/* Ends the batch after its timeout, in a thread of GStreamer. By now the batch may be a later one,
- * and the element may have stopped. */
+/* Ends the batch after its timeout, in a thread of GStreamer's pool. By then a later batch may have
+ * begun, or the element may have stopped. */
 static void
 end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
 {
@@ -402,7 +407,7 @@ end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
   GST_PAD_STREAM_UNLOCK (pad);
 }
 
-/* Runs in the thread of the clock, which must not wait. */
+/* Runs in the clock's thread, which must not wait. */
 static gboolean
 on_timeout (GstClock *clock G_GNUC_UNUSED, GstClockTime time G_GNUC_UNUSED,
             GstClockID id G_GNUC_UNUSED, gpointer data)
@@ -426,7 +431,8 @@ start_timer (GstGemmcl *self)
   gst_clock_id_wait_async (self->turns->timer, on_timeout, gst_object_ref (self), gst_object_unref);
 }
 
-/* Raises frame_duration to @duration, that of a buffer, since caps may have none. */
+/* Raises frame_duration to @duration, the duration of a buffer: caps may state none. FALSE if
+ * nothing changed. */
 static gboolean
 learn_duration (GstGemmcl *self, GstClockTime duration)
 {
@@ -487,7 +493,7 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
   case GST_EVENT_FLUSH_STOP:
     return FALSE;
   default:
-    /* Events that are not serialized come without the stream lock, which guards the batch. */
+    /* An event that is not serialized comes without the stream lock, which guards the batch. */
     if (!GST_EVENT_IS_SERIALIZED (event))
       return FALSE;
     turn = get_turn (self->turns, self->turns->n);

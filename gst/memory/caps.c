@@ -5,7 +5,7 @@
 #include "memory/gstgemmclmemory.h"
 
 #if !GST_CHECK_VERSION(1, 24, 0)
-  /* Formats have no DRM names; 0 is the unknown format. */
+  /* GStreamer has no DRM formats yet; 0 is the unknown format. */
   #define gst_video_dma_drm_fourcc_from_string(name, modifier) ((void)(name), 0)
   #define gst_video_dma_drm_fourcc_to_format(fourcc)           ((GstVideoFormat)(fourcc))
   #define gst_video_dma_drm_fourcc_from_format(format)         ((void)(format), 0)
@@ -21,7 +21,7 @@
   #define HAVE_VA FALSE
 #endif
 
-/* Weights of BT.601, for YUV whose caps name no matrix with weights. */
+/* Weights of BT.601, for YUV whose caps do not name a matrix with weights. */
 #define DEFAULT_KR 0.299
 #define DEFAULT_KB 0.114
 
@@ -68,7 +68,8 @@ is_blue_first (GstVideoFormat format)
 void
 gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize channels)
 {
-  /* For each number of channels three rounds over the table of the library, the best first. */
+  /* For each number of channels, three rounds over the library's table add formats, the best ones
+   * first. */
   for (gsize n = channels > 0 ? channels : 1; n <= (channels > 0 ? channels : 4); n++)
     for (guint round = 0; round < 3; round++)
       for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
@@ -104,8 +105,8 @@ gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
   return TRUE;
 }
 
-/* The linear modifier, and those of Intel's tilings, with and without compression, from
- * drm_fourcc.h. Those with a clear colour (8, 12, 15) are absent: only renderers use them. */
+/* The linear modifier and the modifiers of Intel's tilings, with and without compression, from
+ * drm_fourcc.h. Modifiers with a clear colour (8, 12, 15) are absent: only renderers use them. */
 static const guint64 modifiers[] = {
     LINEAR,    INTEL | 1,  INTEL | 2,  INTEL | 3,  INTEL | 4,  INTEL | 5,  INTEL | 6,  INTEL | 7,
     INTEL | 9, INTEL | 10, INTEL | 11, INTEL | 13, INTEL | 14, INTEL | 16, INTEL | 17,
@@ -149,8 +150,8 @@ gst_gemmcl_drm_to_plain (const GstStructure *structure)
   return plain;
 }
 
-/* A GstCapsFilterMapFunc: puts DRM formats in place of GStreamer's, linear ones or, if @tiled is
- * not NULL, those in all tilings of Intel. FALSE if there are none. */
+/* A GstCapsFilterMapFunc: replaces GStreamer's formats by linear DRM formats or, if @tiled is not
+ * NULL, by DRM formats in all of Intel's tilings. FALSE if no format has a DRM format. */
 static gboolean
 name_in_drm (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure, gpointer tiled)
 {
@@ -173,7 +174,7 @@ name_in_drm (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure, g
   return TRUE;
 }
 
-/* TRUE if @structure has DRM formats and none is linear. */
+/* TRUE if @structure has DRM formats, but no linear one. */
 static gboolean
 is_tiled (const GstStructure *structure)
 {
@@ -190,7 +191,7 @@ is_tiled (const GstStructure *structure)
   return n > 0;
 }
 
-/* Takes @caps. */
+/* Appends @caps, which it takes, in memory of @feature. */
 static void
 append_in (GstCaps *result, GstCaps *caps, const gchar *feature)
 {
@@ -199,8 +200,8 @@ append_in (GstCaps *result, GstCaps *caps, const gchar *feature)
   gst_caps_append (result, caps);
 }
 
-/* Appends the formats that both media drivers and OpenCL support. Sizes are even: Intel's driver
- * drops the last column or row of chroma of odd ones. */
+/* Appends surfaces in the formats that both media drivers and OpenCL support. Sizes are even: of
+ * odd sizes, Intel's driver drops the last column or row of chroma. */
 static void
 append_surfaces (GstCaps *result, GstCaps *caps)
 {

@@ -5,17 +5,17 @@
 #include <gemmcl.h>
 #include <gst/video/video.h>
 
-/* Translates formats of video between GStreamer, the library and caps of dma-bufs, and reads the
- * kind of memory from caps. Pure functions.
+/* Translates video formats between GStreamer, the library and caps of dma-bufs, and reads the kind
+ * of memory from caps. Pure functions.
  *
  * Since GStreamer 1.24, caps with memory:DMABuf name formats as `format=DMA_DRM,
  * drm-format=NV12:0x0100000000000002`. The number is a modifier, which defines the tiling; without
- * one pixels are linear. Intel's media driver tiles only NV12 and P010, and tiled frames can be
- * read only as VA surfaces. */
+ * a modifier pixels are linear. Intel's media driver tiles only NV12 and P010. Tiled frames can
+ * only be read as VA surfaces. */
 
 #define GST_GEMMCL_VIDEO_MEDIA "video/x-raw"
 
-/* The format in metas of such buffers; only their caps name the real one. */
+/* The format in the video metas of such buffers. Only their caps name the real format. */
 #if !GST_CHECK_VERSION(1, 24, 0)
   #define GST_VIDEO_FORMAT_DMA_DRM ((GstVideoFormat)-1)
 #endif
@@ -25,25 +25,26 @@
 gboolean gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
 
 /** gst_gemmcl_drm_to_plain: Returns: (transfer full): a copy of @structure, of any caps, with
- * GStreamer's formats in place of its DRM formats. Only linear formats and Intel's tilings are
- * translated; the list is empty if @structure has none of them. */
+ * GStreamer's formats in place of DRM formats. Only linear formats and Intel's tilings are
+ * translated; if @structure has only other DRM formats, the list of formats is empty. */
 GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
 
-/** gst_gemmcl_values_add: Adds @text, (transfer full), to @values unless they have it. @values are
- * G_VALUE_INIT at first, then a string, and then a list, so that fixed caps stay fixed. */
+/** gst_gemmcl_values_add: Adds @text, (transfer full), to @values unless it is there. @values is
+ * G_VALUE_INIT at first, a string with one text, and a list with more, so that fixed caps stay
+ * fixed. */
 void gst_gemmcl_values_add (GValue *values, gchar *text);
 
-/** gst_gemmcl_values_get: @values: (nullable): as above, or a field of caps. Returns: (nullable):
- * text @i; %NULL after the last, and if they are no strings. */
+/** gst_gemmcl_values_get: @values: (nullable): values as above, or a field of caps. Returns:
+ * (nullable): text @i; %NULL behind the last text, and if the values are not strings. */
 const gchar *gst_gemmcl_values_get (const GValue *values, guint i);
 
-/** gst_gemmcl_add_output_formats: Adds to @values the output formats with @channels, 0 for any. For
- * each number of channels the best is first: @input itself, the format of the sink pad, then those
- * with the same order of colours in memory, then the rest. */
+/** gst_gemmcl_add_output_formats: Adds the output formats with @channels to @values; 0: any number.
+ * @input: the format of the sink pad. For each number of channels @input itself is first, then come
+ * formats with the same order of colours in memory, then other formats. */
 void gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize channels);
 
-/** GstGemmclMemory: The memory of buffers, by their caps. The last three are only for the sink pad.
- */
+/** GstGemmclMemory: The kind of memory of buffers, by their caps. Only the sink pad has the last
+ * three. */
 typedef enum {
   GST_GEMMCL_MEMORY_OTHER, /* not supported */
   GST_GEMMCL_MEMORY_SYSTEM,
@@ -53,7 +54,8 @@ typedef enum {
   GST_GEMMCL_MEMORY_DMABUF,
 } GstGemmclMemory;
 
-/** gst_gemmcl_caps_get_memory: Returns: the memory of structure @index; SYSTEM for any features. */
+/** gst_gemmcl_caps_get_memory: Returns: the memory of structure @index; SYSTEM for the features
+ * ANY. */
 GstGemmclMemory gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
 
 /** gst_gemmcl_memory_is_surface: Returns: %TRUE for VA and TILED. */
@@ -63,19 +65,19 @@ gst_gemmcl_memory_is_surface (GstGemmclMemory memory)
   return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
 }
 
-/** gst_gemmcl_caps_spread: Returns: (transfer full): @caps, of system memory, in each memory that a
- * pad of @direction may have, the preferred one first. */
+/** gst_gemmcl_caps_spread: Returns: (transfer full): @caps, of system memory, in each kind of
+ * memory that a pad of @direction may have, the preferred kind first. */
 GstCaps *gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction);
 
-/** gst_gemmcl_caps_offer: Takes @caps of the sink pad. Returns: (transfer full): the part that a
- * device can read: surfaces only with @va. Without @import dma-bufs come last, since they are
- * copied. */
+/** gst_gemmcl_caps_offer: @caps: (transfer full): of the sink pad. Returns: (transfer full): the
+ * caps that a device can read: surfaces only with @va. Without @import dma-bufs come last, since
+ * they are copied. */
 GstCaps *gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import);
 
-/** gst_gemmcl_caps_allow_format: Returns: %TRUE if the field `format` of @structure is absent, or a
- * value or list with @name. */
+/** gst_gemmcl_caps_allow_format: Returns: %TRUE if the field `format` of @structure is absent, is
+ * @name, or is a list with @name. */
 gboolean gst_gemmcl_caps_allow_format (const GstStructure *structure, const gchar *name);
 
-/** gst_gemmcl_caps_get_first_format: Returns: the format of video, or the first of a list; UNKNOWN
- * without one. */
+/** gst_gemmcl_caps_get_first_format: Returns: the format of video, or the first one of a list;
+ * UNKNOWN if there is none. */
 GstVideoFormat gst_gemmcl_caps_get_first_format (const GstStructure *structure);

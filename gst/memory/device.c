@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Shares OpenCL contexts among elements and with applications, by GstContext.
+ */
 #include "memory/device.h"
 
 #include "memory/error.h"
@@ -42,12 +45,12 @@ unwrap (GstContext *shared, GError **error)
     return gemmcl_context_get_wrapped (
         context, get_pointer (shared, GST_GEMMCL_CONTEXT_FIELD_DEVICE), error);
   gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                   "It has no pointer \"" GST_GEMMCL_CONTEXT_FIELD_CONTEXT "\".");
+                   "it has no pointer \"" GST_GEMMCL_CONTEXT_FIELD_CONTEXT "\"");
   return NULL;
 }
 
-/* @shared: (transfer full) (nullable): from @giver. Returns: (transfer full) (nullable): the
- * context in it, if it fits. */
+/* @shared: (transfer full) (nullable): from @giver. Returns: (transfer full) (nullable): the OpenCL
+ * context in @shared, if it fits. */
 static GemmclContext *
 take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared, const gchar *giver)
 {
@@ -62,7 +65,7 @@ take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared,
   if (!context)
     reason = error->message;
   else if (!gemmcl_context_fits (context, query))
-    reason = "its device is not the one of platform, device-type and device";
+    reason = "its device is not one that platform, device-type and device select";
   else if (!gst_gemmcl_va_fits (self, context))
     reason = "it lacks the VADisplay";
   GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, error ? GST_LEVEL_WARNING : GST_LEVEL_INFO, self->element,
@@ -167,7 +170,7 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
 
   if (is_fresh (self, &query))
     return TRUE;
-  /* A context is made with a display. */
+  /* The display must be known before a context is made. */
   devices = gemmcl_list_devices (&query, NULL);
   if (devices)
     gst_gemmcl_va_ask_for_display (self, g_ptr_array_index (devices, 0));

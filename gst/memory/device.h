@@ -8,11 +8,11 @@
 /**
  * GST_GEMMCL_CONTEXT_TYPE:
  *
- * The type of the GstContext by which elements and applications share an OpenCL context. Its
- * fields:
+ * The type of the GstContext with which elements and applications share an OpenCL context. Its
+ * fields are:
  *
  *     cl_context      gpointer   a cl_context; the only field that an application has to set
- *     cl_device_id    gpointer   one of its devices; default: its first
+ *     cl_device_id    gpointer   one of its devices; default: its first device
  *     gemmcl-context  GObject    the GemmclContext around both, which keeps them alive; without it
  *                                the owner of the GstContext must keep them alive
  */
@@ -21,22 +21,21 @@
 #define GST_GEMMCL_CONTEXT_FIELD_DEVICE  "cl_device_id"
 #define GST_GEMMCL_CONTEXT_FIELD_GEMMCL  "gemmcl-context"
 
-/** GstGemmclDevice: The OpenCL context of an element, and its VADisplay.
- * Only device.c writes the fields, unless another file is named. @context changes in NULL to READY,
- * when streaming starts, and in the streaming thread, which may read it without the lock. @lock is
- * taken after any other lock of the element, and never held while calling other elements or
- * waiting. */
+/** GstGemmclDevice: The OpenCL context of an element, and its VADisplay. Only device.c writes the
+ * fields, unless another file is named. @context changes between the states NULL and READY, when
+ * streaming starts, and in the streaming thread, which may read it without the lock. @lock is taken
+ * after any other lock of the element. It is never held while calling other elements or waiting. */
 typedef struct {
   GstElement *element; /* the owner, for queries, messages and logs; not referenced */
 
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
-  GemmclDeviceQuery query; /* with which context was opened; its strings are interned */
-  GCallback acquire;       /* of dma-bufs, by context; NULL: it cannot import them */
-  GCallback release;
-  GstObject *display;  /* (nullable): a GstVaDisplay; va.c writes it */
-  gint display_failed; /* atomic: no context could be made with display */
-  gint display_is_new; /* atomic: no buffer with display came yet */
+  GemmclDeviceQuery query; /* the query of context; its strings are interned */
+  GCallback acquire;       /* acquires dma-bufs; NULL: context cannot import them */
+  GCallback release;       /* releases them */
+  GstObject *display;      /* (nullable): a GstVaDisplay; va.c writes it */
+  gint display_failed;     /* atomic: making a context with display failed */
+  gint display_is_new;     /* atomic: no buffer has asked yet if display needs another context */
 } GstGemmclDevice;
 
 void gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element);
@@ -44,14 +43,14 @@ void gst_gemmcl_device_clear (GstGemmclDevice *self);
 
 /**
  * gst_gemmcl_device_open:
- * @query: the requested device; its strings are interned
+ * @query: selects the device; its strings are interned
  *
- * Gives the element a context on such a device, with the VADisplay of the element unless the
- * application made the context. The present context stays unless @query, the GstContext or the
- * VADisplay has changed. Another one comes from the first of these that has one: the element's own
- * GstContexts (gst_element_set_context()); elements downstream; elements upstream; bins and the
- * application, by a need-context message; and last the process-wide context, which is announced by
- * a have-context message. Any thread, no lock held.
+ * Gives the element a context on a device that @query selects. The context has the VADisplay of the
+ * element unless the application made the context. The present context stays unless @query, the
+ * GstContext or the VADisplay has changed. A new context comes from the first of these that has
+ * one: the element's own GstContexts (gst_element_set_context()); elements downstream; elements
+ * upstream; bins and the application, by a need-context message; and last the process-wide context,
+ * which is announced by a have-context message. Any thread, no lock held.
  *
  * Returns: %FALSE with the error of the last step.
  */

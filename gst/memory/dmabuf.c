@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Reads frames in linear dma-bufs without a copy.
+ */
 #include "memory/foreign.h"
 
 #include <CL/cl_ext.h>
@@ -16,8 +19,8 @@
 
 #define MAX_WAIT 1000 /* ms to wait for writes to a dma-buf */
 
-/* TRUE if the device lists dma-bufs as handles. Intel's driver does, but does not list
- * cl_khr_external_memory_dma_buf. */
+/* TRUE if @device lists dma-bufs among the handles that it imports. Intel's driver does so, but
+ * does not list the extension cl_khr_external_memory_dma_buf. */
 static gboolean
 lists_dmabufs (cl_device_id device)
 {
@@ -57,9 +60,9 @@ gst_gemmcl_dmabuf_can_import (GstGemmclDevice *self)
   return self->acquire != NULL;
 }
 
-/* TRUE if @memory comes from a media driver. Its dma-bufs may be tiled even if caps say otherwise.
- * The type is registered if libgstva is loaded. A part of a memory has the allocator of its whole.
- */
+/* TRUE if @memory comes from a media driver, whose dma-bufs may be tiled even if caps say
+ * otherwise. The type is registered only if libgstva is loaded. A part of a memory has the
+ * allocator of the whole memory. */
 static gboolean
 is_of_media_driver (GstMemory *memory)
 {
@@ -80,8 +83,8 @@ gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer)
   return FALSE;
 }
 
-/* A GstGemmclImporter of the buffer of a dma-buf of @size bytes. Imports a duplicate of the file
- * descriptor, since OpenCL closes it with the buffer. */
+/* A GstGemmclImporter for a dma-buf of @size bytes. Imports a duplicate of the file descriptor,
+ * since OpenCL closes the descriptor with the buffer. */
 static gboolean
 create_buffer (GstGemmclDevice *self, GstMemory *root, guintptr size,
                cl_mem objects[GEMMCL_MAX_PLANES], GError **error G_GNUC_UNUSED)
@@ -99,13 +102,15 @@ create_buffer (GstGemmclDevice *self, GstMemory *root, guintptr size,
   if (fd >= 0)
     close (fd);
   GST_WARNING_OBJECT (self->element,
-                      "a dma-buf of %zu bytes cannot be imported (OpenCL error %d), and is copied",
+                      "a dma-buf of %zu bytes cannot be imported (OpenCL error %d), so it is "
+                      "copied",
                       (gsize)size, status);
   objects[0] = NULL;
   return TRUE;
 }
 
-/* Waits for writes of other devices, by the file descriptor. OpenCL does not wait for them. */
+/* Waits until other devices have written the dma-buf, by polling its file descriptor. OpenCL does
+ * not wait for them. */
 static gboolean
 wait_until_written (GstGemmclDevice *self, GstMemory *root)
 {
@@ -113,12 +118,13 @@ wait_until_written (GstGemmclDevice *self, GstMemory *root)
 
   if (poll (&written, 1, MAX_WAIT) == 1 && written.revents & POLLIN)
     return TRUE;
-  GST_WARNING_OBJECT (self->element, "a dma-buf was not written within %d ms", MAX_WAIT);
+  GST_WARNING_OBJECT (self->element, "a dma-buf was not written within %d ms, so it is copied",
+                      MAX_WAIT);
   return FALSE;
 }
 
-/* TRUE if both memories are of one dma-buf. Before Linux 5.3, dma-bufs have no size and share one
- * inode. */
+/* TRUE if both memories are of the same dma-buf. Before Linux 5.3 all dma-bufs share one inode and
+ * have no size. */
 static gboolean
 is_same_file (GstMemory *one, GstMemory *other)
 {
@@ -129,8 +135,9 @@ is_same_file (GstMemory *one, GstMemory *other)
                           a.st_ino == b.st_ino && a.st_dev == b.st_dev);
 }
 
-/* Finds the one dma-buf of all memories of @buffer; each plane may have its own memory. @size:
- * (out): bytes to import. Returns: (transfer none) (nullable): the root of the first memory. */
+/* Finds the dma-buf of which all memories of @buffer are; each plane may have its own memory.
+ * @size: (out): the bytes to import. Returns: (transfer none) (nullable): the root of the first
+ * memory; NULL if there is no such dma-buf. */
 static GstMemory *
 find_file (GstBuffer *buffer, gsize *size)
 {
@@ -149,8 +156,8 @@ find_file (GstBuffer *buffer, gsize *size)
   return first;
 }
 
-/* Turns the offsets of planes in @buffer into offsets in the file. FALSE if a plane is in several
- * memories. */
+/* Turns the offsets of planes in @buffer into offsets in the dma-buf. FALSE if a plane is in
+ * several memories. */
 static gboolean
 find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclData *data)
 {
@@ -184,7 +191,8 @@ gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const G
   *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
   if (!gst_gemmcl_find_planes (image, info, buffer, gst_buffer_get_size (buffer), data) ||
       !find_in_file (image, buffer, data)) {
-    GST_LOG_OBJECT (self->element, "dma-bufs of %zu bytes do not hold the frame of the caps",
+    GST_LOG_OBJECT (self->element,
+                    "dma-bufs of %zu bytes do not hold a frame of the caps, and are mapped",
                     gst_buffer_get_size (buffer));
     return FALSE;
   }

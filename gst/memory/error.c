@@ -16,7 +16,7 @@ gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
   return FALSE;
 }
 
-/* The domain and code of GStreamer for each error of the library. */
+/* GStreamer's domain and code for each error of the library. */
 static const struct {
   GQuark (*domain) (void);
   gint code;

@@ -5,8 +5,8 @@
 #include <gemmcl.h>
 #include <gst/gst.h>
 
-/* Errors of the plugin, and its log category. OpenCL memory has its own category, in sides.h. Any
- * thread. */
+/* Makes and posts errors of the plugin, and declares its log category. OpenCL memory has its own
+ * category, in sides.h. Any thread. */
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
 
@@ -15,8 +15,9 @@ GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
 gboolean gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 
-/** gst_gemmcl_post: Logs @error and posts it on the bus, in a message of @type, from @element, a
- * GstElement, with GStreamer's domain and code for those of @error. @consequence: (nullable): a
- * sentence about its effect, put before its text. No lock may be held. */
+/** gst_gemmcl_post: Logs @error and posts it as a message of @type from @element, a GstElement. The
+ * message has the domain and code of GStreamer that correspond to those of @error. @consequence:
+ * (nullable): a sentence about the effect, which precedes the text of @error. No lock may be held.
+ */
 void gst_gemmcl_post (gpointer element, GstMessageType type, const gchar *consequence,
                       const GError *error);

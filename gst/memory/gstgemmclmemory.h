@@ -10,8 +10,8 @@
  * of the type #GST_GEMMCL_MEMORY_TYPE_NAME. Frames have a GstVideoMeta that states the offset and
  * stride of each plane: rows follow one another without the padding of GStreamer's own layout.
  *
- * On the host: such memory is mapped like any other. The map waits for writes of the device, and
- * fails if the last of them failed. Writes of the host reach the device before its next command
+ * On the host: such memory is mapped like any other memory. The map waits for writes of the device,
+ * and fails if the last write failed. Writes of the host reach the device before its next command
  * uses the memory.
  *
  * On the device: a command that reads, in C:
@@ -67,8 +67,8 @@ G_BEGIN_DECLS
  * the host cannot be sent to the device. Map the memory, not the buffer: several memories of a
  * buffer would be merged into system memory.
  *
- * Without both it is the flag GST_MAP_NATIVE_HANDLE of DL Streamer, whose elements know nothing of
- * events: the map waits for the last write, and fails if that failed.
+ * Without GST_MAP_READ and GST_MAP_WRITE it is the flag GST_MAP_NATIVE_HANDLE of DL Streamer, whose
+ * elements do not use events: the map waits for the last write, and fails if that write failed.
  */
 #define GST_GEMMCL_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-/* The OpenCL objects of a memory for an element: the runs of several would acquire the same object
- * twice. The memory has a list of them as qdata. */
+/* The OpenCL objects that an element made from a memory. Elements do not share objects: their runs
+ * would acquire an object twice. The memory has the list of its imports as qdata. */
 typedef struct Import {
   struct Import *next;
   GWeakRef element;
   GemmclContext *context;
-  guintptr id; /* of the content of which objects are */
+  guintptr id; /* the content from which objects were made; NO_ID: none */
   cl_mem objects[GEMMCL_MAX_PLANES];
 } Import;
 
@@ -51,14 +51,14 @@ free_imports (gpointer data)
   }
 }
 
-/* Guards the lists of all memories, which elements in several threads read. An import belongs to
- * the streaming thread of its element, which uses it without the lock. */
+/* Guards the lists of all memories, which several threads use. An import belongs to the streaming
+ * thread of its element, which uses it without the lock. */
 static GMutex lock;
 
 #define NO_ID ((guintptr)-1)
 
-/* Returns: (transfer none): the import of @owner for @device, which is made if there is none. Frees
- * those of elements that are gone. */
+/* Returns: (transfer none): the import of @owner for the element and context of @device; a new one
+ * if there is none. Frees the imports of elements that are gone. */
 static Import *
 get_import (GstMiniObject *owner, const GstGemmclDevice *device)
 {

@@ -19,8 +19,8 @@ gst_gemmcl_mapping_clear (GstGemmclMapping *self)
   gst_clear_buffer (&self->held);
 }
 
-/* Returns: (transfer full) (nullable): if the meta of @buffer does not name the format, a buffer of
- * the same memory whose meta does. GStreamer cannot map a frame without its format. */
+/* Returns: (transfer full) (nullable): a buffer of the same memory whose video meta names the
+ * format, if the meta of @buffer does not: GStreamer cannot map a frame without its format. */
 static GstBuffer *
 name_format (const GstVideoInfo *info, GstBuffer *buffer)
 {
@@ -252,7 +252,7 @@ release_locked (GstGemmclInflight *self)
   self->n = 0;
 }
 
-/* Longer times are no times: the driver has two clocks for them. */
+/* Longer times are wrong: some drivers take both ends from different clocks. */
 #define MAX_TIME (60 * GST_SECOND)
 
 /* Returns: the ns from the submission of a complete command to its end, by the clock of the device;

@@ -7,42 +7,44 @@
 
 #include "memory/gstgemmclmemory.h"
 
-/* Maps buffers for a run, and holds them until it is done. */
+/* Maps buffers for a run, and holds them until the run is complete. */
 
 /** GstGemmclMapping: A mapped frame or a mapped memory of a buffer. All zero: nothing is mapped. */
 typedef struct {
   GstVideoFrame frame; /* mapped if it has a buffer */
   GstMemory *memory;   /* owned; mapped with map, unless frame is mapped */
   GstMapInfo map;
-  GstBuffer *held; /* (nullable): an input that the device reads: not given back before */
+  GstBuffer *held; /* (nullable): the input in the mapped memory, until the device has read it */
 } GstGemmclMapping;
 
 /** gst_gemmcl_mapping_clear: Unmaps the frame or memory, if any, and releases the held buffer. */
 void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
-/** gst_gemmcl_mapping_open_frame: Maps the frame of @image and @info: for the device if it is in
- * OpenCL memory of @context, in a layout that OpenCL can copy, otherwise on the host. @data: (out):
- * its planes. Returns: %FALSE with #GEMMCL_ERROR_FORMAT; #GEMMCL_ERROR_IO if the host cannot. */
+/** gst_gemmcl_mapping_open_frame: Maps @buffer, a frame of @image and @info: for the device if it
+ * is in OpenCL memory of @context, in a layout that OpenCL can copy; otherwise on the host. @data:
+ * (out): its planes. Returns: %FALSE with #GEMMCL_ERROR_FORMAT if the frame does not fit, with
+ * #GEMMCL_ERROR_IO if the host cannot map the memory. */
 gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
                                         const GemmclImage *image, const GstVideoInfo *info,
                                         GstBuffer *buffer, GstMapFlags access, GemmclData *data,
                                         GError **error);
 
-/** gst_gemmcl_mapping_open_memory: The same for a matrix that begins @offset bytes behind the start
- * of @memory, (transfer full) (nullable). On the host it is copied, if it is only read, for an
- * @alignment in bytes that it lacks. Returns: %FALSE with #GEMMCL_ERROR_IO. */
+/** gst_gemmcl_mapping_open_memory: Does the same for a matrix @offset bytes behind the start of
+ * @memory, (transfer full) (nullable). If the matrix is on the host and not aligned to @alignment
+ * bytes, a copy is mapped; such a matrix cannot be written. Returns: %FALSE with #GEMMCL_ERROR_IO.
+ */
 gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context,
                                          GstMemory *memory, gsize offset, GstMapFlags access,
                                          gsize alignment, GemmclData *data, GError **error);
 
-/** gst_gemmcl_refuse_memory: Sets @error, which says that the host cannot map @memory, (nullable).
+/** gst_gemmcl_refuse_memory: @memory: (nullable). Sets @error: the host cannot map @memory.
  * Returns: %FALSE. */
 gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
 
-/** gst_gemmcl_find_planes: Finds the planes of a frame in one memory of @size bytes, by the
- * GstVideoMeta of @buffer or, without one, by @info. @data: (inout): its offsets are the start of
- * the memory, then those of the planes. Returns: %FALSE if a plane exceeds the memory, or has a
- * layout that OpenCL cannot copy. */
+/** gst_gemmcl_find_planes: Finds the planes of a frame in a memory of @size bytes, by the
+ * GstVideoMeta of @buffer or, without such a meta, by @info. @data: (inout): its offsets must be
+ * the start of the memory, and become the starts of the planes. Returns: %FALSE if a plane exceeds
+ * the memory, or has a layout that OpenCL cannot copy. */
 gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info,
                                  GstBuffer *buffer, gsize size, GemmclData *data);
 
@@ -50,19 +52,19 @@ gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *i
  * and for %NULL; positive if the command is not complete; negative if it failed. */
 cl_int gst_gemmcl_event_get_status (cl_event event);
 
-/** GstGemmclInflight: Holds the mapped inputs of an in-flight run until the device is done with
- * them, and is used again for later runs. The memory of an output references the one of its run, so
- * that the first map of the output releases the inputs. Any thread may call the functions, unless
- * they say otherwise. */
+/** GstGemmclInflight: Holds the mapped inputs of an in-flight run until the run is complete. Its
+ * owner uses it again for later runs. The memory of an output references the GstGemmclInflight of
+ * its run, so that the first map of the output releases the inputs. Any thread may call the
+ * functions, unless they say otherwise. */
 typedef struct {
   GMutex lock;                /* guards the other fields; never held while waiting */
   cl_event done;              /* NULL: no run, or the owner has finished it */
-  guint n;                    /* number of mappings that are held */
-  GstGemmclMapping *mappings; /* of inputs; between two runs those of the owner */
+  guint n;                    /* number of held mappings */
+  GstGemmclMapping *mappings; /* of inputs; the owner's between two runs */
 } GstGemmclInflight;
 
-/** gst_gemmcl_inflight_new: @batch: the largest number of inputs. Returns: (transfer full): an idle
- * one. g_atomic_rc_box_acquire() adds a reference. */
+/** gst_gemmcl_inflight_new: @batch: the largest number of inputs. Returns: (transfer full): an
+ * object without a run. g_atomic_rc_box_acquire() adds a reference. */
 GstGemmclInflight *gst_gemmcl_inflight_new (guint batch);
 
 /** gst_gemmcl_inflight_unref: Releasing the last reference waits for the run. */
@@ -70,21 +72,21 @@ void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
 
-/** gst_gemmcl_inflight_begin: Begins a run with the event @done, (transfer full), until which the
+/** gst_gemmcl_inflight_begin: Begins a run. @done: (transfer full): its event, until which the
  * first @n mappings are held. For the owner, after gst_gemmcl_inflight_finish(). */
 void gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, cl_event done);
 
 /** gst_gemmcl_inflight_get_event: Returns: (transfer full) (nullable): the event of the run; %NULL
- * if there is none, or it is finished. */
+ * if there is no run, or if the owner has finished it. */
 cl_event gst_gemmcl_inflight_get_event (GstGemmclInflight *self);
 
 /** gst_gemmcl_inflight_is_busy: Returns: %TRUE if there is a run and it is not complete. */
 gboolean gst_gemmcl_inflight_is_busy (GstGemmclInflight *self);
 
-/** gst_gemmcl_inflight_finish: Waits until the run is complete and releases its inputs. For the
- * owner. @time: (out): the ns from the submission of the run to its end, by the device's clock;
- * GST_CLOCK_TIME_NONE if there was no run or its time is not known. Returns: the negative status of
- * a failed run, only once; otherwise CL_SUCCESS. */
+/** gst_gemmcl_inflight_finish: Waits until the run, if any, is complete and releases its inputs.
+ * For the owner. @time: (out): the ns from the submission of the run to its end, by the device's
+ * clock; GST_CLOCK_TIME_NONE if there was no run or its time is not known. Returns: CL_SUCCESS, or
+ * the negative status of a failed run. A second call returns CL_SUCCESS. */
 cl_int gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time);
 
 /** gst_gemmcl_inflight_release: Releases the inputs of the run if it is complete. */

@@ -15,7 +15,7 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYP
                                GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
                                                         "OpenCL memory"))
 
-/* GStreamer adds the offset to the result, so it is subtracted from a cl_mem. */
+/* GStreamer adds the offset of @memory to the result, so it is subtracted from a cl_mem. */
 static gpointer
 memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
 {
@@ -35,7 +35,7 @@ memory_unmap (GstMemory *memory, GstMapInfo *info)
     gst_gemmcl_sides_unmap_host (gst_gemmcl_get_sides (memory));
 }
 
-/* Sub-memories are read-only, like GStreamer's own: they lock their root. */
+/* Parts of a memory are read-only, like those of GStreamer's memory: they lock their root. */
 static GstMemory *
 memory_share (GstMemory *memory, gssize offset, gssize size)
 {
@@ -201,7 +201,8 @@ gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
 
   self->context = g_object_ref (context);
   self->is_staged = !gemmcl_context_get_device_info (context)->host_unified;
-  /* Out of order if the device supports it: in order, a copy that waits delays all later ones. */
+  /* The queue is out of order if the device supports that: in order, a copy that waits delays all
+   * later copies. */
   self->queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
   if (!self->queue)
     self->queue = create_queue (context, 0, error);

@@ -6,12 +6,12 @@
 
 #include "memory/inflight.h"
 
-/* Implements the GstMemory of gstgemmclmemory.h, a cl_mem with its events (memory.c, sides.c), and
- * pools of it (pool.c). */
+/* OpenCL memory, the GstMemory of gstgemmclmemory.h: a cl_mem with its events (memory.c, sides.c).
+ * Pools of such memory (pool.c). */
 
-/** GstGemmclAllocator: Allocates such memory, which is never zeroed; it references the allocator,
- * which references the #GemmclContext. gst_allocator_alloc() returns %NULL, and the log has the
- * reason, for an alignment above 128 bytes, and if the device does not have enough memory. */
+/** GstGemmclAllocator: Allocates OpenCL memory, which is not zeroed. The memory references the
+ * allocator, and the allocator the #GemmclContext. gst_allocator_alloc() returns %NULL, and logs
+ * the reason, for an alignment above 128 bytes, and if the device does not have enough memory. */
 #define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)
 
@@ -24,21 +24,21 @@ gboolean gst_is_gemmcl_memory (GstMemory *memory);
 
 /* The following functions are for memory of a #GstGemmclAllocator. Any thread. */
 
-/** gst_gemmcl_memory_get_kernel_queue: Returns: (nullable): the queue for kernels that need not be
- * timed; %NULL if timing costs nothing. */
+/** gst_gemmcl_memory_get_kernel_queue: Returns: (nullable): a queue without profiling, for kernels
+ * that need not be timed; %NULL if timing costs nothing. */
 cl_command_queue gst_gemmcl_memory_get_kernel_queue (GstMemory *memory);
 
-/** gst_gemmcl_memory_fill: Enqueues a write of @pattern to the start of the memory. @size: a power
- * of 2, at most 128 bytes. */
+/** gst_gemmcl_memory_fill: Enqueues a write of @pattern to the start of @memory. @size: the bytes
+ * of @pattern, a power of 2 up to 128. Returns: %FALSE if that fails; the log has the reason. */
 gboolean gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size);
 
-/** gst_gemmcl_memory_set_run: Makes the next map of the host release the inputs that @inflight
- * holds for the last write. With @fetches the copy to the host, if there is one, is
- * enqueued after that, so that the map waits less. */
+/** gst_gemmcl_memory_set_run: Makes the next map of the host release the inputs that @inflight, the
+ * run that writes @memory, holds. With @fetches, enqueues the copy to the host behind the run, if a
+ * copy is needed, so that the map waits less. */
 void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gboolean fetches);
 
-/** gst_gemmcl_memory_recycle: Drops the content, so that the next map copies nothing. The next
- * write waits for the commands that still use the memory. For the only owner of the memory. */
+/** gst_gemmcl_memory_recycle: Drops the content of @memory, so that the next map copies nothing.
+ * The next write waits for the commands that still use @memory. No other thread may use @memory. */
 void gst_gemmcl_memory_recycle (GstMemory *memory);
 
 /** GstGemmclPool: Allocates buffers of one memory each. If caps have OpenCL memory, or the
@@ -47,24 +47,24 @@ void gst_gemmcl_memory_recycle (GstMemory *memory);
  * GStreamer's default layout. Buffers have the size of the configuration, or that of a frame if it
  * is larger.
  *
- * A buffer that returns is reused at once, without memories that were added to its own. A command
- * that writes OpenCL memory waits for the commands that still use it; events of completed commands
- * are released.
- */
+ * A buffer that returns to the pool is reused at once. Memories that were added to it are removed.
+ * A command that writes its OpenCL memory waits for the commands that still use the memory; events
+ * of completed commands are released. */
 #define GST_TYPE_GEMMCL_POOL (gst_gemmcl_pool_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBufferPool)
 
-/** gst_gemmcl_pool_new: @allocator: (nullable): used instead of the configuration's; referenced.
+/** gst_gemmcl_pool_new: @allocator: (nullable): used instead of the allocator of the configuration.
  * System memory is allocated in whole pages. Returns: (transfer full): a pool that is not
  * configured yet. */
 GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
 
-/** gst_gemmcl_pool_new_configured: Returns: (transfer full) (nullable): a pool configured for at
- * least @min buffers of @caps, with the option of a video meta if @video_meta; %NULL if it refuses
- * @caps. */
+/** gst_gemmcl_pool_new_configured: @allocator: (nullable): as for gst_gemmcl_pool_new().
+ * @video_meta: adds GST_BUFFER_POOL_OPTION_VIDEO_META. Returns: (transfer full) (nullable): a pool
+ * that is configured for at least @min buffers of @caps; %NULL if it refuses @caps. */
 GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size,
                                                guint min, gboolean video_meta);
 
-/** gst_gemmcl_pool_ask_for_pages: Aligns memory to pages and, if its @size is not 0, unknown, pads
- * it to whole pages. Devices that share the memory of the host use such memory without a copy. */
+/** gst_gemmcl_pool_ask_for_pages: Makes @params align memory to pages and pad it to whole pages.
+ * @size: the bytes of the memory; 0: unknown, without padding. Devices that share the memory of the
+ * host use such memory without a copy. */
 void gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size);

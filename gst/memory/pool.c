@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Pools of buffers of one memory each, in OpenCL memory or in pages of the host.
+ */
 #include "memory/memory.h"
 
 #include "memory/caps.h"
@@ -10,17 +13,17 @@
 struct _GstGemmclPool {
   GstBufferPool parent;
 
-  GstAllocator *given;
+  GstAllocator *given;     /* (nullable): of gst_gemmcl_pool_new() */
   GstAllocator *allocator; /* NULL: system memory */
   GstAllocationParams params;
   guint size;
-  gboolean is_laid_out;
-  GstVideoInfo info; /* of frames; if is_laid_out, with the library's offsets and strides */
+  gboolean is_laid_out; /* frames have the library's layout and a video meta */
+  GstVideoInfo info;    /* of frames; with the library's offsets and strides if is_laid_out */
 };
 
 G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
 
-/* qdata key of the memory with which the pool made a buffer. */
+/* Returns: the qdata key of the memory with which the pool made a buffer. */
 static GQuark
 own_memory_quark (void)
 {
@@ -35,7 +38,8 @@ get_options (GstBufferPool *pool G_GNUC_UNUSED)
   return options;
 }
 
-/* Replaces the layout of GStreamer by that of the library. FALSE for unknown formats. */
+/* Replaces GStreamer's layout by the library's. FALSE for formats that the library does not
+ * support. */
 static gboolean
 lay_out (GstVideoInfo *info)
 {
@@ -52,8 +56,8 @@ lay_out (GstVideoInfo *info)
   return TRUE;
 }
 
-/* Raises @size to that of a frame, and adds the option of the video meta to @config if frames have
- * the library's layout. FALSE for unknown formats. */
+/* Raises @size to the size of a frame. Adds the option of the video meta to @config if frames have
+ * the library's layout. FALSE for formats that are not supported. */
 static gboolean
 configure_video (GstGemmclPool *self, GstStructure *config, GstCaps *caps, guint *size)
 {
@@ -129,7 +133,8 @@ alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
   return GST_FLOW_OK;
 }
 
-/* Removes all memories but the buffer's own: with them the buffer would not return to the pool. */
+/* Removes all memories but the buffer's own. With other memories the buffer would not return to the
+ * pool. */
 static void
 drop_guests (GstBuffer *buffer)
 {

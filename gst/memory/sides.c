@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Only maps on the host wait. Commands on the device are ordered by events.
- */
+ * OpenCL memory as both the host and the device use it. Only maps of the host wait; events order
+ * the commands of the device. */
 #include "memory/sides.h"
 
 GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
@@ -14,7 +14,7 @@ get_allocator (const GstGemmclSides *self)
   return GST_GEMMCL_ALLOCATOR (self->parent.allocator);
 }
 
-/* Releases the events of reads, or only those of complete ones. */
+/* Releases the events of all reads or, without @all, of complete reads. */
 static void
 drop_read (GstGemmclEvents *self, gboolean all)
 {
@@ -29,7 +29,7 @@ drop_read (GstGemmclEvents *self, gboolean all)
   self->n_read = n;
 }
 
-/* The same for reads and the last write. */
+/* Does the same for reads and the last write. */
 static void
 events_drop (GstGemmclEvents *self, gboolean all)
 {
@@ -38,8 +38,9 @@ events_drop (GstGemmclEvents *self, gboolean all)
   drop_read (self, all);
 }
 
-/* Returns: the number of events to wait for. A reader waits for the last write even if it is
- * complete: only a wait for its event makes its result visible in another queue. */
+/* @events: (out): retained events that a command of @access waits for. Returns: their number. A
+ * reader waits for the last write even if it is complete: only a wait for its event makes its
+ * result visible in another queue. */
 static guint
 events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_GEMMCL_MAX_EVENTS])
 {
@@ -57,7 +58,7 @@ events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_GEMMC
   return n;
 }
 
-/* Replaces all reads by one event, or waits for them. */
+/* Replaces the events of all reads by one event, or waits for the reads if that fails. */
 static void
 join_read (GstGemmclEvents *self, cl_command_queue queue)
 {
@@ -95,7 +96,7 @@ events_failed (const GstGemmclEvents *self)
   return self->written && gst_gemmcl_event_get_status (self->written) < CL_COMPLETE;
 }
 
-/* Logs a failure. */
+/* Logs that @call failed, unless @status is CL_SUCCESS. FALSE if it failed. */
 static gboolean
 check (GstGemmclSides *self, cl_int status, const gchar *call)
 {
@@ -114,14 +115,16 @@ are_lost (GstGemmclSides *self)
   return events_failed (&self->events);
 }
 
-/* Waits until the host may do @access. FALSE if the host reads and the last write failed. */
+/* Waits until the host may access the memory by @access. FALSE if the host reads and the last write
+ * failed. */
 static gboolean
 wait_for_device (GstGemmclSides *self, GstMapFlags access)
 {
   cl_event events[GST_GEMMCL_MAX_EVENTS];
   const guint n = gst_gemmcl_sides_get_events (&self->parent, access, events);
 
-  /* One at a time: a failed read does not matter, but would end a wait for all events. */
+  /* One event at a time: a failed read does not matter, but would end a wait for all events early.
+   */
   for (guint i = 0; i < n; i++)
     clWaitForEvents (1, &events[i]);
   gst_gemmcl_release_events (n, events);
@@ -139,8 +142,8 @@ gst_gemmcl_sides_add_event (GstMemory *memory, GstMapFlags access, cl_event even
   events_add (&self->events, access, event, get_allocator (self)->queue);
 }
 
-/* Ends the enqueueing of @call, a command of @access in the queue of the allocator that waits for
- * @n @events. Releases them and its event, @done. */
+/* Finishes the enqueueing of @call, a command of @access in the queue of the allocator. Releases
+ * the @n @events that it waits for and its event @done, which it records. */
 static gboolean
 end_command (GstGemmclSides *self, cl_int status, const gchar *call, GstMapFlags access, guint n,
              const cl_event *events, cl_event done)
@@ -154,8 +157,8 @@ end_command (GstGemmclSides *self, cl_int status, const gchar *call, GstMapFlags
   return TRUE;
 }
 
-/* Maps the buffer once for all maps of the host. GStreamer never allows a later map more access
- * than the first, and PoCL 3.1 fails with several mappings of one buffer. */
+/* Maps the buffer once for all maps of the host. GStreamer does not allow a later map more access
+ * than the first has, and PoCL 3.1 fails with several mappings of one buffer. */
 static gpointer
 map_mapped (GstGemmclSides *self, GstMapFlags access)
 {
@@ -202,8 +205,8 @@ make_staging (GstGemmclSides *self)
   return FALSE;
 }
 
-/* Enqueues the copy to the host after the last write, if it is needed and that has not failed.
- * Needs the lock of the host. */
+/* Enqueues a copy to the host behind the last write, if a copy is needed and the write has not
+ * failed. Needs host_lock. */
 static gboolean
 fetch (GstGemmclSides *self)
 {
@@ -231,7 +234,7 @@ fetch (GstGemmclSides *self)
   return TRUE;
 }
 
-/* Waits for the copy that fetch() began. FALSE if it failed. */
+/* Waits for the copy of fetch(), if there is one. FALSE if it failed. */
 static gboolean
 wait_for_fetched (GstGemmclSides *self)
 {
@@ -253,10 +256,10 @@ wait_for_fetched (GstGemmclSides *self)
   return check (self, status, "the copy to the host");
 }
 
-/* Maps the staging memory and downloads the content into it if needed, also if @access is only
- * GST_MAP_WRITE: the memory may be written in part. After gst_gemmcl_memory_recycle() nothing is
- * downloaded. The host waits before it enqueues a copy: with some drivers a command that waits for
- * a failed event never ends. */
+/* Maps the staging memory and downloads the content into it if needed, also for GST_MAP_WRITE
+ * alone: the host may write only a part. After gst_gemmcl_memory_recycle() nothing is downloaded.
+ * The host waits before it enqueues a copy: with some drivers a command that waits for a failed
+ * event never ends. */
 static gpointer
 map_staged (GstGemmclSides *self, GstMapFlags access)
 {
@@ -274,14 +277,14 @@ map_staged (GstGemmclSides *self, GstMapFlags access)
     g_mutex_lock (&self->lock);
     self->need_upload = TRUE;
     self->need_download = FALSE;
-    /* The wait was for all of them. */
+    /* wait_for_device() has waited for all commands. */
     events_drop (&self->events, FALSE);
     g_mutex_unlock (&self->lock);
   }
   return self->staging;
 }
 
-/* Needs the lock. */
+/* Enqueues the copy of the staging memory to the device. Needs @lock. */
 static gboolean
 upload (GstGemmclSides *self)
 {
@@ -345,7 +348,7 @@ gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
   g_mutex_lock (&self->lock);
   inflight = g_steal_pointer (&self->inflight);
   g_mutex_unlock (&self->lock);
-  /* The run that wrote the memory is complete. */
+  /* The map has waited for the run that wrote the memory. */
   if (inflight)
     gst_gemmcl_inflight_release (inflight);
   return data;
@@ -424,7 +427,8 @@ gst_gemmcl_memory_recycle (GstMemory *memory)
   g_clear_pointer (&self->fetched, clReleaseEvent);
 }
 
-/* Unmaps the pinned buffer after all commands that use it; these keep the buffer until then. */
+/* Enqueues the unmapping of the pinned buffer behind all commands that use it. OpenCL keeps the
+ * buffer until then. */
 static void
 free_staging (GstGemmclSides *self)
 {

@@ -4,32 +4,32 @@
 
 #include "memory/memory.h"
 
-/* The content of OpenCL memory, which may be on the device and on the host: for memory.c. Any
- * thread. */
+/* The content of OpenCL memory, which may be on the device, on the host or on both sides. For
+ * memory.c. Any thread. */
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_memory_debug);
 
-/* All fields are constant. */
+/* All fields are constant after gst_gemmcl_allocator_new(). */
 struct _GstGemmclAllocator {
   GstAllocator parent;
 
   GemmclContext *context;
   gboolean is_staged;     /* the device has memory of its own; otherwise the host maps @buffer */
   cl_command_queue queue; /* for copies and maps; out of order if the device supports it */
-  /* If is_staged: for copies to the host after each run, in the order of the runs; and for
-   * kernels, without profiling, with which NVIDIA's driver takes 10 us longer to enqueue one */
+  /* Only if is_staged. @fetches: for copies to the host after each run, in the order of the runs.
+   * @kernels: for kernels, without profiling, which costs 10 us a kernel with NVIDIA's driver. */
   cl_command_queue fetches, kernels;
 };
 
 /** GstGemmclEvents: The commands that use a memory. All zero: no commands. */
 typedef struct {
   cl_event written;                         /* of the last write, or NULL */
-  cl_event read[GST_GEMMCL_MAX_EVENTS - 1]; /* of the reads since */
+  cl_event read[GST_GEMMCL_MAX_EVENTS - 1]; /* of the reads since that write */
   guint n_read;
 } GstGemmclEvents;
 
 /** GstGemmclSides: A memory, with its content on the device and on the host. A part of a memory
- * uses only @parent. */
+ * uses only the field parent. */
 typedef struct {
   GstMemory parent;
   cl_mem buffer; /* the side of the device, which kernels read and write */
@@ -38,8 +38,8 @@ typedef struct {
   gpointer mapped;  /* the address of the mapped @buffer while @n_maps is not 0 */
   guint n_maps;
   GstMapFlags mapped_access;
-  cl_mem pinned; /* with @staging, if is_staged, from the first map on; content is copied to the
-                  * side that uses it, if the other side has changed it */
+  cl_mem pinned; /* with @staging, from the first map on, if is_staged; the content is copied to
+                  * a side that uses it if the other side has changed it */
   guchar *staging;
 
   GMutex lock; /* never held while waiting */
@@ -50,8 +50,8 @@ typedef struct {
   GstGemmclInflight *inflight; /* of the run that wrote @buffer; a map of the host releases it */
 } GstGemmclSides;
 
-/** gst_gemmcl_get_sides: @memory: from a #GstGemmclAllocator. Returns: (transfer none): its sides,
- * those of the whole memory. */
+/** gst_gemmcl_get_sides: @memory: of a #GstGemmclAllocator. Returns: (transfer none): the sides of
+ * @memory or of the memory of which it is a part. */
 static inline GstGemmclSides *
 gst_gemmcl_get_sides (GstMemory *memory)
 {
@@ -61,15 +61,16 @@ gst_gemmcl_get_sides (GstMemory *memory)
 /** gst_gemmcl_sides_clear: Releases everything. OpenCL keeps objects that a command still uses. */
 void gst_gemmcl_sides_clear (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_map_host: Waits until the host may do @access, and fetches the content if
- * needed. Returns: (nullable): the first byte; %NULL if that or the last write failed. */
+/** gst_gemmcl_sides_map_host: Waits until the host may access the memory by @access, and fetches
+ * the content if needed. Returns: (nullable): the first byte; %NULL if the map, the fetch or the
+ * last write failed. */
 gpointer gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access);
 
 void gst_gemmcl_sides_unmap_host (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_open_device: Sends the content to the device if needed, without waiting. Waits
- * for the last write if @access has neither GST_MAP_READ nor GST_MAP_WRITE. Returns: %FALSE if one
- * of them failed. */
+/** gst_gemmcl_sides_open_device: Sends the content to the device if needed, without waiting. If
+ * @access has neither GST_MAP_READ nor GST_MAP_WRITE, also waits for the last write. Returns:
+ * %FALSE if the sending or that write failed. */
 gboolean gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access);
 
 /** gst_gemmcl_sides_get_events, gst_gemmcl_sides_add_event: The #GstGemmclMemoryMethods. */
@@ -77,6 +78,6 @@ guint gst_gemmcl_sides_get_events (GstMemory *memory, GstMapFlags access,
                                    cl_event events[GST_GEMMCL_MAX_EVENTS]);
 void gst_gemmcl_sides_add_event (GstMemory *memory, GstMapFlags access, cl_event event);
 
-/** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, from @offset on, to the start of
- * @to. Returns: %FALSE also if the last write failed. */
+/** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes at @offset of @from to the start of @to.
+ * Returns: %FALSE if that fails, or if the last write to @from failed. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);

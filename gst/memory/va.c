@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Shares VA surfaces with the OpenCL device, by cl_intel_va_api_media_sharing.
+ */
 #include "memory/foreign.h"
 
 #include "memory/error.h"
@@ -15,7 +18,7 @@
 #define LOOK_UP(name)                                                                              \
   ((name##_fn)clGetExtensionFunctionAddressForPlatform (gst_gemmcl_get_platform (context), #name))
 
-/* The support for VA surfaces of a context; found once. */
+/* The support of a context for VA surfaces; looked up once. */
 typedef struct {
   /* Functions of the platform; each nullable. */
   clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices;
@@ -68,8 +71,8 @@ get_sharing (GemmclContext *context)
   return self;
 }
 
-/* Fails with a message of @format, a literal, which states what was expected and what was found.
- * Adds the alternative. */
+/* Fails with a message of @format, a literal that states what was found and what was expected. Adds
+ * an alternative. */
 #define REFUSE(error, format, ...)                                                                 \
   gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                  \
                    format " Or let upstream give video/x-raw, which is copied.", ##__VA_ARGS__)
@@ -130,7 +133,7 @@ gst_gemmcl_va_ask_for_display (GstGemmclDevice *self, const GemmclDeviceInfo *de
     gst_va_context_query (self->element, type);
 }
 
-/* TRUE if the device is one of those of @display. */
+/* TRUE if the device of @context shares surfaces of @display. */
 static gboolean
 shares_display (GemmclContext *context, GstVaDisplay *display)
 {
@@ -148,8 +151,8 @@ shares_display (GemmclContext *context, GstVaDisplay *display)
   return FALSE;
 }
 
-/* Fails if the device cannot share surfaces of @display. Intel's OpenCL driver takes every display
- * for one of its own, so it is asked only about displays of Intel's media driver. */
+/* Fails if the device cannot share surfaces of @display. Intel's OpenCL driver takes each display
+ * for a display of Intel's media driver, so it is asked only about such displays. */
 static gboolean
 check_display (GemmclContext *context, GstVaDisplay *display, GError **error)
 {
@@ -192,8 +195,9 @@ check_device (GemmclContext *context, GError **error)
                  device->name);
 }
 
-/* Returns: (nullable): the display for which a context on the device of @context has to be made: it
- * is known, the device shares it, and no context with it failed. */
+/* Returns: (nullable): the display with which a new context on the device of @context has to be
+ * made; NULL if @context has it, no display is known, the device does not share it, or a context
+ * with it could not be made. */
 static VADisplay
 find_missing (GstGemmclDevice *self, GemmclContext *context)
 {
@@ -239,7 +243,8 @@ gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query
   return g_steal_pointer (&plain);
 }
 
-/* Keeps all GstVaDisplays of the VADisplay, since it is unknown which one closes it. */
+/* @context keeps all GstVaDisplays of its VADisplay, since it is unknown which of them closes it.
+ */
 void
 gst_gemmcl_va_bind (GstGemmclDevice *self, GemmclContext *context)
 {
@@ -301,12 +306,12 @@ gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer)
   if (gst_gemmcl_va_is_shared (self, buffer))
     return FALSE;
   set_display (self, peek_display (buffer));
-  /* The driver is asked once about a display, not for each buffer. */
+  /* The driver is asked only once about a display: it would take its time for each buffer. */
   return g_atomic_int_compare_and_exchange (&self->display_is_new, TRUE, FALSE) &&
          !gst_gemmcl_va_fits (self, self->context);
 }
 
-/* A GstGemmclImporter of a surface. */
+/* A GstGemmclImporter for a surface. */
 static gboolean
 create_images (GstGemmclDevice *self, GstMemory *memory G_GNUC_UNUSED, guintptr id,
                cl_mem images[GEMMCL_MAX_PLANES], GError **error)

@@ -80,7 +80,7 @@ class Batches(TestCase):
         self.assertGreaterEqual(self.pull(stream, 2) - begins[1], 0.2)
 
     def make_audio(self, values, samples):
-        """A buffer of which so many samples count, and the place of that number."""
+        """A buffer whose meta states this number of samples, and that number in the meta."""
         buffer, info = Gst.Buffer.new_wrapped(values.tobytes()), GstAudio.AudioInfo()
         info.set_format(GstAudio.AudioFormat.F32, 8000, 1, None)
         meta = add_audio_meta(c_void_p(hash(buffer)), c_void_p(hash(info)), c_size_t(samples), None)
@@ -98,6 +98,13 @@ class Batches(TestCase):
         for output, samples in zip(found, (5000, 4, 4)):
             self.same(output, 2 * values[:samples])
         self.is_quiet(stream)
+
+    def test_too_short(self):
+        """A buffer that does not hold the samples of its meta is refused."""
+        stream = self.start(MONO, "gemmcl weight=[2]")
+        buffer, samples = self.make_audio(np.ones(4, "f4"), 4)
+        samples.value = 5
+        self.fails(stream, buffer, "16 bytes|5 samples of 4 bytes from byte 0|audio meta")
 
 
 main()

@@ -70,13 +70,13 @@ CAPS = [
      "input-scale=<1,2,3> input-offset=1", FRAME, "library",
      "list|patch-padding|patch-padding=0 or input-offset=0"),
     ("weight=[[1],[1],[1]] normalize=input row-outputs=sum input-scale=<1,2,3>", FRAME, "library",
-     "normalize=input|input-scale|a number for each"),
+     "normalize=input|input-scale|single numbers"),
     ("weight=[[1,2]] row-outputs=top-k top-k=3", tensors("1"), "stream",
      "top-k is 3|N = 2|at most 2"),
     ("weight=[[1],[2],[3]] output-type=f16 output-scale=2", tensors("3"), "library",
      "output-scale=2|float16|output-type=i8 or u8"),
-    ("weight=[1] output-offset=2", MONO, "library", "output-offset=2|no tensor"),
-    ("weight=[1] output-type=f16", MONO, "library", "output-type is set|no tensor"),
+    ("weight=[1] output-offset=2", MONO, "library", "output-offset=2|not a tensor"),
+    ("weight=[1] output-type=f16", MONO, "library", "output-type is set|not a tensor"),
     ("weight=[[1],[2],[3]] output-type=f16", tensors("3:1"), "stream",
      "types=(string)float16|types=(string)int8", "other/tensors,types=(string)int8"),
     ("weight=[1] row-outputs=sum", tensors(",".join(["1"] * 16), ",".join(["int8"] * 16)),
@@ -88,10 +88,10 @@ CAPS = [
     ("weight=[[1],[2],[3]] output=flexible", tensors("3,3", "int8,int8"), "stream",
      "output=flexible|a single static tensor"),
     ("weight=[1] output=flexible", MONO, "stream", "output=flexible|not audio"),
-    ("weight=[[1],[2],[3]]", flexible(1), "resource", "dimensions|in their buffers",
+    ("weight=[[1],[2],[3]]", flexible(1), "resource", "dimensions|are in buffers",
      "other/tensors,dimensions=(string)2:1"),
     ("weight=[[1],[2],[3]] tensor-index=2", flexible(2), "stream", "tensor-index is 2|2 tensors"),
-    ("weight=[[1],[2],[3]] row-outputs=sum", flexible(16), "stream", "16 tensors already"),
+    ("weight=[[1],[2],[3]] row-outputs=sum", flexible(16), "stream", "has 16 tensors|another one"),
 ] + [
     # Caps of tensors that say nothing of use, or too much.
     ("weight=[[1],[2],[3]]", caps, "resource", words) for caps, words in [
@@ -126,7 +126,7 @@ BUFFERS = [
 
 # Settings with which the element does not reach a state.
 STATES = [
-    ("", PAUSED, "resource", "No weight|expected|.npy|found nothing"),
+    ("", PAUSED, "resource", "No weight|Expected|.npy"),
     ("weight=[1] kernel=gem_naive", READY, "library", "gem_naive|gemm_naive"),
     ("weight=[1] device=nothing", READY, "resource", "nothing"),
 ] + ([

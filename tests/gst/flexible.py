@@ -140,7 +140,7 @@ class Flexible(TestCase):
                 (3, "", 2, 2, None, "2 flexible tensors|expected 3"),
                 (1, "", 2, 1, None, "2 flexible tensors|expected 1"),
                 (0, "", 17, 1, None, "more than 16 flexible tensors"),
-                (0, "row-outputs=sum", 16, 16, None, "16 tensors already"),
+                (0, "row-outputs=sum", 16, 16, None, "has 16 tensors|another one"),
                 (0, "weight=[[1],[2]]", 1, 1, None, "float32 of 2 x 3|K = 3|has K = 2"),
                 (0, "addend=[[1,2],[3,4]]", 1, 1, None, "addend is 2 x 2|1 x 2")]:
             with self.subTest(words=words):

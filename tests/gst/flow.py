@@ -49,7 +49,7 @@ SCRIPTS = {
         "weight=[[1],[2]] input-scale=<2,3> input-offset=<1,-1>",
         "1 1; 1 1; > 7; > 7; weight=[[10],[20]]; 1 1; 1 1; > 70; > 70; bias=[5]; 1 0; > 15; "
         "weight=[[1],[3]]; 1 1; > 14; bias=; 1 1; > 9; weight=[[1,0],[0,1]]; 1 1; > 3 2; alpha=2; "
-        "fail alpha|is|2,|but|with|a|list 1 1", PAIR),
+        "fail alpha|is|2,|but|a|list 1 1", PAIR),
     "change_values": (
         "weight-matrix=<<1,2>,<3,4>> bias-vector=<0.5,0>",
         "1 1; > 4.5 6; bias-vector=<>; weight-matrix=<<10>,<20>>; bias-vector=<1>; 1 1; > 31; "

@@ -107,7 +107,7 @@ class Offer(TestCase):
         self.is_quiet(stream)
         return np.array(frames), found
 
-    def notes(self, lines, words, count=1, marker="would save that"):
+    def notes(self, lines, words, count=1, marker="would avoid that"):
         """The log has each of the words so often, and no other lines with the marker."""
         for word in words:
             self.assertEqual(sum(word in line for line in lines), count, word)
@@ -176,7 +176,7 @@ class Offer(TestCase):
             self.skipTest("copies are not counted on this device")
         for text, caps, sizes, odd, least, more, noted in [
                 ("weight=[[1],[2],[3]]", TWO, (60, 7), 0, 0, 0, []),
-                ("weight=[[1],[2],[3]]", TWO, (60, 7), 2, 1, 1, ["not aligned to their elements"]),
+                ("weight=[[1],[2],[3]]", TWO, (60, 7), 2, 1, 1, ["elements are not aligned"]),
                 ("weight=[[1],[2],[3]] ! capsfilter caps=other/tensors(memory:OpenCL)", TWO,
                  (60, 7), 0, 1, 0, ["tensors that pass"]),
                 ("weight=[[1],[2]]", STEREO, (64,), 0, 0, 0, []),

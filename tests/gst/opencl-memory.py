@@ -145,7 +145,7 @@ class OpenCl(TestCase):
                    "A does not begin at the start", "another context",
                    "outputs are copied because their rows have gaps"]
         self.assertEqual([sum(reason in line for line in lines) for reason in reasons], [1] * 4)
-        self.assertEqual(sum("would save that" in line for line in lines), 4)
+        self.assertEqual(sum("would avoid that" in line for line in lines), 4)
 
     def run_changed(self, text, inverted=None, blended=None):
         """What N frames give. Outputs of the element "inverted" are inverted by one behind it that

@@ -151,7 +151,7 @@ class Precision(TestCase):
             stream = self.start(audio(kind, 1), f"gemmcl weight=[0.5] kernel={kernel} "
                                 "precision=f16")
             if warns:
-                self.says(stream, "2147483648|precision=f16 ends at 65504",
+                self.says(stream, "2147483648|f16 holds at most 65504",
                           kind=Gst.MessageType.WARNING)
             self.is_quiet(stream)
 

@@ -231,7 +231,7 @@ class Sharing(TestCase):
                         line.bin.set_context(useless)
                     with collect_log("gemmcl", Gst.DebugLevel.WARNING) as lines:
                         self.set_state(line.bin, READY)
-                    words = 'is not taken: It has no pointer "cl_context"'
+                    words = 'is not taken: it has no pointer "cl_context"'
                     self.assertEqual(any(words in text for text in lines), kind == "OpenCL")
                     context = get_cl(line["a"])
                     self.assertTrue(context)

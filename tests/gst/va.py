@@ -37,7 +37,7 @@ DMABUF = "vapostproc name=from ! video/x-raw(memory:DMABuf) !"
 # Pixels become tensors, whose rows have no padding.
 PIXELS = "gemmcl name=g weight=[[.3,.1],[.6,.2],[.1,.9]]"
 SECOND = "gemmcl weight=[[1,.5],[.5,1]]"
-NOT_SHARED = "tiled dma-bufs) are not taken.|has no cl_intel_va_api_media_sharing"
+NOT_SHARED = "tiled dma-bufs) are not accepted.|has no cl_intel_va_api_media_sharing"
 
 VA_DISPLAY = 0x4097  # a property of cl_contexts
 GPU = 2  # GemmclDeviceType
@@ -275,7 +275,7 @@ class Driver(Surfaces):
 
 class Vendor(Surfaces):
     def test_vendor(self):
-        self.refuses(SURFACE, "tiled dma-bufs) are not taken.|with Intel's media driver only")
+        self.refuses(SURFACE, "tiled dma-bufs) are not accepted.|with Intel's media driver only")
 
 
 def share_all(memory):
