@@ -177,8 +177,8 @@ with_fuzzing () {
   fi
 }
 
-# in_chroot NAME [ROWS], packaged_in NAME: the tests, for these ROWS of kernels, or Debian's packages,
-# in another distribution.
+# in_chroot NAME [ROWS]: the tests in another distribution, with these ROWS of kernels;
+# packaged_in NAME: Debian's packages there.
 in_chroot () {
   env ${2:+GEMMCL_TEST_ROWS=$2} tools/distros.sh "$1" || true
   results+=("$1=build-distros/$1.json")
