@@ -11,9 +11,10 @@
 #define SEED 20150807
 
 #define COPIES 5
-/* A nanosecond: the time of a copy that the clock cannot resolve. */
+/* A nanosecond, which stands for a time that the clock cannot resolve. */
 #define LEAST_MS 1e-6
-/* Size of a buffer, larger than any cache, and its largest share of the device's memory. */
+/* Size of a buffer for copies, larger than any cache, and the least number of such buffers that the
+ * device's memory must hold. */
 #define BYTES        ((guint64)1 << 30)
 #define MEMORY_SHARE 8
 

@@ -5,7 +5,7 @@
 #include "options.h"
 #include "tool.h"
 
-/* Sizes of a sweep at most. */
+/* Most sizes of a sweep. */
 #define MOST_SIZES 256
 
 /* Appends the sizes of a part of a sweep. Returns: FALSE if it is not one. */

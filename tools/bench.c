@@ -26,14 +26,14 @@ static struct {
 static const GOptionEntry problem_entries[] = {
     TOOL_OPTION_SIZES (""),
     {"sweep", 0, 0, G_OPTION_ARG_STRING, &options.sweep,
-     "Sizes for those of M, N and K that are not given: numbers with commas between, "
-     "FROM:TO, each twice the one before, and FROM:TO:STEP",
+     "Sizes for each of M, N and K that is not given, separated by commas: numbers, "
+     "ranges FROM:TO in which each size is twice the one before, or ranges FROM:TO:STEP",
      "SIZES"},
     TOOL_OPTION_LAYOUT,
     TOOL_OPTION ("a-type", tool_set_choice,
                  "Type in which A is stored: f32, f16, bf16 or u8 (default: f32)", "TYPE"),
     {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta,
-     "Factor of the addend C, random numbers, M x N; 0: no C (default: 0)", "NUMBER"},
+     "Factor of C, an M x N matrix of random numbers; 0: no C (default: 0)", "NUMBER"},
     {NULL}};
 
 static const GOptionEntry measure_entries[] = {
@@ -42,24 +42,24 @@ static const GOptionEntry measure_entries[] = {
          DEFAULT_ITERATIONS) ")",
      "INTEGER"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
-     "A kernel, several with commas between, or all; auto: the choice of the library, "
-     "by tuning and rules; rules: by its rules alone (default: auto)",
+     "A kernel, several separated by commas, or all; auto: the library's choice by tuning "
+     "results and rules; rules: its choice by rules alone (default: auto)",
      "NAME,..."},
     {"validation", 'v', 0, G_OPTION_ARG_NONE, &options.validation,
-     "Check the result of each kernel against a double-precision one of the host; slow "
-     "for large matrices",
+     "Check the result of each kernel against the host's in double precision; slow for "
+     "large matrices",
      NULL},
     {"peak", 0, 0, G_OPTION_ARG_STRING, &options.peak,
      "The peak that the efficiency refers to, in 10^9 operations a second (default: "
-     "the f32 peak, where the device reveals it)",
+     "the device's f32 peak, if it is known)",
      "GFLOPS"},
     {NULL}};
 
 static const GOptionEntry output_entries[] = {
     {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Also write the results as JSON, from which gemmcl-plot draws charts, to this file, "
-     "which is emptied before; - is the "
-     "standard output, and the table then goes to the standard error",
+     "Also write the results to this file, which is replaced, as JSON, from which "
+     "gemmcl-plot draws charts; - is the standard output, and the table then goes to the "
+     "standard error",
      "FILE"},
     {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options.bandwidth,
      "The memory bandwidth for a roofline, in 10^9 bytes a second; measure: by copies on "
@@ -75,7 +75,7 @@ static const GOptionEntry output_entries[] = {
  * @peak: 10^9 operations a second, in f32 for kernels of all precisions; NaN: unknown
  * @bandwidth: 10^9 bytes a second of the device's memory; NaN: unknown
  * @n_wrong: results that exceeded their error bounds
- * @each_run: the table has a row for each run, not only for the median
+ * @each_run: the table also has a row for each run, before the one for the median
  * @json: a list with an object for each result
  */
 typedef struct {
@@ -115,7 +115,7 @@ describe_problems (Bench *self, GError **error)
   return self->problems != NULL;
 }
 
-/* Fails if the file cannot be written: the measurements may take an hour. */
+/* Fails early if the file cannot be written, since the measurements may take an hour. */
 static gboolean
 check_output (GError **error)
 {
@@ -202,7 +202,7 @@ fit_columns (Bench *self)
   }
   for (guint i = 0; i < self->names->len; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (self->names, i));
-  /* If a kernel will be chosen, the column must fit all of them. */
+  /* If the library chooses the kernel, the column must fit any name. */
   for (guint i = 0; i < gemmcl_get_n_kernels () && !self->columns[COLUMN_CHOICE].hidden; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
   tool_table_titles (self->out, self->columns, N_COLUMNS, NULL);
@@ -336,7 +336,8 @@ run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **e
   return tool_check_interrupt (error) && bench_run_once (problem, plan, ms, error);
 }
 
-/* Makes the plan of a kernel, runs it once, which is checked but not timed, then the iterations. */
+/* Makes the plan of a kernel and runs it: once without timing, for the check, then the
+ * iterations. */
 static gboolean
 measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **error)
 {
@@ -437,8 +438,8 @@ const ToolCommand tool_bench = {
     .summary = "Measure kernels, and check their results",
     .description =
         "Measures how fast kernels multiply random matrices, A of M x K and B of K x N: the "
-        "shortest and the median time of a run by the device's clock, 10^9 operations a "
-        "second (GFLOPS) by the median, and their share of the device's f32 peak. Other "
+        "shortest and the median time of a run by the device's clock, the speed at the median "
+        "in 10^9 operations a second (GFLOPS), and its share of the device's f32 peak. Other "
         "precisions may exceed that peak; --peak sets another. B is packed before the clock "
         "starts. The output has a line for each run of a single kernel, and a line for each "
         "of several kernels or sizes.\n\n"

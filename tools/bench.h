@@ -10,9 +10,9 @@
 #include "gemmcl.h"
 #include "output.h"
 
-/** BenchProblem: One multiplication with its matrices on the host and on the device, on which each
- * kernel runs in turn. A has the type of @gemm; there is no C without an addend. @size_d: elements
- * of D. @weights: B for gemmcl_plan_set(). */
+/** BenchProblem: A product with its matrices on the host and on the device, which all kernels
+ * compute in turn. A has the type in @gemm. Without an addend C is %NULL. @size_d: elements of D.
+ * @weights: B for gemmcl_plan_set(). */
 typedef struct {
   GemmclContext *context;
   GemmclGemm gemm;
@@ -41,7 +41,7 @@ BenchProblem *bench_problem_new (GemmclContext *context, const GemmclGemm *gemm,
 void bench_problem_free (BenchProblem *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchProblem, bench_problem_free)
 
-/** bench_run_once: Runs @plan, which has its B. @ms: (out): milliseconds by the device's clock,
+/** bench_run_once: Runs @plan, whose B is set. @ms: (out): milliseconds by the device's clock,
  * from the start of the run to its end, with all steps, such as the copy of A to an OpenCL image;
  * NaN if the device measured no time, as with drivers without a GPU. */
 gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms,
@@ -54,16 +54,16 @@ gboolean bench_spoil_output (const BenchProblem *problem, GError **error);
 /** bench_read_output: Copies D from the device to the host's copy of @problem. */
 gboolean bench_read_output (BenchProblem *problem, GError **error);
 
-/** bench_measure_bandwidth: @gbs: (out): 10^9 bytes a second, read and written, by the fastest of a
- * few copies between buffers of the device, which are larger than the caches, if the memory allows.
+/** bench_measure_bandwidth: @gbs: (out): 10^9 bytes a second, read and written, in the fastest of a
+ * few copies between buffers of the device. They are larger than its caches if its memory allows.
  * @source: (out) (transfer full): a description of the measurement. */
 gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source,
                                   GError **error);
 
 /**
  * bench_list_problems:
- * @sweep: (nullable): the sizes that @gemm does not state, numbers and ranges, separated by commas:
- *   "64,256:4096,5000:6000:250"; %NULL: the default
+ * @sweep: (nullable): values for each of M, N and K that is 0 in @gemm, numbers and ranges
+ *   separated by commas: "64,256:4096,5000:6000:250"; %NULL: the default size
  * @shape: (out) (transfer full): "64 x s x s" for several sizes; one size is a number
  *
  * Returns: (transfer full) (element-type GemmclGemm): @gemm with each of the sizes, ascending, or

@@ -17,9 +17,9 @@
 #define DEFAULT_TILE 32
 
 /**
- * Product: a problem for a row of the table, as large as the tile of a work-group and some more
+ * Product: a problem for a row of the table, larger than the tile of a work-group
  * @more_m, @more_n: rows and columns of D beyond the tile
- * @less: subtracted from sizes that the row limits
+ * @less: subtracted from the row's limit where a size exceeds it
  * @stored: A has the type that the kernel multiplies; otherwise f32
  */
 typedef struct {
@@ -172,7 +172,7 @@ add_build (GemmclPlan *plan, json_t *row)
   return info.level == GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
-/* Sets the result of @row for a problem. Returns: FALSE if no other problem is needed. */
+/* Sets the result of @row for a problem. Returns: FALSE if other problems need not be run. */
 static gboolean
 check_product (GemmclContext *context, const GemmclKernelInfo *info, const Product *product,
                json_t *row)
@@ -191,7 +191,7 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
     wrong = g_strdup ("It does not build natively.");
   } else if (plan == NULL || (d = multiply (&gemm, plan, &error)) == NULL) {
     wrong = g_strdup (error->message);
-    /* Only the build tells the largest work-group. */
+    /* The largest work-group is known only after the build. */
     if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL))
       result = "unfit";
   } else {

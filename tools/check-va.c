@@ -5,11 +5,11 @@
 
 #include "check.h"
 
-/* Most bytes that are kept of the output of a pipeline. */
+/* Most bytes of a pipeline's output that the report keeps. */
 #define MOST_SAID 2000
 
-/* Returns: (nullable) (transfer full): a sentence on the element that GStreamer lacks, which is
- * vapostproc without a VA driver. */
+/* Returns: (nullable) (transfer full): a sentence that names the element that GStreamer lacks, such
+ * as vapostproc on a machine without a VA driver. */
 static gchar *
 find_missing (const gchar *said)
 {
@@ -20,7 +20,7 @@ find_missing (const gchar *said)
              : NULL;
 }
 
-/* In the child: a pipeline ends with its worker, which is killed if it hangs. */
+/* Runs in the child: the pipeline ends with its worker, which the tool kills if it hangs. */
 static void
 set_up (G_GNUC_UNUSED gpointer data)
 {

@@ -28,14 +28,15 @@
  * operations take a tenth of a second. */
 #define LARGE_GFLOPS 2750.0
 
-/* Seconds for building and running a kernel, or this share of all if that is more. */
+/* Limit for building and running a kernel: these seconds, or this share of the check's time if that
+ * is longer. */
 #define HANG_SECONDS 30.0
 #define HANG_SHARE   0.1
 
-/* The time for rows at first, as a share of all. */
+/* Share of the check's time in which rows are checked before any kernel is timed. */
 #define ROWS_SHARE 0.6
 
-/* The time for each entry of "speed" on average at most. */
+/* Most seconds for an entry of "speed", on average. */
 #define MOST_SPEED_SECONDS 10.0
 
 #define SHARING "cl_intel_va_api_media_sharing"
@@ -43,7 +44,7 @@
 /* Seconds after the end of the time in which a candidate may still end. */
 #define LAST_SECONDS 3.0
 
-/* The time for VA surfaces at most, and as a share of what is left. */
+/* Most seconds for VA surfaces, and their largest share of the time that is left. */
 #define MOST_VA_SECONDS 20.0
 #define VA_SHARE        0.3
 
@@ -60,7 +61,7 @@ static const GOptionEntry entries[] = {
     {"seconds", 0, 0, G_OPTION_ARG_STRING, &options.seconds,
      "Time limit of the check (default: " G_STRINGIFY (DEFAULT_SECONDS) ")", "NUMBER"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernels,
-     "Run only these kernels on exact problems, names with commas between (default: all)",
+     "Run only these kernels on exact problems, names separated by commas (default: all)",
      "NAME,..."},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
      "The report, which is replaced; - is the standard output, and the summary then "
@@ -86,7 +87,7 @@ typedef struct {
   GArray *shapes;
   gdouble start, end;
   gdouble rows_end; /* no row begins after it */
-  gdouble patience; /* seconds for a kernel, after which it is taken to hang */
+  gdouble patience; /* seconds after which a kernel counts as hanging */
   json_t *report;
 } Check;
 
@@ -141,7 +142,7 @@ add_entries (GemmclContext *context, GemmclGemm gemm, json_t *list)
   }
 }
 
-/* @asked: problems; none: those of a whole check. */
+/* @asked: the problems; an empty array stands for the shapes of a whole check. */
 static json_t *
 list_entries (GemmclContext *context, const GArray *asked)
 {
@@ -256,7 +257,7 @@ run_kernels (Check *self, gdouble rows_end, GError **error)
   return ok;
 }
 
-/* Times kernels, but for those of lost processes, and faulty rows. */
+/* Times the candidates, except kernels whose rows are faulty. */
 static gboolean
 time_kernels (const Check *self, GError **error)
 {
@@ -288,14 +289,14 @@ run_steps (Check *self, GError **error)
 {
   if (!tool_worker_ask (self->report, find_facts, self, error))
     return FALSE;
-  /* A wrong path fails early. */
+  /* Fails early if the path is wrong. */
   if (!g_str_equal (options.output, "-") && !write_report (self, error))
     return FALSE;
   return run_kernels (self, self->start + ROWS_SHARE * (self->end - self->start), error) &&
          time_kernels (self, error) && run_kernels (self, self->end, error);
 }
 
-/* Marks what the check did not come to. */
+/* Marks the rows and VA surfaces that the check had no time for. */
 static void
 mark_unreached (json_t *report)
 {
@@ -322,7 +323,7 @@ conclude (const json_t *report)
   if (out == stdout)
     fprintf (out,
              "\nThe report is in %s. It names the device, its driver and the system's version, not "
-             "you or your\nmachine. Please send it to those who make gemmcl: docs/tuning.md says "
+             "you or your\nmachine. Please send it to gemmcl's developers: docs/tuning.md says "
              "how.\n",
              name);
 }
@@ -371,19 +372,19 @@ const ToolCommand tool_check = {
     .operands = "[M,N,K ...]",
     .more_operands = TRUE,
     .description =
-        "Checks the library on a device that its makers may never have seen, in less than "
-        "three minutes, and writes a report that they can use.\n\n"
+        "Checks the library on a device that its developers may never have seen, in less than "
+        "three minutes, and writes a report for them.\n\n"
         "The report begins with the device and its driver. Then each native kernel multiplies "
         "small matrices of integers, whose product is exact, so that any difference is an "
         "error; spilled registers are reported. If the device shares VA surfaces and "
         "GStreamer has vapostproc, frames go through the element as surfaces. Last, the "
         "kernel that the rules choose and the next ones in their order are timed side by side "
-        "on eight shapes, or on those given, by the device's clock; the table has 10^9 "
-        "operations a second, their share of the f32 peak, and the gain of the fastest over "
-        "the rules' choice.\n\n"
+        "on eight shapes, or on those given, by the device's clock; the table shows "
+        "their speeds in 10^9 operations a second, the shares of the f32 peak, and the gain of the "
+        "fastest over the rules' choice.\n\n"
         "Kernels and the element run in separate processes. One that crashes, hangs or loses "
-        "the device is reported as lost, and the check goes on. The fastest kernels are not "
-        "remembered; gemmcl tune does that. Ctrl-C ends the check and writes the results so far.",
+        "the device is reported as lost, and the check goes on. Unlike gemmcl tune, it does not "
+        "store the fastest kernels. Ctrl-C ends the check and writes the results so far.",
     .groups = {{"Device", tool_device_entries}, {"Options", entries}},
     .examples = {{"gemmcl check", "Check the best device"},
                  {"gemmcl check -t gpu --seconds 600 -o arc.json", "Take more time for a GPU"},

@@ -31,7 +31,7 @@ void check_va (GemmclContext *context, json_t *va);
 /** check_is_row: TRUE for a row, FALSE for "va". */
 gboolean check_is_row (const json_t *object);
 
-/** check_is_open: TRUE if a row, which must be native, or "va" has no result yet. */
+/** check_is_open: TRUE if "va" or a native row has no result yet. */
 gboolean check_is_open (const json_t *object);
 
 /** check_is_faulty: TRUE if its result is a fault. */

@@ -30,7 +30,7 @@ static const gchar *const extensions[] = {
 };
 
 #define ENGINES "cl_intel_subgroup_matrix_multiply_accumulate"
-/* Rows of the result of an instruction; 1, 2 and 4 are supported, too. */
+/* Rows of an instruction's result. Engines also support 1, 2 and 4. */
 #define ROWS 8
 /* Subgroup sizes, and columns of the result, of narrow and of wide engines. With narrow ones each
  * work-item holds twice as much of A. */
@@ -223,9 +223,9 @@ const ToolCommand tool_devices = {
     .summary = "List the OpenCL devices and their properties",
     .description =
         "Lists the OpenCL devices, the default one first: its number for --device, its "
-        "properties, the OpenCL extensions that gemmcl's kernels use, and its peak, with how it "
-        "was computed. The products of matrix engines are those that the extension's text states "
-        "for the device's smallest subgroups, since OpenCL has no query for them.",
+        "properties, the OpenCL extensions that gemmcl's kernels use, and its f32 peak, with the "
+        "way it was computed. The products of matrix engines are those that the extension's text "
+        "states for the device's smallest subgroups, since OpenCL has no query for them.",
     .groups = {{"Options", entries}},
     .examples = {{"gemmcl devices", "All devices"},
                  {"gemmcl devices --json | jq '.[0].name'", "The name of the best device"}},

@@ -129,8 +129,8 @@ tool_help_print_command (FILE *out, const ToolCommand *command)
   }
 }
 
-/* Returns: @text for roff: with its hyphens, backslashes and points at the beginning of lines, and
- * with paragraphs. */
+/* Returns: @text for roff, which would interpret hyphens, backslashes and points at the beginning
+ * of lines, and which begins paragraphs by a macro. */
 static gchar *
 escape (const gchar *text)
 {
@@ -143,7 +143,7 @@ escape (const gchar *text)
   return g_string_free (roff, FALSE);
 }
 
-/* Prints both texts for roff in the places of the two %s of @format. */
+/* Prints @format, whose two %s stand for both texts, escaped for roff. */
 static void
 print_roff (FILE *out, const gchar *format, const gchar *first, const gchar *second)
 {

@@ -55,7 +55,7 @@ model_free (OnnxModel *model)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (OnnxModel, model_free)
 
-/* Returns: FALSE, for callers to return. @node: (nullable): the node that cannot be imported */
+/* Sets @error. Returns: FALSE. @node: (nullable): the node that cannot be imported */
 static gboolean G_GNUC_PRINTF (4, 5)
     fail (const Import *self, const OnnxNode *node, GError **error, const gchar *format, ...)
 {
@@ -143,7 +143,8 @@ add_number (Import *self, const gchar *property, gdouble value)
                           g_ascii_formatd (number, sizeof number, "%.9g", value));
 }
 
-/* Adds input @index of @node, C of a Gemm or a term of an Add, times @scale to the last layer. */
+/* Adds @scale times the input @index of @node, C of a Gemm or a term of an Add, to the last
+ * layer. */
 static gboolean
 add_term (Import *self, const OnnxNode *node, gsize index, gdouble scale, GError **error)
 {
@@ -194,7 +195,7 @@ add_product (Import *self, const OnnxNode *node, GError **error)
          add_term (self, node, 2, beta, error);
 }
 
-/* @activation: of the operator; the attributes may state another */
+/* @activation: the operator's, unless its attributes state another */
 static gboolean
 add_activation (Import *self, const OnnxNode *node, GemmclActivation activation, GError **error)
 {
@@ -270,7 +271,7 @@ takes (const OnnxNode *node, const gchar *value)
   return found && node->n_output > 0;
 }
 
-/* Nodes are in an order in which each follows those whose values it takes. */
+/* In ONNX's order each node follows the nodes whose values it takes. */
 static gboolean
 walk (Import *self, GError **error)
 {
@@ -283,7 +284,7 @@ walk (Import *self, GError **error)
 
     if (g_strcmp0 (value, self->graph->output[0]->name) == 0)
       break;
-    /* Results of other nodes are not used, or the chain meets them. */
+    /* Skips nodes beside the chain. A node of the chain that takes their results is refused. */
     if (is_constant (node) || !takes (node, value))
       continue;
     if (!add_node (self, node, value, error))

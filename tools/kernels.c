@@ -18,7 +18,7 @@ static const GOptionEntry entries[] = {{"json", 0, 0, G_OPTION_ARG_NONE, &option
 
 static const GOptionEntry source_entries[] = {
     {"source", 0, 0, G_OPTION_ARG_STRING, &options.source,
-     "Print the programs of these kernels instead: a name, several with commas between, or all",
+     "Print the programs of these kernels instead: a name, several separated by commas, or all",
      "NAME,..."},
     TOOL_OPTION_SIZES (", less where a kernel takes less"),
     TOOL_OPTION_LAYOUT,
@@ -93,7 +93,7 @@ print_table (GemmclContext *context, const json_t *kernels)
   }
 }
 
-/* @stated, @max: 0: none */
+/* Returns: a size of a problem. @stated: the user's; @max: the kernel's limit; 0: none */
 static gsize
 limit (gsize stated, gsize max)
 {

@@ -58,7 +58,8 @@ find_command (const gchar *name)
   return NULL;
 }
 
-/* Takes @entries, which have -h, and the options of @groups (nullable) off the command line. */
+/* Parses @entries, which include -h, and the options of @groups (nullable), and removes them from
+ * the command line. */
 static gboolean
 parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint *argc,
                gchar ***argv, GError **error)
@@ -118,7 +119,7 @@ flush_output (GError **error)
 {
   if (fflush (stdout) == 0 && !ferror (stdout))
     return TRUE;
-  return tool_fail (error, "The output could not be written as a whole.");
+  return tool_fail (error, "The output could not be written completely.");
 }
 
 static gint
@@ -145,7 +146,7 @@ main (gint argc, gchar **argv)
   /* Messages have the character set of the terminal, numbers always a decimal point. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
-  /* Reports have messages of GLib's, and those of the tool are in English. */
+  /* The tool's own messages are in English; reports mix them with GLib's. */
   setlocale (LC_MESSAGES, "C");
 
   if (command != NULL ? run_command (command, argc - 1, argv + 1, &error)

@@ -55,8 +55,8 @@ row_output_get_name (guint bit)
   return names[bit];
 }
 
-/* The options whose values are names, and the fields that they set. @flags: any of the names, with
- * + between; each is a bit. */
+/* The options whose values are names, and the fields that they set. flags: the value is one or more
+ * names with + between, each of them a bit. */
 static const struct {
   const gchar *option;
   const gchar *(*get_name) (guint value);
@@ -109,8 +109,8 @@ tool_set_choice (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer 
                       choices[row].flags ? ", or several with + between them" : "", wrong);
 }
 
-/* The words are those of the element's device-type; then those of the article from which the
- * option comes, where they differ. */
+/* word: the value of the element's device-type. article: the value in the article from which the
+ * option comes. label: the name in tables. */
 static const struct {
   const gchar *word;
   const gchar *article;

@@ -5,9 +5,9 @@
 #include "gemmcl.h"
 #include "tool.h"
 
-/** Options that several subcommands share. GOption parses those with a list of values. */
+/** Options that several subcommands share. */
 
-/** tool_gemm: the problem: GEMMCL_GEMM_INIT, and what options below state of it. */
+/** tool_gemm: the problem: GEMMCL_GEMM_INIT with the fields that the options below set. */
 extern GemmclGemm tool_gemm;
 
 /** tool_device_entries: -p, -t and -d, read by tool_open_context(). */
@@ -40,7 +40,7 @@ gboolean tool_set_choice (const gchar *option, const gchar *text, gpointer data,
  * and -K, or --size1, --size3 and --size2. */
 gboolean tool_set_size (const gchar *option, const gchar *text, gpointer data, GError **error);
 
-/** TOOL_OPTION_SIZES: @more follows the default in the help of each. */
+/** TOOL_OPTION_SIZES: -M, -K and -N; @more follows the default size in the help. */
 #define TOOL_DEFAULT_SIZE 1024
 #define TOOL_OPTION_SIZE(letter, number, what, more)                                               \
   {                                                                                                \
@@ -62,15 +62,15 @@ GemmclContext *tool_open_context (GError **error);
 /** tool_layout_get_name: Returns: the value of --layout for @layout; static. */
 const gchar *tool_layout_get_name (GemmclLayout layout);
 
-/** tool_get_kernel_info: Returns: (transfer none) (nullable): the kernel's description. A name may
- * end with the parts of a split K; %NULL for "auto" and %NULL. */
+/** tool_get_kernel_info: Returns: (transfer none) (nullable): the description of @kernel, whose
+ * name may end with the parts of a split K; %NULL if it is "auto" or %NULL. */
 const GemmclKernelInfo *tool_get_kernel_info (const gchar *kernel);
 
-/** tool_get_precision: Returns: the precision of a kernel; f32 for "auto" and %NULL. */
+/** tool_get_precision: Returns: the precision of @kernel; f32 if it is "auto" or %NULL. */
 GemmclPrecision tool_get_precision (const gchar *kernel);
 
-/** tool_adopt_precision: Gives @gemm the precision of @kernel (nullable), unless the options state
- * one. */
+/** tool_adopt_precision: Gives @gemm the precision of @kernel (nullable), unless --precision was
+ * given. */
 void tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel);
 
 /** tool_parse_number: Returns: %FALSE with %TOOL_ERROR_USAGE unless @text, the value of @option, is
@@ -78,7 +78,8 @@ void tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel);
 gboolean tool_parse_number (const gchar *option, const gchar *text, gdouble *number,
                             GError **error);
 
-/** tool_parse_positive: The same for a number above 0; %NULL does not change @number. */
+/** tool_parse_positive: tool_parse_number() for a number above 0; a @text of %NULL leaves @number
+ * as it is. */
 gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *number,
                               GError **error);
 
@@ -93,11 +94,11 @@ gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *n
  */
 const gchar *tool_find_kernel (const gchar *name, gboolean choosers, GError **error);
 
-/** tool_list_kernels: @names: names with commas between, or "all". Returns: (transfer full)
+/** tool_list_kernels: @names: names separated by commas, or "all". Returns: (transfer full)
  * (element-type utf8): the names of tool_find_kernel(), or %NULL with %TOOL_ERROR_USAGE. */
 GPtrArray *tool_list_kernels (const gchar *names, gboolean choosers, GError **error);
 
-/** tool_device_type_get_name: Returns: "GPU" and so on; static. */
+/** tool_device_type_get_name: Returns: the name of @type in tables, such as "GPU"; static. */
 const gchar *tool_device_type_get_name (GemmclDeviceType type);
 
 /** tool_parse_size: Returns: %TRUE if @text is a whole number that M, N and K may be. */

@@ -16,7 +16,7 @@ tool_table_fit (ToolColumn *column, const gchar *text)
   column->width = MAX (column->width, (gint)g_utf8_strlen (text, -1));
 }
 
-/* Prints the @n cells, from the left; NULL: empty. */
+/* Prints a row of @n cells. A cell that is NULL is empty. */
 static void
 print_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n)
 {
@@ -39,7 +39,7 @@ print_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guin
   fflush (out);
 }
 
-/* Returns: (nullable): the text of the member of @object. */
+/* Returns: (nullable): the text of the column's cell for @object. */
 static gchar *
 make_cell (const ToolColumn *column, const json_t *object)
 {
@@ -94,7 +94,8 @@ tool_table_print (FILE *out, const ToolColumn *columns, guint n, const json_t *o
   print_row (out, columns, (const gchar *const *)cells->pdata, n);
 }
 
-/* Digits of numbers: enough for times and floats, without rounding errors of binary fractions. */
+/* Digits of numbers in JSON: enough for times and floats, and too few to show the rounding of
+ * binary fractions. */
 #define DIGITS 9
 
 json_t *

@@ -12,12 +12,12 @@
 
 /**
  * ToolColumn:
- * @title: the title; the column is at least as wide
+ * @title: the title; the column is at least as wide as it
  * @width: the minimum width in characters
  * @numbers: align to the right, not to the left
  * @hidden: the column is not printed
- * @key: the member of an object that the column shows; "rules.gflops" is a member of a member, and
- *   %NULL "m", "n" and "k" together
+ * @key: the member of an object that the column shows; "rules.gflops" is a member of a member;
+ *   %NULL stands for "m", "n" and "k" together
  * @format: of a number, such as "%.4f"
  * @unit: (nullable): follows a number; " %" shows 100 times the number
  *
@@ -40,8 +40,8 @@ void tool_table_fit (ToolColumn *column, const gchar *text);
  * objects of the list @rows (nullable). */
 void tool_table_titles (FILE *out, ToolColumn *columns, guint n, const json_t *rows);
 
-/** tool_table_print: Prints the row of @object. An absent member is empty, a null a dash, and a
- * boolean the result of a check. The last cell may be longer than its column. */
+/** tool_table_print: Prints @object as a row. An absent member is an empty cell, a null a dash, and
+ * a boolean the result of a check. The last cell may be longer than its column. */
 void tool_table_print (FILE *out, const ToolColumn *columns, guint n, const json_t *object);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
@@ -68,8 +68,8 @@ gchar *tool_json_get_problem (const json_t *object);
 /** tool_json_number: Returns: @number; null for NaN and infinities, which JSON lacks. */
 json_t *tool_json_number (gdouble number);
 
-/** tool_table_get_output: Returns: the standard error if @path (nullable), which gets JSON, is the
- * standard output, "-"; else the standard output. */
+/** tool_table_get_output: Returns: the file for tables: the standard error if JSON goes to the
+ * standard output (@path is "-"), else the standard output. @path: (nullable) */
 FILE *tool_table_get_output (const gchar *path);
 
 /**

@@ -35,11 +35,11 @@ static const GOptionEntry entries[] = {
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
      "The file for the row outputs, a row for each row of D (default: none)", "FILE.npy"},
     TOOL_OPTION ("row-outputs", tool_set_choice,
-                 "Row outputs that --rows gets: any of sum, max, arg-max and top-k with + between, "
+                 "Row outputs for --rows: any of sum, max, arg-max and top-k, with + between, "
                  "written in this order (default: sum+max+arg-max)",
                  "NAME+..."),
     {"top-k", 0, 0, G_OPTION_ARG_INT, &options.top_k,
-     "Elements of top-k, which are followed by their columns (default: " G_STRINGIFY (
+     "Elements of top-k, which their columns follow (default: " G_STRINGIFY (
          DEFAULT_TOP_K) ", or N if that is less)",
      "INTEGER"},
     {NULL}};
@@ -51,7 +51,7 @@ load (const gchar *where, GemmclMatrix **matrix, GError **error)
   return where == NULL || *matrix != NULL;
 }
 
-/* The row outputs have a file if there are any, and some outputs if there is a file. */
+/* Row outputs need a file. A file without a choice of row outputs gets three of them. */
 static gboolean
 check_row_outputs (GemmclGemm *gemm, GError **error)
 {

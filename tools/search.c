@@ -144,8 +144,8 @@ make_choice (const Search *self, const GemmclTuningCandidate *candidate)
                            : json_null ();
 }
 
-/* @names: (nullable): the kernels; NULL: the choice of the rules and the next one. Returns: TRUE if
- * the library may choose one that works but was left. */
+/* @names: (nullable): the candidates; NULL: the choice of the rules and the next one. Returns: TRUE
+ * if none was chosen, although one has no fault. */
 static gboolean
 search (Search *self, const GPtrArray *names)
 {
@@ -216,7 +216,7 @@ work (GemmclContext *context, json_t *entry, gpointer data)
   self.gemm.precision = tool_gemm.precision;
   tool_json_get_sizes (entry, &self.gemm);
   names = list_names (entry);
-  /* A kernel that spills is used only if no other works. Then the library may choose it. */
+  /* A kernel that spills is used only if no other works; the library then chooses by its rules. */
   if (search (&self, names))
     search (&self, NULL);
   json_object_set_new (entry, "seconds", json_real (tool_get_seconds () - start));

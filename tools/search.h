@@ -10,8 +10,8 @@
  *
  *   "precision", "layout", "m", "n", "k"
  *   "candidates": in the order of the rules; each has its "kernel" and "gflops". "why" is the
- *            reason why one left, null if it was timed to the end, and "faulty" if that was a
- *            fault, not because it was slow
+ *            reason why the search left it out, null if it was timed to the end. "faulty" is true
+ *            if the reason is a fault, false if it is the speed
  *   "rules": the rules' choice, or else the first candidate that works
  *   "tuned": the fastest, which is "rules" unless another is faster by more than the noise; null
  *            without time to compare
@@ -25,8 +25,8 @@
  * @most of them at most, and without a result. */
 json_t *tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, guint most);
 
-/** tool_search_exclude: No later search of @entries tries a kernel of the same row as @kernel, for
- * the reason @why. */
+/** tool_search_exclude: Keeps later searches of @entries from trying a kernel of the same row as
+ * @kernel. @why: the reason */
 void tool_search_exclude (json_t *entries, const gchar *kernel, const gchar *why);
 
 /**

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /**
- * The parts of every subcommand of the tool. A subcommand is one ToolCommand: its options, its help
- * and its section of the man page all come from that one table.
+ * What every subcommand of the tool consists of. A subcommand is one ToolCommand: its options, its
+ * help and its section of the man page all come from that table.
  */
 
 typedef enum {
@@ -20,13 +20,13 @@ typedef enum {
 #define TOOL_ERROR (tool_error_quark ())
 GQuark tool_error_quark (void);
 
-/** tool_set_error: g_set_error() for these errors. Returns: %FALSE. */
+/** tool_set_error: g_set_error() for a #ToolError. Returns: %FALSE. */
 gboolean tool_set_error (GError **error, ToolError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 #define tool_refuse(error, ...) tool_set_error (error, TOOL_ERROR_USAGE, __VA_ARGS__)
 #define tool_fail(error, ...)   tool_set_error (error, TOOL_ERROR_FAILED, __VA_ARGS__)
 
-/** ToolOptionGroup: options with a title; @entries ends with one that is all zeros. */
+/** ToolOptionGroup: options with a title; the last of @entries is all zeros. */
 typedef struct {
   const gchar *title;
   const GOptionEntry *entries;
@@ -49,8 +49,8 @@ typedef struct {
  * @n_operands: the number of required operands
  * @more_operands: more operands are allowed
  * @description: its description; paragraphs are separated by an empty line
- * @groups: its options, ended by a group without a title
- * @examples: command lines and their purposes, ended by one without a title
+ * @groups: its options; the last group has no title
+ * @examples: command lines and their purposes; the last example has no title
  * @run: runs the command; @operands ends with %NULL. On failure it sets @error and returns %FALSE
  */
 typedef struct {
@@ -80,8 +80,8 @@ extern const ToolCommand *const tool_commands[];
 
 /** Ctrl-C, for commands that finish or write something before they end. */
 
-/** tool_catch_interrupt: Makes tool_check_interrupt() report the first Ctrl-C from now on. The
- * second one ends the tool. */
+/** tool_catch_interrupt: Makes tool_check_interrupt() report the first Ctrl-C from now on. A second
+ * Ctrl-C ends the tool. */
 void tool_catch_interrupt (void);
 
 /** tool_check_interrupt: Returns: %FALSE with %TOOL_ERROR_INTERRUPTED after a Ctrl-C. */
@@ -92,13 +92,13 @@ gboolean tool_check_interrupt (GError **error);
 /** tool_description: the purpose of the whole tool; paragraphs are separated by an empty line. */
 extern const gchar tool_description[];
 
-/** tool_notes: the end of the help of the whole tool, after its commands; ended by no title. */
+/** tool_notes: the end of the tool's help, after its commands; the last note has no title. */
 extern const ToolText tool_notes[];
 
 /** tool_help_get_usage: Returns: (transfer full): "gemmcl run [OPTION...] A B -o D". */
 gchar *tool_help_get_usage (const ToolCommand *command);
 
-/** tool_help_print: prints the list of commands, and the options without a command. */
+/** tool_help_print: prints the list of commands, and @group, the options without a command. */
 void tool_help_print (FILE *out, const ToolOptionGroup *group);
 
 /** tool_help_print_command: prints the help of @command. */

@@ -18,8 +18,8 @@
   "256,256,256 512,512,512 2048,2048,2048 4096,4096,4096 128,1024,8192 64,4096,4096 "              \
   "16,4096,4096 1,4096,4096"
 
-/* Limit of a build and a first run: a share of the time, but within these bounds, since some
- * compilers are slow. */
+/* Limit for a build and a first run: a share of the time, within these bounds in seconds, since
+ * some compilers are slow. */
 #define HANG_SHARE         0.5
 #define LEAST_HANG_SECONDS 15.0
 #define MOST_HANG_SECONDS  60.0
@@ -42,7 +42,7 @@ static const GOptionEntry problem_entries[] = {
 
 static const GOptionEntry search_entries[] = {
     {"time", 0, 0, G_OPTION_ARG_STRING, &options.time,
-     "Approximate time for all problems; each gets a share of the rest (default: " G_STRINGIFY (
+     "Approximate time for all problems, each of which gets a share (default: " G_STRINGIFY (
          DEFAULT_SECONDS) ")",
      "SECONDS"},
     {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run, "Measure, but remember nothing", NULL},
@@ -168,8 +168,8 @@ print_notes (const json_t *entry)
   else if (json_is_null (json_object_get (entry, "rules")))
     g_printerr ("gemmcl tune: %s: No kernel works.\n", name);
   else if (json_is_null (json_object_get (entry, "tuned")))
-    g_printerr ("gemmcl tune: %s: There was no time to compare others with the rules' choice. "
-                "Give more with --time.\n",
+    g_printerr ("gemmcl tune: %s: There was no time to compare other kernels with the rules' "
+                "choice. Give more with --time.\n",
                 name);
 }
 
@@ -325,7 +325,7 @@ const ToolCommand tool_tune = {
         "the one that the rules of the library choose only if it is faster by more than the noise, "
         "so that a tuned choice is not slower than an untuned one.\n\n"
         "The table has a line for each problem: the rules' choice, the tuned one, how fast both "
-        "were, and the gain, which is the median over the turns. A dash is no gain.\n\n"
+        "were, and the gain, which is the median over the turns. A dash means no gain.\n\n"
         "Kernels run in a separate process. One that does not build, crashes, hangs, loses the "
         "device or gives a wrong result is left out, and the reason is printed on the standard "
         "error. Ctrl-C ends the search; results of finished problems are remembered.",

@@ -13,7 +13,7 @@ static struct {
 
 static const GOptionEntry problem_entries[] = {
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
-     "The kernel; auto: the choice of the library, by tuning and rules; rules: by its "
+     "The kernel; auto: the library's choice by tuning results and rules; rules: its choice by "
      "rules alone (default: auto)",
      "NAME"},
     {"batch", 0, 0, G_OPTION_ARG_INT, &options.batch,
@@ -123,7 +123,7 @@ const ToolCommand tool_warm = {
         "Prepares each problem, an A of M x K by a B of K x N, as the library does on its "
         "first use: chooses the kernel, compiles the programs that are not in the cache, and "
         "runs the kernel once, with zeros, since some drivers compile only then. The next "
-        "process finds everything in the caches and starts in a fraction of the time.\n\n"
+        "process finds the programs in the caches and starts in a fraction of the time.\n\n"
         "The table has a line for each problem: the kernel, the number of programs compiled, "
         "and the time. Programs depend on the device, its driver, the library's version, and "
         "the options below; sizes matter only where they change the kernel.",

@@ -18,13 +18,13 @@
 /* The longest time between two looks at the clock and the user. */
 #define TICK_MS 200
 
-/* Ticks in which a process has to end after it closed its output. */
+/* Number of looks within a tick at a process that closed its output and has to end. */
 #define END_TICKS 10
 
 /* Losses in a row after which the device needs a rest. */
 #define MOST_LOSSES 4
 
-/* Most bytes that are kept of the last output of a driver or a compiler. */
+/* Most bytes of the last output of a driver or a compiler that are kept. */
 #define MOST_SAID 2000
 
 /* Limit for opening a device, and between a report and the next announcement. */
@@ -39,13 +39,13 @@ typedef struct {
   FILE *output;    /* of drivers and compilers */
   json_t *at;      /* (nullable): the item that gets the blame for a loss */
   gchar *what;     /* (nullable): as announced */
-  gdouble seconds; /* the limit for the next report, and its end */
+  gdouble seconds; /* the time within which the next report must come, and its end */
   gdouble limit;
   gboolean has_begun; /* a worker has opened the device */
   guint losses;       /* in a row */
 } Worker;
 
-/* In a worker: where its reports go, and its item. */
+/* In a worker: the pipe for its reports, and the index of its item. */
 static struct {
   FILE *reports;
   gsize index;
@@ -88,8 +88,8 @@ tool_worker_step (const gchar *step)
   g_printerr (isatty (STDERR_FILENO) ? "%s" : "%s\n", step);
 }
 
-/* Waits only a moment, since a process that hangs in its driver may never end. @status: NULL: it is
- * not needed. Returns: FALSE if the process has not ended. */
+/* Waits for the process to end, but only a moment, since a process that hangs in its driver may
+ * never end. @status: (out) (nullable). Returns: FALSE if it has not ended. */
 static gboolean
 wait_for_end (const Worker *self, gint *status)
 {
@@ -208,7 +208,7 @@ take_report (Worker *self, const json_t *report, gchar **why, GError **error)
   *why = g_strdup (tool_json_get_string (report, "why"));
   if (*why != NULL)
     return IS_LOST;
-  /* It survived what it announced before. */
+  /* The worker survived the step that it announced before. */
   if (self->at != NULL)
     self->losses = 0;
   self->has_begun = TRUE;
@@ -314,7 +314,7 @@ tool_worker_ask (json_t *object, gboolean (*fill) (GemmclContext *, json_t *, gp
 void
 tool_worker_begin (const gchar *what, gdouble seconds)
 {
-  /* Earlier output has nothing to do with it. */
+  /* Drops earlier output, which does not belong to this step. */
   fflush (stdout);
   if (ftruncate (STDOUT_FILENO, 0) == 0)
     lseek (STDOUT_FILENO, 0, SEEK_SET);

@@ -6,20 +6,21 @@
 #include "output.h"
 
 /**
- * A worker is a fork of this process, which uses the device. It may crash or hang. It has its own
- * process group, which is ended as a whole and which Ctrl-C does not reach, and ends with the tool
- * at the latest. This process itself must not use OpenCL before it forks.
+ * A worker is a fork of the tool that uses the device, so that a crash or a hang of the driver ends
+ * only the worker. It has a process group of its own, which Ctrl-C does not reach and which the
+ * tool kills as a whole. It ends with the tool at the latest. The tool itself must not use OpenCL
+ * before it forks.
  *
  * The work is a list of items, JSON objects. A worker completes one after the other and reports
- * each. Before it does something that may end it, it announces that. After a loss the next worker
- * starts with the items as they are then.
+ * each. Before a step that may end it, it announces the step. After a loss the next worker starts
+ * with the items as they are then.
  */
 
 /**
  * ToolWork:
- * @work: in the worker: does what the item lacks. Returns: %FALSE if that was nothing
- * @lose: here: the worker was lost after it announced @what (nullable) for that item
- * @done: (nullable): here: @work ended. Returns: %FALSE with an error that ends all work
+ * @work: in the worker: completes @item. Returns: %FALSE if nothing was left to do
+ * @lose: in the tool: the worker was lost after it announced @what (nullable) for @item
+ * @done: (nullable): in the tool: @work ended. Returns: %FALSE with an error that ends all work
  */
 typedef struct {
   gboolean (*work) (GemmclContext *context, json_t *item, gpointer data);
@@ -53,7 +54,7 @@ gboolean tool_worker_ask (json_t *object,
 /** tool_get_seconds: Returns: the time of the monotonic clock. */
 gdouble tool_get_seconds (void);
 
-/** tool_worker_fork: fork() for a process that ends with this one, and whose output and errors go
+/** tool_worker_fork: fork() for a process that ends with the caller, and whose output and errors go
  * to the file @output. */
 GPid tool_worker_fork (gint output);
 
@@ -62,7 +63,7 @@ void tool_worker_step (const gchar *step);
 
 /** The side of the worker. */
 
-/** tool_worker_begin: Announces something that takes @seconds at most. If the worker is lost before
+/** tool_worker_begin: Announces a step that takes @seconds at most. If the worker is lost before
  * the next report, the item and @what (nullable) get the blame. */
 void tool_worker_begin (const gchar *what, gdouble seconds);
 
