@@ -12,7 +12,7 @@
 #define SPOIL_BYTE      0x5a
 #define ALIGNMENT       4096
 
-/** An atomic reference-counted box. */
+/** A shared memory object, an atomic reference-counted box. */
 typedef struct {
   cl_context context;
   guint8 *bytes; /* of the memory object */
@@ -128,8 +128,8 @@ shared_image_get_plane (cl_mem mem)
   return self && self->surface ? &self->surface->planes[self->plane] : NULL;
 }
 
-/* Writes what is shared as the memory object has it: in images as the values of read_imagef(), of
- * which a missing channel is 0 and alpha is 1. */
+/* Copies the shared content to @to in the memory object's layout. Images have the values of
+ * read_imagef(): a missing channel is 0, and alpha is 1. */
 static void
 copy_shared (const SharedObject *self, guint8 *to)
 {
@@ -156,7 +156,7 @@ release (SharedObject *self)
 
   copy_shared (self, now);
   if (memcmp (now, self->bytes, self->size) != 0)
-    g_error ("What an object shares changed between its acquire and its release.");
+    g_error ("The content of a shared object changed between its acquire and its release.");
   memset (self->bytes, SPOIL_BYTE, self->size);
   if (self->surface)
     self->surface->readers--;
@@ -198,7 +198,7 @@ check_surface (const Surface *surface)
   if (surface->destroyed)
     g_error ("Surface %#x is acquired, but was destroyed.", surface->id);
   if (!surface->synced)
-    g_error ("Surface %#x is acquired, but nothing waited for what wrote it: vaSyncSurface().",
+    g_error ("Surface %#x is acquired without a wait for its writer: call vaSyncSurface() first.",
              surface->id);
 }
 
@@ -224,7 +224,7 @@ change (const gchar *function, gboolean planes, gboolean acquire, cl_context con
   return g_atomic_rc_box_acquire (self);
 }
 
-/* For a release that fails on request, since nobody can repeat it. */
+/* Releases the objects although the call fails on request, since no caller repeats it. */
 static void
 give_up (Job *job)
 {

@@ -66,7 +66,7 @@ forget_context (cl_context context, void *data G_GNUC_UNUSED)
   g_atomic_int_add (&doubles_counts.live_contexts, -1);
 }
 
-/* The implementation below gets the platform alone. */
+/* The implementation below gets no property but the platform. */
 static cl_context CL_API_CALL
 create_context (const cl_context_properties *all, cl_uint n, const cl_device_id *devices,
                 void (CL_CALLBACK *notify) (const char *, const void *, size_t, void *), void *data,
@@ -82,7 +82,7 @@ create_context (const cl_context_properties *all, cl_uint n, const cl_device_id 
   if (!find_property (all, CL_CONTEXT_INTEROP_USER_SYNC))
     g_error ("A context has a VADisplay without CL_CONTEXT_INTEROP_USER_SYNC.");
   if (!display_is_intel (display))
-    g_error ("A context was asked for with the VADisplay %p, which is not Intel's or is "
+    g_error ("A context was requested with the VADisplay %p, which is not Intel's or is "
              "terminated.",
              display);
   *status = layer_fault ("clCreateContext");
@@ -241,9 +241,9 @@ get_address (cl_platform_id platform, const char *name)
   return cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
 }
 
-/* For Intel's own driver without a GPU (tools/intel-driver.sh), which has the extensions. It finds
- * the GPU of a display by its device in the kernel, and aborts, since the fake display has none.
- * All devices share with it instead; every other call reaches the driver. */
+/* For Intel's own driver without a GPU (tools/intel-driver.sh), which has the extensions. The
+ * driver looks for the display's device in the kernel and aborts, since the fake display has none.
+ * Here all devices share with the display instead; every other call reaches the driver. */
 static void *CL_API_CALL
 get_address_over_driver (cl_platform_id platform, const char *name)
 {

@@ -10,12 +10,12 @@
  *   - A rectangle of a buffer must end inside the buffer with the gap after its last row, as on
  *     NVIDIA. By the specification only its last byte must be inside.
  *   - An argument that is an image must not be NULL, as the specification says; a buffer may be.
- *   - A command that waits for one of another queue must come after that queue was flushed. By the
- *     specification the flush may also come later; without one the command may never start.
+ *   - A command that waits for a command of another queue must come after that queue was flushed.
+ *     By the specification the flush may also come later; without one the command may never start.
  */
 
-/* The events of commands, each with its queue, until that is flushed. They are referenced, so that
- * no other event has the address of one. */
+/* The events of commands, each with its queue, until the queue is flushed. They are referenced, so
+ * that no other event gets the address of one. */
 static GHashTable *unflushed;
 G_LOCK_DEFINE_STATIC (unflushed);
 
@@ -104,8 +104,8 @@ fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t
   return origin[0] + (origin[1] + region[1]) * row + (origin[2] + region[2] - 1) * slice <= size;
 }
 
-/* The check of a command besides that of its waits; 1 for most. The rectangle of @to is called that
- * of the host in RECT_PARAMETERS. */
+/* The check of each command besides its wait list; 1: none. RECT_PARAMETERS calls the rectangle of
+ * @to the host's. */
 #define CHECK_clEnqueueReadBuffer         1
 #define CHECK_clEnqueueWriteBuffer        1
 #define CHECK_clEnqueueReadBufferRect     fits (buffer, origin, region, row, slice)

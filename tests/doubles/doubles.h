@@ -5,8 +5,8 @@
 #include <glib.h>
 #include <va/va.h>
 
-/** DoublesCounts: What the doubles (run.sh) count in a process, atomically: what lives now, and
- * what was done. */
+/** DoublesCounts: the atomic counters of the doubles (run.sh) in a process: of objects that are
+ * alive, and of calls so far. */
 typedef struct {
   gint live_surfaces, live_contexts, live_objects;
   gint surface_readbacks, surface_exports, va_objects, dmabuf_objects, acquires;

@@ -191,8 +191,8 @@ get_modifier (void)
   return text ? g_ascii_strtoull (text, NULL, 16) : 0;
 }
 
-/* Exports a surface as a memfd in place of a dma-buf, which has no fences. That of a tiled one has
- * no pixels. */
+/* Exports a surface as a memfd in place of a dma-buf. A memfd has no fences; the memfd of a surface
+ * with a modifier has no pixels. */
 static VAStatus
 export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, uint32_t flags,
                 void *descriptor)

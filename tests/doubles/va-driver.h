@@ -19,10 +19,10 @@
 void va_images_install (struct VADriverVTable *table);
 void va_process_install (VADriverContextP context);
 
-/** IDs of contexts are below it, and used again after as many. */
+/** IDs of contexts are below this number, and start again at 0 after it. */
 #define VA_MAX_CONTEXTS 1024
 
-/** Buffers of all displays. */
+/** A buffer or image; all displays share them. */
 typedef struct {
   VABufferType type;
   guint32 fourcc; /* of an image */

@@ -116,7 +116,7 @@ create_image (VADriverContextP context, VAImageFormat *format, int width, int he
 }
 
 /* Copies between a surface and an image of the same size and format, and so of the same layout.
- * @whole: the call names no part of either */
+ * @whole: the call does not name parts of them */
 static VAStatus
 copy (VADriverContextP context, VASurfaceID id, VAImageID image, gboolean whole, gboolean put)
 {

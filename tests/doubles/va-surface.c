@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* IDs of all displays are distinct, so that one of another display is never valid by chance. */
+/* Surfaces of all displays have distinct IDs, so that the ID of another display's surface is never
+ * valid by chance. */
 #define MAX_SURFACES     4096
 #define FIRST_ID         0x10000
 #define PITCH_ALIGNMENT  64
@@ -17,7 +18,7 @@ GRecMutex doubles_lock;
 DoublesCounts doubles_counts;
 
 static Surface *surfaces[MAX_SURFACES]; /* by ID */
-static GHashTable *displays;            /* (element-type VADisplay gboolean): it is Intel's */
+static GHashTable *displays;            /* (element-type VADisplay gboolean): TRUE for Intel's */
 
 gboolean
 display_is_intel (VADisplay display)

@@ -7,12 +7,13 @@
  * them. */
 
 static gint mode, fatal;
-static gint calls, strikes; /* counted calls, and the failed ones among them */
+static gint calls, strikes; /* the counted calls, and how many of them failed */
 static const gchar *failed;
 static gint references[FAULTS_KINDS];     /* to objects, that the program holds */
 static GMutex lock;                       /* guards the following variables */
 static GCond changed;                     /* one of the next two */
-static gboolean builds_held, delays_held; /* clBuildProgram() does not return, delays do not end */
+static gboolean builds_held, delays_held; /* while TRUE, clBuildProgram() does not return, and
+                                           * delays do not end */
 static GHashTable *late_events; /* failed ones, referenced so that their addresses are not reused */
 static GHashTable *late_queues; /* with a failed command */
 static gint n_held;             /* threads in a held clBuildProgram(); atomic */
@@ -74,9 +75,9 @@ open_gate (gpointer gate)
   return NULL;
 }
 
-/* Adds to the events that a command waits for one that is complete after two milliseconds.
- * Returns: the new @waits. After enqueueing the command pass them to late_end_delay (), with the
- * new @n_waits. */
+/* Adds an event that is complete after two milliseconds to the events that a command waits for.
+ * Returns: the new @waits, for late_end_delay() after the command was enqueued, with the new
+ * @n_waits. */
 static cl_event *
 late_delay (cl_command_queue queue, cl_uint *n_waits, const cl_event **waits)
 {
@@ -138,7 +139,7 @@ late_get_status (cl_event event, cl_int status)
                                                                              : status;
 }
 
-/* Called for each new object, whose address a queue may have had. */
+/* Called for each new object: a failed queue may have had its address. */
 static void
 late_forget_queue (gpointer queue)
 {
@@ -160,7 +161,8 @@ late_clear (void)
   g_mutex_unlock (&lock);
 }
 
-/* Counts a call. Returns: TRUE if it has to fail: at once or, if @late, when its command ends. */
+/* Counts a call. Returns: TRUE if the call has to fail or, if @late, its command has to end with an
+ * error. */
 static gboolean
 is_fatal (const gchar *function, gboolean late)
 {

@@ -48,7 +48,7 @@ damage (GString *file, GRand *random)
   } else if (kind == 3) {
     g_string_truncate (file, at);
   } else {
-    /* Most of all another number, which alone can make a header that is believed. */
+    /* Most often another digit: with other damage a header is rarely valid. */
     while (at < file->len && !g_ascii_isdigit (file->str[at]))
       at++;
     if (at < file->len)

@@ -13,11 +13,11 @@
 #include "gemmcl-matrix.h"
 #include "kernels/kernels.h"
 
-#define BYTES 24 /* size of the file to whose name fuzz_where() appends */
+#define BYTES 24 /* size of the file in fuzz_where() */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-/* Writes a file of the user's cache, which this process has alone, without g_file_set_contents(),
- * which may wait for the disk. Returns: the path, valid until the next call. */
+/* Writes a file into the user's cache directory, which no other process uses. g_file_set_contents()
+ * might wait for the disk. Returns: the path, valid until the next call. */
 static const gchar *
 write_file (const gchar *name, gconstpointer data, gsize size)
 {
@@ -34,8 +34,8 @@ write_file (const gchar *name, gconstpointer data, gsize size)
   return path;
 }
 
-/* Reads all elements of a matrix from input of that size, in bytes of elements, and drops it; or
- * checks the reader's error. */
+/* Reads all elements of a matrix and drops it; or checks the reader's error. @size: the largest
+ * size of the elements in bytes that the input can have */
 static void
 use_matrix (GemmclMatrix *taken, GError *error, gsize size)
 {
@@ -112,7 +112,7 @@ fuzz_onnx (const guint8 *data, gsize size)
   load ("", path, "#v", 8 * size);
 }
 
-/* The text after "a." in the path and the URI of a file, of which there is a.raw. */
+/* The text after "a." in the path and in the URI of a file. The file a.raw exists. */
 void
 fuzz_where (const guint8 *data, gsize size)
 {

@@ -13,7 +13,7 @@ start_gst (void)
     gst_init (NULL, NULL);
 }
 
-/* Asserts that each spelling of @tensors, which were parsed, parses to the same tensors. */
+/* Asserts that each spelling of @tensors in caps parses to the same tensors. */
 static void
 check_same (const GstGemmclTensors *tensors)
 {

@@ -21,10 +21,10 @@ from tap_unittest import main
 
 M, N, K = 32, 64, 32
 DEPTH = 3  # in-flight runs
-LIMIT = 120  # seconds until something happens, on a machine that is busy
+LIMIT = 120  # seconds that a step may take on a busy machine
 FAST = 10  # microseconds: a search rests 49 times as long
 USUAL = 20  # of kernels that are neither fast nor slow
-SLOW = 900  # longer than what is run five times at first
+SLOW = 900  # so long that its first run is not repeated
 AUTO, ON, OFF = range(3)  # GemmclAutoTune
 OPERANDS = {"b": (K, N), "bias": (1, N), "c": (M, N)}  # in the order of GemmclPlanOperand
 OUT_OF_RESOURCES, BUILD_PROGRAM_FAILURE = -5, -11
@@ -101,14 +101,14 @@ class Flow:
             time.sleep(2e-4)
 
     def cancel(self, seconds=LIMIT):
-        """Returns whether the search's thread has ended."""
+        """Cancels the search. Returns whether its thread has ended."""
         return call("plan_cancel_tuning", self.plan, c_int64(int(seconds * 1e6)), result=c_int)
 
 
 @contextmanager
 def obstructed(name, fails=False):
-    """Meanwhile the function of that name fails in other threads, or does not return there. Yields
-    a function that returns whether it was called."""
+    """Inside the block the named function fails in other threads, or does not return there. Yields
+    a function that tells whether another thread called it."""
     begun, ended, this = Event(), Event(), get_ident()
 
     def obstruct(call_next, *arguments):
@@ -138,7 +138,8 @@ class AutoTune(TestCase):
         self.begin()
 
     def begin(self):
-        """Forgets what was found, and makes a kernel that the rules do not choose the fastest."""
+        """Forgets earlier results, and makes a kernel that the rules do not choose the fastest
+        one."""
         ask("tuning_forget", get_context())
         self.slow, self.kernel = list_candidates(describe(M, N, K, bias=True))[1:3]
         self.clock.reset(USUAL)
@@ -171,7 +172,8 @@ class AutoTune(TestCase):
         self.finish(flow)
 
     def test_swap(self):
-        """With all operands; and the next plan, which takes the kernel from the file."""
+        """A plan with all operands changes its kernel. The next plan takes that kernel from the
+        file."""
         flow = Flow(addend="matrix")
         flow.set("bias", 2)
         flow.set("c", 3)
@@ -188,11 +190,11 @@ class AutoTune(TestCase):
         self.assertFalse(self.clock.counts)
 
     def test_previous(self):
-        """The previous result goes over to the other kernel."""
+        """The new kernel continues with the previous result."""
         self.swap(Flow(addend="previous"))
 
     def test_operands(self):
-        """Operands that change all the time go over, too."""
+        """Operands that change during the search pass to the new kernel, too."""
         flow = Flow()
 
         def change():
@@ -207,8 +209,8 @@ class AutoTune(TestCase):
         flow.check(len(flow.runs))
 
     def test_prepared(self):
-        """An operand that was prepared and not used keeps the kernel, until it is used or freed.
-        The operand that it holds then keeps nothing."""
+        """A prepared operand keeps the old kernel in use until it is used or freed. The operand
+        that it replaced, which it then holds, does not."""
         for is_used in True, False:
             self.begin()
             flow = Flow()
@@ -225,8 +227,8 @@ class AutoTune(TestCase):
             self.swap(flow)
 
     def use_bias(self, flow, name, fails=False):
-        """After the search the bias changes, while the function of that name is obstructed for the
-        thread that prepares it for the other kernel."""
+        """Changes the bias after the search, while the named function is obstructed for the thread
+        that prepares the bias for the new kernel."""
         prepared = flow.prepare("bias", 5)
         flow.run_until(flow.has_result)
         with obstructed(name, fails) as is_reached:
@@ -246,8 +248,8 @@ class AutoTune(TestCase):
         self.swap(flow)
 
     def test_stuck(self):
-        """A compiler that does not return keeps its thread. It keeps neither the plan from running
-        and from going, nor others of the context from what they compile."""
+        """A compiler that does not return holds up the search's thread alone: the plan runs and can
+        be dropped, and other plans of the context compile."""
         context = self.make_context()
         with obstructed("clBuildProgram") as is_reached:
             flow = Flow(context=context)
@@ -279,8 +281,8 @@ class AutoTune(TestCase):
             flow.check(len(flow.runs))
 
     def test_turns(self):
-        """Searches take turns, and one does not look for what another has found. The first run of
-        the slow kernel is its last, so that it counts the searches."""
+        """Searches take turns, and a plan whose kernel another search stored does not search again.
+        The slow kernel drops out after one run, so that its runs count the searches."""
         self.clock.times[self.slow] = SLOW
         one = Flow()
         one.run_until(lambda: one.get_tuning()[0] == "searching")
@@ -301,7 +303,7 @@ class AutoTune(TestCase):
         self.is_first(three, "off")
 
     def test_kept(self):
-        """Where the rules chose well, all stays as it is."""
+        """A plan keeps the rules' kernel if no other is faster."""
         self.clock.times.clear()
         flow = Flow()
         flow.run_until(flow.is_final)
@@ -310,8 +312,8 @@ class AutoTune(TestCase):
         self.finish(flow)
 
     def test_failures(self):
-        """Candidates that do not build are not used; nor is a search a loss that finds no memory,
-        or an operand that cannot be prepared for the other kernel."""
+        """The plan keeps its kernel and works if candidates do not build, if the search finds no
+        memory, or if an operand cannot be prepared for the new kernel."""
         for name, in_search, state in (("clBuildProgram", True, "kept"),
                                        ("clCreateBuffer", True, "failed"),
                                        ("clCreateBuffer", False, "failed")):
@@ -334,7 +336,7 @@ class AutoTune(TestCase):
             self.is_first(flow, state)
 
     def test_off(self):
-        """By default CPUs are not tuned, and a kernel that was named is never left."""
+        """By default there is no search on CPUs. A kernel that was named is never changed."""
         cases = [(None, OFF), ("gemm_naive", ON)]
         if get_device().type == CPU:
             cases.append((None, AUTO))

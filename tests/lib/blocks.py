@@ -19,7 +19,7 @@ RGBA, UINT32 = 0x10b5, 0x10dc  # cl_image_format
 
 class Images(TestCase):
     def get_context(self):
-        """The context that images are looked for in."""
+        """The context of the test."""
         if not get_info().max_image_width:
             self.skipTest("the device has no images of one channel")
         return get_context()
@@ -35,7 +35,8 @@ class Images(TestCase):
         self.assertIsNone(problem.check())
 
     def test_large(self):
-        """A longer than an image is wide, and more tiles of it than lie side by side."""
+        """An A that is longer than an image is wide, and an A with more tiles than fit side by
+        side."""
         width, height = self.info.max_image_width, self.info.max_image_height
         self.check(5, 9, max(width, height, MAX_SIDE) + 100)
         self.check(4 * (max(width, MAX_SIDE) // 8) + 50, 3, 8)
@@ -49,7 +50,7 @@ class Images(TestCase):
         self.check(m, n, k, F16_ROW, precision="f16", layout="column", a_type="f16", **fields)
 
     def test_without_b(self):
-        """With alpha 0 there need be no B, nor A."""
+        """With alpha 0 a run needs neither A nor B."""
         d = np.ones((2, 2), "f4")
         Plan(describe(2, 2, 2, alpha=0.0), ROW, self.context).run(
             alpha=0, a=np.full((2, 2), np.nan, "f4"), d=d)
@@ -71,7 +72,7 @@ class Images(TestCase):
 
 class Buffers(Images):
     def get_context(self):
-        """A context of the same OpenCL context, with images of four channels only."""
+        """A context around the same OpenCL context, with images of four channels only."""
         def list_formats(_next, _context, _flags, _type, _n, formats, count):
             c_uint.from_address(count).value = 1
             (c_uint * 2).from_address(formats)[:] = RGBA, UINT32
@@ -84,7 +85,7 @@ class Buffers(Images):
         return context
 
     def test_level(self):
-        """Rows that read images are native only where there are any."""
+        """Rows that read images are native only on devices with such images."""
         self.assertNotEqual(self.get_level(), NATIVE)
 
 

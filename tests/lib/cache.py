@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The disk's cache of programs. The directory is read once in a process, so each probe is one."""
+"""The disk cache of programs. GLib reads the cache's path once in a process, so each probe is a
+process of its own."""
 
 import contextlib
 import hashlib
@@ -17,7 +18,7 @@ from tap_unittest import main
 
 HEAD = 136  # bytes of magic, key and sum, see lib/device/base.h
 NONE, RELU = 0, 1
-# Prints act (3 * -2) as the device has it; loads no NumPy.
+# Prints act (3 * -2), computed on the device; loads no NumPy.
 PROBE = """
 import sys
 from ctypes import byref, c_float
@@ -147,7 +148,7 @@ class Cache(TestCase):
             self.assertEqual(path.read_bytes()[:72], content[:72])
 
     def test_in_place(self):
-        """A directory in the place of an entry."""
+        """A directory in the place of an entry changes no result."""
         path = self.fill()
         path.unlink()
         (path / "inside").mkdir(parents=True)
@@ -155,7 +156,7 @@ class Cache(TestCase):
         self.assertEqual(list(self.dir.iterdir()), [path])
 
     def test_unwritable(self):
-        """Below a regular file and below /proc not even root can make a directory."""
+        """No cache can be created below a regular file or /proc, not even by root."""
         self.write("file", b"x")
         for name in "file/below", "/proc/gemmcl":
             self.set_home(name)
@@ -184,7 +185,7 @@ class Cache(TestCase):
         return self.skipTest("no file system of its own can be mounted here")
 
     def test_concurrent(self):
-        """Processes that start at the same time with nothing cached, and then one that finds it."""
+        """Several processes start at once with an empty cache; a later one finds their entry."""
         for process in [self.start() for _ in range(4)]:
             self.ends(process)
         self.fill()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which rows of the table are native on a device, and which one the rules choose, on devices as
-which whatever device there is shows (hooks.c). Nothing is compiled or run.
+"""The rows of the table that are native on a device, and the row that the rules choose. The devices
+are pretended: hooks.c makes the real device answer as one of them. Nothing is compiled or run.
 
     choice.py --table     prints the table of docs/internals/intel.md
 """
@@ -58,7 +58,7 @@ ROWS = {row.name: row for row in table.load()}
 
 @contextmanager
 def on(device):
-    """A context on the device there is, which shows as this one."""
+    """A context on the real device, which answers as this one."""
     answers = {}
     for name, value in device.items():
         query, kind = QUERIES[name]
@@ -105,8 +105,7 @@ def print_table():
 
 class Choice(TestCase):
     def test_intel_tiles(self):
-        """The largest tiles where they leave an execution unit four threads, and not where they do
-        not."""
+        """The rules choose the largest tiles that leave an execution unit four threads."""
         for gpu, m, kernel in (
                 ("Arc A770", 4096, "xmx_bf16_16x8_8x32"), ("Arc A770", 1024, "xmx_bf16_16x4_4x16"),
                 ("Arc A380", 1024, "xmx_bf16_16x8_8x32"), ("Arc B580", 4096, "xmx_bf16_32x4_8x64"),
@@ -114,8 +113,8 @@ class Choice(TestCase):
             self.assertEqual(choose(GPUS[gpu], m, m, m, precision="bf16"), kernel, gpu)
 
     def test_intel_hpg(self):
-        """On Xe-HPG reads of buffers are best, whatever integers cost beside floats; elsewhere
-        images, for which a product of few columns does not pay."""
+        """On Xe-HPG the rules choose kernels that read buffers; elsewhere kernels that read images,
+        unless a product has too few columns to pay for packing A."""
         for gpu, sizes, kernel in (("Arc A770", (4096, 4096, 4096), "buffer_read_16x2_4x8"),
                                    ("Arc A380", (1024, 1024, 1024), "buffer_read_16x2_4x8"),
                                    ("UHD 770", (3600, 96, 147), "buffer_read_16x2_4x8"),
@@ -124,7 +123,7 @@ class Choice(TestCase):
                 self.assertEqual(choose(GPUS[gpu], *sizes), kernel, gpu)
 
     def test_intel_few_rows(self):
-        """K is cut until there are threads."""
+        """With few rows K is split until an execution unit has four threads."""
         for gpu, precision, n in (
                 ("Arc A770", "f32", 1024), ("Arc A770", "bf16", 4096), ("Arc B580", "bf16", 4096),
                 ("Max 1550", "bf16", 4096), ("Arc 140V", "bf16", 1024),
@@ -133,9 +132,9 @@ class Choice(TestCase):
             self.assertGreaterEqual(count_threads(GPUS[gpu], name, 64, n), 4, (gpu, name))
 
     def test_batches(self):
-        """Batches run as one tall problem, but cannot have K cut; the tall problem can, and of a K
-        that is 16 more it cannot, since no part would be a multiple of 16. So that is what batches
-        should get."""
+        """Batches run as one tall problem, but without a split of K. They get the kernel of the
+        tall problem with K + 16, which cannot be split either: its parts would be no multiples of
+        16."""
         better_cut = 0
         for m, n, k in (16, 256, 2048), (32, 128, 4096), (64, 256, 1024):
             batches = choose(ANY_GPU, m, n, k, batch=4)
@@ -178,7 +177,7 @@ LACKS = {
 
 
 def make_device(smallest, lack):
-    """One of Intel's GPUs with matrix engines of each kind, but for a feature."""
+    """An Intel GPU with matrix engines of each kind, without one feature."""
     extensions = ["cl_khr_icd", *(name for name in LACKS if name[:3] == "cl_" and name != lack)]
     return {**INTEL, "platform": "Imagined", "version": "OpenCL 3.0 imagined",
             "extensions": " ".join(extensions), "units": 128, "width": 1, "group": 1024,
@@ -200,9 +199,9 @@ class Native(TestCase):
         return rows[0]
 
     def check_lack(self, smallest, lack):
-        """Each row is native exactly where the device has all that it needs, by the comments of
-        lib/kernels/table.h. Engines work in the smallest subgroups alone, others in all. The rules
-        choose rows of the smallest subgroups, and engines where there are any."""
+        """A row is native exactly if the device has all that it needs, by the comments of
+        lib/kernels/table.h. Engines need the smallest subgroups, other rows take all sizes. The
+        rules choose rows with the smallest subgroups, and with engines if there are any."""
         def is_native(row):
             has_size = not row.subgroup or (row.subgroup == smallest if row.dpas else
                                             row.subgroup >= smallest)
@@ -240,8 +239,8 @@ class Native(TestCase):
 
     def test_nvidia(self):
         """Rows with NVIDIA's instructions are native with NVIDIA's driver, from their capability
-        on, and wgmma on its own alone. The rules choose one of them there, for large problems of
-        its precision."""
+        on; wgmma only at its own. There the rules choose one of them for large problems of its
+        precision."""
         for capability, platform in [(each, "NVIDIA CUDA") for each in (75, 80, 89, 90, 100)] + \
                                     [(90, "Portable Computing Language")]:
             is_nvidia = platform == "NVIDIA CUDA"

@@ -13,8 +13,8 @@ USUAL = 200
 
 
 class Clock:
-    """The device's clock until the test ends, by which a run of a kernel takes so many
-    microseconds.
+    """Replaces the device's clock until the test ends: a run of a kernel takes the microseconds
+    that the test sets.
 
     times: of the kernels that do not take the usual time
     counts, rows: the library's own runs of each kernel since reset(), and M of the last one; 0 is
@@ -48,7 +48,7 @@ class Clock:
         return 1
 
     def spoil(self, run):
-        """Adds to the element of D, after the run."""
+        """Adds a hundredth to the element of D after the run."""
         value, at, d = ctypes.c_float(), c_size_t(4 * self.spoilt[1]), Data.from_address(run.d)
         for name, step in ("Read", 0.01), ("Write", 0):
             enqueue = getattr(get_device().cl, f"clEnqueue{name}Buffer")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Devices by number, name and type; contexts, also around an OpenCL context; no device."""
+"""Devices by number, name and type; contexts, also around an OpenCL context; machines without a
+device."""
 
 import os
 import subprocess
@@ -30,7 +31,7 @@ def list_devices(*query):
 
 
 class Context:
-    """A GemmclContext, with a reference that goes with it."""
+    """A GemmclContext, with a reference that it releases."""
 
     def __init__(self, function, *arguments):
         self._as_parameter_ = c_void_p(ask("context_" + function, *arguments))
@@ -91,7 +92,7 @@ class Devices(TestCase):
                 self.refuses("no-device", words, function, make_query(*query))
 
     def test_types(self):
-        """Every type finds only its own."""
+        """A query for a type finds exactly the devices of that type."""
         for kind in CPU, GPU, ACCELERATOR:
             try:
                 found = [info.type for info in list_devices(None, kind)]
@@ -112,7 +113,7 @@ class Devices(TestCase):
             self.assertRegex(line, "no-device No OpenCL device was found. Install.*pocl-opencl-icd")
 
     def test_shared(self):
-        """Each device has one shared context, which is the same however it is asked for."""
+        """Each device has one shared context: by its number and in the list of all."""
         contexts = [Context("get_shared", make_query(None, 0, str(i)))
                     for i in range(len(self.devices))]
         addresses = [context._as_parameter_.value for context in contexts]
@@ -176,8 +177,8 @@ class Wrapped(TestCase):
         self.cl.clReleaseDevice(part)
 
     def test_properties(self):
-        """Callers that ask for the same properties share a context with them; callers that ask for
-        none get any context."""
+        """Callers that ask for the same properties share a context. Callers that ask for none get a
+        context with any properties."""
         wanted = (c_ssize_t * 3)(USER_SYNC, 1, 0)
         plain = Context("get_shared", None)
         self.assertTrue(plain.has(None))

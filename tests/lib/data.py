@@ -45,7 +45,7 @@ class Sides(TestCase):
         gemm, device, flat = problem.gemm, get_device(), problem.d.flat
         batch = len(problem.d.elements)
         plan = problem.make_plan()
-        # No byte longer than D, so that the last row's gap is not there.
+        # The buffer ends with D's last element, so that the last row has no gap.
         end = flat[:(problem.d.elements[-1, -1, -1:].ctypes.data - flat.ctypes.data) // 4 + 1]
         a, d = make_buffer(problem.a.flat), make_buffer(end)
         data = make_data(problem.a, a, a_sides), make_data(problem.d, d, d_sides)
@@ -72,8 +72,8 @@ class Sides(TestCase):
             self.assertEqual(found, RUNS * count * size * 4)
 
     def test_sides(self):
-        """Without gaps; with gaps, which are not written and cause copies on the device; batches
-        of which some problems are on the host."""
+        """Matrices without gaps; with gaps, which are not written and cause copies on the device;
+        batches with some problems on the host."""
         for fields in ({}, {"lda": 23, "ldd": 30},
                        {"lda": 23, "ldd": 30, "a_offset": 5, "d_offset": 7},
                        {"a_offset": 5, "d_offset": 7}, {"trans_a": True, "lda": 40}):
@@ -131,8 +131,8 @@ class Sides(TestCase):
 @unittest.skipUnless("strict" in os.environ.get("OPENCL_LAYERS", ""), "built without OpenCL layers")
 class Strict(TestCase):
     def test_refuses(self):
-        """The layer that makes the device of these tests strict is there: it refuses a rectangle
-        whose last row has no gap, and not one that has it."""
+        """The layer that makes the device of these tests strict is loaded: it refuses a rectangle
+        whose last row has no gap, and accepts one whose last row has a gap."""
         device = get_device()
         found = np.zeros(16, "u1")
         sizes = [(c_size_t * 3)(*size) for size in ((0, 0, 0), (4, 2, 1))]

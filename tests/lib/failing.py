@@ -11,7 +11,7 @@ from ctypes import CFUNCTYPE, Structure, c_int
 from gemmcl import Refused, TestCase, get_array
 from library import fields
 
-BRIEF_CASES = 16  # of a sweep, at random places of all calls
+BRIEF_CASES = 16  # of a sweep, at random among all calls
 SETTLE = 60  # seconds until threads have released their objects
 NONE, ONE, REST, LATE = range(4)  # FaultsMode
 MODES = {"one": ONE, "rest": REST, "late": LATE}
@@ -49,12 +49,12 @@ class FailingTestCase(TestCase):
         while any(LAYER.get_state().objects) and time.monotonic() < end:
             time.sleep(1e-3)
         if any(LAYER.get_state().objects):
-            FailingTestCase.settle = 0  # A lost object stays, so all later tests fail: at once.
+            FailingTestCase.settle = 0  # A lost object stays: later tests fail without waiting.
         self.assertEqual(list(LAYER.get_state().objects), [0] * 6)
 
     def sweep(self, run, mode, is_brief=False):
-        """A case for each call, or for some of them. run is called with a mode and a call, and
-        returns whether an error was reported. Returns how many were."""
+        """Runs a case for each call, or for some of them. run(mode, call) returns whether an error
+        was reported. Returns the number of reported errors."""
         self.assertFalse(run(NONE, 0))
         self.assertFalse(run(LATE if mode == LATE else ONE, 0))
         self.has_no_objects()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Each OpenCL call of a plan's life fails, alone or with all that follow it. The library reports
-that or its results are right, nothing leaks or hangs, and the same plan works afterwards."""
+"""Each OpenCL call of a plan's life fails, alone or with all later calls. The library reports an
+error, or its results are right; nothing leaks or hangs, and the same plan works afterwards."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ from gemmcl import (LIB, Options, Plan, Refused, Result, ask, call, describe, en
 from library import CPU, Image
 from tap_unittest import main
 
-RUNS = 3  # under way at once; one more follows, with other weights
+RUNS = 3  # in flight at once; one more follows, with other weights
 MAX = 2  # GEMMCL_ROW_MAX
 UNWRITTEN = -77
 # A is u8 and D f32, with a gap between their rows. The rules choose where there is no kernel.
@@ -43,7 +43,7 @@ def allocate(shape, kind):
 
 
 class Life:
-    """A plan's life. All numbers are integers that floats hold."""
+    """A plan's life. All numbers are integers, exact as floats."""
 
     def __init__(self, m, n, k, kernel=None, gap=0, **fields):
         self.kernel, self.n, self.context, self.plan, self.done = kernel, n, None, None, {}
@@ -106,8 +106,8 @@ class Life:
         return self.finish(RUNS)
 
     def search(self):
-        """That a kernel fails costs the search no more than that candidate. In such a short time
-        turns are of one run."""
+        """A kernel that fails costs the search only that candidate. The time is so short that a
+        turn is one run."""
         options = Options(size=ctypes.sizeof(Options), candidates=3, share=1, seconds=1e-3, runs=9,
                           dry_run=True)
         address = ask("tuning_search", self.context, byref(self.gemm), byref(options), None)
@@ -119,8 +119,8 @@ class Life:
         return True
 
     def recover(self):
-        """After a call that failed, others do not. The memory of runs that failed is the caller's,
-        and nothing writes there."""
+        """After a failed call others succeed. The memory of failed runs belongs to the caller
+        again, and nothing writes to it."""
         failed = [run for run in range(RUNS) if run not in self.done]
         self.d[failed] = UNWRITTEN
         for run in list(self.done):
@@ -173,8 +173,8 @@ class Faults(FailingTestCase):
         return bool(error)
 
     def test_warm_up(self):
-        """Memory and launches of a new plan's warm-up, which are its last calls, behind a queue of
-        its own: each may fail, and the plan is made all the same and works."""
+        """A new plan's last calls are its warm-up: a queue of its own, memory and launches. Each of
+        them may fail, and the plan is still created and works."""
         life = Life(**PROBLEMS["plain"])
         life.make_context()
         self.addCleanup(life.end)
@@ -199,8 +199,9 @@ class Faults(FailingTestCase):
 
 
 def add_test(name, modes, problem, **how):
-    """A test for each mode. Most calls of a search are of runs, one like the other. A search has
-    fewer on a busy machine, so that the first one is always among those that fail."""
+    """Adds a test for each mode. A search makes most of its calls for runs, which are alike, and
+    fewer on a busy machine; so a sweep of it is always brief, with the first call among the failing
+    ones."""
     for mode in modes:
         def test(self, mode=MODES[mode]):
             self.assertGreater(self.sweep(partial(self.run_case, problem, **how), mode,

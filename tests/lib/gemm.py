@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Problems that are refused, and huge sizes."""
+"""Problems that are refused, and problems with huge sizes."""
 
 import random
 from ctypes import byref
@@ -19,7 +19,7 @@ INT = 2**31 - 1
 
 
 class Problems(TestCase):
-    """Each is 4 x 5 x 6 but for the fields of its case."""
+    """Each problem is 4 x 5 x 6, except for the fields of its case."""
 
     GOOD = [
         {},
@@ -148,7 +148,7 @@ class Problems(TestCase):
                 self.assertIn(error.code, ("too-large", "invalid", "opencl"))
 
     def test_large_run(self):
-        """A and D that are too large are refused by the first run, which needs room for them."""
+        """The first run, which needs room for A and D, refuses them if they are too large."""
         if get_info().max_alloc_bytes >= 8 * INT:
             self.skipTest("the device allows buffers of 16 GB")
         x = np.ones(1)

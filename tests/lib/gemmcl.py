@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The library for tests in Python: its functions, by ctypes, with NumPy's arrays as their memory.
 
-GEMMCL_LIBRARY names the library. PYTHONPATH has tests/bench, tests/gst and tests/tools, whose
-modules the tests share: library.py (the structures), numpy_gemm.py (the reference),
-tap_unittest.py.
+GEMMCL_LIBRARY names the library. PYTHONPATH has tests/bench, tests/gst, tests/kernels and
+tests/tools, whose modules the tests share: library.py (the structures), numpy_gemm.py (the
+reference), tap_unittest.py.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ import library
 from library import Data, Error, Gemm, Image, Info, Run, fields, good
 
 LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"], ctypes.RTLD_GLOBAL)  # so that hooks.c finds it
-# For processes that load the library, too. A sanitizer that is preloaded starts another program to
-# print its report, which would hang with it.
+# The environment for processes that load the library, too. A preloaded sanitizer starts another
+# program to print its report, which would hang if it were preloaded there.
 ENVIRONMENT = dict(os.environ)
 os.environ.pop("LD_PRELOAD", None)
 ERRORS = "no-device opencl build invalid shape format io kernel too-large".split()
@@ -52,7 +52,7 @@ class Refused(library.Failure):
 
 
 def convert(argument):
-    """The argument of a C function; an integer of any size."""
+    """An argument for a C function; integers may have any size."""
     if isinstance(argument, str):
         return argument.encode()
     if isinstance(argument, (bool, int)):
@@ -76,7 +76,7 @@ def get_name(function, value):
 
 
 def take(address):
-    """The text at an address, which the caller owns and which is freed."""
+    """Returns the text at an address, and frees it."""
     text = ctypes.string_at(address).decode()
     LIB.g_free(c_void_p(address))
     return text
@@ -99,12 +99,12 @@ class PtrArray(Structure):
     _fields_ = fields("pointer data, int len")
 
 
-ARRAYS = []  # those whose structures are in use until the process ends
+ARRAYS = []  # arrays whose structures are in use until the process ends
 
 
 def get_array(name, argument, kind=None):
-    """The structures in the GPtrArray that a function returns; without a kind the addresses, and
-    the array goes. Raises Refused."""
+    """The structures of this kind in the GPtrArray that a function returns; without a kind their
+    addresses, and the array is freed. Raises Refused."""
     address = (call if "tuning" in name else ask)(name, argument)
     array = PtrArray.from_address(address)
     addresses = list((c_void_p * array.len).from_address(array.data)) if array.len else []
@@ -186,7 +186,7 @@ class Matrix:
 
 
 def make(values, kind="f32"):
-    """The matrix of an array's values; of one row, if the array has one dimension."""
+    """A matrix with an array's values; an array of one dimension makes one row."""
     values = np.ascontiguousarray(np.atleast_2d(values), DTYPES[kind])
     return Matrix(ask("matrix_new", TYPES.index(kind), *values.shape, values))
 
@@ -197,7 +197,7 @@ def get_matrix(name, *arguments):
 
 
 def struct(text):
-    """A structure that the library fills, of these types and names."""
+    """A structure for the library to fill, with fields of these types and names."""
     return type("Struct", (ctypes.Structure,), {"_fields_": fields(text + ", reserved reserved")})()
 
 
@@ -207,7 +207,7 @@ NAMES = {"a_type": TYPES, "d_type": TYPES, "precision": PRECISIONS, "activation"
 
 
 def describe(m, n, k, **others):
-    """A problem as GEMMCL_GEMM_INIT, but for these fields; names stand for numbers."""
+    """A problem as of GEMMCL_GEMM_INIT with these fields changed; names stand for numbers."""
     values = {"m": m, "n": n, "k": k, "alpha": 1, "a_scale": 1}
     for name, value in others.items():
         if isinstance(value, str):
@@ -361,8 +361,8 @@ HOOKED = []  # Threads of the library may call them until the process ends.
 
 
 def replace(name, function):
-    """From now on each call of the function of that name, by the library, too, is one of this. Its
-    first argument is the function of that name. Returns a function that ends this."""
+    """Replaces the named function in all later calls, also the library's. The first argument of the
+    replacement is the original function. Returns a function that restores it."""
     types = {"i": c_int, "p": c_void_p, "q": c_uint64, "z": c_size_t}
     kind = ctypes.CFUNCTYPE(*(types[code] for code in HOOKS[name]))
     of_name = kind((name, LIB if name.startswith("gemmcl") else ctypes.CDLL("libOpenCL.so.1")))
@@ -383,8 +383,8 @@ def answer(content, room, value, size):
 
 
 def pretend(answers):
-    """From now on OpenCL answers these queries of devices and platforms, by their numbers, with
-    these bytes. Returns a function that ends this."""
+    """Makes OpenCL answer these queries of devices and platforms, by their numbers, with these
+    bytes. Returns a function that ends this."""
     def get_info(get_next, subject, query, room, value, size):
         if query in answers:
             return answer(answers[query], room, value, size)
@@ -402,7 +402,7 @@ class TestCase(unittest.TestCase):
         self.folder = folder.name
 
     def replace(self, name, function):
-        """As replace(), until the end of the test."""
+        """Like replace(), until the end of the test."""
         self.addCleanup(replace(name, function))
 
     def write(self, name, content):
@@ -413,7 +413,8 @@ class TestCase(unittest.TestCase):
         return path
 
     def refuses(self, code, words, function, *arguments):
-        """The function reports an error of that code, whose message has these words."""
+        """Checks that the function reports an error of that code, with these words in its
+        message."""
         with self.subTest(function=function, arguments=arguments):
             with self.assertRaises(Refused) as caught:
                 ask(function, *arguments)
@@ -421,7 +422,8 @@ class TestCase(unittest.TestCase):
             self.assertEqual(caught.exception.code, code)
 
     def same(self, found, expected):
-        """Both arrays have the same shape and values, NaN and the sign of 0 among them."""
+        """Checks that the arrays have the same shape and values, including NaN and the sign of
+        0."""
         expected = np.asarray(expected, found.dtype)
         self.assertEqual(found.shape, expected.shape)
         if found.dtype.kind == "f":

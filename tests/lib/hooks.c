@@ -5,9 +5,10 @@
 #include "gemmcl-opencl.h"
 #include "../doubles/cl-parameters.h"
 
-/* Preloaded, or part of a test's program, and so in front of OpenCL's loader and the library. A
- * script may set hook_NAME (gemmcl.py), which is then called in place of the function NAME, by the
- * library, too. With GEMMCL_TEST_DISCRETE in the environment devices have memory of their own. */
+/* These functions come before OpenCL's loader and the library, since this file is preloaded or part
+ * of a test's program. A script may set hook_NAME (gemmcl.py), which all callers, also the library,
+ * then call in place of the function NAME. With GEMMCL_TEST_DISCRETE in the environment devices
+ * have memory of their own. */
 #define HOOK(Result, name, parameters, ...)                                                        \
   __typeof__ (name) *hook_##name;                                                                  \
   Result name parameters                                                                           \
@@ -56,7 +57,7 @@ HOOK (gboolean, gemmcl_plan_submit,
       (GemmclPlan * plan, const GemmclRun *run, cl_event *first, cl_event *done, GError **error),
       plan, run, first, done, error)
 
-/* How often memory was copied, by the kinds of cl-transfers.def (interposed.py). */
+/* The number of copies of memory, by the kinds of cl-transfers.def (read by interposed.py). */
 gint count_reads, count_writes, count_copies, count_fills;
 
 #define TRANSFER(function, parameters, arguments, is_blocking, kind)                               \

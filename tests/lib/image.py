@@ -47,7 +47,7 @@ def get_shape(image):
 
 
 def get_planes(image):
-    """The bytes of all, and offset, bytes of a row and rows of each."""
+    """The bytes of all planes; offset, bytes per row and rows of each plane."""
     planes = (Plane * 3)()
     size = call("image_get_planes", byref(image), planes, result=c_size_t)
     return size, [(plane.offset, plane.row_bytes, plane.rows) for plane in planes]

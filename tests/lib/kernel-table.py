@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The table of kernels as users see it: names, methods, needs, sources, figures of builds; messages
-of wrong names."""
+"""The table of kernels as users see it: names, methods, needs, sources, numbers of built kernels,
+and messages about wrong names."""
 
 import ctypes
 from ctypes import byref, c_void_p
@@ -47,8 +47,8 @@ class Table(TestCase):
                      byref(describe(0, 0, 0)))
 
     def test_fits(self):
-        """A problem that does not fit has a reason, which a plan gives, too. A kernel of a lower
-        precision does not take a problem of f32."""
+        """The message about a problem that does not fit has the reason, and a plan's message is the
+        same. A kernel of a lower precision does not take a problem of f32."""
         for kernel in KERNELS:
             for sizes in (1, 1, 1), (5, 5, 5), (300, 3, 4), (64, 64, 64), (7, 1000, 17):
                 gemm = describe(*sizes)
@@ -83,8 +83,8 @@ class Sources(TestCase):
             self.assertIn("-DTILE_M=", options)
 
     def test_alignment(self):
-        """Vectors, and block reads of halves, only where each row and the first begin at a
-        multiple."""
+        """Kernels use vectors, and block reads of halves, only if each row begins at a multiple of
+        their size."""
         halves = {"precision": "f16", "a_type": "f16"}
         for kernel, define, others, expected in [
                 ("tiled_8x8_8x8", "D_FLOAT4", {}, True),
@@ -101,7 +101,8 @@ class Sources(TestCase):
             self.assertEqual("-D" + define in options, expected, (kernel, define, others))
 
     def test_rows(self):
-        """Row outputs by a kernel or by a step after it, and softmax by the kernel either way."""
+        """A kernel or a later step makes the row outputs; the kernel makes softmax in both
+        cases."""
         for kernel, n, outputs, inside in [
                 ("xmx_i8_32x4_8x64", 64, ARG_MAX, True),
                 ("xmx_i8_32x4_8x64", 65, SUM | MAX, True),
@@ -137,8 +138,8 @@ class Builds(TestCase):
         self.assertLess(self.fallback.local_bytes, device.local_bytes)
 
     def test_local(self):
-        """16 columns of 64 rows of A and as much of B; drivers may round that up, and add memory of
-        their own."""
+        """The kernel has 16 columns of 64 rows of A in local memory, and as much of B. Drivers may
+        round that up, and add memory of their own."""
         info = build("slm_4x4_16x16", 5)
         size = 2 * 16 * 64 * 4
         self.assertGreaterEqual(info.max_work_group, 256)
@@ -147,8 +148,8 @@ class Builds(TestCase):
         self.assertTrue(size <= info.local_bytes < 2 * size + self.fallback.local_bytes)
 
     def test_subgroups(self):
-        """The level is that of the build; native subgroups are as large as the row says, emulated
-        ones exchange values through local memory."""
+        """The level is that of the build. Native subgroups have the size in the row; emulated ones
+        exchange values through local memory."""
         kernel, level = "L3_SIMD_8x4_1x16", ctypes.c_int()
         info = build(kernel, 5)
         ask("kernel_get_level", get_context(), kernel, byref(level))

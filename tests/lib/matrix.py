@@ -428,7 +428,8 @@ class Load(TestCase):
         return ["c.npy", "c.safetensors#t", f"c.raw#{kind}:{rows}x{columns}", "f.npy"]
 
     def test_range(self):
-        """No finite number becomes infinite, and the message has the element's place."""
+        """No finite number becomes infinite: the file is refused, and the message names the
+        element's place."""
         # Half a step above the largest rounds away from it, and a number below does not.
         over = float.fromhex("0x1.ffffffp127")
         below = np.nextafter(over, 0)
@@ -446,7 +447,7 @@ class Load(TestCase):
                       [[np.inf, -np.inf, np.nan], [LARGEST, -LARGEST, 0]])
 
     def test_overwritten(self):
-        """A file that is changed in place changes no matrix, and stops no program."""
+        """A file that is changed in place changes no matrix, and does not crash the program."""
         values = np.arange(20000, dtype="f4").reshape(100, 200)
         for name in self.write_all(values):
             matrix = get_matrix("matrix_load", self.place(name))
@@ -461,8 +462,8 @@ class Load(TestCase):
 
 class Conversion(TestCase):
     def test_values(self):
-        """Halfway cases go to even; what is more than an f32 holds becomes infinite. All values of
-        16 bits."""
+        """Halfway cases are rounded to even; numbers beyond the range of f32 become infinite. All
+        values of 16 bits are tried."""
         for kind, values in [("f64", [0.1, 1 + 2.0**-24, 1 + 3 * 2.0**-24, 1e300, -1e-300]),
                              ("i32", [-2**31, 16777217, 16777219]),
                              ("i64", [-2**63, 2**53 + 1, -7]),
@@ -479,7 +480,7 @@ class Conversion(TestCase):
         self.assertNotEqual(matrix.to_f32(True).address, matrix.address)
 
     def test_too_large(self):
-        """A file that takes no room on the disk, and four times its size as f32."""
+        """A sparse file, which takes four times its size as f32, more than the memory limit."""
         n = 100000000
         path = self.write("sparse.raw", b"")
         os.truncate(path, n)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs whose A is frames in images, shared with others or not: to the last bit what runs on the
-same bytes of the host give."""
+"""Runs whose A is frames in images, with and without an acquire. They have the same results, to the
+last bit, as runs on the same bytes in host memory."""
 
 import ctypes
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
@@ -32,7 +32,7 @@ class Description(Structure):
 
 
 def make_plane(plane, samples):
-    """An image of four channels, which every device has; only the first ones mean something."""
+    """An image of four channels, which every device has; only the first ones are used."""
     rows, columns = len(plane), plane.shape[1] // samples
     texels = np.zeros((rows, columns + 1, 4), plane.dtype)
     texels[:, :columns, :samples] = plane.reshape(rows, columns, samples)
@@ -93,7 +93,8 @@ class Planes(TestCase):
         return d[:batch]
 
     def check_seen(self, count):
-        """So many objects were acquired at once, and the same released."""
+        """Checks that this many objects were acquired in one call, and that the same were
+        released."""
         self.assertEqual(self.seen.get("acquired"), self.seen.get("released"))
         self.assertEqual([len(objects) for objects in self.seen.get("acquired", [])],
                          [count] if count else [])
@@ -111,7 +112,7 @@ class Planes(TestCase):
                         self.check_seen(n_images * self.n_planes)
 
     def test_buffer(self):
-        """A buffer that is worked in is held until the product is made; one that is copied, too."""
+        """Buffers are acquired and released, whether kernels work in them or they are copied."""
         self.make("GRAY8", PIXEL)
         buffer = get_device().buffer(self.bytes.nbytes, self.bytes.ctypes.data)
         data = (Data * N_IMAGES)()

@@ -89,7 +89,7 @@ class Feedback(Problem):
 
 class Previous(TestCase):
     def feed_back(self, problem):
-        """200 runs; A changes in the first half, and then D comes to rest at A B."""
+        """200 runs. A changes during the first half; then D converges to A B."""
         for i in range(200):
             if i < 100:
                 problem.draw(7, i % problem.a.elements.size)
@@ -108,14 +108,15 @@ class Previous(TestCase):
             self.feed_back(Feedback(35, n, 4, form=form, batch=BATCH))
 
     def test_scaled(self):
-        """Integers with a scale. The result before is not rounded, and row outputs are of D."""
+        """Integers with a scale. The previous result is not rounded, and row outputs are those of
+        D."""
         for i in range(4):
             self.feed_back(Feedback(9, 7, 3, layout=i % 2, batch=BATCH, row_outputs=ALL,
                                     d_type="i8" if i // 2 else "i16",
                                     d_scale=3.5 if i // 2 else 0.125, d_shift=0 if i % 2 else -5))
 
     def test_fixed_point(self):
-        """GRAY8 that is fed back comes to rest at its input, to the last bit."""
+        """A GRAY8 frame that is fed back converges to its input, to the last bit."""
         problem = Feedback(256, 1, 1, form="GRAY8")
         problem.a.elements[0, :, 0] = np.arange(256)
         problem.b.elements[...] = 1
@@ -139,14 +140,14 @@ class Previous(TestCase):
         np.testing.assert_array_equal(problem.d.elements[0], [[60, 80]])
 
     def test_scalars(self):
-        """Neither alpha nor beta 0 reads what it scales, and both leave a result for the next
-        run."""
+        """With alpha or beta 0 the matrix that it scales is not read, and the next run still has a
+        previous result."""
         problem = Feedback(5, 3, 4, d_type="i16")
         for scalars in (1, 1), (1, 0), (0, 0.5), (0, 0), (0.3, 1):
             self.assertIsNone(problem.run(*scalars))
 
     def test_smaller(self):
-        """Runs of fewer rows and problems leave those of the others as they are."""
+        """Runs of fewer rows and problems do not change the previous result of the others."""
         for i in range(4):
             problem = Feedback(6, 5, 2, batch=BATCH, ldd=8 if i // 2 else 0, layout=i % 2,
                                d_type="i16")
@@ -155,7 +156,8 @@ class Previous(TestCase):
                 self.assertIsNone(problem.run(*scalars, m, batch))
 
     def test_steps(self):
-        """Steps behind the product: softmax, parts of K, row outputs, which are of what D holds."""
+        """Steps after the product: softmax, parts of K, and row outputs, which are computed from
+        the stored D."""
         for i in range(12):
             problem = Feedback(6, 700 if i % 3 == 2 else 5, 32, None if i % 3 else "gemm_naive/2",
                                batch=BATCH if i % 3 else 1, row_outputs=ALL,
@@ -185,8 +187,8 @@ class Previous(TestCase):
             self.assertIsNone(problem.run(0.5, 0.5))
 
     def test_adopt(self):
-        """It can be taken over by another plan, which is of another type and has another B; or
-        forgotten."""
+        """Another plan, with another type and another B, can take over the previous result; and a
+        plan can forget it."""
         problem = Feedback(5, 3, 4, d_type="i16")
         self.assertIsNone(problem.run(1, 1))
         call("plan_reset_previous", problem.plan)

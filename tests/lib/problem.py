@@ -35,8 +35,8 @@ def decode(elements, kind):
 
 
 def is_miscompiled(kernel):
-    """PoCL 6.0 compiles barriers in loops, which emulated subgroups and kernels that prefetch have,
-    to wrong code, at random."""
+    """PoCL 6.0 at random compiles barriers in loops to wrong code. Emulated subgroups and kernels
+    that prefetch have such barriers."""
     device, level = get_device(), ctypes.c_int()
     if not kernel or "Portable Computing" not in device.platform or device.driver[:2] != "6.":
         return False
@@ -76,8 +76,8 @@ class Operand:
 
 
 class Problem:
-    """The fields of GemmclGemm are given as to describe(). C and D are one where the addend is
-    "output"."""
+    """The fields of GemmclGemm, as for describe(). With the addend "output" C is D before the
+    run."""
 
     def __init__(self, m, n, k, seed=1, **fields):
         self.gemm = gemm = describe(m, n, k, **fields)
@@ -126,7 +126,7 @@ class Problem:
             self.c and self.c.flat, self.bias, self.d.flat)
 
     def run_device(self, kernel=None, plan=None, previous=None, **others):
-        """Runs on buffers, which are no longer than the arrays, with B and C of the run."""
+        """Runs on buffers that are exactly as long as the arrays, with B and C of the run."""
         device, plan = get_device(), plan or Plan(self.gemm, kernel)
         if self.bias is not None:
             plan.set("bias", self.bias)
@@ -168,9 +168,9 @@ class Problem:
                      normalize=words, precision=PRECISIONS[gemm.precision])
 
     def check(self, m=None, batch=None):
-        """Compares D, and the row outputs with D. Where the run had all rows and problems, nothing
-        else may have been written, and the library's own check must agree. Returns what is wrong,
-        or None."""
+        """Compares D with the reference, and the row outputs with D. If the run had all rows and
+        problems, also checks that nothing else was written, and that the library's own check
+        agrees. Returns what is wrong, or None."""
         for at in range(batch or len(self.d.elements)):
             expected, bound = self.expect(at)
             wrong = self.compare(at, expected, bound, m) or self.compare_rows(at, m)
@@ -188,7 +188,8 @@ class Problem:
         return None
 
     def verify(self):
-        """The library's own check. error and error_bound are then those of the worst element."""
+        """Returns the outcome of the library's own check, which sets error and error_bound of the
+        worst element."""
         c = self.before[0] if self.gemm.addend == 3 else self.c and self.c.flat
         error, bound = c_double(), c_double()
         right = call("gemm_verify", byref(self.gemm), self.a.flat, self.b.flat, c, self.bias,

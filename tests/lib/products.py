@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Products that need more than a kernel: K in parts, softmax and row outputs in steps of their own,
-norms, integers with a scale, batches, shared tiles; and the messages of such problems that are
+"""Products that need more than a kernel: K in parts, softmax and row outputs as separate steps,
+norms, integers with a scale, batches, shared tiles; and the messages if such problems are
 refused."""
 
 import ctypes
@@ -42,7 +42,7 @@ class Products(TestCase):
 
 
 class Parts(Products):
-    """K in parts: what follows the sum happens once, to the sum of all."""
+    """K in parts: the epilogue is applied once, to the sum of all parts."""
 
     # A kernel that packs B, one that does not, one of halves, and a CPU's.
     KERNELS = ["tiled_4x4_8x8/3", "slm_4x4_16x16/2", "buffer_read_f16_4x1_1x16/6",
@@ -113,7 +113,7 @@ class Rows(Products):
         return problem
 
     def run_rows(self, problem, plan, m=None, batch=None):
-        """The rows behind those of the run stay as they are."""
+        """Checks that rows after those of the run are not written."""
         problem.rows[...] = -77
         problem.run_plan(plan=plan, m=m or 0, batch=batch or 0)
         for at in range(batch or 2):
@@ -270,13 +270,14 @@ class Norms(Products):
 
 class Steps(Products):
     def test_softmax(self):
-        """Shares of rows too wide for any kernel to own, and rounded into integers."""
+        """Softmax of rows that are too wide for a work-group of any kernel, and softmax rounded to
+        integers."""
         for i, kind in enumerate(("f32", "f64", "f16", "u8")):
             self.solve("run_plan", None, 7, 1000, 9, alpha=3, d_type=kind, activation="softmax",
                        layout=i % 2, ldd=1003)
 
     def test_scaled(self):
-        """Integers that stand for numbers: shares of a softmax, norms, sums that saturate."""
+        """Integers with a scale: results of softmax, norms, and sums that saturate."""
         for i, (kind, scale, shift, activation, normalize) in enumerate([
                 ("u8", 1 / 256, 0, "softmax", 0), ("i8", 1 / 127, 0, "none", NORM_D),
                 ("u8", 2 / 255, -1, "tanh", 0), ("i8", 0.75, 40, "none", 0),
@@ -287,7 +288,7 @@ class Steps(Products):
                            activation=activation, normalize=normalize, layout=layout, ldd=303)
 
     def test_batches(self):
-        """Rows that follow one another over the batches, or do not, give the same."""
+        """Batches whose rows follow one another, and batches whose rows do not."""
         for i in range(16):
             m, k = 1 if i & 1 else 6, 1 if i & 2 else 3
             self.solve("run_plan", None, m, 5, k, batch=7, a_stride=m * k, layout=i >> 2 & 1,
@@ -326,7 +327,7 @@ class SharedTiles(Products):
 
 class Halves(TestCase):
     def test_halves(self):
-        """Halves must be asked for, and hold what they are given."""
+        """A kernel of f16 needs a problem of that precision, and a B within its range."""
         kernel = "buffer_read_f16_4x1_1x16"
         self.refuses("kernel", "", "plan_new", get_context(), byref(describe(2, 2, 2)), kernel)
         plan = Plan(describe(2, 2, 2, precision="f16"), kernel, b=np.full((2, 2), 65519))

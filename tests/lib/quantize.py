@@ -12,7 +12,7 @@ from gemmcl import (DTYPES, Matrix, Plan, TestCase, ask, call, count_weights, de
 from tap_unittest import main
 
 SHAPE = ROWS, COLS = 5, 3
-# Its sums are whole numbers, so these tests are exact.
+# Its sums are integers, so that these tests are exact.
 KERNEL = "vector_i8_1x64_1x1"
 
 
@@ -85,7 +85,7 @@ class Matrices(TestCase):
                          None)
 
     def test_files(self):
-        """A saved matrix loads as it was, with and without zero points."""
+        """A saved matrix is loaded unchanged, with and without zero points."""
         path = os.path.join(self.folder, "q.safetensors")
         scales = [0.5, 2, 1]
         for matrix in (quantized(make_bytes(), scales), make(make_bytes(), "i8"),
@@ -100,8 +100,8 @@ class Matrices(TestCase):
 
 class Products(TestCase):
     def multiply(self, b, even, odd, trans_b=False):
-        """D of A = even, odd, even ..: with 0 they have a range of 255, so that the row's step is 1
-        and nothing of it is rounded."""
+        """D of A = even, odd, even ...: together with 0 they have a range of 255, so that the row's
+        step is 1 and A is not rounded."""
         k = max(b.shape)
         plan = Plan(describe(1, 1, k, precision="i8", trans_b=trans_b), KERNEL, b=b)
         self.assertEqual(plan.get_info().precision, 4)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plans and their runs: operands that do not fit, smaller runs, runs that are under way at once,
-what they wait for, queues, statistics, and what is refused. Each operand is full of one number."""
+"""Plans and their runs: operands that do not fit, smaller runs, several in-flight runs, events to
+wait for, queues, statistics, and refused runs. Each operand is full of one number."""
 
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p, cast
 
@@ -43,7 +43,7 @@ def after(event):
 
 class Plans(TestCase):
     def refuses_operands(self, plan, cases):
-        """Operands of nines, each refused; cases are (operand, rows, cols, words)."""
+        """Checks that operands full of 9 are refused; cases are (operand, rows, cols, words)."""
         for name, rows, cols, words in cases:
             code = "invalid" if "without" in words else "shape"
             operand = OPERANDS.index(name)
@@ -160,8 +160,8 @@ class Submit(Runs):
         self.assertGreater(status.value, 0)
 
     def test_many(self):
-        """In any order. Nobody waits for most of them but the plan that is dropped, and statistics
-        have those that are done."""
+        """Runs in any order. Only the dropped plan waits for most of them. Statistics count
+        completed runs."""
         for i in range(500):
             self.start(i * 5 % RUNS)
         for i in range(RUNS):
@@ -174,8 +174,8 @@ class Submit(Runs):
         self.plan = None
 
     def test_prepare(self):
-        """Operands are prepared while a run cannot go on, and are those of the next one, as its
-        scalars are."""
+        """Operands are prepared while a run waits. The next run uses them, and scalars of its
+        own."""
         gate = self.make_gate()
         self.start(0, **after(gate))
         prepared, dropped = (c_void_p(ask("plan_prepare", self.plan, B, make(full(value, K, N))))
@@ -193,8 +193,8 @@ class Submit(Runs):
         call("prepared_free", dropped)
 
     def test_wait(self):
-        """A run waits for what it is told, and fails with it; and so do those that are told of its
-        end. It is no end of the plan. An odd address is copied, and not worked in."""
+        """A run waits for its events, and fails if one of them fails, as do runs that wait for it.
+        The plan works afterwards. Data at an odd address is copied, not used in place."""
         for fails in False, True:
             for shift in 0, 1:
                 self.setUp()
@@ -229,8 +229,8 @@ class Submit(Runs):
         self.finish(0, K)
 
     def test_large(self):
-        """Large ones in the caller's memory, or with copies where it lies at an odd address: alike,
-        and nothing around them is written."""
+        """Large matrices are used in the caller's memory, or copied from an odd address. Results
+        are the same, and nothing around D is written."""
         m, n, k = 200, 96, 16
         a = np.repeat(np.arange(m, dtype="f4")[:, None], k, 1)
         self.plan = make_plan(m, n, k)
@@ -260,7 +260,8 @@ class Buffer:
 
 
 class Queues(Runs):
-    """On device buffers, strided: queues in order and out of order, operands of a run's own."""
+    """Runs on device buffers, strided: in-order and out-of-order queues, and operands of a run's
+    own."""
 
     def make_buffer(self, value, width=SIZE):
         buffer = Buffer(value, width)
@@ -298,8 +299,8 @@ class Queues(Runs):
         self.holds(last, 40)
 
     def test_out_of_order(self):
-        """Steps of a run (pack, multiply, softmax) wait for each other, and a run for what it is
-        told."""
+        """Steps of a run (pack, multiply, softmax) wait for each other, and the run waits for its
+        events."""
         queue = self.make_queue(OUT_OF_ORDER)
         if not queue:
             self.skipTest("the device has no queues that run out of order")
@@ -313,7 +314,7 @@ class Queues(Runs):
         self.holds(d, 1 / SIZE)
 
     def test_own_operands(self):
-        """B and C of a run's own go before the plan's, for that run only."""
+        """B and C of a run's own replace the plan's, for that run only."""
         plan = self.make_plan(1, addend="matrix")
         a, b, c, d = map(self.make_buffer, (1, 2, 5, 0))
         for own, expected in (({}, SIZE), ({"b": b, "c": c}, 2 * SIZE + 5), ({}, SIZE)):
@@ -321,7 +322,8 @@ class Queues(Runs):
             self.holds(d, expected)
 
     def test_without_profiling(self):
-        """The last run that has a time stands for runs in a queue without profiling."""
+        """The time of runs in a queue without profiling is estimated by the last run with a
+        time."""
         plan, queue = self.make_plan(1), self.make_queue(0)
         a, d = self.make_buffer(1), self.make_buffer(0)
         times = []
@@ -333,7 +335,7 @@ class Queues(Runs):
         self.assertAlmostEqual(times[3], 4 * times[0], delta=4)
 
     def test_wrong_queue(self):
-        """An OpenCL error is reported by its name; drivers differ in which one it is here."""
+        """An OpenCL error is reported by its name, which here depends on the driver."""
         other = c_void_p(ask("context_new", None))
         self.addCleanup(LIB.g_object_unref, other)
         queue = c_void_p(call("context_get_cl_queue", other))
@@ -348,7 +350,7 @@ class Queues(Runs):
         self.skipTest("the driver takes a queue of another context")
 
     def test_first_and_last(self):
-        """A run in two steps has two events, which tell its start and its end."""
+        """A run of two steps has two events: the first step's and the last one's."""
         for kernel, one in ("gemm_naive", True), ("gemm_naive/2", False):
             plan = make_plan(SIZE, SIZE, 32, b=None, kernel=kernel, lda=32)
             a, d = self.make_buffer(0, 32), self.make_buffer(0)

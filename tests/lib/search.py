@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The search for the fastest kernel. The device's clock is the test's (clock.py), so that
-what is found does not depend on the machine; the kernels, and their results, are the library's. The
+"""The search for the fastest kernel. The test sets the device's clock (clock.py), so that the
+outcome does not depend on the machine; the kernels and their results are the library's. The
 library's cache directory is the test's own."""
 
 import ctypes
@@ -56,7 +56,7 @@ class Search(TestCase):
         self.assertEqual((plan.source, plan.kernel), (source, kernel))
 
     def test_faster(self):
-        """A faster kernel is found, remembered, and used by the next plan."""
+        """A faster kernel is found and stored, and the next plan uses it."""
         self.chooses("rules", self.first)
         self.clock.times[self.third] = FAST
         result = self.search()
@@ -73,7 +73,7 @@ class Search(TestCase):
         self.assertEqual(ctypes.addressof(result.best[0]), ctypes.addressof(result.first[0]))
 
     def test_kept(self):
-        """Where nothing is faster, the rules' choice is remembered: a hundredth is noise."""
+        """If nothing is faster, the rules' choice is stored: a gain of a hundredth is noise."""
         self.clock.times[self.second] = 198
         result = self.search()
         self.is_first_best(result)
@@ -82,7 +82,7 @@ class Search(TestCase):
         self.chooses("tuned", self.first)
 
     def test_clear(self):
-        """Turns end early where each shows the same, by far."""
+        """Turns end early if each of them shows the same clear difference."""
         runs = []
         for other in FAST, 198, 215:
             self.forget()
@@ -102,7 +102,8 @@ class Search(TestCase):
         self.assertLess(self.clock.counts[self.second], self.clock.counts[self.first])
 
     def test_part(self):
-        """Where runs are long, a sixteenth of the rows shows that a kernel is far too slow."""
+        """If runs are long, a run on a sixteenth of the rows shows that a kernel is far too
+        slow."""
         self.clock.times[self.first] = 2000
         self.clock.times[self.second] = 30000
         result = self.search(candidates=2)
@@ -118,8 +119,8 @@ class Search(TestCase):
         self.chooses("rules", self.first)
 
     def test_wrong(self):
-        """One that computes something wrong is out, however fast it is; another than the first by
-        comparison, the first because a few of its rows are looked at."""
+        """A kernel with a wrong result drops out, however fast it is. The first is found by a check
+        of a few rows, others by comparison with the first."""
         for wrong in self.names[:3]:
             self.forget()
             self.clock.times[wrong] = FAST
@@ -132,7 +133,7 @@ class Search(TestCase):
             self.assertNotEqual(result.best[0].name, wrong)
 
     def test_one_element(self):
-        """Wherever it is, a single element that is wrong shows."""
+        """A single wrong element is found, wherever it is."""
         for at in 0, 64 + 1, 40 * 64 + 33, 96 * 64 - 1:
             self.forget()
             self.clock.spoilt = self.second, at
@@ -143,7 +144,7 @@ class Search(TestCase):
             self.is_first_best(result)
 
     def test_notify(self):
-        """The caller knows of each candidate before it is built, and before its turns."""
+        """The caller is notified of each candidate before it is built, and before its turns."""
         steps = []
 
         def notify(step, candidate, _):
@@ -155,8 +156,8 @@ class Search(TestCase):
         self.assertEqual(steps, [0, 1, 0, 1, 0, 1, 2])
 
     def test_limits(self):
-        """No candidate is tried after that time, and nothing is compared; a turn has no more runs:
-        the first one, and 15 turns."""
+        """A turn has no more runs than the limit: here one in each of 15 turns, after the first
+        run. After try_seconds no candidate is tried, and nothing is compared."""
         self.search(candidates=2, runs=1)
         self.assertEqual(self.clock.counts[self.first], 16)
         self.forget()
@@ -166,7 +167,7 @@ class Search(TestCase):
         self.assertFalse(result.stored)
 
     def test_wrong_bytes(self):
-        """Where rows cannot be looked at, the comparison with the first is all there is."""
+        """Integers in D are not verified row by row, but compared with the first kernel's."""
         gemm = describe(96, 64, 128, a_type="u8", d_type="u8")
         wrong = list_candidates(gemm)[1]
         self.clock.broken = wrong
@@ -175,7 +176,8 @@ class Search(TestCase):
         self.assertIn(b"The result is wrong: element ", found.why)
 
     def test_time(self):
-        """The search keeps to its time; what cannot be compared within it is not remembered."""
+        """The search keeps to its time. If that is too short to compare kernels, nothing is
+        stored."""
         for seconds, is_enough in (1e-3, False), (3e-3, True):
             self.forget()
             self.clock.times[self.second] = FAST
@@ -190,8 +192,8 @@ class Search(TestCase):
                 self.chooses("rules", self.first)
 
     def test_cancel(self):
-        """A search that would sleep for minutes ends when it is told so, and so does one that is
-        told before."""
+        """A search that would sleep for minutes ends when it is cancelled, as does a search that
+        was cancelled before it began."""
         for name in "g_cancellable_new", "gemmcl_tuning_search":
             getattr(LIB, name).restype = c_void_p
         cancellable = c_void_p(LIB.g_cancellable_new())
@@ -213,14 +215,14 @@ class Search(TestCase):
         LIB.g_object_unref(cancellable)
 
     def test_share(self):
-        """A search takes its share: the time between runs is as much longer."""
+        """A search sleeps between runs, so that it takes only its share of the device's time."""
         begin = time.monotonic()
         result = self.search(share=0.02, seconds=0.01)
         self.assertGreater(time.monotonic() - begin, 0.98 * result.device_seconds / 0.02)
 
     def check_problem(self, *sizes, is_stored=True, **others):
-        """No kernel of the library is taken for wrong, whatever the problem; and what cannot be
-        remembered is searched for all the same. Compiling is most of what this takes."""
+        """Checks that the search finds no kernel of the library wrong, and that it also searches if
+        the result cannot be stored. Most of the time goes to compiling."""
         with self.subTest(sizes=sizes, **others):
             self.forget()
             result = self.search(describe(*sizes, **others), candidates=3)

@@ -2,8 +2,8 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random problems: sizes, layouts, transposes, gaps between rows, batches and addends, through the
-blocking call and through plans. Most are for the fallback: how operands lie, and not how they are
-multiplied. A fourth is for the kernel that the rules choose."""
+blocking call and through plans. Most run with the fallback, since they test where operands lie, not
+how they are multiplied. A fourth runs with the kernel that the rules choose."""
 
 import math
 import random
@@ -22,8 +22,9 @@ class Sweep(TestCase):
         self.assertIsNone(problem.check(), (run, kernel, fields))
 
     def place(self, rng, name, by_column, rows, cols, shared):
-        """Where a batch of matrices lies. An ld is odd, so that kernels do not read vectors of 4,
-        for which they are compiled once more. shared: the probability that all are one"""
+        """The place of a batch of matrices. An ld is odd, so that kernels do not read vectors of 4,
+        for which they are compiled once more. shared: the probability that the batch shares one
+        matrix"""
         runs, length = (cols, rows) if by_column else (rows, cols)
         ld = (length + rng.randrange(1, 9)) | 1 if rng.randrange(2) else 0
         stride = (runs - 1) * max(ld, length) + length + rng.randrange(9)
@@ -31,8 +32,8 @@ class Sweep(TestCase):
                 name + "_stride": 0 if rng.random() < shared else stride}
 
     def draw(self, rng, naive):
-        """A random problem; the naive kernel's with all that makes other programs, of which there
-        are too many for other kernels."""
+        """A random problem. Fields that need another program vary only for the naive kernel, since
+        other kernels would have too many programs to compile."""
         # Small sizes and large ones alike; the product is what takes time.
         m, n, k = (int(math.exp(rng.uniform(0, math.log(301)))) for _ in range(3))
         by_column, trans_b = rng.random() < 0.5, rng.random() < 0.5
@@ -51,8 +52,7 @@ class Sweep(TestCase):
             "activation": rng.choice(ACTIVATIONS) if naive and not trans_a else "none"}
 
     def test_random(self):
-        """A plan runs problems whose batches have no B and C of their own, and that need nothing of
-        D."""
+        """Plans also run the problems whose batches share B and C and that do not read D."""
         rng = random.Random(20240229)
         planned = 0
         for i in range(800):

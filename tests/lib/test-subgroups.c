@@ -1,13 +1,13 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Subgroups of the KHR extension, and PTX for sm_90a: both need a compiler that takes them, so that
- * the library's functions are called themselves. choice.py has the other features.
+ * Subgroups of the KHR extension, and PTX for sm_90a. No compiler here takes them, so that the test
+ * calls the library's internal functions. choice.py tests the other features.
  */
 #include "device/device.h"
 #include "kernels/kernels.h"
 
-/* A device that can shuffle uses at least that. */
+/* On a device that can shuffle, kernels with subgroups have the level khr. */
 static void
 test_khr (void)
 {

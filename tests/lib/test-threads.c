@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Plans, weights and contexts that several threads use at once. The scripts test what one thread
- * sees of them. */
+/* Plans, weights and contexts that several threads use at once. The scripts test their use by one
+ * thread. */
 
 #define _GNU_SOURCE
 #include "../next.h"
@@ -13,12 +13,12 @@ enum { M = 5, N = 24, K = 40, RUNS = 6, WRITERS = 8 };
 
 static GemmclContext *context;
 
-/* A clock by which runs of one kernel take 10 microseconds, and all others 20, while there is one:
- * functions that hooks.c calls in place of the library's and OpenCL's. */
+/* A clock by which runs of the kernel @fast, while it is set, take 10 microseconds, and all other
+ * runs 20. hooks.c calls these functions in place of the library's and OpenCL's. */
 extern __typeof__ (gemmcl_plan_submit) *hook_gemmcl_plan_submit;
 extern __typeof__ (clGetEventProfilingInfo) *hook_clGetEventProfilingInfo;
 
-static GMutex clock_lock; /* guards what follows */
+static GMutex clock_lock; /* guards the following variables */
 static const gchar *fast; /* the kernel */
 static GHashTable *fast_events;
 
@@ -86,7 +86,7 @@ submit (Run *self, GemmclPlan *plan)
   g_assert_no_error (error);
 }
 
-/* Returns: the number of which B is full, by a D that is full of one number. */
+/* Returns: the number that fills B. Checks that one number fills D. */
 static gdouble
 finish (Run *self)
 {
@@ -151,8 +151,8 @@ is_searching (GemmclPlan *plan)
   return plan && gemmcl_plan_get_tuning (plan, NULL, NULL) < GEMMCL_TUNING_STATE_KEPT;
 }
 
-/* Weights change under load, and every result is wholly of one. A @tuned plan gets another kernel
- * meanwhile. */
+/* Weights change under load, and every result comes from a single B. A @tuned plan gets another
+ * kernel meanwhile. */
 static void
 run_swapped (GemmclPlan *plan, GemmclPlan *tuned)
 {
@@ -183,7 +183,7 @@ test_swap (void)
   run_swapped (plan, NULL);
 }
 
-/* Plans that wait for another's search are cancelled or go. */
+/* The searches of plans that wait for another search are cancelled, or their plans dropped. */
 static void
 test_tune (void)
 {
@@ -222,7 +222,7 @@ change_often (gpointer data G_GNUC_UNUSED)
   return NULL;
 }
 
-/* Plans of several threads share their weights, which go with the last of them. */
+/* Plans of several threads share their weights, which are freed with the last plan. */
 static void
 test_weights (void)
 {
@@ -272,7 +272,8 @@ check_shared (void)
   g_assert_null (gone);
 }
 
-/* Those who ask for a context at once get one, and it goes with the last of them. */
+/* Threads that ask for a context at the same time get the same one, which is freed with the last
+ * reference. */
 static void
 test_shared (void)
 {

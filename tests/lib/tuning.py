@@ -93,7 +93,8 @@ class Tuning(TestCase):
         self.chooses(TUNED, NAIVE, transposed)
 
     def test_padding(self):
-        """gemm_naive has tiles of 8 x 8: of 9 x 9 it would compute four times too much."""
+        """gemm_naive has tiles of 8 x 8: for a D of 9 x 9 it would compute nearly four times too
+        much."""
         gemm = describe(8, 8, K)
         store(gemm)
         self.chooses(TUNED, NAIVE, gemm)
@@ -169,7 +170,7 @@ class Tuning(TestCase):
         self.write_file("")
 
     def test_of_others(self):
-        """A file or directory that others can write to is not used, and no measurement in it
+        """A file or directory that others can write to is not used, and its measurements are not
         overwritten."""
         store(self.gemm)
         text = self.read_file()

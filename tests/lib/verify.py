@@ -30,7 +30,7 @@ class Verify(unittest.TestCase):
         self.assertEqual(problem.verify(), right, (message, at, value))
         elements[...] = kept
 
-    # For what changes the bound: what is added up, precisions, and the slopes of activations.
+    # Cases that change the bound: the number of terms, precisions, and the slopes of activations.
     CASES = [
         {}, {"bias": True, "addend": "row", "beta": -1.5, "alpha": 0.5},
         {"layout": "column", "trans_b": True, "ldd": M + 3, "d_offset": 20, "addend": "matrix",
@@ -62,7 +62,8 @@ class Verify(unittest.TestCase):
                 self.check(problem, False, at, value)
 
     def test_kept_bytes(self):
-        """An A of bytes that all stand for 0 makes zeros, though f32 rounds its scale and shift."""
+        """An A of bytes that all stand for 0 makes zeros, although scale and shift are rounded to
+        f32."""
         for kind, zero in ("u8", 50), ("i8", -3):
             problem = self.make(precision="i8", a_type=kind, a_scale=0.01, a_shift=-0.01 * zero)
             problem.a.elements[...] = zero
@@ -125,7 +126,7 @@ class Verify(unittest.TestCase):
             self.check(problem, False, (0, 1), 1e-6)
 
     def test_unread(self):
-        """With alpha 0 neither A nor B is read, with beta 0 C is not."""
+        """With alpha 0 A and B are not read; with beta 0 C is not read."""
         problem = self.make(alpha=0, addend="matrix")
         problem.a.flat = problem.b.flat = problem.c.flat = None
         self.check(problem, True, (), 0)

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A new plan has compiled all that its first run needs. PoCL, which compiles at a kernel's first
-launch, tells: its cache, empty at first, has a library of each kernel and size of work-groups."""
+"""A new plan has compiled all that its first run needs. PoCL compiles a kernel at its first launch.
+Its cache, empty at first, shows that: it has a library for each kernel and size of work-groups."""
 
 import os
 import tempfile
 from pathlib import Path
 
 CACHE = tempfile.TemporaryDirectory()
-# Before OpenCL is loaded. The binaries of earlier runs have all that their plans compiled, too.
+# This must precede loading OpenCL. The library's cache is empty, too: binaries of earlier plans
+# would contain compiled kernels.
 os.environ["POCL_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = CACHE.name
 
 from gemmcl import (FIRST_OF_METHOD, PRECISIONS, Plan, Refused, TestCase, describe, get_device,
@@ -115,7 +116,7 @@ class WarmUp(TestCase):
         self.assertGreater(count(), len(CASES))
 
     def test_kernels(self):
-        """The first of each method."""
+        """The first kernel of each method."""
         if "GEMMCL_TEST_BRIEF" in os.environ:
             self.skipTest("GEMMCL_TEST_BRIEF: most of a minute goes to compiling")
         for kernel in FIRST_OF_METHOD.values():

@@ -31,12 +31,12 @@ class Weights(TestCase):
         return Plan(describe(m, N, K, **fields), kernel, self.context, b=b)
 
     def has(self, count):
-        """So many weights are on the device."""
+        """Checks the number of weights on the device."""
         found, size = count_weights(self.context)
         self.assertEqual((found, size > 0), (count, count > 0))
 
     def runs(self, plan, seed):
-        """Row i of A picks row 7 i of B."""
+        """Checks a run: row i of A picks row 7 i of B."""
         a, d = np.zeros((M, K), "f4"), np.zeros((M, N), "f4")
         a[np.arange(M), np.arange(M) * 7] = 1
         plan.run(a=a, d=d, m=M)
