@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints the lines of a shell that make an installation known, if it needs any.
+"""Prints the shell commands by which the system finds an installation, if any are needed.
 
 usage: after-install.py LIBDIR BINDIR GSTREAMER-PLUGINS
 
-Meson runs it after an installation. It prints nothing where the system looks anyway, and nothing
-for a package's staging directory (DESTDIR).
+Meson runs it after an installation. It prints nothing for folders that the system searches anyway,
+and nothing for a package's staging directory (DESTDIR).
 """
 
 import os
@@ -24,7 +24,8 @@ def is_in(directory, paths):
 
 
 def is_known_to_loader(libdir):
-    """Returns whether ldconfig's cache covers LIBDIR; None: not even after a run of ldconfig."""
+    """Returns True if ldconfig's cache covers LIBDIR, False if it will after a run of ldconfig, and
+    None if it never will."""
     command = ["/sbin/ldconfig", "-v", "-N", "-X"]
     said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           check=False)
@@ -37,7 +38,7 @@ def is_known_to_loader(libdir):
 
 
 def lines(libdir, bindir, plugins):
-    """Yields (line of a shell, for whom it is)."""
+    """Yields (shell command, the programs that need it)."""
     plugin = Path(libdir, "gstreamer-1.0")
     if (plugin / "libgstgemmcl.so").exists() and not is_same(plugin, plugins or "/"):
         yield f"export GST_PLUGIN_PATH={plugin}", "GStreamer"
@@ -58,7 +59,7 @@ def lines(libdir, bindir, plugins):
 
 
 def open_output():
-    """Opens the standard output of Meson, since Meson 1.0 hides that of scripts."""
+    """Opens Meson's standard output, since Meson 1.0 hides the output of scripts."""
     try:
         return open(f"/proc/{os.getppid()}/fd/1", "a", encoding="utf-8")
     except OSError:

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Prints the Debian mirror that this machine's apt uses, for any release; nothing if its lists name
-# none.
+# Prints the Debian mirror that this machine's apt uses, for any release. Prints nothing if apt's
+# lists name no mirror.
 set -euo pipefail
 
 # shellcheck disable=SC2016

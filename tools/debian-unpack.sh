@@ -10,7 +10,7 @@
 set -euo pipefail
 
 unable () {
-  echo "Debian's packages cannot be had: $*" >&2
+  echo "Debian's packages cannot be fetched: $*" >&2
   exit 77
 }
 

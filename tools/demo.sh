@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs the three demos of gemmcl on real input, after installing the packages they need and building
-# into build/. Each demo shows its pipelines and fails if a result is wrong. Outputs: build/demo/.
+# Runs gemmcl's demos on real input. First it installs the packages that they need and builds into
+# build/. Each demo shows its pipelines and fails if a result is wrong. Outputs: build/demo/.
 #
 #   tools/demo.sh         asks before it installs anything, if there is a terminal
 #   tools/demo.sh --yes   does not ask
@@ -18,7 +18,7 @@ case ${*:-} in
     ;;
 esac
 
-echo 'This installs the packages that are missing, builds gemmcl into build/ and runs three demos.'
+echo 'This installs the packages that are missing, builds gemmcl into build/ and runs the demos.'
 echo 'After the packages, that takes some two minutes on two cores, and less the next time.'
 tools/setup.sh "${ask[@]}" demo
 if [ ! -f build/build.ninja ]; then
@@ -40,4 +40,4 @@ demo digits/run 'Handwritten digits: a network of two layers'
 demo digits/convolutions 'Handwritten digits: a convolutional network'
 demo colour/run 'A photograph in sepia: a colour matrix'
 demo audio/run 'Stereo to mono: a down-mix'
-printf '\nAll three demos gave the right results.\n'
+printf '\nAll demos gave the right results.\n'

@@ -19,7 +19,7 @@
 #
 # The last line is "N passed, N failed, N skipped", as in tools/test.sh. A distribution counts as
 # skipped, with the reason, if its chroot cannot be made, or if it takes longer than
-# GEMMCL_DISTRO_LIMIT (default 25m; a duration of timeout). Tests that hang run into their own
+# GEMMCL_DISTRO_LIMIT (default 25m, in the syntax of timeout). Tests that hang reach their own
 # limits first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,7 +45,7 @@ bootstrap () {
   command -v debootstrap >/dev/null || unable 'debootstrap is missing: run tools/setup.sh test'
   mirror=$(tools/debian-mirror.sh)
   if [ -z "$mirror" ]; then
-    # apt's lists are needed to tell which mirror is Debian's.
+    # Only apt's lists name Debian's mirror.
     apt-get -qq update || true
     mirror=$(tools/debian-mirror.sh)
   fi

@@ -21,10 +21,10 @@ set -euo pipefail
 library=usr/lib/x86_64-linux-gnu
 cache=${GEMMCL_DRIVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/gemmcl-intel-driver
 
-# Per target: its name, the release of Debian, and the driver's settings, for most of them with the
-# number of slices x subslices x EUs, which the driver cannot query here.
-# Features of the driver of testing that need hardware.
+# Settings that turn off features of the driver of testing that need hardware
 new='UseAubStream=0 UseBindlessMode=0'
+# Per target: its name, the release of Debian, and the driver's settings, for most of them with the
+# number of slices x subslices x EUs, which the driver cannot query here
 targets="
 skl    bookworm  ProductFamilyOverride=skl
 tgllp  bookworm  ProductFamilyOverride=tgllp

@@ -27,7 +27,7 @@ import isa_listing
 GEMMCL = Path(__file__).resolve().parent.parent / "build/tools/gemmcl"
 # Part of every key. Raise it if the figures of the same listing change.
 FIGURES_VERSION = "6"
-# Most compilations at the same time.
+# Most simultaneous compilations
 MAX_THREADS = 2
 LIMIT_SECONDS = 120
 
@@ -83,7 +83,7 @@ class Compiler:
 
 
 def run_ocloc(folder, *arguments):
-    """(output, True if it succeeded). Runs ocloc in the folder, for two minutes at most."""
+    """Runs ocloc in the folder, for two minutes at most. Returns (output, True if it succeeded)."""
     try:
         said = subprocess.run(
             ["nice", *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

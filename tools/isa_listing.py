@@ -40,7 +40,7 @@ most multiply-adds, then with the most loaded bytes, then the shortest, which do
 import re
 from dataclasses import dataclass
 
-# Kinds of instructions, which a loop has the numbers of.
+# The kinds of instructions that are counted in a loop
 KINDS = (
     "multiply",  # floating-point multiply-add, and dp4a, which is four for int8
     "dpas",  # for matrix engines

@@ -23,11 +23,11 @@ except ImportError:
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b8629b", "#d18f00", "#4aa3d8", "#882255", "#1f2328")
 MARKERS = "osD^v"
 INK, GREY, PALE, GRID = "#1f2328", "#57606a", "#b3bac2", "#e4e8ec"
-# Labels at most. With more lines, only those in colours have one.
+# Most labels. With more lines, only coloured lines have one.
 MOST_LABELS = 22
 # Bytes of an element of B; those of A, C and D are f32.
 BYTES_OF_B = {"f32": 4, "tf32": 4, "bf16": 2, "f16": 2, "i8": 1}
-# What all results of a chart have in common.
+# Keys whose values all results of a chart must share
 SHARED = (
     "device", "layout", "trans_a", "trans_b", "beta", "iterations", "peak_gflops", "peak_source",
     "bandwidth_gbs", "bandwidth_source",
@@ -126,7 +126,7 @@ def write(axes, text, at, **style):
 
 
 def finish(axes, results, title, notes, above=0):
-    """Adds the titles, with so many points of room below them, and the notes."""
+    """Adds the titles, with `above` points of room below them, and the notes."""
     notes = "\n".join(textwrap.fill(note, 125) for note in notes if note)
     subtitle = textwrap.fill(results.subtitle(), 125)
     above += 12 * subtitle.count("\n") + 30
@@ -137,7 +137,8 @@ def finish(axes, results, title, notes, above=0):
 
 
 def tick_all(axis, places):
-    """A tick at each of the places, {value: text}; those with room, the ends first, have texts."""
+    """Sets a tick at each of the places, {value: text}. Ticks with room for it have their text; the
+    ends come first."""
     gap = 6 * max(map(len, places.values())) + 5
     scale = axis.get_transform().transform
     low, high = axis.get_view_interval()
@@ -151,7 +152,7 @@ def tick_all(axis, places):
 
 
 def spread(places, gap, high):
-    """Moves ascending places up, until they are a gap apart, then down, until none is above."""
+    """Moves ascending places up until they are a gap apart, then down until none exceeds high."""
     for i in range(1, len(places)):
         places[i] = max(places[i], places[i - 1] + gap)
     for i in reversed(range(len(places))):

@@ -59,8 +59,8 @@ def make_environment(test, full):
 
 
 def execute(test, full, seconds):
-    """(exit status, output, errors) of a test's process, which is ended with its descendants after
-    these seconds; the status is then None."""
+    """Returns (exit status, output, errors) of a test's process. After these seconds it is killed
+    with its descendants, and the status is None."""
     process = subprocess.Popen([place(word) for word in test["cmd"]], cwd=HERE,
                                env=make_environment(test, full), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -125,7 +125,7 @@ def make_executable():
 
 
 def get_device_test():
-    """A test that fails without a device; the others are then only skipped."""
+    """A test that fails without a device, since all other tests are then only skipped."""
     tool = "{here}/build/tools/gemmcl"
     if not Path(place(tool)).exists():
         return []
@@ -137,13 +137,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS",
-                        help="the run ends within it (540): tests that still run, or have not"
-                        " started, count as failed")
+                        help="time limit of the run (default: 540); tests that then still run, or"
+                        " have not started, count as failed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(),
-                        help="tests at a time: as many as there are cores")
+                        help="number of tests at a time (default: the number of cores)")
     parser.add_argument("--full", action="store_true",
-                        help="not with GEMMCL_TEST_BRIEF, which keeps the tests short")
-    parser.add_argument("tests", nargs="*", metavar="TEST", help="names of tests; all")
+                        help="run without GEMMCL_TEST_BRIEF, which keeps the tests short")
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="names of tests (default: all)")
     options = parser.parse_args()
     tests = read_tests(options.tests)
     shutil.rmtree(LOGS, ignore_errors=True)
@@ -152,7 +152,7 @@ def main():
     end = time.monotonic() + options.limit - 2 * SECONDS_TO_END
     results = [run(test, options.full, end) for test in get_device_test()]
     print(*(line["stdout"] for line in results), end="")
-    # Those with the longest time limits first
+    # The tests with the longest time limits come first.
     tests.sort(key=lambda test: -(test.get("timeout") or LIMIT))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results += pool.map(lambda test: run(test, options.full, end), tests)

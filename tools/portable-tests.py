@@ -178,8 +178,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=TOOLS.parent / "build")
     parser.add_argument("--output", type=Path, metavar="FOLDER",
-                        help="the folder; portable-tests of the build's")
-    parser.add_argument("--suite", action="append", help="one of the suites; lib, kernels and gst")
+                        help="the folder (default: portable-tests in the build directory)")
+    parser.add_argument("--suite", action="append",
+                        help="a suite; may be repeated (default: lib, kernels and gst)")
     parser.add_argument("--no-build", action="store_true", help="pack what was built before")
     options = parser.parse_args()
     build = options.build

@@ -7,8 +7,8 @@
 #   tools/setup.sh full     the same, and those that only tools/test.sh --full installs
 #   tools/setup.sh peers    packages to build it and to run tools/peers.sh
 #
-# On a terminal apt-get shows what it fetches and installs. With --ask as the first option it asks
-# before, too.
+# On a terminal apt-get shows what it fetches and installs. With --ask as the first option it also
+# asks first.
 #
 # For Debian 12 and later and Ubuntu 24.04 and later. "a | b" is the first package that the
 # distribution has.
@@ -24,7 +24,7 @@ build=(
   libva-dev libgstreamer-plugins-bad1.0-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler
   gobject-introspection 'libgirepository1.0-dev | gir1.2-glib-2.0-dev'
 )
-# PoCL is the OpenCL device of machines without another one.
+# PoCL is the OpenCL device of machines that have no other.
 demo=(
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad pocl-opencl-icd python3-numpy
@@ -39,9 +39,9 @@ test=(
   libopenblas-dev python3-matplotlib python3-pil python3-sklearn python3-gst-1.0 python3-gi
   gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 valac groff man-db debootstrap python3-pip
 )
-# Some releases lack these; their tests are then skipped.
+# Some releases lack these packages; the tests that need them are then skipped.
 optional_test=(abigail-tools gi-docgen oclgrind python3-onnx reuse)
-# The same, but 50 MB to fetch: the reference of convolutions.
+# Some releases lack the reference of convolutions, too. It is 50 MB to fetch.
 optional_full=(python3-torch)
 # Peers of tools/peers.sh. packaging is for faiss, threadpoolctl names the OpenBLAS of NumPy, the
 # last two are for the element, and python3-onnx makes onnxruntime's model.

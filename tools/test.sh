@@ -48,7 +48,7 @@ configure () {
   local directory=$1 compiler=$2
   shift 2
   section "$directory/ with $compiler"
-  # Results of an earlier run must not count if this one fails before its tests.
+  # Results of an earlier run must not count if this run fails before its tests.
   rm -f "$directory"/meson-logs/*.json
   if [ -f "$directory/build.ninja" ]; then
     meson setup --reconfigure "$directory" "${options[@]}" "$@" >/dev/null
@@ -76,7 +76,7 @@ if ! tools/setup.sh "$packages"; then
   exit 1
 fi
 
-# A build that fails leaves no log, which counts as a failure.
+# The logs to count. A build that fails leaves no log, which counts as a failure.
 results=()
 
 # tested DIRECTORY LOG ARGUMENT...: meson test; the log is DIRECTORY/meson-logs/LOG.json. One test

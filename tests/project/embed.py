@@ -37,7 +37,8 @@ def copy(top, appended):
 
 
 def expect(status, word, appended):
-    """embed.py, on a copy, exits with the status; it names the word, or what it makes has it."""
+    """embed.py exits with the status on a copy, and its error, or without one its output, has the
+    word."""
     with tempfile.TemporaryDirectory() as top:
         kernels, output = copy(top, appended), Path(top, "kernels.c")
         said = tap.run(sys.executable, kernels / "embed.py", kernels / "kernels.def", output,

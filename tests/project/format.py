@@ -36,7 +36,7 @@ def check_layout():
                 name, "--version"):
             said = tap.require(name, "--dry-run", "--style=file", *sources({".c", ".h"}))
             return [line for line in said.splitlines() if "-Wclang-format-violations" in line]
-    raise tap.Skipped(f"needs clang-format {CLANG_FORMAT_VERSION}, which is not here")
+    raise tap.Skipped(f"clang-format {CLANG_FORMAT_VERSION} is not installed")
 
 
 def find(pattern):
@@ -48,8 +48,8 @@ def find(pattern):
 
 
 def check_heads():
-    """The length of each file, and its licence in the first four lines, but of scripts of a
-    shell."""
+    """Checks the length of each file, and that its first four lines name a licence, except in shell
+    scripts."""
     for path in sources(CODE):
         lines, name = path.read_text(encoding="utf-8").splitlines(), path.relative_to(ROOT)
         if len(lines) > MOST_LINES:

@@ -69,8 +69,8 @@ FUNCTION = re.compile(r"^/\*\*\n \* (gemmcl_\w+):\n(.*?)\*/", re.MULTILINE | re.
 
 
 def find_misdated(text):
-    """The functions of a header whose comments lack the version that had them first. Those of the
-    first version have none."""
+    """The functions of a header whose comments do not state the version that introduced them. The
+    first version is not stated."""
     return [name for name, comment in FUNCTION.findall(text)
             if (re.findall(r" \* Since: (.*)\n", comment) or ["0.1"]) != [VERSIONS.get(name)]]
 
@@ -79,7 +79,7 @@ RULES = {
     "own names": (find_names_of_others, "has the prefix of another library"),
     "structs can grow": (find_rigid, "neither carries its size nor has room: see gemmcl.h"),
     "comments": (find_undescribed, "has no comment"),
-    "versions": (find_misdated, "has not the Since: of debian/libgemmcl0.symbols"),
+    "versions": (find_misdated, "lacks the Since: of debian/libgemmcl0.symbols"),
 }
 
 PACKAGES, *headers = sys.argv[1:]

@@ -21,7 +21,7 @@ MESON, BUILD, PREFIX, LIBDIR, BINDIR, MANDIR, INCLUDEDIR = sys.argv[1:8]
 COMPONENTS = ["lib", *sys.argv[8:]]
 HEADERS = f"{INCLUDEDIR}/gemmcl-1.0"
 REFERENCE = "share/doc/gemmcl-1.0"
-# Patterns of files: each has files, and no other files are installed.
+# Patterns of the installed files. Each pattern matches a file, and each file a pattern.
 FILES = {
     "lib": [f"{LIBDIR}/libgemmcl.so", f"{LIBDIR}/libgemmcl.so.0*",
             f"{LIBDIR}/pkgconfig/gemmcl-1.0.pc", f"{HEADERS}/gemmcl.h", f"{HEADERS}/gemmcl-*.h"],
@@ -57,7 +57,7 @@ def has_the_files():
             yield f"not installed: {pattern}"
     for file in files:
         if not any(fnmatch(file, pattern) for pattern in patterns):
-            yield f"installed, and nobody knows why: {file}"
+            yield f"installed, but not expected: {file}"
 
 
 def exports_what_headers_declare():

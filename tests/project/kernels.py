@@ -5,11 +5,11 @@
 
 usage: kernels.py KERNELS-DIRECTORY GEMMCL
 
-`gemmcl kernels --source` prints the programs for native subgroups, which no device of ours may
-have, and their options. Each is compiled with these and with the largest set of types; the first
-row of each source also at the other levels, with its images in buffers, and with whole rows of D.
-The other sources are compiled by the tests on a device. With GEMMCL_TEST_BRIEF the rows that differ
-from one before only by their tiles are left out.
+`gemmcl kernels --source` prints the programs for native subgroups, which this machine's devices may
+lack, and their options. Each program is compiled with these options and with the largest set of
+types; the first row of each source also at the other levels, with its images in buffers, and with
+whole rows of D. Tests on a device compile the other sources. With GEMMCL_TEST_BRIEF rows that
+differ from an earlier row only by their tiles are left out.
 """
 
 import json
@@ -29,9 +29,9 @@ import table
 KERNELS, TOOL = map(Path, sys.argv[1:])
 CLANG = ["clang", "-x", "cl", "-Xclang"]
 CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Wundef", "-Werror"]
-# Warnings about OpenCL's own idioms and about shared code that is included.
+# These warn about OpenCL's own idioms and about shared code that a program includes.
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
-# A function that clang lacks.
+# A function that clang lacks
 CLANG += ["-Ddot_acc_sat_4x8packed_us_int(a,b,sum)=((void)(a),(void)(b),(sum))"]
 
 # The options with which clang declares the functions of a level of subgroup.clh, and those for

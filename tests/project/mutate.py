@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Puts faults into the sources, one at a time, and prints the test that finds each.
+"""Puts faults into the sources, one at a time, and prints the test that finds each fault.
 
 The tests that a fault of mutations.txt names run first, then all others of the brief suite, until
 one fails. At the end the tests that found a fault run without a fault, and must pass.
 
 It prints a line for each fault: the seconds, the test and subtest that failed or SURVIVED, and the
-fault. Exit status 1 if a fault survived, its tests were all skipped, it did not build, or it was
-not found in the sources.
+fault. The exit status is 1 if a fault survived, all its tests were skipped, it did not build, or
+its place was not found in the sources.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def load():
 
 
 def find(root, mutation):
-    """Returns the only file that has the text that changes, and has it once."""
+    """Returns the file that has the text to change. Only one file may have it, and only once."""
     old = mutation["old"]
     found = [path for folder in FOLDERS for path in sorted((Path(root) / folder).rglob("*"))
              if path.suffix in SUFFIXES and path.is_file()
@@ -135,7 +135,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true",
-                        help="only look each fault up in the sources; TAP out")
+                        help="only look for the place of each fault in the sources; TAP out")
     parser.add_argument("--likely", action="store_true", help="run only the tests that it names")
     parser.add_argument("--folder", type=Path, default=ROOT / "build-mutate",
                         help="a copy of the tree and its build, which later runs reuse")

@@ -4,8 +4,8 @@
  * A preloaded library for ThreadSanitizer, which knows the locks of pthread. GLib's locks are
  * atomic operations in a library that is not instrumented, so that everything they guard looks like
  * a race. The functions here replace those of GLib and GStreamer, and tell the sanitizer the order
- * of events: by locks, conditions, references, queues and calls in other threads. Those are here
- * that the tests need; where one is missing, correct code looks like a race.
+ * of events: by locks, conditions, references, queues and calls in other threads. Only functions
+ * that the tests need are here; a missing function makes correct code look like a race.
  */
 #include <glib-object.h>
 #include <gmodule.h>
@@ -127,7 +127,7 @@ g_atomic_rc_box_release_full (gpointer object, GDestroyNotify clear)
   NEXT (g_atomic_rc_box_release_full) (object, clear_box);
 }
 
-/* GstHarness keeps outputs in such queues, and the element the news of its plan. */
+/* GstHarness keeps outputs in such queues; the element keeps news of its plan in one. */
 RELEASES (g_async_queue_push, (GAsyncQueue * queue, gpointer data), (queue, data), queue)
 ACQUIRES (gpointer, g_async_queue_try_pop, (GAsyncQueue * queue), (queue), queue)
 ACQUIRES (gpointer, g_async_queue_timeout_pop, (GAsyncQueue * queue, guint64 timeout),

@@ -2,7 +2,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Installs under several prefixes, as a user does, and uses what was installed; builds the example
-as a project with gemmcl inside. TAP out.
+with gemmcl as its subproject. TAP out.
 
 usage: prefixes.py MESON SOURCE-ROOT
 
@@ -52,7 +52,7 @@ def build_with_subproject():
 
 
 class Installation:
-    """One under a prefix, from a build that the next one configures again."""
+    """An installation under a prefix. All share a build, which each configures for its prefix."""
 
     def __init__(self, prefix):
         self.prefix = prefix

@@ -30,8 +30,8 @@ esac
 }
 QUESTION = r"\[Y/n\]"
 DPKG = "a line of dpkg"
-# The options, what is typed on a terminal, or None without one, the exit status, and what the
-# output has and has not.
+# The options, the input on a terminal, or None without a terminal, the exit status, and patterns
+# that the output must match and must not match
 CASES = {
     "it installs without a terminal": (
         "--ask", None, 0, "To install: .*pocl-opencl-icd", f"{QUESTION}|{DPKG}"),

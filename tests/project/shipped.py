@@ -45,8 +45,8 @@ def check(shipped):
     """The rules for a file of entries."""
     entries = shipped["entries"]
     if shipped["version"] != 1 or not entries:
-        yield "it has another version, or no entries"
-    yield from (f"no entry for the library: {entry}" for entry in entries if not is_sound(entry))
+        yield "expected version 1 and entries, found another version or no entries"
+    yield from (f"the library refuses {entry}" for entry in entries if not is_sound(entry))
     if len({tuple(map(entry.get, KEYS)) for entry in entries}) < len(entries):
         yield "a problem has two entries"
 
@@ -73,7 +73,8 @@ def make_report(**tuned):
 
 
 def expect(expected, *measured):
-    """make-shipped.py makes these entries of those of A and B, and of these files."""
+    """make-shipped.py, run on a file with entries of A and B and on the measured files, makes these
+    entries, besides the one of A."""
     kept = make_tuning(("A", 8, "gemm_naive", 1), ("B", 8, "gemm_naive", 2),
                        ("B", 16, "gemm_naive", 3))
     with tempfile.TemporaryDirectory() as folder:

@@ -13,8 +13,8 @@ import tap
 COUNTER = sys.argv[1]
 LEAKS = "LeakSanitizer: detected memory leaks"
 CRASH = "It crashes: case 7"
-# The result, the exit status and the output of a test, or the two arguments of a stand-in; the
-# numbers of passed, failed and skipped tests; and the reason in the output.
+# The result, exit status, output and errors of a test, or the two arguments of a stand-in; the
+# expected numbers of passed, failed and skipped tests, a digit each; and the reason in the output
 CASES = {
     "a plain test that passes": (("OK", 0, ""), "100"),
     "a plain test that fails": (("FAIL", 1, ""), "010"),

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A preloaded library with the faults and the devices that environment variables name. A variable
- * for kernels is a pattern of their names.
+ * A preloaded library that gives the tool the faults and the devices that environment variables
+ * name. The value of a variable for kernels is a pattern of their names.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
@@ -20,7 +20,7 @@
 /* The run in which a kernel crashes or hangs. */
 #define LAST_RUN 20
 
-/* Number of waits that succeed before the device is lost once, enough to time some kernels. */
+/* Number of waits that succeed before GEMMCL_LOST_ONCE, enough to time some kernels. */
 #define GOOD_WAITS 30
 
 static guint runs;

@@ -16,13 +16,14 @@ import table
 TABLE = TESTS.parent / "kernels/kernels.def"
 # The smallest subgroup of each target, which fills a register: the rules choose no other.
 SUBGROUPS = {name: target.register_bytes // 4 for name, target in isa.TARGETS.items()}
-# Rows that lack a feature, by release of ocloc and target: int8 dot products, images, tf32.
+# Rows that need a feature which the compiler or the target lacks (int8 dot products, images, tf32),
+# by release of ocloc and target
 ABSENT = {
     ("22.43", "*"): ["dot_*"],
     ("22.43", "pvc"): ["block_read_*", "xmx_tf32_*"],
     ("26.27", "pvc"): ["block_read_*"],
 }
-# Targets with matrix engines; K of a dpas by precision.
+# The targets with matrix engines, and the K of a dpas for each precision
 ENGINES = [name for name, target in isa.TARGETS.items() if target.extensions]
 DPAS_K = {"bf16": 16, "f16": 16, "tf32": 8, "i8": 32}
 
@@ -50,7 +51,7 @@ def list_rows(release, target):
 
 
 def count_dpas(row, options):
-    """The number of instructions that an iteration of the row's loop should have."""
+    """The number of dpas instructions that an iteration of the row's loop should have."""
     told = dict(re.findall(r"-D(\w+)=(\d+)", options))
     tile_m, tile_n, depth = (int(told[name]) for name in ("TILE_M", "TILE_N", "DEPTH"))
     return tile_m // 8 * tile_n * depth * row.subgroup // DPAS_K[row.precision]

@@ -31,8 +31,8 @@ def run(test):
 
 
 def find_leaks():
-    """Returns the memory that the library or the element lost, from LeakSanitizer's report. Python
-    and its modules keep some, too, whose stacks have no function of ours."""
+    """Returns the memory that the library or the element lost, from LeakSanitizer's report. Memory
+    that Python and its modules keep is reported, too, but its stacks have no function of ours."""
     gc.collect()
     sanitizer = ctypes.CDLL(None)
     with tempfile.TemporaryDirectory() as folder:
@@ -40,7 +40,8 @@ def find_leaks():
 
         @ctypes.CFUNCTYPE(None)
         def die():
-            """The sanitizer failed and ends the process; tools/test-results.py knows its words."""
+            """Prints the report when the sanitizer fails and ends the process, since
+            tools/test-results.py looks for its message."""
             sys.stderr.write(report.read_text("utf-8", "replace"))
             sys.stderr.flush()
         sanitizer.__sanitizer_set_death_callback(die)
@@ -53,8 +54,8 @@ def find_leaks():
 
 
 def main():
-    """Runs the tests of the main module, of which none is kept, nor what it holds. Names behind -p
-    on the command line, such as Class or Class.test_it, are the beginnings of those wanted."""
+    """Runs the tests of the main module, and drops each test with all that it holds. With -p only
+    the tests whose names begin with one of the following arguments run, such as Class.test_it."""
     main_module = sys.modules["__main__"]
     checks = {test.id().replace("__main__.", "", 1): partial(run, test)
               for tests in unittest.defaultTestLoader.loadTestsFromModule(main_module)

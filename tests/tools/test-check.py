@@ -103,7 +103,7 @@ class Report(Check):
         self.assertEqual(rows[KERNELS[0]]["result"], "ok")
 
     def test_every_precision_is_exact(self):
-        """And a row that takes few rows of A."""
+        """A row of each precision, and a row that takes few rows of A, are right."""
         rows = {row["precisions"]: row["name"] for row in self.read("kernels", "--json")
                 if row["here"] == "native"}
         _, found, _ = self.check(0, kernels=("gemv_4x4_64x4", *rows.values()))
@@ -157,7 +157,7 @@ class Faults(Check):
 
 
 class Losses(Check):
-    """Lost processes, and ends before all is done; test-tune.py has losses that time kernels."""
+    """Lost processes, and checks that end early. Losses while kernels are timed: test-tune.py."""
 
     def test_device_always(self):
         rows = [row["name"] for row in self.read("kernels", "--json") if row["here"] == "native"]
@@ -181,7 +181,6 @@ class Losses(Check):
             self.wait_for(process, process.stderr, "1024 x 1024 x 1024")
             self.interrupted(process)
         self.assertEqual(self.load(self.file)["rows"][0]["result"], "ok")
-
 
     def test_budget(self):
         start = time.monotonic()
@@ -222,7 +221,7 @@ class Surfaces(Check):
         self.assertIn("code 1", va["why"])
 
     def test_hangs(self):
-        """It is run once, so that the rest has its share of the time."""
+        """A pipeline that hangs is not started again, so that other steps have their time."""
         starts = Path(self.path("starts"))
         va = self.surfaces(1, f"echo >> {starts}; exec sleep 1000", seconds=8)
         self.assertEqual(starts.read_text(), "\n")

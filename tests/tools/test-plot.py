@@ -38,7 +38,7 @@ def row(name, size, gflops, **changes):
 
 
 def texts_of(axes):
-    """Pixels of each text, without its arrow. Texts that are turned by other angles have none."""
+    """The boxes of texts in pixels, without their arrows; None for texts at oblique angles."""
     texts = [*axes.texts, *axes.xaxis.get_ticklabels(), *axes.yaxis.get_ticklabels(),
              axes.xaxis.label, axes.yaxis.label]
     return {t.get_text(): Text.get_window_extent(t) if t.get_rotation() in (0, 90) else None

@@ -71,7 +71,7 @@ class Quantize(tool.FolderTestCase):
 
 
 class Files(Quantize):
-    """The file and the words. Products of bytes with scales: tests/lib/quantize.py."""
+    """The file and the report. tests/lib/quantize.py tests products of bytes with scales."""
 
     def test_columns(self):
         w = self.make(40, 7)

@@ -74,7 +74,7 @@ class Products(Run):
         self.check(self.product, *turned, "--transpose-a", "--transpose-b")
 
     def test_rounding(self):
-        """Operands of matrix engines are rounded, not truncated, which has twice the error."""
+        """Operands of matrix engines are rounded. Truncation would have twice the error."""
         for name, digits in (("xmx_f16_8x1_1x16", 11), ("xmx_bf16_8x1_1x16", 8),
                              ("xmx_tf32_8x2_1x16", 11)):
             below = 1 + 2.0 ** (1 - digits) - 2.0**-23

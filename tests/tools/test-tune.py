@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`gemmcl tune`: its results are stored and used, and it survives its child. TAP out."""
+"""`gemmcl tune`: its results are stored and used, and it survives its worker. TAP out."""
 
 import contextlib
 import json
@@ -94,7 +94,8 @@ class Broken(Tune):
     """Tuning goes on after a kernel with a fault."""
 
     def tune(self, **broken):
-        """Tunes with broken kernels. Returns the result, and why each candidate left."""
+        """Tunes with broken kernels. Returns the result, {kernel: the reason why it left} and the
+        errors."""
         said = self.ends(0, "tune", "24,40,32", "--time", "30", "--json", "-",
                          **tool.faults(**broken))
         found, = json.loads(said.stdout)
@@ -102,7 +103,7 @@ class Broken(Tune):
         return found, {one["kernel"]: one["why"] for one in found["candidates"]}, said.stderr
 
     def test_one_of_them(self):
-        """Breaks the rules' choice. Only that must leave, for that reason."""
+        """Breaks the rules' choice. Only this candidate must leave, and for this reason."""
         first = self.choose(24, 40, 32)
         died, silent = r"Child process killed by signal 9\b", r"There was no answer in \d+ sec"
         for variable, pattern in {
@@ -146,7 +147,7 @@ class Broken(Tune):
 
 class Progress(Tune):
     def test_on_a_terminal(self):
-        """The progress is one line, which changes, is gone before others, and in the end."""
+        """The progress is one changing line, which is erased before other lines and at the end."""
         master, slave = pty.openpty()
         with os.fdopen(master, "rb", buffering=0) as terminal:
             with subprocess.Popen([tool.TOOL, "tune", "8,8,8", "24,40,32", "--time", "30"],
@@ -210,7 +211,7 @@ class Worker(Tune):
         self.assertEqual(list(self.known()), [(48, 40, 32)])
 
     def test_ends_with_the_one_that_asks(self):
-        """It also ends a child that hangs and does not read its input."""
+        """The end of the tool also ends a worker that hangs."""
         with tool.start("tune", "8,8,8", **tool.faults(GEMMCL_HANGING_KERNEL="*")) as process:
             while not tool.workers(process):
                 self.assertIsNone(process.poll())

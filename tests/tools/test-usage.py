@@ -67,7 +67,7 @@ class ManPage(tool.TestCase):
 
 PROBLEM = "M,N,K.*found"
 PRODUCT = ("[[1]]", "[[1]]", "-o", "/nonexistent/d.npy")
-# For each command the words of the sentence, and the arguments.
+# For each command: a pattern of the error message, and the arguments
 CASES = {
     "bench": (
         ("-M", "-M", "many"),

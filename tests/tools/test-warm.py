@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl warm: the programs that it compiles; the next process compiles nothing. TAP out."""
+"""`gemmcl warm`: it compiles the programs, and the next process compiles nothing. TAP out."""
 
 import os
 import re

@@ -37,7 +37,7 @@ def start(*arguments, **environment):
 
 
 def read_process(pid, name):
-    """A file of /proc about a process; "" if it has ended."""
+    """The text of a file of /proc about a process; "" if the process has ended."""
     try:
         with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -56,7 +56,7 @@ def workers(process):
 
 
 def faults(**variables):
-    """The environment of a tool with faults, which the variables name; see faults.c."""
+    """The environment of a tool with the faults that the variables name; see faults.c."""
     return {"LD_PRELOAD": os.environ["GEMMCL_FAULTS"], **variables}
 
 
@@ -105,7 +105,7 @@ class TestCase(unittest.TestCase):
 
 
 class FolderTestCase(TestCase):
-    """The same with a folder for matrices, which the end of the test removes."""
+    """A TestCase with a folder for files, which the end of the test removes."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
