@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""auto-tune: a faster kernel is found while buffers flow, and takes over between two of them. How,
-and that it is right, tests/lib/auto-tune.py tests; here each buffer must come out of its own
-weight, once, in order. The device's clock is the test's (clock.py): it decides what is faster."""
+"""The property auto-tune: a faster kernel is found while buffers flow, and replaces the other
+between two buffers. tests/lib/auto-tune.py tests the search and the kernels' results; here each
+buffer must come out once, in order, multiplied by its own weight. clock.py sets the device's clock,
+and so decides which kernel is faster."""
 
 import tempfile
 import time
@@ -14,23 +15,23 @@ from gemmcl import LIB, ask, describe, enter_cache, get_info, list_candidates, p
 from stream import SECONDS, TestCase, main, np, tensors
 
 M, N, K = 96, 64, 128
-MORE = 40  # buffers behind a swap
-PERIOD = 30  # buffers of a weight
-FAST = 100  # microseconds; kernels that were not set take 200
+MORE = 40  # buffers pushed behind a swap
+PERIOD = 30  # buffers with the same weight
+FAST = 100  # us; kernels without a time of their own take 200
 CPU = 1  # GemmclDeviceType
-# A GPU (CL_DEVICE_TYPE) of an unknown maker (CL_DEVICE_VENDOR_ID, CL_DEVICE_VENDOR)
+# A GPU (CL_DEVICE_TYPE) of an unknown vendor (CL_DEVICE_VENDOR_ID, CL_DEVICE_VENDOR)
 GPU = {0x1000: bytes([4, 0, 0, 0, 0, 0, 0, 0]), 0x1001: bytes(4), 0x102c: b"-\0"}
 
 
 def make_weight(factor):
-    """Every other element of a row of A, times the factor."""
+    """Returns the weight that multiplies every other element of a row of A by factor."""
     weight = np.zeros((K, N), int)
     weight[::2] = factor * np.eye(N)
     return str(weight.tolist()).replace(" ", "")
 
 
 class Flow:
-    """Buffers of equal numbers, n by now, and weights that change after a period of them."""
+    """A stream of buffers of equal numbers, n so far, whose weight changes after each period."""
 
     def __init__(self, test, settings, period=None):
         self.test, self.period, self.n, self.previous = test, period, 0, 0
@@ -39,7 +40,7 @@ class Flow:
                                  f"weight={make_weight(2)} {settings}")
 
     def push(self, count=1, rows=M):
-        """What comes out must be of its own weight."""
+        """Pushes a buffer. The output must be its product with the weight at that time."""
         for _ in range(count):
             number, factor = 1 + self.n % 8, 2
             if self.period:
@@ -61,7 +62,7 @@ class Flow:
         self.has("swapped", "tuned", kernel)
 
     def has(self, state, source, kernel=None):
-        """The stats say this of auto-tune and of the kernel."""
+        """The stats have this state of auto-tune and this kernel."""
         get = self.stream.get_stat
         self.test.assertEqual((get("auto-tune"), get("kernel-source"), kernel and get("kernel")),
                               (state, source, kernel))
@@ -78,8 +79,8 @@ class AutoTune(TestCase):
         self.clock = Clock(self)
 
     def begin(self):
-        """Forgets what was found, and makes a kernel that the rules do not choose the fastest.
-        Returns its name."""
+        """Forgets earlier measurements, and makes a kernel the fastest that the rules do not
+        choose. Returns its name."""
         context = c_void_p(ask("context_new", None))
         ask("tuning_forget", context)
         kernel = list_candidates(describe(M, N, K), context)[2]
@@ -89,7 +90,7 @@ class AutoTune(TestCase):
         return kernel
 
     def swaps(self, settings):
-        """The kernel is swapped while weights change. Returns its name."""
+        """The kernel is swapped while weights change. Returns the name of the new kernel."""
         kernel = self.begin()
         flow = Flow(self, settings, PERIOD)
         self.assertEqual(flow.stream.get_stat("kernel-source"), "rules")
@@ -98,7 +99,8 @@ class AutoTune(TestCase):
         return kernel
 
     def test_swap(self):
-        """The previous output goes over the swap; the next start has the kernel from the file."""
+        """The previous output survives the swap. The next start takes the kernel from the tuning
+        file."""
         settings = "auto-tune=on beta=1"
         kernel = self.swaps(settings)
         flow = Flow(self, settings)
@@ -107,7 +109,7 @@ class AutoTune(TestCase):
         flow.end()
 
     def test_caps(self):
-        """Other caps end the search, and begin another."""
+        """New caps end the search and begin another one."""
         kernel = self.begin()
         flow = Flow(self, "auto-tune=on")
         for i in range(7):
@@ -129,7 +131,7 @@ class AutoTune(TestCase):
             flow.end()
 
     def test_off(self):
-        """By default CPUs are not tuned, and a kernel that was named is never left."""
+        """By default there is no search on a CPU. A kernel that is named is never replaced."""
         cases = [("auto-tune=off", "rules"), ("auto-tune=on kernel=gemm_naive", "named")]
         for settings, source in cases + [("", "rules")] * (get_info().type == CPU):
             kernel = self.begin()
@@ -140,7 +142,7 @@ class AutoTune(TestCase):
             flow.end()
 
     def test_gpu(self):
-        """By default GPUs are."""
+        """By default there is a search on a GPU."""
         self.addCleanup(pretend(GPU))
         self.swaps("")
 

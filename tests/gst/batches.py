@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Batches that batch-timeout ends: a live stream that pauses gets the results of a batch that is
-not full, after that time and no earlier. And buffers whose lengths differ by their metadata only,
-of which no batch has two. flow.py and streams.py have all else of batches."""
+"""Batches that batch-timeout ends: when a live stream pauses, the outputs of an incomplete batch
+come after that time and no earlier. Also audio buffers whose lengths are in their metadata. flow.py
+and streams.py test everything else about batches."""
 
 import ctypes
 import time
@@ -13,7 +13,7 @@ from stream import OK, Gst, GstAudio, TestCase, audio, main, np, tensors
 
 FRAME = Gst.SECOND // 10
 MONO = audio("F32LE", 1)
-# No binding can leave the offsets of an audio meta out.
+# Bindings require the offsets of an audio meta.
 add_audio_meta = ctypes.CDLL("libgstaudio-1.0.so.0").gst_buffer_add_audio_meta
 add_audio_meta.restype = c_void_p
 SAMPLES = next(field.get_offset() for field in GstAudio.AudioMeta.__info__.get_fields()
@@ -29,7 +29,7 @@ class Batches(TestCase):
         self.assertEqual(stream.push(np.float32(index), pts=index * FRAME), OK)
 
     def pull(self, stream, index):
-        """Takes the next buffer. Returns the time."""
+        """Takes the next output. Returns the time."""
         buffer, now = stream.pull_buffer(), time.monotonic()
         self.assertEqual(buffer.pts, index * FRAME)
         self.assertFalse(buffer.has_flags(Gst.BufferFlags.DISCONT))
@@ -37,9 +37,9 @@ class Batches(TestCase):
         return now
 
     def test_pause(self):
-        """Two buffers of a batch of four, and no more; again and again. They take no less than the
-        timeout; how much more depends on the machine. By default it is the time that a batch takes
-        by the caps."""
+        """Two buffers come of a batch of four, several times. Their outputs come after the timeout
+        and no earlier; how much later depends on the machine. The default timeout is the duration
+        of a batch, by the caps."""
         for timeout, rate, expected in [(100000000, "0/1", 0.1), (5000000, "10/1", 0.005),
                                         (-1, "20/1", 0.2), (-1, "50/1", 0.08)]:
             stream = self.start(caps(rate), "gemmcl weight=[2] batch-size=4 "
@@ -53,14 +53,15 @@ class Batches(TestCase):
             self.is_quiet(stream)
 
     def test_full(self):
-        """A full batch does not wait. The next one has the whole time, though the timeout of the
-        one before is noticed after it begins: its thread waits for the pad."""
+        """A full batch does not wait. The next batch gets its whole timeout, even if the thread of
+        the earlier timeout, which waits for the pad, runs only after that batch has begun."""
         stream = self.start(caps("0/1"),
                             "gemmcl weight=[2] batch-size=2 batch-timeout=200000000")
         begins = []
 
         def hold(_pad, _info):
-            """The pad's lock is held until the first buffer that comes here is dropped."""
+            """Holds the pad's lock beyond the first timeout, pushes other buffers, and drops this
+            one."""
             if begins:
                 return Gst.PadProbeReturn.OK
             begins.append(0)
@@ -87,7 +88,7 @@ class Batches(TestCase):
         return buffer, c_size_t.from_address(meta + SAMPLES)
 
     def test_lengths(self):
-        """Buffers of as many bytes but not as many samples."""
+        """Buffers of equal sizes but different numbers of samples do not share a batch."""
         stream = self.start(MONO, "gemmcl weight=[2] batch-size=2")
         values = (np.random.default_rng(1).integers(-8, 9, 5000) / 8).astype("f4")
         for samples in 5000, 4, 4:

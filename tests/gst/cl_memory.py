@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""OpenCL memory as other elements use it, by gst/memory/gstgemmclmemory.h."""
+"""OpenCL memory as other elements use it, through gst/memory/gstgemmclmemory.h."""
 
 import contextlib
 import ctypes
@@ -38,21 +38,21 @@ class Unmapped(Exception):
 
 
 def get_allocator(stream, caps):
-    """The allocator that elements offer upstream."""
+    """Returns the allocator that the stream's first element offers upstream."""
     query = Gst.Query.new_allocation(Gst.Caps.from_string(caps), True)
     assert stream.src.peer_query(query)
     return query.parse_nth_allocation_param(0)[0]
 
 
 class Gate:
-    """A user event, before which commands do not start."""
+    """A user event; commands that wait for it do not start before it ends."""
 
     def __init__(self, context):
         self.event = CL.clCreateUserEvent(c_void_p(context), None)
         self._as_parameter_, self.is_open = c_void_p(self.event), False
 
     def open(self, status=0):
-        """Ends the event, as a command that failed if the status is negative."""
+        """Ends the event. With a negative status it ends like a failed command."""
         self.is_open = True
         assert CL.clSetUserEventStatus(self, status) == 0
         CL.clReleaseEvent(self)
@@ -62,7 +62,7 @@ class Gate:
 
 
 class Memory:
-    """A GstMemory of the element's."""
+    """An OpenCL GstMemory."""
 
     def __init__(self, memory):
         self.memory, self.address = memory, hash(memory)
@@ -83,7 +83,7 @@ class Memory:
             GST.gst_memory_unmap(self, byref(info))
 
     def read(self):
-        """The bytes as the host has them."""
+        """Returns the bytes that the host reads."""
         with self.map(READ) as info:
             return ctypes.string_at(info.data, info.size)
 
@@ -92,7 +92,8 @@ class Memory:
             ctypes.memset(info.data + offset, value, size or info.size - offset)
 
     def get_events(self, access):
-        """Those that a command with this access waits for, which the caller releases."""
+        """Returns the events that a command with this access waits for. The caller releases
+        them."""
         events = (c_void_p * MAX_EVENTS)()
         return events[:self.methods.get_events(self, access, events)]
 
@@ -103,6 +104,6 @@ class Memory:
         return len(events)
 
     def use(self, access, gate):
-        """Adds a command that reads or writes, and that ends with the gate."""
+        """Records a command with this access that ends with the gate."""
         with self.map(access | OPENCL):
             self.methods.add_event(self, access, gate)

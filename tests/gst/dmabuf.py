@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""dma-bufs, which here are files in memory, under the doubles: with strides and offsets of any kind
-they give what the same frames in the system's memory give. va.py has those of surfaces."""
+"""Frames in dma-bufs give the same results as in system memory, with any strides and offsets. The
+dma-bufs are files in memory, and the doubles import them. va.py tests dma-bufs of surfaces."""
 
 import os
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ TEXT = "gemmcl weight=[[.3,.1],[.6,.2],[.1,.9]]"
 class Layout:
     """How a frame lies in a dma-buf.
 
-    before: bytes of the dma-buf before the memory; gap: within it before each plane
+    before: bytes of the dma-buf before the memory; gap: bytes in the memory before each plane
     padding: bytes after each row
-    pieces: "whole", a memory for each plane ("planes"), or each a dma-buf of its own, too ("files")
-    """
+    pieces: "whole": one memory; "planes": a memory for each plane; "files": a dma-buf for each
+    plane"""
 
     before: int = 0
     gap: int = 0
@@ -32,7 +32,7 @@ class Layout:
     pieces: str = "whole"
 
     def make(self, info, seed):
-        """A buffer with a frame."""
+        """Returns a buffer with a frame in this layout."""
         planes, offsets, ends = draw(info, seed), [], [self.before]
         strides = [plane.shape[1] + self.padding for plane in planes]
         for plane, stride in zip(planes, strides):
@@ -64,10 +64,10 @@ ODD, ODD_PLANES = Layout(52, 7, 3), Layout(52, 7, 3, "planes")
 
 class Dmabufs(TestCase):
     def play_dmabufs(self, layout, pixels="NV12", settings="", is_drm=False, before=""):
-        """Plays two frames by turns, each twice: it is imported once."""
+        """Plays two frames by turns, each twice; each is imported once."""
         caps = CAPS.format(pixels)
         frames = [layout.make(get_info(caps), seed) for seed in range(2)]
-        if is_drm:  # as GStreamer 1.24 writes formats
+        if is_drm:  # as since GStreamer 1.24
             for frame in frames:
                 GstVideo.buffer_get_video_meta(frame).format = GstVideo.VideoFormat.DMA_DRM
             caps = caps.replace("format=", "format=DMA_DRM,drm-format=")
@@ -75,7 +75,7 @@ class Dmabufs(TestCase):
                          frames * (N // 2))
 
     def agree(self, memory, layout, pixels="NV12", settings="", is_drm=False):
-        """Frames in the system's memory give the same."""
+        """Frames in dma-bufs and in system memory give the same results."""
         caps = CAPS.format(pixels)
         expected = self.play(f"{TEXT} {settings}", caps,
                              [make_frame(caps, i % 2) for i in range(N)])
@@ -86,9 +86,9 @@ class Dmabufs(TestCase):
         self.is_clean()
 
     def test_import(self):
-        """A dma-buf with the layout that the plan wants is read in place. The device copies each
-        plane of another one once. Planes may be memories of their own if they lie in one dma-buf;
-        otherwise the host copies them."""
+        """A dma-buf in the plan's layout is read in place. In another layout, the device copies
+        each plane once. Planes may be in several memories of one dma-buf; the host copies planes of
+        several dma-bufs."""
         for pixels, layout, copies in [
                 ("NV12", Layout(), 0), ("NV12", Layout(padding=10), 2 * N), ("NV12", ODD, 2 * N),
                 ("I420", ODD, 3 * N), ("BGRx", Layout(padding=10), N), ("RGB", Layout(), 0),
@@ -107,9 +107,9 @@ class Dmabufs(TestCase):
         self.agree("DMABuf to system", ODD, settings="batch-size=2 queue-depth=2")
 
     def test_tee(self):
-        """Each of two elements imports a dma-buf for itself: the runs of one do not acquire what
-        those of the other have acquired. The first has no thread of its own, so that it has all
-        frames once the other's end has come."""
+        """Two elements import the same dma-buf separately, so that their runs do not acquire the
+        same object. The first element has no thread of its own: it has all frames once the stream
+        of the other has ended."""
         imported = COUNTS.dmabuf_objects
         found = self.play_dmabufs(ODD, before="tee name=t  t. ! gemmcl weight=[[1],[1],[1]]"
                                   " ! fakesink  t. ! queue !", settings="name=g")
@@ -118,7 +118,7 @@ class Dmabufs(TestCase):
         self.is_clean()
 
     def test_other_context(self):
-        """What an element imported is of one context."""
+        """After a change of contexts, an element imports a dma-buf again."""
         stream = self.make(TEXT)
         caps = CAPS.format("NV12")
         frame = ODD.make(get_info(caps), 0)
@@ -131,7 +131,7 @@ class Dmabufs(TestCase):
         self.is_quiet(stream)
 
     def test_mapped(self):
-        """A device that imports nothing has them mapped and copied."""
+        """A device that cannot import dma-bufs gets copies of the mapped frames."""
         acquired = COUNTS.acquires
         with without("va,dmabuf"):
             for layout in Layout(), Layout(padding=10), ODD:
@@ -139,7 +139,7 @@ class Dmabufs(TestCase):
         self.assertEqual(COUNTS.acquires, acquired)
 
     def test_order(self):
-        """Upstream may prefer dma-bufs if they are imported: system memory is offered last then."""
+        """If the device imports dma-bufs, the element offers them before system memory."""
         for extensions, is_last in ("", False), ("va,dmabuf", True):
             with without(extensions):
                 stream = self.make("gemmcl")
@@ -149,7 +149,7 @@ class Dmabufs(TestCase):
                                  is_last)
 
     def test_drm(self):
-        """With the formats' new names, in caps and metas."""
+        """Caps and metas name formats as DRM formats."""
         if not HAS_DRM_FORMATS:
             self.skipTest("GStreamer before 1.24 has no DRM formats")
         self.agree("DMABuf to system", ODD, is_drm=True)
@@ -157,8 +157,8 @@ class Dmabufs(TestCase):
             self.agree("system", ODD, is_drm=True)
 
     def test_failures(self):
-        """One that the driver refuses is copied, and not tried again; what fails later is an
-        error."""
+        """A dma-buf that the driver does not import is copied, and its import is not tried again. A
+        later failure is an error."""
         imported = COUNTS.dmabuf_objects
         fail("clCreateBufferWithProperties", 1, -61)
         self.agree("DMABuf to system", ODD)

@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Elements under the doubles (tests/doubles/README.md), which count what OpenCL and VA do, and
-whose calls fail on request."""
+"""Plays elements under the doubles (tests/doubles/README.md), which count the calls of OpenCL and
+VA and make them fail on request."""
 
 import contextlib
 import ctypes
@@ -28,7 +28,8 @@ DMABUFS = GstAllocators.DmaBufAllocator.new()
 ERROR, WARNING = Gst.MessageType.ERROR, Gst.MessageType.WARNING
 HAS_DRM_FORMATS = Gst.version() >= (1, 24)
 
-# outputs: the bytes of each; memory: where A and D were; error, warning: the first ones, or "".
+# outputs: the bytes of each output; memory: the stat of that name; error, warning: the text of the
+# first one, or "".
 Result = namedtuple("Result", "outputs memory error warning")
 
 
@@ -39,7 +40,7 @@ class Counts(ctypes.Structure):
 
 
 class Fault(ctypes.Structure):
-    """The call of an OpenCL function that fails."""
+    """A call of an OpenCL function that fails, the calls left until then, and its error."""
     _fields_ = fields("text function, int left error")
 
 
@@ -50,13 +51,13 @@ if "GEMMCL_DOUBLES" in os.environ:
 
 
 def fail(function, number, error):
-    """That call of an OpenCL function fails; 1 is the next."""
+    """Makes a call of an OpenCL function fail: number 1 is the next call."""
     FAULT.function, FAULT.error, FAULT.left = function.encode(), error, number
 
 
 @contextlib.contextmanager
 def without(extensions):
-    """The device lacks these extensions meanwhile."""
+    """Hides these extensions of the device."""
     os.environ["GEMMCL_DOUBLES_WITHOUT"] = extensions
     try:
         yield
@@ -65,12 +66,12 @@ def without(extensions):
 
 
 def get_info(caps):
-    """The GstVideoInfo of caps."""
+    """Returns the GstVideoInfo of caps."""
     return GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps))
 
 
 def draw(info, seed):
-    """The planes of a frame, rows x bytes."""
+    """Returns the planes of a frame, as arrays of rows x bytes."""
     rng, planes = np.random.default_rng(seed), []
     for plane in range(info.finfo.n_planes):
         part = info.finfo.plane.index(plane)  # the first component in it
@@ -81,7 +82,7 @@ def draw(info, seed):
 
 
 def lay_out(planes, size, offsets, strides):
-    """The bytes of a frame."""
+    """Returns the bytes of a frame."""
     data = np.zeros(size, "u1")
     for plane, offset, stride in zip(planes, offsets, strides):
         for y, row in enumerate(plane):
@@ -90,20 +91,20 @@ def lay_out(planes, size, offsets, strides):
 
 
 def make_frame(caps, seed):
-    """A frame in the system's memory."""
+    """Returns a frame in system memory."""
     info = get_info(caps)
     return Gst.Buffer.new_wrapped(lay_out(draw(info, seed), info.size, info.offset, info.stride))
 
 
 def make_file(data):
-    """What stands for a dma-buf."""
+    """Returns a file that stands for a dma-buf."""
     file = os.memfd_create("frame")
     os.write(file, data)
     return file
 
 
 def make_memory(file, start, end):
-    """The memory of these bytes of a dma-buf, which owns the file."""
+    """Returns a memory of these bytes of a dma-buf. The memory owns the file."""
     memory = GstAllocators.DmaBufAllocator.alloc(DMABUFS, file, end)
     memory.resize(start, end - start)
     return memory
@@ -135,7 +136,8 @@ class TestCase(stream.TestCase):
             self.skipTest(f"GStreamer's {element} is not there")
 
     def is_clean(self):
-        """No object and no context is left. OpenCL's threads may hold some for a moment."""
+        """No object or context of OpenCL or VA is left. OpenCL's threads may hold some for a
+        moment."""
         end = time.monotonic() + 5
         while COUNTS.live_objects + COUNTS.live_contexts > 0 and time.monotonic() < end:
             gc.collect()
@@ -143,7 +145,7 @@ class TestCase(stream.TestCase):
         self.assertEqual((COUNTS.live_objects, COUNTS.live_contexts), (0, 0))
 
     def make_context(self, *properties):
-        """The cl_context of an application."""
+        """Returns a cl_context, as an application makes it."""
         cl, status = get_device().cl, c_int()
         cl.clCreateContext.restype = c_void_p
         context = cl.clCreateContext((c_ssize_t * 5)(USER_SYNC, 1, *properties), 1,
@@ -153,13 +155,13 @@ class TestCase(stream.TestCase):
         return context
 
     def play(self, text, caps, buffers, set_up=lambda stream: None):
-        """Pushes buffers through elements, of which one is called "g", until one is refused.
-        set_up is called before they start. Returns a Result."""
+        """Pushes buffers through elements until one is refused. The element "g" gives the stats.
+        set_up is called before the elements start. Returns a Result."""
         played, posted = stream.Stream(text), {ERROR: "", WARNING: ""}
         try:
             set_up(played)
             if played.play(caps):
-                # Up to the first that is refused.
+                # Push until a buffer is refused.
                 all(played.push(buffer) == OK for buffer in buffers)
             outputs = [output.extract_dup(0, output.get_size()) for output in played.end()]
             memory = played.get_stat("memory", "g" if "!" in text else None)
@@ -171,7 +173,8 @@ class TestCase(stream.TestCase):
             played.stop()
 
     def is_well(self, result, number, memory):
-        """So many outputs, no complaint, and where A and D were."""
+        """The result has this number of outputs and this memory, and neither an error nor a
+        warning."""
         self.assertEqual((len(result.outputs), result.error, result.warning, result.memory),
                          (number, "", "", memory))
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every bad setting, and every bad buffer, ends in one error that says what was expected and what
-was found."""
+"""Each bad setting and each bad buffer ends in a single error, which says what was expected and
+what was found."""
 
 import gemmcl
 from stream import (ANALYTICS, FAILURE, OK, PAUSED, READY, Gst, TestCase, audio, main, np,
@@ -18,8 +18,8 @@ def flexible(count):
     return f"other/tensors,format=flexible,num_tensors={count},framerate=10/1"
 
 
-# Caps that are refused: the settings, the caps, the domain of the error, its words, and the caps
-# that downstream takes, if they matter.
+# Refused caps: the settings, the caps, the domain of the error, its words, and the caps of
+# downstream if they matter.
 CAPS = [
     ("weight=[[1],[2]]", FRAME, "stream",
      "K = 2|6x4|pixel: K = 3|row: K = 18|frame: K = 72|patch: needs patch-width"),
@@ -93,7 +93,7 @@ CAPS = [
     ("weight=[[1],[2],[3]] tensor-index=2", flexible(2), "stream", "tensor-index is 2|2 tensors"),
     ("weight=[[1],[2],[3]] row-outputs=sum", flexible(16), "stream", "has 16 tensors|another one"),
 ] + [
-    # Caps of tensors that say nothing of use, or too much.
+    # Caps of tensors that lack a field or contradict themselves.
     ("weight=[[1],[2],[3]]", caps, "resource", words) for caps, words in [
         ("other/tensors", "format=(nothing)|num_tensors=0"),
         (flexible(17), "num_tensors=17"),
@@ -116,7 +116,7 @@ CAPS = [
         (tensors("3,4").replace("=1,", "=2,"), "(2)|(1)|the same number")]
 ]
 
-# Buffers that are refused: the weight, the caps, the bytes, and the error's words.
+# Refused buffers: the weight, the caps, the number of bytes, and the error's words.
 BUFFERS = [
     ("[[1],[1],[1]]", video("RGB", 5, 3), 4, "4 bytes|5x3 RGB|48 bytes"),
     ("[[1],[1]]", STEREO, 7, "7 bytes|a multiple of 4"),
@@ -124,7 +124,8 @@ BUFFERS = [
     ("[2]", tensors("1,1", "int8,int8"), 1, "Tensor 1|0 bytes|expected 1"),
 ]
 
-# Settings with which the element does not reach a state.
+# Settings with which the element does not reach a state: the settings, the state, the domain of the
+# error, and its words.
 STATES = [
     ("", PAUSED, "resource", "No weight|Expected|.npy"),
     ("weight=[1] kernel=gem_naive", READY, "library", "gem_naive|gemm_naive"),
@@ -159,14 +160,14 @@ class Errors(TestCase):
                 self.says(stream, words, domain)
 
     def test_other_device(self):
-        """After a device that is not there another one can be set."""
+        """After the name of a missing device another device can be set."""
         stream = self.make("gemmcl weight=[1] device=nothing")
         self.assertEqual(stream.element.set_state(READY), FAILURE)
         stream.element.props.device = "0"
         self.assertNotEqual(stream.element.set_state(READY), FAILURE)
 
     def test_files(self):
-        """The library says what is wrong with a file; the element names the property."""
+        """The error names the property, and says what is wrong with its file."""
         bad = self.write("bad.npy", b"no array")
         for path, word in ("/none.npy", "No such file"), (bad, "does not start with"):
             stream = self.make(f"gemmcl weight={path}")
@@ -174,18 +175,18 @@ class Errors(TestCase):
             self.says(stream, f"weight=|{path}|{word}", "resource")
 
     def test_downstream(self):
-        """A flow of downstream's is returned."""
+        """A flow error from downstream is returned."""
         stream = self.start(tensors("1:1"), "gemmcl weight=[2] queue-depth=2")
         stream.sink.set_active(False)
         flows = {stream.push(bytes(4)) for _ in range(10)}
         self.assertEqual(flows - {OK}, {Gst.FlowReturn.FLUSHING})
 
     def test_after_too_much(self):
-        """After a buffer that needs more than the device has room for, smaller ones are run."""
+        """After a buffer for which the device lacks memory, smaller buffers are multiplied."""
         most = gemmcl.get_info().max_alloc_bytes
         if most > 1 << 32:
             self.skipTest("the device has more room than the host has for what fills it")
-        # Softmax of 2048 samples, but not of 1024, is of more floats than a buffer holds.
+        # Softmax of 2048 samples needs more floats than a buffer can hold; of 1024 it does not.
         weight = np.zeros((1, most // (2048 * 4) + 1), "f4")
         np.save(f"{self.folder}/w.npy", weight)
         stream = self.start(MONO, f"gemmcl queue-depth=1 activation=softmax "

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Each OpenCL call of a short stream fails, alone or with all that follow it, or a kernel does. The
-element posts an error or all outputs are there; none is wrong; states come back, nothing leaks, and
-the same element plays afterwards. And kernels or compilers are held back: what returns meanwhile
-did not wait for one."""
+"""Each OpenCL call of a short stream fails in turn, alone or with all later calls, or a kernel
+fails. Either the element posts an error, or all outputs come; no output is wrong, state changes
+return, nothing leaks, and the same element plays afterwards. Other tests hold back kernels or the
+compiler: a call that returns meanwhile did not wait."""
 
 import contextlib
 import ctypes
@@ -30,7 +30,7 @@ ONE_NUMBER = tensors("1:1")
 COLUMNS = 4
 FRAME = Gst.SECOND // 100
 WATCH = 0.2  # seconds
-# On GPUs a search would make OpenCL calls besides those of the stream.
+# On GPUs a search for a faster kernel would add OpenCL calls.
 GEMMCL = "gemmcl auto-tune=off "
 
 
@@ -39,7 +39,7 @@ def caps(rows):
 
 
 def times(factor):
-    """The weight that makes so many times what comes in."""
+    """Returns the weight that multiplies by factor."""
     return str((factor * np.eye(COLUMNS, dtype=int)).tolist()).replace(" ", "")
 
 
@@ -49,9 +49,9 @@ def count_devices():
 
 @dataclass
 class Kind:
-    """Elements that play, of which the weight of "a" is swapped.
+    """Elements that play; the weight of element "a" is swapped.
 
-    factor: of the others
+    factor: the factor of the other elements
     adds: each output is added to the next one
     header: floats before each result"""
     elements: str
@@ -71,8 +71,8 @@ KINDS = {
 }
 if ANALYTICS:
     KINDS["meta"] = Kind(f"{FIRST} output=meta")
-# As many runs are in flight on each device as queue-depth says; no element of a row waits for the
-# one before it. Those that are pushed, and how many of them do not wait.
+# Each device has up to queue-depth runs in flight, and an element does not wait for the element
+# before it. The number of buffers to push, and how many pushes do not wait.
 HELD = [
     (Kind(f"{FIRST} queue-depth=3"), 5, lambda devices: 3),
     (Kind(f"{FIRST} queue-depth=3 {SECOND} queue-depth=3", 5), 3, lambda devices: 3),
@@ -81,7 +81,7 @@ HELD = [
 
 
 def read(buffer):
-    """The bytes of a buffer at an address, or None if it cannot be mapped."""
+    """Returns the bytes of the buffer at an address; None if it cannot be mapped."""
     info = Map()
     if not GST.gst_buffer_map(c_void_p(buffer), byref(info), READ):
         return None
@@ -91,13 +91,13 @@ def read(buffer):
 
 
 class Play:
-    """A stream of a kind. All elements of a buffer are its number, from 1.
+    """A stream of a kind. All elements of a buffer are the buffer's number, from 1.
 
-    factors: those of the weight, and of the one before it
-    results: of each buffer that was pushed: its rows, and the number with either weight
+    factors: the factors of the weight and of the weight before it
+    results: for each pushed buffer its rows, and its number times either factor
     previous: what is added to the next result
-    seen, next: outputs that did not fail, and the least index of the next one
-    posted: the types of messages"""
+    seen: number of outputs that did not fail; next: the least index of the next output
+    posted: the types of the messages"""
 
     def __init__(self, test, kind):
         self.test, self.kind, self.stream = test, kind, test.make(kind.elements)
@@ -148,7 +148,7 @@ class Play:
         return True
 
     def live(self):
-        """Another weight, and other caps."""
+        """Sets another weight and other caps while playing."""
         if not self.begin() or not self.push(4):
             return
         self.element.props.weight = times(3)
@@ -160,9 +160,9 @@ class Play:
                 self.push(2)
 
     def check_output(self, output):
-        """Outputs come in order. One that cannot be mapped is a report to whoever maps it if a call
-        failed there; if its run failed before, the element posts an error. A weight that is refused
-        with a warning leaves the old one."""
+        """Outputs come in order. An output cannot be mapped if a call of the map failed; the map
+        reports that. If its run failed, the element posts an error, too. If a weight is refused
+        with a warning, the old weight stays."""
         strikes = LAYER.get_state().strikes
         index = output.pts // FRAME
         self.test.assertIn(index, range(self.next, len(self.results)))
@@ -191,7 +191,7 @@ class Play:
         return failed
 
     def play_again(self):
-        """The same elements, when nothing fails any more."""
+        """Plays the same elements again, without faults."""
         self.has_failed()
         self.reset()
         self.test.assertTrue(self.set_state(NULL) and self.start() and self.begin())
@@ -204,13 +204,14 @@ class Faults(FailingTestCase, TestCase):
 
     @contextlib.contextmanager
     def playing(self, kind, mode=NONE, n=0):
-        """A stream, before whose calls OpenCL comes into that mode. At its end nothing is left."""
+        """Yields a stream and sets this mode of the layer before it starts. At the end no object is
+        left."""
         print(f"# {kind.elements}, mode {mode}, call {n}", flush=True)
         play = Play(self, kind)
         self.addCleanup(LAYER.set, NONE, 0)
         LAYER.set(mode, n)
         yield play
-        vars(play).clear()  # elements hold memory as long as they are there
+        vars(play).clear()  # elements hold memory while they exist
         self.doCleanups()
         self.has_no_objects()
 
@@ -230,8 +231,8 @@ class Faults(FailingTestCase, TestCase):
         return failed
 
     def sweep_kind(self, kind, mode):
-        """If a command of one of several devices fails, others do its frames. Few cases may all be
-        harmless."""
+        """Lets each call of a kind fail in turn. With several devices, other devices do the frames
+        of one that fails. If there are only a few cases, all may be harmless."""
         self.warned = False
         failed = self.sweep(partial(self.run_case, kind), mode)
         several = "devices=all" in kind.elements and count_devices() > 1
@@ -242,7 +243,7 @@ class Faults(FailingTestCase, TestCase):
 
     @contextlib.contextmanager
     def holding(self, hold, function):
-        """Kernels or builds are held meanwhile, and a thread calls the function."""
+        """Holds back kernels or builds while a thread calls function."""
         thread = threading.Thread(target=function)
         hold(True)
         self.addCleanup(hold, False)
@@ -259,7 +260,7 @@ class Faults(FailingTestCase, TestCase):
 
     @contextlib.contextmanager
     def compiling(self, play):
-        """The compiler does not return meanwhile."""
+        """Keeps the compiler from returning."""
         self.assertTrue(play.start())
         with self.holding(LAYER.hold_builds, play.begin):
             self.wait_for(lambda: LAYER.get_state().held)
@@ -267,8 +268,8 @@ class Faults(FailingTestCase, TestCase):
             self.assertGreater(LAYER.get_state().held, 0)
 
     def test_leave_compiler(self):
-        """While the compiler does not return, the element leaves PLAYING in time, and posts an
-        error. When it returns after all, nothing is left, and the element plays."""
+        """While the compiler does not return, the element leaves PLAYING in time and posts an
+        error. Once the compiler returns, nothing is left over, and the element plays."""
         for state in READY, NULL:
             with self.playing(KINDS["single"]) as play:
                 with self.compiling(play):
@@ -278,10 +279,10 @@ class Faults(FailingTestCase, TestCase):
                 play.play_again()
 
     def test_ask_while_compiling(self):
-        """While a plan is compiled, statistics and caps can be read, and properties set."""
+        """While a plan is compiled, stats and caps can be read and properties can be set."""
         with self.playing(KINDS["single"]) as play:
             with self.compiling(play):
-                # For longer than the element waits before it says that it compiles
+                # Longer than the element waits before it posts the progress of compiling.
                 end = time.monotonic() + WATCH
                 while time.monotonic() < end:
                     self.assertTrue(play.element.props.stats)
@@ -309,8 +310,8 @@ class Faults(FailingTestCase, TestCase):
                 self.assertFalse(play.check())
 
     def test_device(self):
-        """The frames of a device whose command fails are done by the other one, as they were. If
-        that fails as well, it is an error; a restart uses both again."""
+        """If a command of a device fails, the other device does its frames, with the same operands.
+        If that device fails, too, an error is posted. A restart uses both devices again."""
         if count_devices() != 2:
             self.skipTest(f"there are {count_devices()} OpenCL devices, not 2")
         number = np.ones(1, "f4")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Flexible tensors: those that change from buffer to buffer, those among others, and those that are
-refused. Their headers are written down here apart from the code: 32 words of 32 bits."""
+"""Flexible tensors that change from buffer to buffer, that are one of several, and that are
+refused. The test writes their headers apart from the code: 32 words of 32 bits."""
 
 from stream import OK, Gst, TestCase, main, np, tensors, video
 
@@ -18,20 +18,20 @@ MAGIC, VERSION, TYPE, DIMS, FORMAT, MEDIA = 0, 1, 2, 3, 19, 20
 
 
 def make(m, kind="float32", seed=0):
-    """A matrix of m rows of 3 small integers, and the flexible tensor of it."""
+    """Returns a matrix of m rows of 3 small integers, and its flexible tensor."""
     a = (np.arange(3 * m).reshape(m, 3) * 7 + seed) % 11
     return a, write(a, kind)
 
 
 def write(values, kind="float32"):
-    """The flexible tensor of an array."""
+    """Returns an array as a flexible tensor: its header and its bytes."""
     dims = [*reversed(values.shape), *[0] * (16 - values.ndim)]
     words = [0xFEEDCCED, 0xDE001000, TYPES.index(kind), *dims, 1, 4, *[0] * 11]
     return np.array(words, "<u4").tobytes() + values.astype(kind).tobytes()
 
 
 def several(parts):
-    """A buffer with a memory for each part."""
+    """Returns a buffer with a memory for each part."""
     buffer = Gst.Buffer.new()
     for part in parts:
         buffer.append_memory(Gst.Buffer.new_wrapped(part).get_memory(0))
@@ -40,7 +40,7 @@ def several(parts):
 
 class Flexible(TestCase):
     def test_wrong_words(self):
-        """Each wrong word of a header ends the stream with a sentence about it."""
+        """Each wrong word of a header ends the stream with an error that explains it."""
         for word, value, words in [
                 (MAGIC, 0, "0x00000000|0xfeedcced"),
                 (MAGIC, 0xedccedfe, "0xedccedfe|0xfeedcced"),
@@ -86,7 +86,8 @@ class Flexible(TestCase):
                 self.is_quiet(stream)
 
     def test_previous(self):
-        """The previous result is that of as many rows, whatever their type."""
+        """The previous output is kept while the number of rows stays, even if the type of A
+        changes."""
         stream = self.start(FLEXIBLE, f"{TEXT} beta=1")
         previous = np.zeros((0, 2))
         for seed, (kind, m) in enumerate([("float64", 4), ("float64", 4), ("float64", 6),
@@ -97,7 +98,7 @@ class Flexible(TestCase):
             previous = d
 
     def test_other_n(self):
-        """Another N changes no caps."""
+        """A weight of another N does not change the caps."""
         stream = self.start(FLEXIBLE, "gemmcl weight=[[0],[0],[0]]")
         for weight in [[1], [2], [3]], [[1, 2, 3, 4], [5, 6, 7, 8], [9, 8, 7, 6]], WEIGHT.tolist():
             stream.element.props.weight = str(weight)
@@ -107,7 +108,7 @@ class Flexible(TestCase):
         self.is_quiet(stream)
 
     def test_several(self):
-        """One of several tensors is multiplied, with a memory for each or one for all."""
+        """One of several tensors is multiplied, with a memory for each tensor or one for all."""
         a, data = make(4)
         other = write(np.frombuffer(b"any bytes", "u1"), "uint8")
         caps = f"{FLEXIBLE},num_tensors="
@@ -126,8 +127,8 @@ class Flexible(TestCase):
                 self.gives(stream, f"{caps}4")
 
     def test_refused(self):
-        """Buffers that do not fit: the number in the caps, the settings, how many tensors there
-        are, in how many memories, and how many bytes of them."""
+        """Buffers that do not fit are refused. Each case: num_tensors of the caps, the settings,
+        the numbers of tensors and of memories, the number of bytes, and the error's words."""
         data = make(2)[1]
         for number, settings, n, memories, size, words in [
                 (0, "", 1, 1, 40, "40 bytes|header of 128 bytes"),
@@ -145,13 +146,14 @@ class Flexible(TestCase):
                 (0, "addend=[[1,2],[3,4]]", 1, 1, None, "addend is 2 x 2|1 x 2")]:
             with self.subTest(words=words):
                 caps = FLEXIBLE + (f",num_tensors={number}" if number else "")
-                # The first memory has the tensors that the others do not have.
+                # The first memory has the tensors without a memory of their own.
                 first = (data * (n - memories + 1))[:size]
                 self.fails(self.start(caps, f"{TEXT} {settings}"),
                            several([first, *[data] * (memories - 1)]), words)
 
     def test_output(self):
-        """output=flexible: a frame, and a static tensor, leave with a header, in any type."""
+        """With output=flexible, the output of a frame or static tensor has a header, in each
+        type."""
         a = np.array([[1, 2, 3]])
         for caps, data in [(video("RGB", 1, 1), bytes([1, 2, 3, 0])),
                            (tensors("3:1"), a.astype("f4").tobytes())]:

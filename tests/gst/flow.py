@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The flow of data, events, states and new operands, with numbers whose results are easily told:
-on one device, and, with GEMMCL_TEST_DEVICES, on several. script.py says what each step means."""
+"""The flow of data, events, states and new operands, with numbers that are easy to follow, on one
+device and, with GEMMCL_TEST_DEVICES, on several. script.py explains the steps."""
 
 import os
 
@@ -14,11 +14,12 @@ ONE, FASTER, PAIR = tensors("1:1"), tensors("1:1", rate="20/1"), tensors("2:1")
 TWO = tensors("2:1,2:1", "float32,float32")
 MONO, STEREO, SAMPLES = audio("F32LE", 1), audio("F32LE", 2), audio("S16LE", 1)
 GRAY = video("GRAY8", 2, 2)
-# A row for each number x: x, 2 x and 3 - x; then its sum, its maximum and where that is.
+# For each number x, the row x, 2 x, 3 - x; then its sum, its maximum and the column of the maximum.
 ROWS = "weight=[[1,2,-1]] bias=[0,0,3] row-outputs=sum+max+arg-max"
 SEVERAL = "gemmcl name=a auto-tune=off devices=all"
 
-# The element's settings, or all elements, the steps, and the caps of the input and of downstream.
+# Each stream: the element's settings or all elements, the steps, and the caps of the input and of
+# downstream.
 SCRIPTS = {
     "states": ("weight=[2]", "ready; play; ready; play; 1; 2; > 2; > 4; ready; input-offset=1; "
                "weight=[3]; activation=relu; play; 3; -3; 4; > 12; > 0; > 15; eos; > E"),
@@ -28,14 +29,14 @@ SCRIPTS = {
     "addend_and_bias": ("weight=[2] addend=[10] beta=.5 bias=[100] alpha=3",
                         "1; > 111; 1; > 111; beta=1; alpha=0; 1; > 110"),
     "flush": ("weight=[2]", "1; > 2; flush; 4; 5; > 8; > 10"),
-    # Results come out without another input.
+    # Outputs come without a further input.
     "never_waits": ("weight=[2] queue-depth=4",
                     "1; > 2; 2; > 4; 3; > 6; 4; 5; 6; > 8; > 10; > 12; 7; > 14"),
     "events_follow": ("weight=[2] queue-depth=4",
                       "1; 2; 3; gap; > 2; > 4; > 6; > e; 1; mark; D 2; mark; > 2; > e; > D 4; > e; "
                       "1; 2; eos; > 2; > 4; > E"),
     "wrong_buffer": ("weight=[2] queue-depth=4", "1; 2; fail 8|bytes 1 2; > 2; > 4"),
-    "any_length": ("weight=[[.5],[.25]]",  # also longer than the first guess
+    "any_length": ("weight=[[.5],[.25]]",  # also longer than the first plan's M
                    "10*2; 2048*4; > 5*1.5; > 1024*3; 2050*2; 6*4; > 1025*1.5; > 3*3; 10000*2; 2 4; "
                    "> 5000*1.5; > 2", STEREO),
     "alpha": ("weight=[1]", "1; alpha=2; 1; alpha=3; 1; alpha=4; 1; > 1; > 2; > 3; > 4"),
@@ -44,7 +45,8 @@ SCRIPTS = {
         "weight=[[1],[2]] bias=[0]",
         "1 1; 1 1; > 3; > 3; weight=[[10],[20]]; 1 1; > 30; bias=[5]; 1 1; 1 1; > 35; > 35; bias=; "
         "1 1; > 30; addend=[7]; beta=1; 1 1; > 37; addend=[8]; 1 1; > 38", PAIR),
-    # 2 x + 1 and 3 x - 1: the offsets are a part of the bias, so it changes with the weight.
+    # 2 x + 1 and 3 x - 1: the offsets are a part of the bias, which therefore changes with the
+    # weight.
     "change_lists": (
         "weight=[[1],[2]] input-scale=<2,3> input-offset=<1,-1>",
         "1 1; 1 1; > 7; > 7; weight=[[10],[20]]; 1 1; 1 1; > 70; > 70; bias=[5]; 1 0; > 15; "
@@ -77,7 +79,7 @@ SCRIPTS = {
                      "1 1; > 12; -1 0; > 0", PAIR),
     "types_auto_scaled": ("weight=[[2],[3]] output-scale=2", "1 2; > 4", PAIR,
                           "other/tensors,types=(string){float32,uint8}"),
-    # Integers are rounded, halves to even, and saturated.
+    # Integers are rounded to nearest, halves to even, and saturated.
     "types_rounding": ("weight=[.5]",
                        "1 3 5 -1 -3 32767 -32768 0; > 0 2 2 0 -2 16384 -16384 0", SAMPLES),
     "types_saturation": ("weight=[1e6]",
@@ -94,17 +96,18 @@ SCRIPTS = {
     "batch_other_n": (
         "weight=[2] batch-size=4 batch-timeout=0",
         "1; 1; weight=[[3,3]]; -; 1; > 2; > 2; 1; 1; -; 1; > 3 3; > 3 3; > 3 3; > 3 3"),
-    # Events keep their places, and a batch fills in spite of them.
+    # Events keep their places, and do not end a batch.
     "batch_events": (
         "weight=[2] batch-size=3 batch-timeout=0",
         "mark; > e; 1; mark; tag; 2; gap; -; 3; > 2; > e; > e; > 4; > e; > 6; mark; > e; 4; mark; "
         "-; eos; > 8; > e; > E"),
-    # With 0, or where neither caps nor buffers say how long one is, nothing else ends a batch.
+    # With batch-timeout=0, or if neither caps nor buffers state a duration, a batch ends only when
+    # it is full.
     "batch_no_timeout": ("weight=[2] batch-size=3 batch-timeout=0",
                          "1; 2; wait 300; -; 3; > 2; > 4; > 6"),
     "batch_timeout": ("weight=[2] batch-size=4 batch-timeout=50000000",
                       "1; mark; 2; mark; > 2; > e; > 4; > e; 3; > 6"),
-    # A DISCONT that ends a batch is that of its own buffer, which the timeout sends.
+    # A DISCONT ends the batch before its buffer; the timeout then ends that buffer's batch.
     "batch_timeout_and_discont": ("weight=[2] batch-size=4 batch-timeout=50000000",
                                   "1; D 2; > 2; > D 4; 3; > 6"),
 
@@ -112,14 +115,14 @@ SCRIPTS = {
     "rows_batch": (f"{ROWS} batch-size=2",
                    "1 2; 3 -4; > 1 2 2 2 4 1 5 2 1 7 4 1; > 3 6 0 -4 -8 7 9 6 1 -5 7 2",
                    tensors("1:2")),
-    # Tensors that pass are around D, and the row outputs behind them all.
+    # D lies between the tensors that pass through, and row outputs are the last tensor.
     "rows_second_tensor": ("weight=[[1,1],[1,0]] tensor-index=1 row-outputs=max",
                            "7 8 1 2; > 7 8 3 1 3; 0 9 -4 5; > 0 9 1 -4 1", TWO),
     "rows_second_tensors_in_batch": ("weight=[[1,1],[1,0]] tensor-index=1 batch-size=2",
                                      "7 8 1 2; 0 9 -4 5; > 7 8 3 1; > 0 9 1 -4", TWO),
     "rows_first_tensor": ("weight=[[1,1],[1,0]] row-outputs=sum+top-k top-k=2",
                           "1 2 7 8; > 3 1 7 8 4 3 1 0 1", TWO),
-    # Frames of one channel would leave as such; with row outputs they are tensors.
+    # Frames of one channel would stay frames; with row outputs they become tensors.
     "rows_frames": ("weight=[1] feature-mode=pixel row-outputs=max+arg-max",
                     "1 2 7 9; > 1 2 7 9 1 0 2 0 7 0 9 0", GRAY),
     "rows_top_k": (
@@ -127,7 +130,7 @@ SCRIPTS = {
         "1; > 1 2 2 1 2 2 1 2; -3; > -3 -6 6 2 6 -3 2 0; bias=; refuse top-k|is|2 weight=[[1]]; "
         "weight=[[0,3,1,4]]; 1; > 0 3 1 4 3 4 3 3 1"),
     "rows_of_frames": ("weight=[[1],[2]] input-scale=.5 input-offset=1", "2 4 6 8; > 8 14", GRAY),
-    # The result of a convolution is the input of the next one.
+    # The output of a convolution is the input of the next convolution.
     "convolutions": (
         "feature-mode=patch patch-width=2 patch-height=2 weight=[[1,2],[1,2],[1,2],[1,2]] ! "
         "gemmcl feature-mode=patch patch-width=2 patch-height=1 weight=[[1],[0],[10],[100]]",
@@ -148,13 +151,13 @@ ONE_DEVICE = {
         "weight=[1] beta=1",
         "40*1; > 40*1; 80*1; > 80*1; 80*1; > 80*2; bias=[10]; 80*1; > 80*13; bias=; 80*1; > 80*14; "
         "weight=[2]; 80*1; > 80*16", MONO),
-    # The first buffer is longer than what a plan of audio has room for at first.
+    # The first buffer is longer than M of the first plan for audio.
     "previous_other_bias_and_plan": (
         "weight=[1] beta=1",
         "3000*1; > 3000*1; 80*1; > 80*1; 80*1; > 80*2; bias=[10]; 80*1; > 80*13", MONO),
     "previous_in_batch": ("weight=[2] batch-size=2 beta=.5 batch-timeout=0",
                           "fail beta|is|0.5,|batch-size|is|2 1"),
-    # Until beta is set, an addend is added and a previous output is not.
+    # While beta is not set, an addend is added, but not a previous output.
     "addend_alone": ("weight=[2] addend=[10]", "1; > 12; addend=; 1; > 2; 1; > 2; addend=[5]; 1; "
                      "> 7; beta=.5; 1; > 4.5; addend=; 1; > 2; 1; > 3"),
     "rows_opencl_memory": (f"{ROWS} queue-depth=3",
@@ -162,7 +165,7 @@ ONE_DEVICE = {
                            "other/tensors(memory:OpenCL)"),
 }
 SEVERAL_DEVICES = {
-    # Each has old operands in flight while it gets new ones.
+    # Runs with the old operands are in flight when new operands come.
     "devices_weights": (
         "weight=[[1],[2]] bias=[0]",
         "1 1; 1 1; 1 1; weight=[[10],[20]]; 1 1; 1 1; 1 1; bias=[5]; 1 1; 1 1; addend=[7]; beta=1; "

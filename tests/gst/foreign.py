@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Memory of another owner under the names of gemmcl's, in caps with memory:OpenCL, is read as the
-host has it. It is made like DL Streamer's: a map with GST_GEMMCL_MAP_OPENCL's value gives a handle
-instead of bytes, memories cannot be shared, and the allocator does not allocate."""
+"""Memory of another owner in caps with memory:OpenCL is read on the host. The memory resembles that
+of DL Streamer: it has the type name of gemmcl's memory, a map with the value of
+GST_GEMMCL_MAP_OPENCL gives a handle instead of bytes, memories cannot be shared, and the allocator
+does not allocate."""
 
 import ctypes
 import itertools
@@ -22,7 +23,7 @@ from gi.repository import GstAllocators
 
 RGB, SIZE = video("RGB", 53, 9), 9 * 160
 COLOUR = "weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
-# Caps, settings, and the bytes of a buffer.
+# Each stream: the caps, the settings, and the bytes of a buffer.
 INPUTS = [
     (RGB, f"{COLOUR} queue-depth=3", SIZE),
     (video("NV12", 64, 8), COLOUR, 64 * 12),
@@ -41,7 +42,7 @@ def name_opencl(caps):
 
 
 class Functions(ctypes.Structure):
-    """GstAllocator, whose functions an allocator of another kind may replace."""
+    """The functions of a GstAllocator, which an allocator of another kind may replace."""
     _fields_ = fields("pointer type_instance, int references, pointer data lock name parent,"
                       " int flags, pointer bindings, size rate sync, pointer unused kind map unmap"
                       " copy share")
@@ -53,10 +54,9 @@ SHARE = CFUNCTYPE(c_void_p, c_void_p, c_ssize_t, c_ssize_t)
 
 
 class Owner:
-    """An allocator of files in memory, which it maps only for the host, if at all.
+    """An allocator of files in memory. It maps them only for the host, or not at all.
 
-    handles, mapped: maps for a handle, and current maps
-    """
+    handles: number of maps for a handle; mapped: number of current maps"""
 
     def __init__(self, kind, is_mappable=True):
         self.allocator, self.is_mappable = GstAllocators.FdAllocator.new(), is_mappable
@@ -80,7 +80,7 @@ class Owner:
         self.unmap_file(memory)
 
     def make(self, data):
-        """A memory with these bytes."""
+        """Returns a memory with these bytes."""
         file = os.memfd_create("memory")
         os.write(file, data)
         return GstAllocators.FdAllocator.alloc(self.allocator, file, len(data),
@@ -95,7 +95,7 @@ def make_buffer(*memories):
 
 
 class Pool(Gst.BufferPool):
-    """A pool of such memory."""
+    """A pool of an owner's memory."""
 
     owner, made = None, 0
 
@@ -106,7 +106,7 @@ class Pool(Gst.BufferPool):
 
 class Foreign(TestCase):
     def is_clean(self, owner):
-        """Nothing asked for handles, and nothing is mapped or left over."""
+        """Nothing has asked for a handle, and nothing is mapped or left over."""
         self.doCleanups()
         self.assertEqual((owner.handles, owner.mapped, owner.allocator.__grefcount__), (0, 0, 1))
 
@@ -115,12 +115,12 @@ class Foreign(TestCase):
         self.says(stream, REFUSED)
 
     def end(self, stream):
-        """What came out, without the gaps between rows."""
+        """Ends the stream. Returns the outputs, without the gaps between rows."""
         medium = Medium(stream.sink.get_current_caps())
         return [medium.read(output) for output in stream.end()]
 
     def test_inputs(self):
-        """The results are those of system memory."""
+        """The outputs equal those of system memory."""
         for (caps, settings, size), kind in itertools.product(INPUTS, TYPES):
             with self.subTest(settings=settings, kind=kind):
                 rng, owner = np.random.default_rng(1), Owner(kind)
@@ -139,7 +139,7 @@ class Foreign(TestCase):
                 self.is_clean(owner)
 
     def test_unmappable(self):
-        """Memory that the host cannot map is an error that names it."""
+        """For memory that the host cannot map, the element posts an error that names the memory."""
         owner = Owner("OpenCL", False)
         for caps, settings, size in INPUTS:
             stream = self.start(name_opencl(caps), f"gemmcl {settings} batch-size=1")
@@ -147,7 +147,8 @@ class Foreign(TestCase):
             self.is_clean(owner)
 
     def test_passed_tensor(self):
-        """A tensor that passes by is copied: the caps of the output promise gemmcl's memory."""
+        """A tensor that passes through is copied, because the caps of the output promise gemmcl's
+        memory."""
         for kind, is_mappable in itertools.product(TYPES, (True, False)):
             stream = self.start(name_opencl(tensors("7,2:1", "uint8,float32")),
                                 "gemmcl weight=[[1],[1]] tensor-index=1 ! "
@@ -169,8 +170,9 @@ class Foreign(TestCase):
                 self.is_clean(owner)
 
     def test_offered(self):
-        """Downstream offers its allocator and pool. Output of memory:OpenCL is gemmcl's own all the
-        same; in system memory, the pool is used by a device that shares the memory of the host."""
+        """Downstream offers its allocator and pool. Outputs in memory:OpenCL are in gemmcl's own
+        memory nevertheless; for outputs in system memory, a device that shares the memory of the
+        host uses the pool."""
         data, plain = np.random.default_rng(1).bytes(SIZE), self.start(RGB, f"gemmcl {COLOUR}")
         self.assertEqual(plain.push(data), OK)
         expected = self.end(plain)

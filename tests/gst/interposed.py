@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Copies that OpenCL made, as hooks.c counts them, and devices with memory of their own."""
+"""Counts the copies of OpenCL, by hooks.c, and pretends that devices have memory of their own."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ COUNTS = [ctypes.c_int.in_dll(ctypes.CDLL(None), f"count_{kind}") for kind in Co
 
 
 def count_copies():
-    """Those since reset_copies()."""
+    """Returns the copies since reset_copies()."""
     return Copies(*(count.value for count in COUNTS))
 
 
@@ -22,5 +22,5 @@ def reset_copies():
 
 
 def pretend_discrete(discrete=True):
-    """Devices deny meanwhile that they share the host's memory."""
+    """Makes devices report that they do not share the memory of the host."""
     return mock.patch.dict(os.environ, {"GEMMCL_TEST_DISCRETE": "1"} if discrete else {})

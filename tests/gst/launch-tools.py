@@ -17,7 +17,7 @@ WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_
 TRACED = {**os.environ, "GST_TRACERS": "latency(flags=element);leaks;stats",
           "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1"}
 WITHOUT_OPENCL = {**os.environ, "OCL_ICD_VENDORS": "/nonexistent"}
-# Without gemmcl: the tracer of latency in GStreamer 1.26 waits for ever in any pipeline.
+# A pipeline without gemmcl: the latency tracer of GStreamer 1.26 hangs in any pipeline.
 OTHER_LINE = "videotestsrc num-buffers=5 ! identity ! fakesink"
 BUFFERS = 5
 LINES = [
@@ -37,7 +37,7 @@ def inspect():
 
 
 def inspect_without_opencl():
-    """The scanner makes every element's class: that must work where OpenCL does not."""
+    """The plugin scanner creates each element's class, which must work where OpenCL does not."""
     return find_missing(tap.require("gst-inspect-1.0", "gemmcl", env=WITHOUT_OPENCL), ["gemmcl"])
 
 
@@ -53,8 +53,9 @@ def launch(line, seconds=120):
 
 
 def trace():
-    """Each buffer has a latency in the element and goes from it to the sink. No object is left:
-    each would have a line; one line says what such lines look like."""
+    """The tracers log a latency of the element for each buffer, and each push from the element to
+    the sink. They log no leaked object: the only line about leaks describes the format of such
+    lines."""
     try:
         launch(OTHER_LINE, 30)
     except subprocess.TimeoutExpired:

@@ -17,8 +17,8 @@ load_plugin (const gchar *name)
   return gst_plugin_load_file (path, NULL);
 }
 
-/* The objects that are made later are traced. Returns: (nullable): NULL if this GStreamer has no
- * tracer of leaks. */
+/* Traces the objects that are made later. Returns: (nullable): NULL if this GStreamer has no leaks
+ * tracer. */
 static GstTracer *
 start_tracer (void)
 {
@@ -51,9 +51,10 @@ load_test_init (int *argc, char ***argv)
 int
 load_test_run (void)
 {
-  /* They have no references to what they name, though to free them would drop some. */
+  /* The lists hold no references to the objects that they name, but freeing a list would drop
+   * references. */
   static GstStructure *found[200];
-  /* Registries keep the plugins that were loaded before, which are no leaks. */
+  /* The registry keeps the plugins that were loaded before; they are not leaks. */
   GstTracer *tracer = start_tracer ();
   const int result = g_test_run ();
   const GValue *live = NULL;
@@ -72,7 +73,7 @@ load_test_run (void)
   g_error ("objects are left: %s", gst_value_serialize (live));
 }
 
-/* All numbers alike, so that one that was harmed is seen. */
+/* All numbers of a buffer are equal, so that a wrong number is found. */
 static GstBuffer *
 make_tensor (gpointer data G_GNUC_UNUSED, guint n, gboolean is_long)
 {
@@ -84,7 +85,7 @@ make_tensor (gpointer data G_GNUC_UNUSED, guint n, gboolean is_long)
   return gst_buffer_new_wrapped (values, count * sizeof *values);
 }
 
-/* Returns: how many @values (transfer full) there are. */
+/* @values: (out) (transfer full). Returns: the number of @values. */
 static gsize
 read_floats (GstBuffer *buffer, gfloat **values)
 {
@@ -95,8 +96,7 @@ read_floats (GstBuffer *buffer, gfloat **values)
   return size / sizeof (gfloat);
 }
 
-/* The weight may have a fifth column, of zeros. Where weights change, all of it may be twice as
- * large. */
+/* The weight may have a fifth column, of zeros. If weights change, it may be twice as large. */
 static void
 check_tensor (const Load *self, GstPad *pad, GstBuffer *buffer, guint n)
 {
@@ -125,7 +125,7 @@ static const LoadSource tensors = {{TENSORS ("4:4"), TENSORS ("4:8")},
 #define EACH(number) "[" number "," number "," number "," number "]"
 #define CONTROLLED   " bias=" EACH ("0") " addend=" EACH (".125")
 
-/* Settings, each with both its values. */
+/* Settings, each with two values. */
 static const struct {
   const gchar *name, *values[2];
 } controls[] = {{"alpha", {"1", "2"}},
@@ -133,7 +133,7 @@ static const struct {
                 {"bias", {EACH ("0"), EACH (".0625")}},
                 {"addend", {EACH (".125"), EACH (".25")}}};
 
-/* Now and then so late that a batch is not full in time. */
+/* Sometimes waits so long that a batch ends at its timeout. */
 static GstBuffer *
 make_controlled (gpointer data, guint n, gboolean is_long)
 {
@@ -142,7 +142,7 @@ make_controlled (gpointer data, guint n, gboolean is_long)
   return make_tensor (data, n, is_long);
 }
 
-/* Any values of the settings are right, but the same for all of a buffer. */
+/* Any values of the settings are right, if they are the same for the whole buffer. */
 static void
 check_controlled (const Load *self, GstPad *pad G_GNUC_UNUSED, GstBuffer *buffer, guint n)
 {
@@ -170,7 +170,7 @@ push_event (Load *self, GstEvent *event)
   g_assert_true (gst_harness_push_event (self->harness, event));
 }
 
-/* A buffer that was pushed before a flush must not come after it. */
+/* No output of a buffer that was pushed before a flush may come after the flush. */
 static GstPadProbeReturn
 see_flush (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
 {
@@ -266,7 +266,7 @@ load_push (Load *self)
   return flow;
 }
 
-/* Sets @flag; the pusher then sleeps while it is parked. */
+/* Sets @flag, and wakes the threads that wait for it. */
 static void
 tell (Load *self, gboolean *flag, gboolean value)
 {
@@ -278,7 +278,7 @@ tell (Load *self, gboolean *flag, gboolean value)
   g_mutex_unlock (&self->lock);
 }
 
-/* Until all are taken; parks whenever the element flushes. */
+/* Pushes until all buffers are accepted. While the element flushes, it is parked. */
 static gpointer
 push_all (gpointer data)
 {
@@ -296,7 +296,7 @@ push_all (gpointer data)
   return NULL;
 }
 
-/* Waits until @n more buffers came out. Returns: whether the pusher is still at it. */
+/* Waits for @n more outputs. Returns: TRUE if the pusher has more buffers. */
 static gboolean
 wait_for (Load *self, guint n)
 {
@@ -312,7 +312,7 @@ wait_for (Load *self, guint n)
   return pushing;
 }
 
-/* Waits until the pusher found the element flushing, or is done. */
+/* Waits until the pusher is parked or done. */
 static void
 wait_parked (Load *self)
 {
@@ -322,7 +322,7 @@ wait_parked (Load *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* Flushes, whatever is in flight. */
+/* Flushes while buffers are in flight. */
 static void
 flow_flush (Load *self)
 {
@@ -342,8 +342,8 @@ flow_flush (Load *self)
     g_test_skip ("All buffers were through before the first flush.");
 }
 
-/* Other caps by the pusher, other weights of "a", and with some of them other caps that come out,
- * by this thread. */
+/* The pusher changes caps. This thread changes the weight of "a", and with some weights the caps of
+ * the output. */
 static void
 flow_caps (Load *self)
 {
@@ -354,7 +354,7 @@ flow_caps (Load *self)
       g_object_set (self->element, "weight", self->source->weights[n % n_weights], NULL);
 }
 
-/* This thread does what applications and sinks do meanwhile. */
+/* This thread does what applications and sinks do while buffers flow. */
 static void
 flow_control (Load *self)
 {
@@ -371,7 +371,7 @@ flow_control (Load *self)
                              controls[which].values[n / G_N_ELEMENTS (controls) % 2]);
     g_assert_true (gst_structure_get_uint64 (stats, "buffers", &buffers));
     g_assert_true (gst_pad_peer_query (pad, query));
-    /* An event of the first buffer makes no other late. */
+    /* A QoS event for the first buffer makes no other buffer late. */
     gst_pad_push_event (pad, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 0.5, 0, 0));
   }
 }
@@ -383,8 +383,8 @@ set_state (Load *self, GstState state)
                    GST_STATE_CHANGE_FAILURE);
 }
 
-/* Down to READY or NULL, and up again. When pads are shut while it renegotiates, GStreamer's base
- * class warns, which means nothing. */
+/* Changes the state to READY or NULL and back. GStreamer's base class may warn if pads are
+ * deactivated while it renegotiates; such warnings are ignored. */
 static void
 flow_states (Load *self)
 {

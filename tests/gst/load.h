@@ -5,10 +5,11 @@
 #include <gst/check/gstharness.h>
 #include <gst/gst.h>
 
-/* Elements under load: a thread of its own pushes numbered buffers as fast as they are taken, and
- * each that comes out is checked: once, in order, unharmed, and none of before a flush. */
+/* Plays elements under load. A thread pushes numbered buffers as fast as the element accepts them.
+ * Each output must come once, in order and intact, and not after a flush that followed its input.
+ */
 
-/** Caps */
+/** Caps of float32 tensors of these dimensions. */
 #define TENSORS(dims)                                                                              \
   "other/tensors,format=static,num_tensors=1,dimensions=(string)" dims                             \
   ",types=(string)float32,framerate=1000/1"
@@ -16,11 +17,11 @@
 typedef struct _Load Load;
 
 /**
- * LoadSource: what comes in
- * @caps: as it begins, and twice as long
- * @weights: for an element "a", by turns, that @check knows; two or three
- * @make: (transfer full): the buffer of that number, without times
- * @check: asserts that the output of the buffer @n is unharmed
+ * LoadSource: the inputs
+ * @caps: at first, and with buffers twice as long
+ * @weights: two or three weights that element "a" gets by turns
+ * @make: returns (transfer full) buffer @n, without times
+ * @check: asserts that the output of buffer @n is intact
  */
 typedef struct {
   const gchar *caps[2];
@@ -30,23 +31,24 @@ typedef struct {
   gpointer data;
 } LoadSource;
 
-/** LoadLine: elements, of which "a" may have other weights, and what comes out of 1 */
+/** LoadLine: elements, and the factor by which they multiply. The weight of element "a" may change.
+ */
 typedef struct {
   const gchar *text;
   gfloat factor;
 } LoadLine;
 
-/** Doubles small tensors of four columns, which are the default source. */
+/** A weight that doubles small tensors of four columns, the default source. */
 #define LOAD_WEIGHT "[[2,0,0,0],[0,2,0,0],[0,0,2,0],[0,0,0,2]]"
 
 /**
  * Load:
- * @element: (nullable): that of the name "a"
- * @total: buffers to be taken
- * @caps_period: buffers after which caps change; 0: neither they nor weights change
- * @taken, @next: buffers that were taken, and the number of the next one
- * @seen, @last: buffers that came out, and the number of the last one
- * @floor: numbers below it must not come out any more
+ * @element: (nullable): the element "a"
+ * @total: number of buffers to push
+ * @caps_period: number of buffers after which caps change; 0: neither caps nor weights change
+ * @taken: number of buffers that the element accepted; @next: the number of the next buffer
+ * @seen: number of outputs; @last: the number of the last output
+ * @floor: outputs with lower numbers must not come any more
  */
 struct _Load {
   GstHarness *harness;
@@ -65,28 +67,29 @@ struct _Load {
   gboolean parked, done;
 };
 
-/** Initialises GLib's tests and GStreamer, and loads its core elements.
- * Returns: the number of OpenCL devices; without one all tests are skipped. */
+/** Initialises GLib's tests and GStreamer, and loads GStreamer's core elements. Returns: the number
+ * of OpenCL devices; without a device, skips all tests. */
 guint load_test_init (int *argc, char ***argv);
 
-/** Runs the tests, once all plugins are loaded. None of GStreamer's objects may be left behind
- * them. */
+/** Runs the tests, after all plugins were loaded. Fails if they leave objects of GStreamer behind.
+ */
 int load_test_run (void);
 
 /** @source: (nullable): small tensors if %NULL */
 void load_init (Load *self, const LoadLine *line, const LoadSource *source, guint total);
 
-/** Ends the stream. Asserts that nothing was wrong, and that all came out unless it flushed. */
+/** Ends the stream. Asserts that no error was posted, and that all outputs came unless the stream
+ * flushed. */
 void load_clear (Load *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Load, load_clear)
 
-/** Pushes one buffer. Returns: what the element says. */
+/** Pushes one buffer. Returns: the flow of the element. */
 GstFlowReturn load_push (Load *self);
 
 /** Returns: (nullable) (transfer full): the next error or warning that was posted. */
 GError *load_pop_message (Load *self);
 
-/** LoadFlow: what happens to elements meanwhile, again and again. @caps_period: as #Load's */
+/** LoadFlow: actions that are repeated while buffers flow. @caps_period: as in #Load */
 typedef struct {
   const gchar *name;
   void (*run) (Load *load);
@@ -96,12 +99,12 @@ typedef struct {
 #define LOAD_N_FLOWS 3
 extern const LoadFlow load_flows[LOAD_N_FLOWS];
 
-/** Runs a flow of @n buffers, and says how long that took. */
+/** Runs a flow of @n buffers, and prints its time. */
 void load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, guint n);
 
 /**
- * Runs @n buffers through one element, of which another thread sets alpha, beta, bias and addend,
- * reads the stats, asks for the latency and sends QoS events.
- * @element: it, of the name "a" and with LOAD_WEIGHT, and its other settings
+ * Runs @n buffers through one element. Meanwhile another thread sets alpha, beta, bias and addend,
+ * reads the stats, queries the latency and sends QoS events.
+ * @element: the element "a" with LOAD_WEIGHT, and its other settings
  */
 void load_run_controlled (const gchar *element, guint n);

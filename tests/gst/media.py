@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Frames and samples: how they lie in memory, their metas, and caps that are refused. flow.py has
-audio whose lengths change, values.py the formats."""
+"""Frames and audio: their layout in memory, their metas, and refused caps. flow.py tests audio
+whose lengths change, values.py the formats."""
 
 from gemmcl import get_info
 from medium import Medium
@@ -13,7 +13,7 @@ SENTINEL = 0xa5
 
 
 class PaddedPool(GstVideo.VideoBufferPool):
-    """A pool of downstream's whose frames have bytes around their rows."""
+    """A pool of downstream whose frames have bytes around their rows."""
 
     def offer(self, query):
         caps, _ = query.parse_allocation()
@@ -33,15 +33,15 @@ class PaddedPool(GstVideo.VideoBufferPool):
 
 class Media(TestCase):
     def doubles(self, stream, n):
-        """A buffer of n floats, which reaches the element without its caps, is doubled."""
+        """A buffer of n floats is doubled. It reaches the element without caps before it."""
         values = np.arange(n, dtype="f4")
         pad = stream.element.get_static_pad("sink")
         self.assertEqual(pad.chain(Gst.Buffer.new_wrapped(values.tobytes())), OK)
         self.assertEqual(stream.pull(), (2 * values).tobytes())
 
     def test_refused_caps(self):
-        """After caps that are refused those before them hold, also if they come again, and a weight
-        that fits the refused ones lets them in."""
+        """After refused caps the caps before them stay in use, and may come again. With a weight
+        that fits the refused caps, these are accepted."""
         stream = self.start(MONO, "gemmcl weight=[2]")
         for n, again in (3, False), (5, True), (7, False):
             self.doubles(stream, n)
@@ -55,7 +55,7 @@ class Media(TestCase):
         self.is_quiet(stream)
 
     def test_unaligned(self):
-        """Samples need not lie where their type wants them."""
+        """Samples need not be aligned to their type."""
         stream = self.start(MONO, "gemmcl weight=[2]")
         values = np.arange(4, dtype="f4")
         data = Gst.Buffer.new_wrapped(b"-" + values.tobytes())
@@ -63,7 +63,7 @@ class Media(TestCase):
         self.assertEqual(self.run_one(stream, data), (2 * values).tobytes())
 
     def test_metas_of_audio(self):
-        """The result keeps how audio is clipped, but not its level."""
+        """The output keeps the meta of clipping, but not the meta of the audio's level."""
         stream = self.start(MONO, "gemmcl weight=[2]")
         data = Gst.Buffer.new_wrapped(bytes(8))
         GstAudio.buffer_add_audio_clipping_meta(data, Gst.Format.DEFAULT, 1, 0)
@@ -74,8 +74,8 @@ class Media(TestCase):
         self.assertIsNone(output.get_meta(GstAudio.audio_level_meta_api_get_type()))
 
     def test_metas_of_video(self):
-        """A meta about the frame goes along with a frame, one about the stream with tensors, too.
-        """
+        """The output keeps a meta about the frame if it is a frame, and a meta about the stream
+        also if it is tensors."""
         for weight, caps in [
                 ("[[1,0,0],[0,1,0],[0,0,1]]", "video/x-raw,colorimetry=sRGB,framerate=10/1"),
                 ("[[1,0],[0,1],[0,0]]",
@@ -93,7 +93,7 @@ class Media(TestCase):
             self.gives(stream, caps)
 
     def test_strides(self):
-        """Input and output have rows with gaps, of which nothing is read or written."""
+        """Rows of input and output have gaps, which are neither read nor written."""
         stream = self.make("gemmcl queue-depth=1 weight=[[0,0,1],[0,1,0],[1,0,0]]", "video/x-raw")
         stream.answer_allocation(PaddedPool().offer)
         self.assertTrue(stream.play(video("RGB", 5, 3)))
@@ -115,9 +115,9 @@ class Media(TestCase):
             self.assertGreater(meta.stride[0], 15)
             np.testing.assert_array_equal(medium.decode(output), medium.decode(data)[:, :, ::-1])
             outputs.append(output)
-            if seed == 0:  # the element has the last one
+            if seed == 0:  # the element holds the last output
                 continue
-            # Memory of the pool that comes again has the sentinel around its rows.
+            # Memory that the pool uses again has the sentinel around its rows.
             output = outputs.pop(0)
             medium.write(output, np.full(45, SENTINEL))
             if seed > 4:

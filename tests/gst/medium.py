@@ -11,14 +11,14 @@ AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
 
 
 class Medium:
-    """What caps say of a buffer. Several tensors count as one.
+    """A buffer as caps describe it. Several tensors count as one.
 
-    shape: rows, columns and channels; of audio the columns are -1
-    memories: how many a buffer has"""
+    shape: rows, columns and channels; the columns of audio are -1
+    memories: number of memories of a buffer"""
 
     def __init__(self, caps, wider=0):
         """wider: bytes between the rows of frames."""
-        # Newer bindings guard the structures of caps.
+        # Newer bindings do not give the structures of caps away.
         fields = Gst.Structure.new_from_string(re.sub(r"\(.*?:OpenCL\)", "", caps.to_string()))
         self.fields, self.name, self.memories = fields, fields.get_name().split("/")[0], 1
         if self.name == "video":
@@ -40,7 +40,8 @@ class Medium:
             self.shape = size // channels // columns, columns, channels
 
     def get_component(self, data, buffer, i):
-        """Y, Cb, Cr, R, G, B or A in the bytes of a frame, which lie as its meta says, if any."""
+        """Returns component i, such as R or Cb, in the bytes of a frame. Its meta, if any, gives
+        the layout."""
         kind, (height, width, _) = self.info.finfo, self.shape
         layout, plane = GstVideo.buffer_get_video_meta(buffer) or self.info, kind.plane[i]
         return np.ndarray((-(-height >> kind.h_sub[i]), -(-width >> kind.w_sub[i])), self.type,
@@ -48,7 +49,7 @@ class Medium:
                           (layout.stride[plane], kind.pixel_stride[i]))
 
     def encode(self, values):
-        """The buffer of these numbers, or of none."""
+        """Returns a buffer of these numbers; an empty one for no numbers."""
         values = np.array(values).astype(self.type)
         size = self.info.size if self.name == "video" and values.size else values.nbytes
         buffer = Gst.Buffer.new_wrapped(bytes(size)) if size else Gst.Buffer.new()
@@ -56,7 +57,7 @@ class Medium:
         return buffer
 
     def write(self, buffer, values):
-        """Writes numbers, between which other bytes stay."""
+        """Writes numbers to a buffer; bytes between them stay."""
         values = values.astype(self.type)
         data = values.tobytes()
         if self.name == "video" and values.size:
@@ -66,12 +67,12 @@ class Medium:
         buffer.fill(0, bytes(data))
 
     def read(self, buffer):
-        """The bytes of the numbers, without those between rows."""
+        """Returns the bytes of the numbers, without gaps."""
         return self.decode(buffer).astype(self.type).tobytes()
 
     def decode(self, buffer):
-        """The numbers of a buffer. A chroma sample is that of 2 x 2 pixels; luma and chroma become
-        colours."""
+        """Returns the numbers of a buffer. A chroma sample applies to 2 x 2 pixels; luma and chroma
+        become colours."""
         data = buffer.extract_dup(0, buffer.get_size())
         if self.name != "video":
             return np.frombuffer(data, self.type).reshape(self.shape).astype(float)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The element's OpenCL memory: what either side wrote is what the other reads, whenever it was
-written; and the layout of frames in its pool. test-context.c has threads that read at once."""
+"""The element's OpenCL memory: each side reads what the other side wrote, in any order of commands.
+Also the layout of frames in its pool. test-context.c tests threads that read at once."""
 
 import contextlib
 import ctypes
@@ -30,7 +30,8 @@ def frames(pixels, size="width=5,height=3"):
 
 
 class Tests:
-    """is_staged: the device says that it has memory of its own, and contents are copied."""
+    """is_staged: the device reports memory of its own, so contents are copied between both
+    sides."""
 
     is_staged = False
 
@@ -48,7 +49,7 @@ class Tests:
         self.addCleanup(CL.clReleaseCommandQueue, self.queue)
 
     def allocate(self, size=BYTES, **parameters):
-        """A memory of the element's; None if there is none."""
+        """Returns a memory of the element's allocator; None if the allocation fails."""
         params = Gst.AllocationParams()
         for name, value in parameters.items():
             setattr(params, name, value)
@@ -56,7 +57,7 @@ class Tests:
         return memory and Memory(memory)
 
     def enqueue(self, memory, access, gate, command):
-        """Enqueues command(buffer, offset, size, n, waits, done) for the device."""
+        """Enqueues command(buffer, offset, size, n, waits, done) on the device."""
         with memory.map(access | OPENCL) as info:
             events, done = memory.get_events(access), c_void_p()
             waits = (c_void_p * (MAX_EVENTS + 1))(*events, *([gate.event] if gate else []))
@@ -73,18 +74,18 @@ class Tests:
             self.queue, buffer, byref(c_ubyte(value)), c_size_t(1), *rest))
 
     def device_read(self, memory):
-        """The bytes as the device has them."""
+        """Returns the bytes that the device reads."""
         data = ctypes.create_string_buffer(memory.memory.get_sizes()[0])
         self.enqueue(memory, READ, None, lambda buffer, offset, size, *rest: CL.clEnqueueReadBuffer(
             self.queue, buffer, 1, offset, size, data, *rest))
         return data.raw
 
     def has(self, data, *parts):
-        """The bytes are of these values and numbers."""
+        """The bytes have these values, each repeated."""
         self.assertTrue(data == b"".join(bytes([value]) * number for value, number in parts))
 
     def test_late_write(self):
-        """A map of the host waits for the device; one of the device does not."""
+        """A map of the host waits for the device; a map for the device does not."""
         memory = self.allocate()
         gate = Gate(memory.context)
         memory.fill(1)
@@ -95,14 +96,14 @@ class Tests:
         self.has(memory.read(), (2, BYTES))
 
     def test_partial_write(self):
-        """Bytes that a map does not write stay, whichever side wrote them last."""
+        """Bytes that a map does not write stay, whichever side wrote them."""
         memory = self.allocate()
         self.device_fill(memory, 1)
         memory.fill(2, 100, 10)
         self.has(self.device_read(memory), (1, 100), (2, 10), (1, BYTES - 110))
 
     def test_traffic(self):
-        """Each side's change is sent to the other once."""
+        """A change by one side is copied to the other side once."""
         memory = self.allocate()
         reset_copies()
         self.device_fill(memory, 1)
@@ -117,8 +118,8 @@ class Tests:
         self.assertEqual(count_copies().writes, self.is_staged)
 
     def test_many_readers(self):
-        """As many readers as there are: a map that writes waits for every one; one that reads does
-        not wait for a reader."""
+        """With many readers, a map that writes waits for all of them; a map that reads waits for
+        none."""
         memory, start = self.allocate(), time.monotonic()
         self.device_fill(memory, 1)
         gates = [Gate(memory.context) for _ in range(3 * MAX_EVENTS)]
@@ -136,7 +137,7 @@ class Tests:
         self.assertLessEqual(memory.count_events(WRITE), 1)
 
     def test_copy(self):
-        """Copies are made on the device, of what is going to be there."""
+        """Copies are made on the device, behind the commands that still write the content."""
         memory = self.allocate()
         gate = Gate(memory.context)
         memory.fill(1)
@@ -153,7 +154,7 @@ class Tests:
         self.has(memory.read(), (3, BYTES))
 
     def test_share(self):
-        """A part of the same cl_mem, to be read only."""
+        """A part of a memory has the same cl_mem, and is read-only."""
         memory = self.allocate()
         self.device_fill(memory, 1)
         memory.fill(2, 100, 10)
@@ -179,8 +180,7 @@ class Tests:
         gate.open()
 
     def test_failed_write(self):
-        """A kernel that failed is an error of whoever wants what it should have written, and of no
-        other."""
+        """After a kernel failed, every read of its result fails, and nothing else."""
         memory = self.allocate()
         gate = Gate(memory.context)
         memory.use(WRITE, gate)
@@ -216,7 +216,7 @@ class Tests:
         self.has(self.device_read(memory), (3, BYTES))
 
     def test_outlives(self):
-        """Memory is all that is needed to use it."""
+        """A memory can be used after the element and the allocator were released."""
         memory = self.allocate()
         self.device_fill(memory, 5)
         self.stream = self.allocator = None
@@ -224,8 +224,9 @@ class Tests:
         self.has(memory.read(), (5, BYTES))
 
     def test_recycles(self):
-        """The same memory comes back at its full size, and nothing is fetched for whoever writes
-        it. The next writer waits for uses that are not done. Done ones are forgotten."""
+        """A pool gives the same memory again, at its full size. A map that writes it fetches
+        nothing. The next writer waits for commands that are not complete; events of complete
+        commands are released."""
         query = Gst.Query.new_allocation(Gst.Caps.from_string(CAPS), True)
         self.assertTrue(self.stream.src.peer_query(query))
         pool, found = query.parse_nth_allocation_pool(0)[0], set()
@@ -283,7 +284,7 @@ class Pool(TestCase):
         return self.pool.set_config(config)
 
     def test_layout(self):
-        """Rows follow one another, and whatever maps frames finds them."""
+        """Rows follow one another without gaps, and a map of the frame gives their places."""
         for pixels, size, strides, offsets in FORMATS:
             with self.subTest(pixels=pixels):
                 self.assertTrue(self.configure(frames(pixels)))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""input=meta: A is a tensor in the metadata of frames, to which the test attaches it. The element
-learns what A is from buffers, unless caps announce it."""
+"""input=meta: A is a tensor in the metadata of frames, where the test attaches it. The element
+learns the type and shape of A from buffers, unless caps announce them."""
 
 from stream import OK, READY, Gst, audio, main, np, tensors, video
 from tensor_meta import (COLOURS, RGB, TYPES, WEIGHT, MetaTestCase, announce, attach, carry,
@@ -10,8 +10,8 @@ from tensor_meta import (COLOURS, RGB, TYPES, WEIGHT, MetaTestCase, announce, at
 
 A = "input=meta tensor-id=a"
 ONE = np.ones((3, 1), int)
-# Each stream: the settings, the weight, and A of each buffer. M and the type change also within
-# what would be a batch.
+# Each stream: the settings, the weight, and A of each buffer. M and the type also change before a
+# batch is full.
 CHANGES = [draw(m, 3, seed=i, kind="float32" if i < 7 else "int8")
            for i, m in enumerate([2, 2, 5, 5, 5, 1, 3, 3, 2])]
 STREAMS = [
@@ -20,13 +20,14 @@ STREAMS = [
 ] + [
     ("input=meta output=meta", WEIGHT, [draw(2, 3)]),
     ("input-tensor-id=a", WEIGHT, [draw(2, 3)]),
-    # Rows of height x width x channels
+    # A is rows of height x width x channels.
     (f"{A} feature-mode=row", np.ones((12, 1), int), [draw(1, m, 4, 3, seed=m) for m in (3, 2, 4)]),
 ] + [
     (A, WEIGHT, [draw(2, 2, 3, seed=seed, kind=kind) for seed in range(3)])
     for kind in TYPES if kind not in ("int4", "uint4", "bfloat16")
 ]
-# Tensors that cannot be A: the id, the shape, what does not fit it, settings, the error's words.
+# Tensors that cannot be A: the id, the shape, fields that contradict it, the settings, and the
+# error's words.
 REFUSED = [
     ("b", (2, 3), {}, "tensor-id=a", 'no tensor "a"|"b", "c"'),
     ("b", (2, 3), {}, "output=meta", '2 tensors|input-tensor-id|"b", "c"'),
@@ -46,7 +47,7 @@ REFUSED = [
     ((2, 4), {"dims": [3, 3]}, '"a"|32 bytes|36'),
 ]]
 ANNOUNCED = announce(describe("a", "2,3"))
-# Caps that do not announce A, or not all of it.
+# Caps that do not announce A, or not completely.
 PARTLY = [announce(text) for text in (
     describe("b", "7,9", "int8"), describe("a", "2,0"), describe("a", "2,3", "bfloat16"),
     describe("a", "(string)2,3"), "(GstCaps)[tensor/strided,tensor-id=a]", "(int)3",
@@ -55,7 +56,7 @@ PARTLY = [announce(text) for text in (
 
 class Inputs(MetaTestCase):
     def test_streams(self):
-        """The result leaves as a tensor, or in the metadata of the frame, which passes with A."""
+        """D leaves as a tensor, or in the metadata of the frame, which passes through with A."""
         for settings, weight, arrays in STREAMS:
             is_meta = "output=meta" in settings
             with self.subTest(settings=settings, kind=arrays[0].dtype):
@@ -86,8 +87,8 @@ class Inputs(MetaTestCase):
         self.gives(stream, tensors("2:4,1:4", "float32,float32"))
 
     def test_data(self):
-        """Numbers may be fewer than the bytes, unaligned, or in several memories. The only tensor
-        needs no id."""
+        """The data of A may have surplus bytes, be unaligned, or lie in several memories. A
+        buffer's only tensor needs no id."""
         stream, a = self.start_weight("input=meta"), draw(2, 3)
         more, odd, parts = map(wrap, (
             a.tobytes() + bytes(9), b"-" + a.tobytes(), a.tobytes()[:8]))
@@ -98,7 +99,7 @@ class Inputs(MetaTestCase):
         self.is_quiet(stream)
 
     def test_refused(self):
-        """As the first buffer, and after a good one."""
+        """A buffer without a valid A is refused, as the first buffer and after a good one."""
         for ident, shape, others, settings, words in REFUSED:
             for is_first in True, False:
                 with self.subTest(words=words, is_first=is_first):
@@ -111,8 +112,8 @@ class Inputs(MetaTestCase):
         self.refuses(self.start_weight("input=meta"), bytes(48), "no tensors|onnxinference")
 
     def test_any_frame(self):
-        """Frames of formats and in memory that the element does not know pass, or tensors leave,
-        with any M as long as there was no buffer."""
+        """Frames may have formats and memory that the element cannot read. They pass, or tensors
+        leave; before the first buffer, caps allow tensors of any M."""
         results = [Gst.Caps.from_string(f"other/tensors,dimensions=(string){dims}")
                    for dims in ("2:9", "2:2")]
         for caps in (video("YUY2", 4, 4).replace("raw", "raw(memory:Unknown)"), audio("U8", 2)):
@@ -135,7 +136,7 @@ class Inputs(MetaTestCase):
                 self.multiplies(stream, draw(2, 3))
 
     def test_chain(self):
-        """A result of gemmcl is A of the next element, in OpenCL memory, without a copy."""
+        """D of one element is A of the next element, in OpenCL memory and without a copy."""
         stream = self.start(RGB, f"{COLOURS} output=meta tensor-id=a ! "
                             f"gemmcl name=b {A} weight=[[1],[1],[1]]")
         values = np.arange(48, dtype="u1")
@@ -145,11 +146,11 @@ class Inputs(MetaTestCase):
         self.is_quiet(stream)
 
     def test_auto(self):
-        """Without input-tensor-id input=auto is media where caps can be read."""
+        """Without input-tensor-id, input=auto is media if the element can read the caps."""
         self.gives(self.start_weight("feature-mode=pixel"), tensors("2:16"))
 
     def test_beta(self):
-        """The previous result is that of the same M, and an addend of M x N fits one M only."""
+        """The previous output is kept while M stays; an addend of M x N fits only one M."""
         stream = self.start_weight(f"{A} beta=1")
         for m in 2, 1:
             one, other = draw(m, 3), draw(m, 3, seed=1)
@@ -160,7 +161,7 @@ class Inputs(MetaTestCase):
         self.refuses(stream, carry(draw(1, 3)), "addend is 2 x 2|D is 1 x 2")
 
     def test_new_n(self):
-        """A weight of another N, while playing."""
+        """The weight gets another N while playing."""
         stream = self.start_weight(A)
         self.multiplies(stream, draw(2, 3))
         stream.element.props.weight = "[[1],[1],[1]]"
@@ -169,7 +170,7 @@ class Inputs(MetaTestCase):
         self.is_quiet(stream)
 
     def test_wait(self):
-        """Caps wait for the first tensor, and what comes behind them, too."""
+        """Caps wait for the first tensor, and events behind them wait, too."""
         stream, gap = self.start_weight(A), Gst.Buffer.new()
         gap.set_flags(Gst.BufferFlags.GAP)
         self.assertEqual(stream.push(gap), OK)
@@ -188,7 +189,7 @@ class Inputs(MetaTestCase):
         self.is_quiet(stream)
 
     def test_no_buffers(self):
-        """A stream that stops while events wait starts again; one that ends has no caps."""
+        """A stream that stops while events wait can start again; if it ends then, no caps leave."""
         stream = self.start_weight(A)
         stream.element.set_state(READY)
         self.assertTrue(stream.play(RGB))
@@ -216,7 +217,7 @@ class Announced(MetaTestCase):
         self.says(stream, "float32 of 2 x 3|K = 3|K = 2")
 
     def test_both(self):
-        """Both tensors are announced; M only if upstream announces it."""
+        """Caps announce A and D, but M of D only if upstream announces it."""
         for m in 2, 0:
             caps = announce(describe("a", f"{m},3"))
             stream = self.start_weight("input=meta output=meta tensor-id=d", caps)
@@ -226,7 +227,7 @@ class Announced(MetaTestCase):
             self.is_quiet(stream)
 
     def test_partly(self):
-        """Caps that do not announce A, or not all of it, wait for it."""
+        """Caps that do not announce A completely wait for a buffer."""
         for caps in PARTLY:
             with self.subTest(caps=caps):
                 stream = self.start_weight(A, caps)
@@ -234,8 +235,8 @@ class Announced(MetaTestCase):
                 self.is_quiet(stream)
 
     def test_late(self):
-        """Caps that announce all of A, while others wait for a buffer, end the wait; later ones
-        make a new plan, also after a change of M that did not."""
+        """While caps wait for a buffer, caps that announce A completely end the wait. Later caps
+        make a new plan, also after a change of M that needed no new plan."""
         stream = self.start_weight(A)
         self.assertTrue(stream.push_caps(ANNOUNCED))
         self.gives(stream, tensors("2:2"))
@@ -249,8 +250,8 @@ class Announced(MetaTestCase):
         self.is_quiet(stream)
 
     def test_auto(self):
-        """auto is meta where the caps announce tensors and cannot be read, and media where they
-        can."""
+        """input=auto is meta if the caps announce tensors and the element cannot read the medium;
+        otherwise media."""
         planar = video("RGBP", 4, 4)
         caps = announce(describe("a", "2,3"), frame=planar)
         stream = self.start_weight("tensor-id=a", caps)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""output=meta: results as tensors in the metadata of what passes."""
+"""output=meta: D as a tensor in the metadata of the input, which passes through."""
 
 from stream import OK, Gst, audio, load_plugin, main, np, tensors, video
 from tensor_meta import (COLOURS, RGB, GLib, MetaTestCase, Tensor, announce, call, carry, describe,
@@ -10,7 +10,7 @@ from tensor_meta import (COLOURS, RGB, GLib, MetaTestCase, Tensor, announce, cal
 GRAY = video("GRAY8", 4, 4)
 SOFTMAX = "classification-generic-softmaxed-out"
 ROWS = "row-outputs=sum+max+arg-max"
-# The caps, the settings, the type of A, M and K, N, and how many bytes are before A.
+# Each stream: the caps, the settings, the type of A, M and K, N, and the number of bytes before A.
 CASES = [
     (GRAY, "feature-mode=frame", "u1", (1, 16), 5, 0),
     (RGB, "feature-mode=pixel", "u1", (16, 3), 3, 0),
@@ -21,7 +21,7 @@ CASES = [
     (tensors("6:2"), "", "f4", (2, 6), 2, 0),
     (tensors("5,6:2", "float32,float32"), f"tensor-index=1 {ROWS}", "f4", (2, 6), 3, 20),
 ]
-# Loaded before objects are counted
+# Loaded before objects are counted.
 DECODERS = load_plugin("tensordecoders")
 
 
@@ -31,7 +31,7 @@ def get_memories(buffer):
 
 class Results(MetaTestCase):
     def same_tensors(self, output, expected):
-        """The output has these tensors, in one meta."""
+        """The output has these tensors in a single meta."""
         (found,) = get_tensors(output)
         self.assertEqual([name for name, _ in found], list(expected))
         for name, array in found:
@@ -39,7 +39,7 @@ class Results(MetaTestCase):
             np.testing.assert_array_equal(array, expected[name])
 
     def test_cases(self):
-        """The memories of the inputs come out, with their times, and results that fit."""
+        """The memories of the inputs come out, with the inputs' times and the right results."""
         for caps, settings, kind, (m, k), n, before in CASES:
             with self.subTest(caps=caps, settings=settings):
                 weight = draw(k, n, seed=5)
@@ -68,7 +68,8 @@ class Results(MetaTestCase):
                 self.is_quiet(stream)
 
     def test_caps(self):
-        """Caps pass in every memory that the element knows, with the tensors of upstream."""
+        """Caps pass in each kind of memory that the element supports, with the tensors of
+        upstream."""
         text = "gemmcl output=meta weight=[[1,0],[0,1],[1,1]]"
         for caps in (video("NV12", 4, 2).replace("raw", "raw(memory:OpenCL)"),
                      video("NV12", 4, 2).replace("raw", "raw(memory:VAMemory)"),
@@ -94,7 +95,7 @@ class Results(MetaTestCase):
             self.assertEqual((found.dtype, found.tolist()), (np.dtype(kind), expected))
 
     def test_flexible(self):
-        """Flexible tensors pass, too; the result has no header."""
+        """Flexible tensors pass through, too; D in the metadata has no header."""
         stream = self.start(tensors("2:1"), "gemmcl weight=[[1,0],[0,1]] output=flexible ! "
                             "gemmcl weight=[[1],[2]] output=meta")
         for m in 1, 2, 3:
@@ -106,7 +107,7 @@ class Results(MetaTestCase):
             self.is_product(output, a, np.array([[1], [2]]), True)
 
     def test_chain(self):
-        """OpenCL memory stays OpenCL memory, and the tensors of an element before stay."""
+        """OpenCL memory stays OpenCL memory, and the tensors of an element upstream stay."""
         stream = self.make(f"{COLOURS} ! {COLOURS} output=meta tensor-id=one ! "
                            f"{COLOURS} name=b output=meta tensor-id=two",
                            "video/x-raw(memory:OpenCL)")
@@ -121,7 +122,7 @@ class Results(MetaTestCase):
                          ["OpenCL to system", 48 * 4])
 
     def test_shared(self):
-        """A buffer that somebody else holds is copied, with the tensors that it has."""
+        """A buffer that another owner holds is copied, with its tensors."""
         stream, buffer = self.start(RGB, f"{COLOURS} output=meta"), carry(draw(4), "before")
         self.assertEqual(stream.push(buffer), OK)
         self.assertEqual(len(get_tensors(buffer)), 1)
@@ -129,7 +130,7 @@ class Results(MetaTestCase):
                          ["before", "gemmcl-out"])
 
     def test_allocation(self):
-        """Downstream's allocator reaches upstream, since the buffers reach downstream."""
+        """Downstream's allocator is offered upstream, because the buffers pass through."""
         stream, params = self.make(f"{COLOURS} output=meta"), Gst.AllocationParams()
         params.align, params.prefix = 255, 3
         stream.answer_allocation(lambda query: query.add_allocation_param(None, params))
@@ -141,7 +142,7 @@ class Results(MetaTestCase):
         self.assertEqual((found.align, found.prefix), (255, 3))
 
     def test_flow(self):
-        """A gap passes without a tensor; a flush drops a batch, and the next one is whole."""
+        """A gap passes without a tensor. A flush drops the batch; the next batch is complete."""
         stream = self.start(RGB, f"{COLOURS} output=meta batch-size=2")
         self.assertEqual(stream.push(bytes(48)), OK)
         stream.flush()
@@ -180,7 +181,7 @@ class Announced(MetaTestCase):
             self.gives(stream, caps)
 
     def test_relation(self):
-        """Analytics of an element before come to have the tensor, too."""
+        """The analytics meta of an element upstream gets the tensor, too."""
         stream, buffer = self.start(RGB, f"{COLOURS} output=meta"), carry(draw(1))
         call("gst_buffer_add_analytics_relation_meta", buffer)
         self.assertEqual(stream.push(buffer), OK)
@@ -191,7 +192,7 @@ class Announced(MetaTestCase):
         self.assertEqual((name, values.ravel().tolist()), ("gemmcl-out", list(range(48))))
 
     def test_decoders(self):
-        """A decoder finds the class of the largest element of D."""
+        """A tensor decoder finds the class of the largest element of D."""
         if not DECODERS:
             self.skipTest("there are no tensor decoders (gstreamer1.0-plugins-bad)")
         labels = self.write("labels", b"cat\ndog\nowl\n")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The caps that one pad of the element has with those of the other and the weight's shape, and the
-ones that it chooses."""
+"""Negotiation: the caps of one pad, given the caps of the other and the weight's shape, and the
+caps that the element chooses."""
 
 from gemmcl import get_info
 from stream import ANALYTICS, NULL, READY, Gst, TestCase, main, np, tensors
@@ -24,7 +24,7 @@ def video(pixels, more=""):
 
 
 def drm(*formats):
-    """Dma-bufs as GStreamer has them since 1.24."""
+    """Returns caps of dma-bufs as since GStreamer 1.24."""
     return [f"video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={name},width=4,height=2,"
             "framerate=30/1" for name in formats if Gst.version() >= (1, 24)]
 
@@ -33,31 +33,31 @@ def dims(*texts, more=""):
     return ";".join(f'other/tensors,dimensions=(string)"{text}"{more}' for text in texts)
 
 
-# The caps of upstream, the weight's K and N, caps that downstream can have, caps that it cannot
-# have, and settings.
+# Each case: the caps of upstream, the weight's K and N, caps that downstream can have, caps that it
+# cannot have, and settings.
 DOWN = [
-    # Without a weight all is possible.
+    # Without a weight all caps are possible.
     (video("RGB"), 0, 0, "video/x-raw,format=GRAY8; video/x-raw,format=RGBA; other/tensors", ""),
-    # Pixels stay video if a format has as many channels.
+    # Pixels stay video if a format has N channels.
     (video("NV12"), 3, 3, f"{video('BGRx')};{dims('3:8', more=',types=float32,framerate=30/1')}",
      f"{video('RGBA')}; video/x-raw,width=5"),
     (video("NV12"), 3, 2, dims("2:8"), "video/x-raw"),
-    # Rows and frames do not. Ones at the end of dimensions may be left out.
+    # Rows and frames become tensors. Trailing dimensions of 1 may be omitted.
     (video("RGB"), 12, 5, dims("5:2"), "video/x-raw"),
     (video("RGB"), 24, 3, dims("3:1", "3", "3:1:1:1", "3:1:0:0"), f"video/x-raw;{dims('1:3')}"),
-    # The result of patches has the dimensions that the next convolution needs, and upon request
-    # those of a matrix.
+    # The output of patches has the dimensions that a next convolution needs or, if downstream asks
+    # for them, those of a matrix.
     (video("RGB"), 18, 5, dims("5:4:3", "5:4:3:1", "5:12"), dims("5:3:4"), PATCHES),
     (tensors("3:4:2", "uint8"), 18, 5, dims("5:4:3", "5:12"), dims("5:3:4"), PATCHES),
-    # K tells the mode, also beside a patch that would fit, and as many patches as have room.
+    # K selects the mode, also if patch sizes are set. A frame has as many patches as fit.
     (video("RGB"), 12, 5, dims("5:2"), "video/x-raw", WIDE),
     (video("RGB"), 18, 5, dims("5:1:1"), "video/x-raw", WIDE),
-    # output=media and output=tensors leave one of the two.
+    # output=media and output=tensors each leave only one of both.
     (video("RGB"), 3, 3, video("RGB"), "other/tensors", "output=media"),
     (video("RGB"), 3, 3, dims("3:8"), "video/x-raw", "output=tensors"),
     (STEREO, 2, 6, "audio/x-raw,format=S16LE,channels=6,rate=8000",
      "audio/x-raw,format=F32LE; other/tensors"),
-    # Tensors, however they are written.
+    # Tensors in each spelling.
     (tensors("7,3:4:5", "uint8,int16"), 3, 2,
      dims("7,2:20", more=',num_tensors=2,types=(string)"uint8,float32"'), "", "tensor-index=1"),
     (tensors("7:1,3:4:5", "uint8,int16"), 3, 2, dims("7:1:1:1.2:20:1:1", "7:1:0:0,2:20:0:0"), "",
@@ -66,8 +66,8 @@ DOWN = [
      dims("2:448,10,4:1:1:1", more=',types=(string)"float32,float32,float16"'), ""),
     (tensors("5:2:0", "int8"), 5, 1, dims("1:2"), ""),
     (tensors("5:2:0:0:0:0:0:0:0:0:0:0:0:0:0: 0", "int8"), 5, 1, dims("1:2"), ""),
-    # Static and flexible tensors are alternatives. output=flexible makes both, and frames,
-    # flexible.
+    # Static tensors stay static and flexible ones flexible. With output=flexible, outputs of static
+    # tensors and frames are flexible, too.
     (tensors("3:2", "int16"), 3, 2, STATIC, f"{FLEXIBLE}; video/x-raw"),
     (f"{FLEXIBLE},framerate=10/1", 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
     ("other/tensors", 3, 2, f"{STATIC};{FLEXIBLE}", "video/x-raw"),
@@ -75,15 +75,16 @@ DOWN = [
     ("other/tensors", 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw", TO_FLEXIBLE),
     (video("RGB"), 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw", TO_FLEXIBLE),
 ] + [
-    # Memory of others never goes out.
+    # The source pad never has foreign memory.
     (text, 3, 3, video("BGR"), f"{SURFACE}4; {DMABUF}")
     for text in [f"{SURFACE}4,framerate=30/1", *drm("NV12", TILES)]
 ]
-# The same of downstream for upstream.
+# Each case: the caps of downstream, K and N, caps that upstream can have, caps that it cannot have,
+# and settings.
 UP = [
     ("other/tensors", 0, 0, "video/x-raw,format=I420; other/tensors", ""),
-    # K narrows the formats that upstream is asked for. If none fits, all are let in, so that the
-    # element can say why.
+    # K limits the formats of upstream. If no format fits, all are accepted, so that the element can
+    # post the reason.
     ("video/x-raw", 4, 3, "video/x-raw,format=RGBA",
      "video/x-raw,format=RGB; video/x-raw,format=GRAY8"),
     ("other/tensors,framerate=30/1", 3, 2, "video/x-raw,framerate=30/1",
@@ -96,18 +97,19 @@ UP = [
     (FLEXIBLE, 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
     ("other/tensors", 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", ""),
     (FLEXIBLE, 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", "", TO_FLEXIBLE),
-    # With output=meta upstream is asked for frames, and not for the tensors of downstream.
+    # With output=meta upstream has to send frames, without the tensors that downstream expects.
     (video("RGB", ",tensors=(structure)[after]"), 3, 3,
      video("RGB", ",tensors=(structure)[before]"), "", "output=meta"),
 ]
-# Memory of others: what the host can map; surfaces and their tiles, of which Intel's driver has no
-# whole chroma of odd sizes; and what is neither.
+# Foreign memory: memory that the host can map; surfaces and their tiles, in even sizes only,
+# because Intel's driver drops chroma of odd sizes; and memory that is not supported.
 BUFFERS = [DMABUF, *drm("NV12")]
 SURFACES = [f"{SURFACE}64", *drm(TILES, "P010:0x0100000000000009")]
 STRANGE = drm("XR24:0x0100000000000002", "NV12:0x0200000000000001")
 NEITHER = [f"{SURFACE}63", SURFACE.replace("=2", "=3") + "64", *STRANGE]
 
-# The caps that come in, those of downstream, K, N, a part of those that go out, and settings.
+# Each case: the caps of the input, the caps of downstream, K, N, a part of the output's caps, and
+# settings.
 CHOICES = [
     (video("BGR"), "video/x-raw", 3, 3, "video/x-raw,format=BGR"),
     (video("BGRA"), "video/x-raw", 4, 3, "video/x-raw,format=BGR"),
@@ -117,7 +119,7 @@ CHOICES = [
     (video("RGB"), "video/x-raw", 3, 1, "video/x-raw,format=GRAY8"),
     (video("GRAY16_LE"), "video/x-raw", 1, 1, "video/x-raw,format=GRAY16_LE"),
     (video("GRAY8"), "video/x-raw,format=GRAY16_LE", 1, 1, "video/x-raw,format=GRAY16_LE"),
-    # The medium, even where downstream likes tensors better.
+    # The medium stays, even if downstream prefers tensors.
     (video("RGB"), "other/tensors;video/x-raw", 3, 3, "video/x-raw"),
     (video("RGB"), "other/tensors", 3, 3, dims("3:8")),
     (video("RGB"), "other/tensors", 18, 5, dims("5:4:3"), PATCHES),
@@ -128,7 +130,8 @@ CHOICES = [
     (STEREO, "audio/x-raw,channel-mask=(bitmask)0", 2, 4, "audio/x-raw,channel-mask=(bitmask)0"),
     (STEREO, "audio/x-raw", 2, 9, "audio/x-raw,channel-mask=(bitmask)0"),
     (STEREO, "audio/x-raw", 2, 1, "audio/x-raw,channels=1"),
-    # Downstream chooses the type, or the first one is taken; the plain spelling is the first.
+    # Downstream chooses the type; otherwise the first type is taken. The plain spelling is the
+    # first one.
     (tensors("3:2", "int16"), "other/tensors", 3, 2, dims("2:2", more=",types=(string)float32")),
     (tensors("3:1", "int16"), "other/tensors", 3, 2, dims("2:1")),
 ] + [
@@ -145,7 +148,7 @@ def describe(k, n, settings):
 
 class Negotiation(TestCase):
     def check(self, stream, pad, has, lacks, asked=None, state=READY):
-        """The pad can have each of the caps, or none of them. Returns all that it can have."""
+        """The pad can have all caps in has and none in lacks. Returns all caps of the pad."""
         stream.element.set_state(state)
         found = stream.element.get_static_pad(pad).query_caps(asked)
         for texts, there in (has, True), (lacks, False):
@@ -168,16 +171,17 @@ class Negotiation(TestCase):
                    "", Gst.Caps.from_string("video/x-raw,format=RGB"))
 
     def test_memories(self):
-        """Without a device all memory comes in; then what this one reads, which copies dma-bufs."""
+        """Without a device the sink pad accepts all memory; with this device, the memory that it
+        reads. It copies dma-bufs."""
         stream = self.make("gemmcl", "other/tensors")
         found = self.check(stream, "sink", ";".join(BUFFERS), ";".join(NEITHER), None, NULL)
-        # A build without VA has none of them.
+        # A build without VA has no surfaces.
         self.assertEqual(len({found.can_intersect(Gst.Caps.from_string(text))
                               for text in SURFACES}), 1)
         if get_info().type == CPU:
             found = self.check(stream, "sink", ";".join(BUFFERS), ";".join(SURFACES + NEITHER))
             self.assertTrue(found.get_features(found.get_size() - 1).contains("memory:DMABuf"))
-        # Pads that take all media get what they do not offer, too.
+        # With GstTensorMeta, pads accept any medium; the element then refuses these caps.
         for text in SURFACES + STRANGE if ANALYTICS and get_info().type == CPU else ():
             stream = self.make(describe(3, 1, ""))
             self.assertFalse(stream.play(text))
@@ -186,7 +190,7 @@ class Negotiation(TestCase):
             self.is_quiet(stream)
 
     def test_templates(self):
-        """values.py has the formats."""
+        """values.py tests the formats."""
         stream = self.make("gemmcl input=media")
         if ANALYTICS:
             self.skipTest("built with GstAnalytics, pads take all media that carry tensors")
@@ -200,7 +204,7 @@ class Negotiation(TestCase):
                 stream = self.start(caps, describe(k, n, "".join(settings)), downstream)
                 found = stream.sink.get_current_caps()
                 self.assertTrue(found.can_intersect(Gst.Caps.from_string(part)), found.to_string())
-                if "audio" in caps:  # mono has no mask
+                if "audio" in caps:  # mono needs no mask
                     self.assertEqual("channel-mask" in found.to_string(), n > 1)
 
 

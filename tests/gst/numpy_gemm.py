@@ -1,27 +1,27 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""D = act(alpha A B + beta C + bias) by NumPy in float64, and how far off the element may be.
+"""Computes D = act(alpha A B + beta C + bias) by NumPy in float64, and a bound of the element's
+error.
 
-The bound is g(K) (|alpha| |A||B| + |beta||C| + |bias|), with what a lower precision makes of A and
-B, carried through the activation: by its largest slope, and by what its own evaluation may err on
-an OpenCL device.
-"""
+The bound is g(K) (|alpha| |A||B| + |beta||C| + |bias|), and the error of A and B in a lower
+precision. The activation multiplies it by its largest slope, and adds the error of its own
+evaluation on an OpenCL device."""
 
 import math
 
 import numpy as np
 
 UNIT_ROUNDOFF = 2.0**-24
-SMALLEST = 2.0**-126  # what is below may be flushed to 0
+SMALLEST = 2.0**-126  # smaller numbers may be flushed to 0
 # The largest error of exp, erfc, tanh and a division together, in units of roundoff (OpenCL C,
-# 7.4).
+# section 7.4).
 ACTIVATION_ERROR = 40
-# The types that A and B are rounded to.
+# The types to which A and B are rounded.
 ROUNDOFFS = {"f32": 0, "f16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11}
 
 
 def f32(x):
-    """What the device gets of x, as float64."""
+    """Returns x rounded to float32, as the device gets it, in float64."""
     return np.asarray(x, np.float32).astype(np.float64)
 
 
@@ -39,7 +39,8 @@ def softmax(x):
     return e / e.sum(axis=1, keepdims=True)
 
 
-# Name: function, largest slope, and by how much the exponential in it makes a relative error grow.
+# Each activation: the function, its largest slope, and the factor by which its exponential enlarges
+# a relative error.
 ACTIVATIONS = {
     "none": (lambda x: x, 1, 0),
     "relu": (lambda x: np.maximum(x, 0), 1, 0),
@@ -54,8 +55,7 @@ ACTIVATIONS = {
 
 
 def activate(name, x, bound):
-    """Returns act(x) and the bound of its error, where x itself is known up to bound; exactly if it
-    is infinite."""
+    """Returns act(x) and the bound of its error; bound: the error of x. An infinite x is exact."""
     bound = np.where(np.isinf(x), 0, bound)
     if name == "softmax":
         result = softmax(x)
@@ -74,7 +74,8 @@ def activate(name, x, bound):
 
 
 def normalized(x, off):
-    """Returns the rows of x over their L2 norms, and the bound; x is known up to off."""
+    """Returns the rows of x divided by their L2 norms, and the bound of the error; off: the error
+    of x."""
     norm = np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
     off_norm = np.linalg.norm(off, axis=1, keepdims=True)
     result = x / norm
@@ -83,7 +84,7 @@ def normalized(x, off):
 
 
 def rounded(a, b, precision):
-    """Returns what the sums may be off by since A and B were rounded, or cut into steps."""
+    """Returns the error of the sums that follows from rounding or quantizing A and B."""
     sizes = np.abs(a) @ np.abs(b)
     if precision != "i8":
         v = ROUNDOFFS[precision]
@@ -96,8 +97,8 @@ def rounded(a, b, precision):
 
 def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none",
           normalize="", precision="f32"):
-    """Returns D and the bound; a is known up to a_off, and all numbers are the device's. normalize
-    is that of the element: any of input and output."""
+    """Returns D and the bound of its error. All numbers are as the device has them; a_off: the
+    error of a; normalize: as the element's property, any of input and output."""
     alpha, beta = f32(alpha), f32(beta)
     if "input" in normalize:
         a, a_off = normalized(a, a_off)
@@ -118,7 +119,8 @@ def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none
 
 
 def compare_floats(found, expected, bound):
-    """Returns what is wrong, or None. NaN and infinities must be where they are expected."""
+    """Returns a description of the differences, or None. NaN and infinities must be where they are
+    expected."""
     finite = np.isfinite(expected)
     if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
         return "NaN and infinities are not where they should be"
@@ -128,7 +130,8 @@ def compare_floats(found, expected, bound):
 
 
 def compare_integers(found, expected, bound):
-    """Returns what is wrong, or None. Two integers are right where the bound spans a half."""
+    """Returns a description of the differences, or None. Two integers are right where the bound
+    spans a half."""
     info = np.iinfo(found.dtype)
     low, high = (np.clip(np.rint(expected + side * bound), info.min, info.max) for side in (-1, 1))
     number = found.astype(np.float64)

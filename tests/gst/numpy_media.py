@@ -1,24 +1,24 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Frames as matrices: the colours of luma and chroma, and rows of features."""
+"""Frames as matrices: colours from luma and chroma, and rows of features."""
 
 import numpy as np
 
 from numpy_gemm import UNIT_ROUNDOFF
 
-# The samples of a pixel in memory; gemmcl's channels are R, G, B, A, or Y, whatever their order.
+# The samples of a pixel in memory. The channels of A are R, G, B, A, or Y, in any case.
 PACKED = {
     "GRAY8": "Y", "GRAY16_LE": "Y", "RGB": "RGB", "BGR": "BGR", "RGBA": "RGBA", "BGRA": "BGRA",
     "RGBx": "RGBx", "BGRx": "BGRx", "xRGB": "xRGB", "xBGR": "xBGR",
 }
-# Caps' colorimetry: kr, kb, full range.
+# For each colorimetry of caps: kr, kb, full range.
 COLORIMETRY = {
     "bt601": (0.299, 0.114, False),
     "bt709": (0.2126, 0.0722, False),
     "1:4:0:0": (0.299, 0.114, True),
     "1:3:5:1": (0.2126, 0.0722, True),
 }
-# Roundings on the way from luma and chroma to colour: coefficients, products, sums.
+# The number of roundings between luma, chroma and colour: of coefficients, products and sums.
 COLOUR_ROUNDINGS = 6
 
 
@@ -37,8 +37,8 @@ def colours(luma, cb, cr, colorimetry):
 
 
 def cut(values, size, stride=0, padding=0, dilation=1):
-    """Cuts rows x columns x channels, with zeros around them, into patches of that many columns and
-    rows: rows x columns of patches x channels x rows x columns."""
+    """Cuts an array of rows x columns x channels, with zeros around it, into patches of the given
+    columns and rows. Returns an array of rows x columns of patches x channels x rows x columns."""
     columns, rows = (dilation * (length - 1) + 1 for length in size)
     values = np.pad(values, [(padding, padding)] * 2 + [(0, 0)])
     windows = np.lib.stride_tricks.sliding_window_view(values, (rows, columns), (0, 1))
@@ -46,8 +46,8 @@ def cut(values, size, stride=0, padding=0, dilation=1):
 
 
 def features(values, mode, size, *where):
-    """Makes rows of A of rows x columns x channels. mode is as feature-mode; size and where are as
-    in cut()."""
+    """Returns the rows of A from an array of rows x columns x channels. mode: as feature-mode;
+    size, where: as in cut()."""
     rows, columns, _ = values.shape
     size = {"pixel": (1, 1), "row": (columns, 1), "frame": (columns, rows)}.get(mode, size)
     patches = cut(values, size, *where).transpose(0, 1, 3, 4, 2)

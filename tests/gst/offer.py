@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The memory that the element offers upstream, which the device uses without a copy, the copies
-that other memory costs, and the memory of outputs."""
+"""Allocation: the memory that the element offers upstream, which the device reads without a copy,
+the copies that other memory costs, and the memory of outputs."""
 
 import functools
 
@@ -30,7 +30,7 @@ def make_plain():
 
 
 def make_strange():
-    """Room before the frame, around its rows, and an address that suits nothing."""
+    """Returns a frame with bytes before it and around its rows, at an unaligned address."""
     buffer = Gst.Buffer.new_allocate(None, 8 + 9 * 211, None)
     buffer.resize(1, -1)
     GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.RGB, 53, 9, 1,
@@ -39,7 +39,7 @@ def make_strange():
 
 
 def make_memories(sizes, odd):
-    """A buffer with memories of these sizes, at addresses that are odd or not."""
+    """Returns a buffer with memories of these sizes, at odd or at aligned addresses."""
     buffer, params = Gst.Buffer.new(), Gst.AllocationParams()
     params.align = 63
     for size in sizes:
@@ -69,7 +69,7 @@ def make_pool(pool, size, least, most, with_meta=False):
 
 
 def ask(stream, caps):
-    """The answer of the element to an allocation query."""
+    """Returns the answer of the element to an allocation query."""
     query = Gst.Query.new_allocation(Gst.Caps.from_string(caps), True)
     assert stream.src.peer_query(query)
     return query
@@ -79,7 +79,7 @@ class Offer(TestCase):
     def setUp(self):
         super().setUp()
         self.is_shared = get_info().host_unified
-        # The copies of such devices, also of small buffers, are known.
+        # The copies of such devices, also of small buffers, can be foretold.
         self.is_counted = self.is_shared and get_info().type == CPU
 
     def has_pages(self, buffer):
@@ -91,7 +91,7 @@ class Offer(TestCase):
             self.assertEqual(np.frombuffer(found.data, "u1").ctypes.data % PAGE, 0)
 
     def run_drawn(self, stream, make=make_plain, check=None):
-        """Returns the frames that come out, and what was copied after the first one."""
+        """Returns the output frames, and the copies after the first frame."""
         for seed in range(COUNT):
             buffer = make()
             if check:
@@ -108,27 +108,27 @@ class Offer(TestCase):
         return np.array(frames), found
 
     def notes(self, lines, words, count=1, marker="would avoid that"):
-        """The log has each of the words so often, and no other lines with the marker."""
+        """The log has each of the words count times, and no other lines with the marker."""
         for word in words:
             self.assertEqual(sum(word in line for line in lines), count, word)
         self.assertEqual(sum(marker in line for line in lines), count * len(words), lines)
 
-    # Each memory that upstream writes into, on a device with memory of its own or not: its maker,
-    # or whether the pool's buffers have a GstVideoMeta; the copies of A, and how many of them the
-    # allocator of pinned memory makes; and the notes in the log.
+    # The memory that upstream writes: whether the device has memory of its own; the maker of the
+    # memory, or whether the pool's buffers have a GstVideoMeta; the copies of A, and the number of
+    # them that the allocator of pinned memory makes; the notes in the log.
     INPUTS = [
-        # Rows without gaps for whoever understands a GstVideoMeta; GStreamer's own for others.
+        # Rows have no gaps if upstream supports GstVideoMeta; otherwise GStreamer's layout.
         (False, True, 0, 0, [D_GAPS]),
         (False, False, 1, 0, [A_GAPS, D_GAPS]),
         (False, make_strange, 1, 0, [A_GAPS, D_GAPS]),
-        # A device with memory of its own fetches what upstream wrote into pinned memory.
+        # A device with memory of its own copies frames from pinned memory by itself.
         (True, True, 1, 1, [D_GAPS]),
         (True, False, 2, 1, [A_GAPS, D_GAPS]),
         (True, make_plain, 1, 0, ["from pageable memory", D_GAPS]),
     ]
 
     def check_memory(self, discrete, with_meta, buffer):
-        """Of the buffers of the pool that is offered."""
+        """The pool that the element offers has buffers in this memory."""
         meta = GstVideo.buffer_get_video_meta(buffer)
         if discrete:
             self.assertTrue(buffer.peek_memory(0).is_type("GemmclMemory"))
@@ -141,15 +141,15 @@ class Offer(TestCase):
             self.assertEqual(buffer.get_size(), PADDED)
 
     def test_inputs(self):
-        """Frames in memory of some kind give the results of plain buffers. Each D is copied once on
-        the device, to where GStreamer has rows by default, since nobody downstream knows a
+        """Frames in each kind of memory give the results of plain buffers. Each D is copied once on
+        the device, into GStreamer's default layout, since downstream does not support
         GstVideoMeta."""
         expected, _ = self.run_drawn(self.start(RGB, WEIGHT))
         for discrete, make, copied, writes, noted in self.INPUTS:
             is_pool = isinstance(make, bool)
             if is_pool and not discrete and not self.is_shared:
                 continue
-            self.doCleanups()  # the next context is not that of the stream before
+            self.doCleanups()  # the next stream gets a new context
             with self.subTest(discrete=discrete, make=make), pretend_discrete(discrete), \
                     collect_log("GST_PERFORMANCE", Gst.DebugLevel.INFO) as lines:
                 stream, check = self.start(RGB, f"{WEIGHT} queue-depth=3"), None
@@ -169,9 +169,8 @@ class Offer(TestCase):
                     self.notes(lines, noted)
 
     def test_copies(self):
-        """Copies of one buffer of tensors or audio, those that are made before its run, too. One
-        that GStreamer makes may have an address that does not suit the device, and so more of them.
-        """
+        """The copies of a buffer of tensors or audio, also the copies before its run. A copy by
+        GStreamer may be unaligned for the device, and then be copied again."""
         if not self.is_counted:
             self.skipTest("copies are not counted on this device")
         for text, caps, sizes, odd, least, more, noted in [
@@ -180,7 +179,7 @@ class Offer(TestCase):
                 ("weight=[[1],[2],[3]] ! capsfilter caps=other/tensors(memory:OpenCL)", TWO,
                  (60, 7), 0, 1, 0, ["tensors that pass"]),
                 ("weight=[[1],[2]]", STEREO, (64,), 0, 0, 0, []),
-                # What beta needs of an output stays where it is.
+                # The previous output, which beta needs, is not copied.
                 ("weight=[.5] beta=.5", GRAY, (64,), 0, 0, 0, []),
                 ("weight=[[1],[2]]", STEREO, (64, 64), 0, 1, 1, ["in several memories"]),
                 ("weight=[[1],[2]] batch-size=2 batch-timeout=0", STEREO, (64,), 0, 2, 0, [])]:
@@ -203,7 +202,7 @@ class Offer(TestCase):
                 self.notes(lines, noted, 1, *noted if more else [])
 
     def test_notes(self):
-        """Each caps may be a better negotiation."""
+        """A copy is logged again after new caps, which may avoid it."""
         if not self.is_counted:
             self.skipTest("copies are not counted on this device")
         with collect_log("GST_PERFORMANCE", Gst.DebugLevel.INFO) as lines:
@@ -216,21 +215,22 @@ class Offer(TestCase):
         self.notes(lines, [A_GAPS, D_GAPS], 3)
 
     def test_small_pool(self):
-        """A pool of upstream of few buffers: the element leaves one to it, in batches, too."""
+        """With a small pool of upstream, the element always leaves a buffer in the pool, also in
+        batches."""
         stream = self.start(RGB, f"{WEIGHT} batch-size=3 queue-depth=3 batch-timeout=0")
         self.run_drawn(stream, make_pool(Gst.BufferPool.new(), PADDED, 2, 2))
 
     def test_allocator(self):
-        """An upstream that has no use for a pool."""
+        """An upstream without pools gets an allocator."""
         if not self.is_shared:
             self.skipTest("the device has memory of its own")
         allocator, params = ask(self.start(RGB, WEIGHT), RGB).parse_nth_allocation_param(0)
         self.has_pages(Gst.Buffer.new_allocate(allocator, PADDED, params))
 
     def test_other_media(self):
-        """Nobody knows how long buffers of audio are; one tensor has a size, several have a memory
-        each; and of memory that others make there is no more to say than how much of it is held,
-        and that strides may be any."""
+        """The offers for other media. Buffers of audio have no fixed size; a single tensor has one;
+        several tensors have a memory each. For foreign memory the element states only the number of
+        buffers that it holds, and that it accepts any strides."""
         if not self.is_shared:
             self.skipTest("the device has memory of its own")
         surfaces = video("NV12", 64, 8).replace("x-raw", "x-raw(memory:VAMemory)")
@@ -254,8 +254,8 @@ class Offer(TestCase):
                     GstVideo.video_meta_api_get_type())[0], meta)
 
     def test_forced(self):
-        """Caps of the system's memory between two elements: the first one's outputs are for the
-        host, too, and the second one finds them on the device."""
+        """With caps of system memory between two elements, outputs of the first can be mapped by
+        the host, and the second element reads them on the device."""
         with pretend_discrete():
             stream = self.start(RGB, f"{WEIGHT} ! video/x-raw ! "
                                 "gemmcl name=b weight=[[1,0,0],[0,1,0],[0,0,1]]")
@@ -265,8 +265,8 @@ class Offer(TestCase):
             self.assertEqual(stream.get_stat("bytes", name), count * COUNT * BYTES)
 
     def check_reuse(self, text, caps, sizes, index):
-        """A memory of each output comes from a pool: none is new after the first four, when a pool
-        that was too small is gone. Python holds one buffer longer."""
+        """Outputs come from a pool: no memory is new after the first four outputs, when a pool that
+        was too small is gone. Python holds one buffer longer."""
         stream = self.start(caps, text)
         for i in range(30):
             data = Gst.Buffer.new()
@@ -290,7 +290,8 @@ class Offer(TestCase):
                     self.check_reuse(f"gemmcl {text} {force}", TWO, [60, 7], index)
 
     def test_peer_pool(self):
-        """A plain pool of downstream's has nothing that the element's lacks."""
+        """The element does not use a plain pool of downstream, which has no advantage over its
+        own."""
         pool, stream = Gst.BufferPool.new(), self.make(WEIGHT)
         asked = []
         stream.answer_allocation(lambda query: (asked.append(query.type),

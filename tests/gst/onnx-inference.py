@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs pipelines of GStreamer's onnxinference and the element, and compares with NumPy. TAP out.
+"""Runs pipelines of GStreamer's onnxinference and the element, and compares their outputs with
+NumPy. Writes TAP.
 
-The model, made here, is a layer that makes an embedding of a frame; the element multiplies the
-tensor that onnxinference attaches. All numbers are so small that sums in float32 are exact.
-"""
+The test writes the model: a layer that computes an embedding of a frame. The element multiplies the
+tensor that onnxinference attaches. All numbers are so small that sums in float32 are exact."""
 
 import functools
 import tempfile
@@ -25,7 +25,7 @@ SECONDS = 300
 FRAMES, WIDTH, HEIGHT = 7, 8, 4
 K = WIDTH * HEIGHT * 3
 EMBEDDING, GALLERY, TOP = 6, 20, 3
-# Besides the model, since GStreamer 1.28; before, the model's metadata has the id.
+# A file besides the model has the id since GStreamer 1.28; before, the model's metadata has it.
 MODELINFO = f"""[modelinfo]
 version=1.0
 group-id=embeddings
@@ -45,7 +45,7 @@ dims=1,{EMBEDDING}
 
 
 def write_model(path, layer):
-    """Writes embedding = reshape(float(frame)) layer."""
+    """Writes the model of embedding = reshape(float(frame)) layer."""
     nodes = [helper.make_node("Cast", ["frame"], ["numbers"], to=TensorProto.FLOAT),
              helper.make_node("Reshape", ["numbers", "shape"], ["row"]),
              helper.make_node("MatMul", ["row", "layer"], ["embedding"])]
@@ -69,7 +69,7 @@ def launch(directory, line):
 
 
 def search(directory, embeddings, rng):
-    """The nearest of a gallery: D and top-k of each row of it."""
+    """Searches the nearest embeddings of a gallery, by D and the top-k of each row."""
     gallery = rng.integers(-8, 9, (GALLERY, EMBEDDING)).astype(np.float32)
     np.save(directory / "gallery.npy", gallery)
     d = embeddings @ gallery.T
@@ -80,7 +80,7 @@ def search(directory, embeddings, rng):
 
 
 def chain(directory, embeddings, rng):
-    """The frame passes with the first result, which is A of another element."""
+    """The frame passes through with D of one element, which is A of another."""
     first = rng.integers(-8, 9, (EMBEDDING, 5)).astype(np.float32)
     second = rng.integers(-2, 3, (5, 3)).astype(np.float32)
     np.save(directory / "first.npy", first)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""OpenCL memory between elements: the same results as through the system's, and no copies; that of
-others, which is laid out strangely or from elsewhere; and memory that elements between change, that
-comes late, and that is never there. memory.py has the memory itself."""
+"""OpenCL memory between elements: the same results as through system memory, without copies. Also
+memory of other elements, in unusual layouts or of another context, memory that elements between
+change, and memory whose writes end late or fail. memory.py tests the memory itself."""
 
 import ctypes
 import time
@@ -21,14 +21,15 @@ OPENCL_RGB = RGB.replace("x-raw", "x-raw(memory:OpenCL)")
 FRAMES = Medium(Gst.Caps.from_string(RGB))
 BYTES = 53 * 9 * 3
 N = 12
-LONG = 40  # runs, two of them timed after the first: 16 and 32
+LONG = 40  # number of runs; after the first, runs 16 and 32 are timed
 CONTEXT = 0x1106  # CL_MEM_CONTEXT
 QUEUE_PROPERTIES, PROFILING = 0x1093, 2  # CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE
 WEIGHT = "gemmcl weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
 FORCE = "! capsfilter caps=video/x-raw(memory:OpenCL)"
 
-# The same elements twice, the second time with "@" replaced by what forces system memory; how many
-# buffers; and the bytes of each that "b" hands to the host: 0 if it has OpenCL memory behind it.
+# Elements that are played twice, the second time with "@" replaced by elements that force system
+# memory; the number of buffers; and the bytes of each that "b" copies to the host: 0 if OpenCL
+# memory follows it.
 HOST = "! video/x-raw !"
 CHAINS = [
     (RGB, f"{WEIGHT} queue-depth={depth} @ {WEIGHT} queue-depth={depth} name=b @ {WEIGHT} "
@@ -38,7 +39,7 @@ CHAINS = [
      0),
     (RGB, f"{WEIGHT} ! identity ! queue @ {WEIGHT} name=b ! identity", HOST, 5, BYTES),
 ] + [
-    # The previous output is where the next run needs it, whoever has it meanwhile.
+    # The previous output stays on the device for the next run, even if downstream holds it.
     (RGB, f"{WEIGHT} alpha=.25 beta=.75 queue-depth={depth} @ "
      f"{WEIGHT} alpha=.5 beta=.5 queue-depth={depth} name=b", HOST, 20, BYTES) for depth in (1, 4)
 ] + [
@@ -50,7 +51,7 @@ CHAINS = [
 
 
 def get_context(buffer):
-    """The cl_context of a cl_mem."""
+    """Returns the cl_context of a cl_mem."""
     context = c_void_p()
     CL.clGetMemObjectInfo(c_void_p(buffer), CONTEXT, c_size_t(8), byref(context), None)
     return context.value
@@ -58,8 +59,8 @@ def get_context(buffer):
 
 class OpenCl(TestCase):
     def run_all(self, text, caps, count):
-        """Pushes buffers: frames, whose rows GStreamer pads, or audio of all lengths, of which some
-        are longer than a pool's. Returns the stream, and what came out."""
+        """Pushes frames, whose rows GStreamer pads, or audio buffers of different lengths, some
+        longer than a pool's buffers. Returns the stream and the outputs."""
         stream, rng = self.start(caps, text), np.random.default_rng(1)
         for i in range(count):
             size = 4 * (1 + 331 * (i % 7)) if caps == STEREO else 9 * 160
@@ -78,7 +79,7 @@ class OpenCl(TestCase):
         return caps.get_features(0).contains("memory:OpenCL")
 
     def has_memory(self, stream, name, memory, size):
-        """Where A and D of an element were, and how much went through the host."""
+        """An element has this stat memory, and this number of bytes passed through the host."""
         self.assertEqual((stream.get_stat("memory", name), stream.get_stat("bytes", name)),
                          (memory, size))
 
@@ -95,7 +96,7 @@ class OpenCl(TestCase):
                                     count * size)
 
     def test_negotiation(self):
-        """Downstream says what it wants; one that takes all gets what others can read, too."""
+        """Downstream chooses the memory by its caps; if it accepts any, it gets system memory."""
         stream, expected = self.run_all(f"{WEIGHT} name=a ! identity", RGB, 1)
         forced, found = self.run_all(f"{WEIGHT} name=a {FORCE}", RGB, 1)
         self.assertEqual(found, expected)
@@ -104,7 +105,7 @@ class OpenCl(TestCase):
         self.has_memory(forced, "a", "system to OpenCL", BYTES)
 
     def test_inputs_stay(self):
-        """An input stays as it was, though its owner uses it more than once."""
+        """The element does not change an input, which its owner may use again."""
         first = self.start(RGB, f"{WEIGHT} {FORCE}")
         again = self.start(OPENCL_RGB, f"{WEIGHT} ! {WEIGHT} name=b {FORCE}")
         self.assertEqual(first.push(np.random.default_rng(1).bytes(9 * 160)), OK)
@@ -115,8 +116,8 @@ class OpenCl(TestCase):
         self.has_memory(again, "b", "OpenCL", 0)
 
     def make_frame(self, stream, offset=0, stride=159, seed=0):
-        """A frame in the memory that the element offers, its rows stride bytes apart and behind
-        offset bytes."""
+        """Returns a frame in memory that the element offers, behind offset bytes and with rows
+        stride bytes apart."""
         allocator = get_allocator(stream, OPENCL_RGB)
         buffer = Gst.Buffer.new_allocate(allocator, offset + 9 * stride, None)
         GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.RGB, 53, 9, 1,
@@ -126,8 +127,8 @@ class OpenCl(TestCase):
         return buffer
 
     def test_strange_inputs(self):
-        """Strange layouts are copied on the device; memory of another context by the host. The log
-        says why, once."""
+        """Frames in unusual layouts are copied on the device, memory of another context through the
+        host. The log gives each reason once."""
         stream, stranger = self.start(OPENCL_RGB, f"{WEIGHT} name=a ! identity"), self.make(WEIGHT)
         share(stranger.element, get_device().cl_context.value)
         self.assertTrue(stranger.play(OPENCL_RGB))
@@ -148,9 +149,9 @@ class OpenCl(TestCase):
         self.assertEqual(sum("would avoid that" in line for line in lines), 4)
 
     def run_changed(self, text, inverted=None, blended=None):
-        """What N frames give. Outputs of the element "inverted" are inverted by one behind it that
-        works in place. The beta of "blended" is twice 0, then .5 by turns, so that outputs of both
-        are previous ones of both."""
+        """Returns the outputs of N frames. inverted: the element whose outputs a probe inverts in
+        place. blended: the element whose beta is 0 for two frames, then .5 for two, so that each
+        output is a previous output."""
         stream, rng = self.start(RGB, text), np.random.default_rng(1)
 
         def get(name):
@@ -173,14 +174,14 @@ class OpenCl(TestCase):
         return stream, self.end(stream, N)
 
     def test_cpu_between(self):
-        """An element that knows nothing of OpenCL, and works in place."""
+        """An element without OpenCL between two gemmcl works in place."""
         device, found = self.run_changed(f"{WEIGHT} ! identity name=cpu ! {WEIGHT} name=b", "cpu")
         _, expected = self.run_changed(f"{WEIGHT} {HOST} identity name=cpu ! {WEIGHT}", "cpu")
         self.has_memory(device, "b", "OpenCL to system", N * BYTES)
         self.assertEqual(found, expected)
 
     def test_tee(self):
-        """One buffer on two ways: what one of them does the other does not see."""
+        """A tee sends a buffer to two branches: changes in one branch do not reach the other."""
         device, found = self.run_changed(
             f"{WEIGHT} ! tee name=t ! identity name=cpu ! fakesink async=false sync=false "
             f"t. ! queue ! {WEIGHT} name=b", "cpu")
@@ -189,7 +190,7 @@ class OpenCl(TestCase):
         self.assertEqual(found, expected)
 
     def test_beta(self):
-        """The next output does not show changes that others make to this one."""
+        """Changes that downstream makes to an output do not reach the next output through beta."""
         for settings in "queue-depth=1", "queue-depth=4", f"queue-depth=2 {FORCE}":
             with self.subTest(settings=settings):
                 text = f"{WEIGHT} name=a {settings}"
@@ -199,17 +200,17 @@ class OpenCl(TestCase):
                                          for output in inverted])
 
     def hold(self, buffer):
-        """Returns a gate before which the buffer is not written."""
+        """Makes the buffer's content wait for a gate. Returns the gate."""
         memory = Memory(buffer.peek_memory(0))
         gate = Gate(memory.context)
         memory.use(WRITE, gate)
         return gate
 
     def test_late_input(self):
-        """The host does not wait for what the device has still to do; what fails there is an error.
-        Whoever maps the output waits: the host, and DL Streamer, which maps with a flag of the same
-        value as gemmcl's, alone, and asks for no events: it gets the cl_mem after the last write.
-        """
+        """A push does not wait for pending commands of the device; if such a command fails, an
+        error is posted. A map of the output waits: a map of the host, and a map of DL Streamer,
+        whose flag has the value of GST_GEMMCL_MAP_OPENCL and which uses no events. It gets the
+        cl_mem after the last write."""
         for flags, fails in (READ, False), (READ, True), (OPENCL, False), (OPENCL, True):
             with self.subTest(flags=flags, fails=fails):
                 stream = self.start(OPENCL_RGB, f"{WEIGHT} queue-depth=2 ! "
@@ -240,8 +241,8 @@ class OpenCl(TestCase):
         return enqueue(queue, *rest)
 
     def run_long(self, is_discrete):
-        """What LONG frames give, each of which adds to the previous result. The last run before a
-        change of queues is late if the device is discrete."""
+        """Returns the outputs of LONG frames, each added to the previous output. If the device is
+        discrete, the last run before a change of queues ends late."""
         stream = self.start(OPENCL_RGB,
                             f"{WEIGHT} alpha=.5 beta=.5 queue-depth=3 auto-tune=off")
         frames = [self.make_frame(stream, seed=seed) for seed in range(LONG)]
@@ -253,8 +254,8 @@ class OpenCl(TestCase):
             if is_discrete and i in (16, 33):
                 time.sleep(0.02)
                 gate.open()
-            # Outputs return to their pool. To make more of them would wait for the late run, as
-            # would more frames.
+            # Outputs return to their pool: new outputs, and further frames, would wait for the late
+            # run.
             if i % 13 == 12:
                 found += [FRAMES.read(stream.pull_buffer()) for _ in range(13)]
             if i == 0:
@@ -263,8 +264,8 @@ class OpenCl(TestCase):
 
     def test_untimed(self):
         """On a device with memory of its own one run of 16 is timed, in another queue than the
-        rest. The runs follow one another in both."""
-        self.kernels = []  # which of them are timed
+        other runs. Runs keep their order across both queues."""
+        self.kernels = []  # whether each run is timed
         self.replace("clEnqueueNDRangeKernel", self.count_kernel)
         with pretend_discrete():
             discrete = self.run_long(True)

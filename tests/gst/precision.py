@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The precision that the property or the file of the weight asks for, and that in the stats."""
+"""The precision that the property or the weight's file selects, and the precision in the stats."""
 
 import ctypes
 
@@ -12,21 +12,21 @@ from stream import OK, Gst, TestCase, audio, main, np, tensors, video
 
 M, K, N = 16, 64, 64
 CAPS = tensors("64:16")
-# As far as a row's 255 steps of 2 / 255 and a column's of 1 / 127 go at the worst; what is rounded
-# to bf16 keeps its digits here.
+# The largest error of i8, from steps of 2 / 255 in a row and of 1 / 127 in a column. Numbers here
+# are exact in bf16.
 BYTES_TOLERANCE = K * (1 / 255 + 1 / 254 + 1e-4)
 FLOATS_TOLERANCE = 1e-4
 
 
 def describe(kind):
-    """Returns caps of samples, pixels or numbers of a type."""
+    """Returns caps of audio, video or tensors of a type."""
     if "GRAY" in kind:
         return video(kind, 8, 4)
     return audio(kind, 1) if "LE" in kind else tensors("1:32", kind)
 
 
 def get_level(kernel):
-    """How the kernel is made on the device that the element chooses."""
+    """Returns the kernel's level on the device that the element chooses."""
     level = ctypes.c_int()
     ask("kernel_get_level", get_context(), kernel, ctypes.byref(level))
     return get_name("kernel_level_get_name", level.value)
@@ -43,7 +43,8 @@ class Precision(TestCase):
         self.bytes = self.quantize(b, path)
 
     def quantize(self, values, path):
-        """Writes bytes with scales of columns. Returns what names them for weight."""
+        """Writes an int8 weight with a scale for each column. Returns its name for the property
+        weight."""
         matrix = gemmcl.get_matrix("matrix_quantize", gemmcl.make(values), 0, None)
         ask("matrix_save_safetensors", matrix, path, "w")
         return path + "#w"
@@ -69,7 +70,7 @@ class Precision(TestCase):
                     self.assertEqual(stream.get_stat(name), expected)
 
     def test_addresses(self):
-        """Engines that read from multiples of 64 multiply tensors at any address."""
+        """Matrix engines that read at multiples of 64 bytes multiply tensors at any address."""
         stream = self.start(CAPS, f"gemmcl weight={self.floats} kernel=xmx_bf16_8x1_1x16 "
                             "precision=bf16")
         for before in range(0, 64, 16):
@@ -78,13 +79,14 @@ class Precision(TestCase):
             self.check(stream, FLOATS_TOLERANCE, buffer)
 
     def is_run(self, stream, caps):
-        """Kernels are built with the caps, or with the first buffer."""
+        """Returns whether caps and a first buffer are accepted: either builds a kernel."""
         medium = Medium(Gst.Caps.from_string(caps))
         zeros = np.zeros(abs(np.prod(medium.shape)))
         return stream.play(caps) and stream.push(medium.encode(zeros)) == OK
 
     def test_stated(self):
-        """A file of bytes asks for them, one of floats does not, and f32 is f32 of either."""
+        """A weight of int8 selects i8, a weight of floats does not, and precision=f32 is f32 with
+        both."""
         kernel = "gemmcl kernel=vector_i8_4x64_1x1"
         stream = self.start(CAPS, f"{kernel} weight={self.bytes}")
         self.check(stream, BYTES_TOLERANCE)
@@ -95,7 +97,7 @@ class Precision(TestCase):
             self.says(stream, "computes in i8|asks for f32", "library")
 
     def test_change(self):
-        """Weights that state another precision than those before them make another plan."""
+        """A weight that selects another precision than the weight before makes a new plan."""
         stream = self.start(CAPS, f"gemmcl weight={self.floats}")
         native = get_level("vector_i8_4x64_1x1") == "native"
         for weight, precision in [(self.floats, "f32"), (self.bytes, "i8" if native else "f32"),
@@ -105,9 +107,9 @@ class Precision(TestCase):
             self.assertEqual(stream.get_stat("precision"), precision)
 
     def test_range(self):
-        """auto asks for what a file of halves states, unless integers come in that are infinite
-        there. The kernel is refused where f32 is asked for."""
-        # Two columns are not of frames, which few kernels write.
+        """precision=auto with a weight of f16 is f16, unless integers of the input exceed f16. A
+        kernel of f16 is refused with f32."""
+        # Two columns: the output is not frames, which only few kernels write.
         np.save(self.floats, np.ones((1, 2), "f2"))
         for number, (kind, scale, offset, is_half) in enumerate([
                 ("S16LE", 1, 0, True), ("S16LE", -1.999, 0, True), ("S16LE", -2, 0, False),
@@ -131,7 +133,8 @@ class Precision(TestCase):
                     self.says(stream, "computes in f16|asks for f32", "library")
 
     def test_lists(self):
-        """int8 with scales of columns takes offsets up, but no scales of rows."""
+        """An int8 weight with scales of columns works with a list of offsets, but not with a list
+        of scales."""
         weight = self.quantize([[0.5], [1]], f"{self.folder}/lists.safetensors")
         for scale, offset, precision, fits in [
                 ("<1,2>", "0", "auto", False), ("<1,2>", "0", "i8", False),
@@ -144,7 +147,7 @@ class Precision(TestCase):
                     self.says(stream, "precision=f32")
 
     def test_infinite(self):
-        """precision=f16 is obeyed, with a warning if a kernel computes in it."""
+        """precision=f16 is used, with a warning if the kernel computes in f16."""
         for kind, kernel, warns in [("S32LE", "xmx_f16_8x1_1x16", True),
                                     ("S32LE", "gemm_naive", False),
                                     ("S16LE", "xmx_f16_8x1_1x16", False)]:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The element's properties: their flags and texts, docs/element.md's table of them, that the tool's
-options take the same words, and that each can be set without the others."""
+"""The element's properties: their flags and texts, their table in docs/element.md, the tool's
+options with the same values, and that setting one changes no other."""
 
 import re
 import shutil
@@ -14,23 +14,23 @@ from stream import Gst, TestCase, main, np, tensors
 READY, PLAYING = Gst.PARAM_MUTABLE_READY, Gst.PARAM_MUTABLE_PLAYING
 MUTABLE = READY | Gst.PARAM_MUTABLE_PAUSED | PLAYING
 DOCS = Path(__file__).parents[2] / "docs" / "element.md"
-# The tool's options that are properties, too, and the command whose help has them.
+# The properties that are also options of the tool: the command, and its option.
 OPTIONS = {"device-type": ("bench", "type"), "precision": ("bench", "precision"),
            "activation": ("run", "activation"), "normalize": ("run", "normalize"),
            "row-outputs": ("run", "row-outputs")}
-# The type of the weight's file is the element's choice alone.
+# Values that only the element has.
 ELEMENT_ONLY = {("precision", "auto")}
 
 
 def convert(value):
-    """A value that can be compared."""
+    """Returns the value in a form that can be compared."""
     if isinstance(value, Gst.ValueArray):
         return [convert(item) for item in value] or None
     return int(value) if isinstance(value, int) else value
 
 
 def choose_other(spec):
-    """Another value than the default, of the property's range."""
+    """Returns a value in the property's range other than the default."""
     kind = spec.value_type.fundamental.name
     if spec.value_type.name == "GstValueArray":
         return Gst.ValueArray([Gst.ValueArray([1.0, 2.0])] if "matrix" in spec.name else [1.0, 2.0])
@@ -46,7 +46,7 @@ def get_nick(value):
 
 
 def get_values(value):
-    """The values that an enumeration or flags may have, by their numbers."""
+    """Returns the values of an enumeration or flags, by their numbers."""
     for name in "__enum_values__", "__flags_values__":
         if hasattr(type(value), name):
             return getattr(type(value), name)
@@ -54,7 +54,7 @@ def get_values(value):
 
 
 def get_text(value):
-    """A value as the table has it; flags are 0."""
+    """Returns the text of a value, as the table has it. Flags must be 0."""
     if values := get_values(value):
         return get_nick(values[int(value)]) if int(value) in values else "none"
     if isinstance(value, bool):
@@ -78,9 +78,9 @@ class Properties(TestCase):
                 if name != "stats"}
 
     def test_set(self):
-        """Any other value reads back as it was set, and changes no other property, but that of the
-        same matrix as an array and boxed, and beta, whose default depends on the addend. test_boxed
-        has matrices that are boxed."""
+        """Each property reads back as it was set, and changes no other property. Exceptions: a
+        matrix can be read in each of its forms, and the default of beta depends on the addend.
+        test_boxed sets boxed matrices."""
         defaults = {name: convert(getattr(spec, "default_value", None))
                     for name, spec in self.specs.items() if name != "stats"}
         self.assertEqual(self.read(), defaults)
@@ -102,14 +102,14 @@ class Properties(TestCase):
                 self.setUp()
 
     def test_empty(self):
-        """An empty name of a kernel or device is no name."""
+        """An empty name of a kernel, platform or device stands for auto."""
         for name in "kernel", "platform", "device":
             self.element.set_property(name, "")
             self.assertEqual(self.element.get_property(name), "auto")
 
     def test_flags(self):
-        """The flags say what the text does: some may be set while playing, as may what is
-        controlled."""
+        """The flags agree with the text: properties that may be set while playing, and controllable
+        ones, are mutable in PLAYING."""
         for name, spec in self.specs.items():
             with self.subTest(name=name):
                 self.assertTrue(spec.flags & 1)
@@ -119,7 +119,8 @@ class Properties(TestCase):
                                  PLAYING if playing else READY)
 
     def test_table(self):
-        """The table has each property with its default: `a`, `b` | 1, 0 are two."""
+        """The table has each property with its default. `a`, `b` | 1, 0 stands for two
+        properties."""
         section = DOCS.read_text(encoding="utf-8").split("\n## Properties\n")[1].split("\n## ")[0]
         table = {}
         for names, defaults in re.findall(r"^\| (`.*?) \| (.*?) ?\| .*\|$", section, re.M):
@@ -137,7 +138,7 @@ class Properties(TestCase):
                 self.assertTrue(text.strip(), f"{name}={get_nick(value)}")
 
     def test_options(self):
-        """The help of the tool's options names the values of properties."""
+        """The help of the tool's options names the values of the properties."""
         tool = shutil.which("gemmcl")
         if not tool:
             self.skipTest("built without the tool")
@@ -150,7 +151,8 @@ class Properties(TestCase):
                     self.assertRegex(text, rf"(?<![\w-]){word}(?![\w-])", name)
 
     def test_beta(self):
-        """Without an addend beta is 0, and 1 with one; one that is not added is warned of."""
+        """The default of beta is 0, and 1 with an addend. An addend with beta=0 causes a
+        warning."""
         for addend, beta in [("[10]", 1), ("", 0)]:
             self.element.set_property("addend", addend)
             self.assertEqual(self.element.get_property("beta"), beta)
@@ -159,7 +161,8 @@ class Properties(TestCase):
         self.assertEqual(idle.element.get_property("beta"), 0)
 
     def test_boxed(self):
-        """Matrices from code are shared; what does not fit is refused, and the old one stays."""
+        """Boxed matrices and arrays can be set while playing. A matrix that does not fit is
+        refused, and the old one stays."""
         Gst.util_set_object_arg(self.element, "weight-matrix", "<<3>,<4>>")
         Gst.util_set_object_arg(self.element, "bias-vector", "<3>")
         stream = self.make("gemmcl")

@@ -1,28 +1,21 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Streams whose buffers and events must arrive in their order, with their numbers, times, offsets,
-flags and rates; and such streams written down, as tables of steps, which ';' separates:
+"""Streams whose buffers and events must arrive in order, with their numbers, times, offsets, flags
+and rates. A script describes such a stream by steps, separated by ';':
 
-    1 2            pushes a buffer of these numbers, as the caps have them; "80*1": 80 times 1
-    DM 1 2         the same with flags: D is DISCONT, G is GAP, M is MARKER; without numbers an
-                   empty buffer
-    mark, tag, gap pushes such an event; eos ends the stream
-    flush          flushes
-    caps CAPS      other caps
-    ready, play    changes the state; then the stream begins again
-    wait N         waits for N ms
-    NAME=VALUE     sets a property of the element "a", or of the only one
-    refuse WORDS NAME=VALUE
-                   sets it; a warning with these WORDS must be posted, and the old value stays
-    fail WORDS 1 2 pushing this buffer must fail with an error that has these WORDS
-    > DM 1 2       the next arrival is that buffer, with these flags, and all else of the next that
-                   was pushed
-    > e, > E       the next arrival is the next event that was pushed, or EOS
-    -              nothing else has arrived yet
+1 2 pushes a buffer of these numbers, in the type of the caps; "80*1": 80 times 1 DM 1 2 pushes a
+    buffer with flags: D is DISCONT, G is GAP, M is MARKER; without numbers it is empty mark, tag,
+    gap pushes an event of this type; eos ends the stream flush flushes the stream caps CAPS pushes
+    other caps ready, play changes the state; then the stream begins again wait N waits for N ms
+    NAME=VALUE sets a property of the element "a", or of the only element refuse WORDS NAME=VALUE
+    sets a property; a warning with these WORDS must be posted, and the old value must stay fail
+    WORDS 1 2 pushing this buffer must fail with an error that has these WORDS > DM 1 2 the next
+    arrival must be a buffer of these numbers and flags, with the times and offsets of the next
+    pushed buffer > e, > E the next arrival must be the next pushed event, or EOS - nothing else
+    must have arrived yet
 
-WORDS has '|' for blanks within. At the end nothing else may have arrived, and neither an error nor
-a warning may have been posted.
-"""
+In WORDS, '|' stands for a blank. At the end nothing else may have arrived, and neither an error nor
+a warning may have been posted."""
 
 import queue
 import re
@@ -42,12 +35,12 @@ UNTOLD = (Gst.EventType.STREAM_START, Gst.EventType.CAPS, Gst.EventType.SEGMENT,
 
 
 def get_rates(caps):
-    """The sample rate or the frame rate."""
+    """Returns the sample rates and frame rates in caps."""
     return re.findall(r"rate=\(\w+\)([\d/]+)", caps.to_string())
 
 
 def parse(text):
-    """The flags and the numbers of a buffer."""
+    """Returns the flags and the numbers of a buffer in a script."""
     flags, numbers = re.fullmatch("([DGM]*) ?(.*)", text).groups()
     values = []
     for word in numbers.split():
@@ -63,16 +56,15 @@ def read(_pad, info):
 
 
 class Script:
-    """A stream, with what was pushed and what must arrive.
+    """A stream that compares arrivals with what was pushed.
 
-    rates, events: those of each buffer, and each event, that was pushed
-    flushes: how many they were before each flush that has not arrived
-    late: events that were flushed: the pad has tags, and may send them yet
-    taken: the numbers of the next buffer and of the next event to arrive
-    """
+    rates: of each pushed buffer; events: the pushed events
+    flushes: for each flush that has not arrived, the numbers of buffers and events before it
+    late: flushed events that the pad may still send, because it keeps them, such as tags
+    taken: the indices of the next buffer and of the next event that must arrive"""
 
     def __init__(self, test, elements, caps, output=None, maps=False):
-        """maps: buffers are read as they arrive, too, and not only when they are taken."""
+        """maps: buffers are also mapped when they arrive, not only when they are taken."""
         self.test, self.stream = test, test.make(elements, output)
         self.element = self.stream["a"]
         if maps:
@@ -121,7 +113,7 @@ class Script:
         self.send(event)
 
     def push_segment(self, place):
-        """The next buffer has the stream time of the buffer of that number."""
+        """Pushes a segment after which the next buffer has the stream time of buffer number."""
         segment = Gst.Segment()
         segment.init(Gst.Format.TIME)
         segment.start = segment.position = len(self.rates) * FRAME
@@ -139,7 +131,7 @@ class Script:
         self.send(Gst.Event.new_caps(self.caps))
 
     def set(self, setting):
-        """An operand that is taken reads back."""
+        """Sets a property. An operand that is accepted reads back."""
         name, value = setting.split("=", 1)
         Gst.util_set_object_arg(self.element, name, value)
         if value.startswith("["):
@@ -154,7 +146,8 @@ class Script:
         self.test.assertEqual(self.element.get_property(name), before)
 
     def peek(self, timeout=0, flushes=0):
-        """The next arrival, behind all flushes but that many, if it comes in time, or None."""
+        """Returns the next arrival behind all flushes but the given number, if it comes in time;
+        otherwise None."""
         while True:
             if self.next is None:
                 try:
@@ -184,20 +177,20 @@ class Script:
         found = medium.decode(buffer).ravel()
         self.test.assertEqual(buffer.n_memory(), medium.memories)
         self.test.assertEqual(len(found), len(values))
-        with np.errstate(invalid="ignore"):  # the difference of infinities
+        with np.errstate(invalid="ignore"):  # the difference of two infinities
             near = abs(found - values) <= 1e-6 * (1 + abs(values))
-        wrong = (found != others) & ~near  # a NaN is near nothing
+        wrong = (found != others) & ~near  # NaN equals no number
         self.test.assertFalse(wrong.any(), f"{found} instead of {values} or {others}")
 
     def take(self, flags, values, others=None):
-        """The next arrival is that buffer, with either of the numbers."""
+        """The next arrival must be this buffer, with either of both sets of numbers."""
         self.test.assertIsNotNone(self.peek(SECONDS), "nothing has arrived")
         self.test.assertIsInstance(self.next[0], Gst.Buffer)
         self.check(flags, np.array(values), np.array(values if others is None else others))
         self.next = None
 
     def take_event(self, is_eos):
-        """The next arrival is the next event that was pushed."""
+        """The next arrival must be the next pushed event."""
         arrival = self.peek(SECONDS)
         buffers, n = self.taken
         self.test.assertEqual(arrival, self.events[n])
@@ -205,7 +198,7 @@ class Script:
         self.taken, self.next = (buffers, n + 1), None
 
     def take_unless_flushed(self, what):
-        """what: the arguments of take() or of take_event()."""
+        """what: the arguments for take() or take_event()."""
         arrival = self.peek(flushes=1)
         if arrival is not None and arrival[0] != FLUSH:
             (self.take_event if len(what) == 1 else self.take)(*what)
@@ -241,7 +234,7 @@ class Script:
 
 
 def run(test, elements, steps, caps=tensors("1:1"), output=None):
-    """Runs a script. elements: as gst-launch-1.0 has them."""
+    """Runs a script. elements: in the syntax of gst-launch-1.0."""
     script = Script(test, elements, caps, output)
     for number, step in enumerate(steps.split(";"), 1):
         try:

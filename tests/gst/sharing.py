@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Elements share one OpenCL context: with each other, across what forwards no queries, and with the
-application; and one element has several devices. test-context.c has threads."""
+"""Elements share an OpenCL context with each other, across elements that forward no queries, and
+with the application. Also several devices in one element. test-context.c tests threads."""
 
 import contextlib
 import ctypes
@@ -23,23 +23,23 @@ CLOSED = "gemmcl name=a ! identity name=closed ! gemmcl name=b"
 
 
 def needs_two_devices(test):
-    """PoCL shows two, by POCL_DEVICES."""
+    """Skips the test without two devices; POCL_DEVICES makes PoCL show two."""
     if (count := len(get_array("list_devices", None))) != 2:
         test.skipTest(f"there are {count} OpenCL devices, not 2")
 
 
 def query(element):
-    """The GstContext that an element has, or None."""
+    """Returns the GstContext that the element has, or None."""
     asked = Gst.Query.new_context("OpenCL")
     if not element.get_static_pad("sink").query(asked):
         return None
     shared = asked.parse_context()
-    assert shared.is_persistent()  # bins keep no other in READY
+    assert shared.is_persistent()  # a bin in READY keeps only persistent contexts
     return shared
 
 
 def get_field(shared, name):
-    """A field of a GstContext. Newer bindings guard its structure."""
+    """Returns a field of a GstContext. Newer bindings do not give its structure away."""
     structure = shared.get_structure()
     with contextlib.ExitStack() as stack:
         if hasattr(structure, "__enter__"):
@@ -48,24 +48,24 @@ def get_field(shared, name):
 
 
 def get_object(element):
-    """Its GemmclContext."""
+    """Returns the GemmclContext of an element."""
     shared = query(element)
     return shared and get_field(shared, "gemmcl-context")
 
 
 def get_cl(element):
-    """Its cl_context, or None."""
+    """Returns the cl_context of an element, or None."""
     shared = query(element)
     context = shared and get_field(shared, "cl_context")
     return None if context is None else hash(context)
 
 
 class Line:
-    """Elements, and how often they asked for a context and announced one; one that is called
+    """Elements in a bin, with the numbers of need-context and have-context messages. The element
     "closed" forwards no queries."""
 
     def __init__(self, text, offered=None):
-        """offered: what the application answers need-context with."""
+        """offered: the context with which the application answers need-context."""
         self.bin = Gst.parse_bin_from_description(text, False)
         self.bus = Gst.Bus.new()
         self.bin.set_bus(self.bus)
@@ -91,7 +91,7 @@ class Line:
         return self.bin.get_by_name(name)
 
     def was_given(self, name):
-        """Whether a bin gave a context to the element."""
+        """Returns whether a bin gave a context to the element."""
         return self[name].get_context("OpenCL") is not None
 
     def stop(self):
@@ -114,7 +114,7 @@ class Sharing(TestCase):
         self.assertEqual(element.set_state(state), Gst.StateChangeReturn.SUCCESS)
 
     def make_context(self, device=0):
-        """The cl_context of an application."""
+        """Returns a cl_context, as an application makes it."""
         made = c_void_p(ask("context_new", byref(Query(None, 0, str(device).encode()))))
         context = call("context_get_cl_context", made)
         get_device().cl.clRetainContext(c_void_p(context))
@@ -123,7 +123,7 @@ class Sharing(TestCase):
         return context
 
     def count(self, context):
-        """How many references a cl_context has."""
+        """Returns the number of references to a cl_context."""
         count = ctypes.c_uint()
         status = get_device().cl.clGetContextInfo(c_void_p(context), REFERENCE_COUNT,
                                                   ctypes.c_size_t(4), byref(count), None)
@@ -131,9 +131,9 @@ class Sharing(TestCase):
         return count.value
 
     def test_pair(self):
-        """a and b have one context, which one made and announced, and which the other got from it,
-        or from the bin, which keeps what is announced. States change from the sinks on, so that the
-        second to open asks downstream."""
+        """a and b have the same context. One makes and announces it; the other gets it from that
+        element, or from the bin, which keeps announced contexts. States change from the sinks on,
+        so the second element to open asks downstream."""
         for text, by_bin in [
                 ("gemmcl name=a ! gemmcl name=b", False),
                 ("gemmcl name=a ! queue ! tee ! identity ! queue ! gemmcl name=b", False),
@@ -148,7 +148,7 @@ class Sharing(TestCase):
                 self.assertEqual(line.was_given("a") + line.was_given("b"), by_bin)
 
     def test_upstream(self):
-        """One that is opened later asks upstream."""
+        """An element that is opened later asks upstream."""
         line = self.make_line("gemmcl name=a ! queue ! gemmcl name=b")
         self.set_state(line["a"], READY)
         self.assertIsNone(query(line["b"]))
@@ -158,8 +158,8 @@ class Sharing(TestCase):
         self.assertFalse(line.was_given("b"))
 
     def test_application(self):
-        """Two pipelines have the application's, one because it was set, the other because it asked.
-        All share what is built, too."""
+        """Two pipelines have the application's context: it is set on one, and the other asks for
+        it. Their elements share compiled programs, too."""
         context = self.make_context()
         is_set, asks = self.make_line(CLOSED), self.make_line(CLOSED, context)
         share(is_set.bin, context)
@@ -171,8 +171,8 @@ class Sharing(TestCase):
         self.assertEqual(len(set(map(get_object, elements))), 1)
 
     def test_process(self):
-        """Other pipelines of the process have one, too, but not what an application gave to one of
-        them."""
+        """Pipelines of a process share a context, but not a context that an application gave to one
+        pipeline."""
         context, given = self.make_context(), self.make_line("gemmcl name=a")
         share(given.bin, context)
         self.set_state(given.bin, READY)
@@ -182,8 +182,8 @@ class Sharing(TestCase):
         self.assertEqual(one, other)
 
     def test_two_devices(self):
-        """The application's context is on the second device; b has that one, and is what others
-        meet first."""
+        """The application's context is on the second device. Elements that select this device take
+        it; element a, on the first device, does not."""
         needs_two_devices(self)
         context = self.make_context(1)
         line = self.make_line("gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c")
@@ -197,7 +197,7 @@ class Sharing(TestCase):
         self.assertNotEqual(get_cl(line["a"]), get_cl(line["b"]))
 
     def answer(self, pad, shared):
-        """Links a pad to one that answers queries for contexts."""
+        """Links a pad to a pad that answers queries for contexts."""
         def answer(end, parent, asked):
             if asked.type != Gst.QueryType.CONTEXT:
                 return Gst.Pad.query_default(end, parent, asked)
@@ -209,11 +209,11 @@ class Sharing(TestCase):
         end.set_query_function_full(answer)
         end.set_active(True)
         (pad.link(end) if is_src else end.link(pad))
-        self.addCleanup(end.set_active, False)  # no link keeps it
+        self.addCleanup(end.set_active, False)  # a link does not hold a reference
 
     def test_useless(self):
-        """A context that holds nothing of OpenCL, or other fields than gemmcl's, is ignored,
-        wherever it comes from, and a line in the log says so."""
+        """A GstContext of another type, or without the right fields, is ignored, whoever gives it.
+        The log says so if it is of the type OpenCL."""
         thing = GObject.Object()
         pointer = hash(thing)
         for fields in ({"ocl_context": (GObject.TYPE_POINTER, pointer),
@@ -241,7 +241,7 @@ class Sharing(TestCase):
                     self.assertEqual(get_cl(line["a"]), context)
 
     def test_set_later(self):
-        """A context that is set on an open element is taken when streaming starts."""
+        """A context that is set on an open element is used from the next start of streaming."""
         context, line = self.make_context(), self.open("gemmcl name=a weight=[1]")
         before = get_cl(line["a"])
         share(line.bin, context)
@@ -250,7 +250,7 @@ class Sharing(TestCase):
         self.assertEqual(get_cl(line["a"]), context)
 
     def test_lifetime(self):
-        """A GstContext keeps alive what is in it; with the last of all nothing is left."""
+        """A GstContext keeps its OpenCL context alive. After the last reference nothing is left."""
         gone = []
         line = self.open("gemmcl name=a ! gemmcl name=b")
         shared, context = query(line["a"]), get_cl(line["a"])
@@ -266,7 +266,7 @@ class Sharing(TestCase):
         self.assertTrue(gone)
 
     def test_application_lifetime(self):
-        """The application's own is left with the application's own reference."""
+        """In the end only the application holds a reference to its context."""
         context = self.make_context()
         before = self.count(context)
         for _ in range(3):
@@ -280,7 +280,8 @@ class Sharing(TestCase):
         self.assertEqual(self.count(context), before)
 
     def has_weights(self, context, count):
-        """Old weights are freed by a thread of their own, some time after they were exchanged."""
+        """The devices hold this many weights. A thread frees old weights some time after the
+        exchange."""
         stats = struct("int programs compiled weights, size bytes")
         for _ in range(1000):
             call("context_get_stats", context, byref(stats))
@@ -290,7 +291,7 @@ class Sharing(TestCase):
         self.assertEqual(stats.weights, count)
 
     def test_weights(self):
-        """One file, two elements, two sizes of frames: one buffer."""
+        """Two elements with one weight file and different frame sizes share one weight buffer."""
         np.save(f"{self.folder}/w.npy", np.arange(1, 10, dtype="f4").reshape(3, 3))
         one, other = (self.start(video("RGB", *size), f"gemmcl weight={self.folder}/w.npy")
                       for size in ((6, 4), (3, 8)))
@@ -298,7 +299,7 @@ class Sharing(TestCase):
         self.assertIs(get_object(other.element), thing)
         context = c_void_p(hash(thing))
         self.has_weights(context, 1)
-        # It takes the old one's place before the next buffer.
+        # The next buffer exchanges the weights.
         other.element.props.weight = "[[1,0,0],[0,1,0],[0,0,1]]"
         self.assertEqual(other.push(bytes(8 * 12)), OK)
         self.has_weights(context, 2)
@@ -308,7 +309,7 @@ class Sharing(TestCase):
 
 
 class Devices(TestCase):
-    """Several devices in one element: which ones, what each does, and the memory. flow.py has the
+    """Several devices in one element: their selection, their turns, and memory. flow.py tests the
     flow of buffers, faults.py failures."""
 
     def setUp(self):
@@ -316,7 +317,7 @@ class Devices(TestCase):
         needs_two_devices(self)
 
     def test_turns(self):
-        """Devices that are idle get buffers by turns."""
+        """Idle devices get buffers by turns."""
         stream = self.start(ONE, GEMMCL)
         for _ in range(10):
             self.run_one(stream, NUMBER)
@@ -334,7 +335,8 @@ class Devices(TestCase):
         self.is_quiet(stream)
 
     def test_lists(self):
-        """The lists that select devices: each once, one of them as if it were alone."""
+        """Lists of devices: each device is used once; a list with one device works like that device
+        alone."""
         for devices, count in [("all", 2), ("0,1", 2), ("1, 0", 2), ("ALL,0", 2), ("1", 0),
                                ("1,1", 0), ("", 0)]:
             with self.subTest(devices=devices):
@@ -342,7 +344,7 @@ class Devices(TestCase):
                 self.assertEqual(len(stream.get_stat("devices") or []), count)
 
     def test_wrong_lists(self):
-        for settings, words in [("devices=0,7", "device 7|There is"),
+        for settings, words in [("devices=0,7", "device 7|Available"),
                                 ("devices=0,", "empty entry"), ("devices=nobody", "device nobody"),
                                 ("devices=all kernel=none", "none")]:
             stream = self.make(f"gemmcl weight=[2] {settings}")
@@ -350,7 +352,8 @@ class Devices(TestCase):
             self.says(stream, words)
 
     def test_memory(self):
-        """OpenCL memory is of one device; downstream may leave the choice to the element."""
+        """With several devices outputs are not in OpenCL memory; if downstream accepts any memory,
+        the element chooses system memory."""
         stream = self.make(GEMMCL, "other/tensors(memory:OpenCL)")
         self.assertFalse(stream.play(ONE))
         self.says(stream, "several|system memory")

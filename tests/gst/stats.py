@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the element tells of its work: stats, its latency, and buffers that QoS has it skip."""
+"""The property stats, the reported latency, and buffers that QoS skips."""
 
 from ctypes import byref
 
@@ -11,36 +11,36 @@ from stream import OK, PLAYING, READY, Gst, TestCase, collect_log, main, np, ten
 
 ONE = tensors("1:1")
 NAIVE = "gemmcl weight=[2] kernel=gemm_naive"
-# A problem that is unlike those of other tests, which share the file of tuning.
+# A problem that no other test has, since tests share the tuning file.
 M, N, K = 5, 37, 29
 
 FRAME, MS, US = Gst.SECOND // 10, Gst.MSECOND, Gst.USECOND
 UPSTREAM = 5
 
-# Runs and their microseconds, the milliseconds of latency after the last of them, and the messages
-# that announced it. One long run does not count, a second one does. The latency rises at once, and
-# falls when 128 runs in a row were shorter. More than a minute is no time.
+# Each case: the number of runs and their time in us, the latency in ms after the last run, and the
+# number of latency messages. A single long run does not count, a second one does. The latency rises
+# at once, and falls after 128 shorter runs. Times above a minute do not count.
 STEPS = [(3, 999, 0, 0), (1, 3000, 0, 0), (1, 3000, 4, 1), (1, 30000, 4, 0), (1, 4000, 4, 0),
          (2, 9000, 16, 1), (1, 16000, 16, 0), (2, 61000000, 16, 0), (126, 1500, 16, 0),
          (1, 1500, 16, 0), (127, 1500, 16, 0), (1, 1500, 2, 1), (127, 100, 2, 0), (1, 100, 0, 1)]
-# Runs and their microseconds, and then the percentiles 50, 90 and 99, and the longest.
+# Each case: the runs and their times in us, then the percentiles 50, 90 and 99 and the maximum.
 PARTS = [(0, 0, (0, 0, 0, 0)), (1, 50000, (50000, 50000, 50000, 50000)),
          (49, 3000, (3000, 3000, 50000, 50000)), (1, 1, (3000, 3000, 50000, 50000)),
          (49, 3, (3, 3000, 3000, 50000)), (400, 700, (700, 700, 3000, 50000))]
 
 SECOND, COUNT = Gst.SECOND, 12
-# Events before some buffers, which come once a second: their type, and the difference and the time
-# in seconds; a buffer is late until their sum.
+# QoS events before some buffers, which come once a second: the type, the difference and the time in
+# seconds. A buffer before the sum of both is late.
 EVENTS = {3: (Gst.QOSType.UNDERFLOW, 0.5, 4), 8: (Gst.QOSType.OVERFLOW, -0.5, 7),
           9: (Gst.QOSType.THROTTLE, 1, 9)}
 LATE = {3: 4.5, 4: 4.5, 9: 10, 10: 10}
 
 
 class Stats(TestCase):
-    """When they are reported, and the choice of a kernel, which they and the log tell."""
+    """The times of reports, and the choice of a kernel in the stats and the log."""
 
     def pop_report(self, stream):
-        """The stats that were reported next, or None."""
+        """Returns the stats of the next report, or None."""
         while message := stream.bus.pop_filtered(Gst.MessageType.ELEMENT):
             if message.has_name("gemmcl-stats"):
                 return message.get_structure()
@@ -71,8 +71,8 @@ class Stats(TestCase):
         self.assertIsNone(self.pop_report(stream))
 
     def test_at_ready(self):
-        """A stream that ends without EOS reports its stats on the way to READY; the next one begins
-        anew."""
+        """A stream that ends without EOS reports its stats on the way to READY; the next stream
+        counts from 0."""
         stream = self.make(NAIVE)
         for _ in range(2):
             self.assertTrue(stream.play(ONE))
@@ -84,8 +84,8 @@ class Stats(TestCase):
         self.assertIsNone(self.pop_report(stream))
 
     def check_choice(self, source, kernel):
-        """The element's choice stands in the stats, and in the log once a plan, with the other
-        candidates, which are returned."""
+        """The stats have the choice of the kernel; the log has it once for each plan, with the
+        other candidates. Returns the candidates."""
         np.save(f"{self.folder}/w.npy", np.ones((K, N), "f4"))
         with collect_log("gemmcl", Gst.DebugLevel.INFO) as lines:
             stream = self.start(tensors(f"{K}:{M}"), f"gemmcl weight={self.folder}/w.npy "
@@ -105,8 +105,8 @@ class Stats(TestCase):
         return names
 
     def test_choice(self):
-        """A named kernel comes first, then one that was tuned on this machine, then the library's
-        own choice."""
+        """A named kernel is used first, then a kernel that was tuned on this machine, then the
+        library's choice."""
         gemm = describe(M, N, K)
         ask("tuning_forget", get_context())
         plan = Plan(gemm)
@@ -123,7 +123,7 @@ class Stats(TestCase):
 
 class Position(TestCase):
     def test_position(self):
-        """The position is the end of the last buffer."""
+        """A position query gets the end of the last buffer."""
         stream = self.start(tensors("1:1"), "gemmcl weight=[2]")
         for second in Gst.SECOND, 2 * Gst.SECOND:
             self.assertEqual(stream.push(bytes(4), pts=second, duration=Gst.SECOND // 4), OK)
@@ -132,15 +132,15 @@ class Position(TestCase):
 
 
 class Latency(TestCase):
-    """The answer to LATENCY queries: the time of collecting a batch, and that of a run by the clock
-    of the device, which is the test's here."""
+    """The answer to LATENCY queries: the time to collect a batch, and the time of a run by the
+    device's clock, which the test sets."""
 
     def setUp(self):
         super().setUp()
         self.clock = Clock(self)
 
     def get_latency(self, stream, live):
-        """The latency without that of upstream, which stays what it is."""
+        """Returns the element's latency, without upstream's, which must be unchanged."""
         def answer(pad, parent, query):
             if query.type != Gst.QueryType.LATENCY:
                 return Gst.Pad.query_default(pad, parent, query)
@@ -162,7 +162,7 @@ class Latency(TestCase):
         return count
 
     def run_batches(self, stream, count, batch, microseconds):
-        """Runs that take so long on the device. DRAIN queries finish runs."""
+        """Does runs that take this time on the device. DRAIN queries finish the runs."""
         self.clock.usual = microseconds
         for _ in range(count):
             for _ in range(batch):
@@ -198,8 +198,8 @@ class Latency(TestCase):
                 self.assertEqual(self.get_latency(stream, live), collecting)
 
     def test_percentiles(self):
-        """A percentile is a time that this share of the runs did not exceed, or at most 1/16 more,
-        whatever their order."""
+        """A percentile is the time that this share of the runs did not exceed, at most 1/16 too
+        long, in any order of runs."""
         stream = self.start(ONE, "gemmcl weight=[2]")
         for _ in range(2):
             for count, time, expected in PARTS:
@@ -211,8 +211,8 @@ class Latency(TestCase):
 
 
 class Qos(TestCase):
-    """Buffers that come too late are skipped before they cost a run. The events are the test's, so
-    that no clock decides."""
+    """Late buffers are skipped before they cost a run. The test sends the QoS events, so no clock
+    decides."""
 
     def push_all(self, stream):
         for n in range(COUNT):
@@ -224,7 +224,7 @@ class Qos(TestCase):
         stream.src.push_event(Gst.Event.new_eos())
 
     def check_message(self, stream, n, batch, dropped):
-        """A batch that had begun is finished; buffers behind it are not processed yet."""
+        """A batch that has begun is finished; later buffers do not count as processed yet."""
         message = stream.bus.pop_filtered(Gst.MessageType.QOS)
         self.assertEqual(message.parse_qos()[1:], (n * SECOND,) * 3 + (SECOND,))
         self.assertEqual(message.parse_qos_values()[:2], (int((LATE[n] - n) * SECOND), 1.5))
@@ -232,7 +232,7 @@ class Qos(TestCase):
                          (Gst.Format.BUFFERS, (n + 1 - dropped) // batch * batch, dropped))
 
     def check(self, settings, batch, qos):
-        """After a flush no buffer is late any more, and messages count anew."""
+        """After a flush no buffer is late, and messages count from 0."""
         stream = self.start(ONE, f"gemmcl weight=[2] qos={qos} batch-size={batch} "
                             f"batch-timeout=0 {settings}")
         for turn in 1, 2:

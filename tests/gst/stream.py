@@ -1,10 +1,9 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Elements between two pads of a test in Python, with NumPy's arrays as buffers.
+"""Plays elements between two pads of a test, with NumPy arrays as buffers.
 
-GEMMCL_TEST_PLUGINS is the folder of GStreamer's own plugins, of which only those of the core are
-loaded. gemmcl.py says what the library needs.
-"""
+GEMMCL_TEST_PLUGINS is the folder of GStreamer's own plugins; only its core plugins are loaded.
+gemmcl.py describes the variables of the library."""
 
 import contextlib
 import ctypes
@@ -22,7 +21,7 @@ try:
     for namespace in "Gst", "GstAudio", "GstVideo":
         gi.require_version(namespace, "1.0")
     from gi.repository import GLib, GObject, Gst, GstAudio, GstVideo
-    import gi.overrides.Gst  # values as Python's
+    import gi.overrides.Gst  # values as Python values
 except (ImportError, ValueError) as missing:
     print(f"1..0 # SKIP {missing} (python3-gst-1.0, gir1.2-gst-plugins-base-1.0)")
     sys.exit(0)
@@ -34,7 +33,7 @@ from gemmcl import np
 
 
 def load_plugin(name):
-    """GStreamer's plugin of that name, or None."""
+    """Loads GStreamer's plugin of this name. Returns None if there is none."""
     path = Path(os.environ["GEMMCL_TEST_PLUGINS"], f"libgst{name}.so")
     return Gst.Plugin.load_file(str(path)) if path.exists() else None
 
@@ -42,7 +41,7 @@ def load_plugin(name):
 Gst.init(None)
 for core in "elements", "tracers":
     load_plugin(f"core{core}")
-# With GstTensorMeta frames may come in that the element cannot read.
+# With GstTensorMeta the element accepts frames that it cannot read.
 ANALYTICS = Gst.ElementFactory.make("gemmcl").get_static_pad("sink").get_pad_template_caps(
     ).can_intersect(Gst.Caps.from_string("video/x-raw,format=YUY2"))
 
@@ -51,7 +50,7 @@ for function in "gst_context_writable_structure", "gst_mini_object_make_writable
     getattr(GST, function).restype = c_void_p
 PROBE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p, c_void_p)
 PROBES = []  # which are kept
-SECONDS = 120  # longer than anything takes
+SECONDS = 120  # longer than any step takes
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
 FAILURE = Gst.StateChangeReturn.FAILURE
 NULL, READY = Gst.State.NULL, Gst.State.READY
@@ -59,8 +58,7 @@ PAUSED, PLAYING = Gst.State.PAUSED, Gst.State.PLAYING
 
 
 def tensors(dimensions, types="float32", rate="10/1"):
-    """Caps of static tensors. Each has a part of dimensions and types, which have commas between
-    them."""
+    """Returns caps of static tensors. dimensions and types list them, separated by commas."""
     return (f"other/tensors,format=static,num_tensors={types.count(',') + 1},"
             f'dimensions=(string)"{dimensions}",types=(string)"{types}",framerate={rate}')
 
@@ -74,14 +72,14 @@ def video(pixels, width, height):
 
 
 def make_pad(direction, caps):
-    """A pad that takes or has these caps; None for any."""
+    """Returns a pad that accepts or has these caps; None: any caps."""
     caps = Gst.Caps.from_string(caps) if caps else Gst.Caps.new_any()
     template = Gst.PadTemplate.new("end", direction, Gst.PadPresence.ALWAYS, caps)
     return Gst.Pad.new_from_template(template, "end")
 
 
 def make_shared(kind="OpenCL", **fields):
-    """A GstContext with fields (type, value), which no binding can set."""
+    """Returns a GstContext with fields (type, value), which bindings cannot set."""
     shared = Gst.Context.new(kind, True)
     structure = c_void_p(GST.gst_context_writable_structure(c_void_p(hash(shared))))
     for name, (gtype, value) in fields.items():
@@ -91,13 +89,13 @@ def make_shared(kind="OpenCL", **fields):
 
 
 def share(element, context):
-    """What an application does to give a cl_context."""
+    """Gives a cl_context to an element, as an application does."""
     element.set_context(make_shared(cl_context=(GObject.TYPE_POINTER, context)))
 
 
 def change_buffers(pad, change):
-    """Has each buffer of a pad replaced by what change returns for it; both are addresses, and own
-    their buffer."""
+    """Replaces each buffer of a pad by the result of change. Its argument and its result are
+    addresses of owned buffers."""
     def probe(_pad, info, _data):
         place = c_void_p.from_address(info + 16)  # GstPadProbeInfo.data
         place.value = change(place.value)
@@ -109,7 +107,7 @@ def change_buffers(pad, change):
 
 @contextlib.contextmanager
 def collect_log(category, level):
-    """Yields a list, to which the lines of GStreamer's log in a category are added meanwhile."""
+    """Yields a list, to which the lines of a category of GStreamer's log are added."""
     lines = []
 
     def log(found, _level, _file, _function, _line, _object, message):
@@ -126,12 +124,13 @@ def collect_log(category, level):
 
 
 class Stream:
-    """Elements as gst-launch-1.0 makes them: one, or a bin.
+    """One element, or a bin, in the syntax of gst-launch-1.0.
 
-    arrivals: what came out: buffers and their caps, and the types and numbers of events"""
+    arrivals: the outputs: buffers with their caps, and the types and numbers of events"""
 
     def __init__(self, text, output=None, upstream=None):
-        """output, upstream: the caps that downstream takes and that upstream has; None for any."""
+        """output, upstream: the caps that downstream accepts and that upstream has; None: any
+        caps."""
         self.element = (Gst.parse_bin_from_description(text, True) if "!" in text else
                         Gst.parse_launch(text))
         self.bus = Gst.Bus.new()
@@ -140,7 +139,7 @@ class Stream:
         self.src = make_pad(Gst.PadDirection.SRC, upstream)
         self.sink = make_pad(Gst.PadDirection.SINK, output)
 
-        # Methods of the stream would keep it alive.
+        # Methods of the stream as callbacks would keep it alive.
         def chain(pad, _parent, buffer):
             arrivals.put((buffer, pad.get_current_caps()))
             return OK
@@ -157,7 +156,7 @@ class Stream:
         self.element.get_static_pad("src").link(self.sink)
 
     def answer_allocation(self, offer):
-        """Has downstream answer allocation queries by what offer adds to them."""
+        """Makes downstream answer allocation queries; offer adds to the query."""
         def answer(pad, parent, query):
             if query.type != Gst.QueryType.ALLOCATION:
                 return Gst.Pad.query_default(pad, parent, query)
@@ -167,7 +166,7 @@ class Stream:
         self.sink.set_query_function_full(answer)
 
     def play(self, caps):
-        """Begins a stream. Returns whether the caps were accepted."""
+        """Begins a stream with these caps. Returns whether they were accepted."""
         self.element.set_state(PLAYING)
         self.src.push_event(Gst.Event.new_stream_start("stream"))
         accepted = self.push_caps(caps)
@@ -192,7 +191,7 @@ class Stream:
         self.push_segment()
 
     def push(self, data, **fields):
-        """data: a buffer, bytes or an array; fields: those of the buffer, such as pts."""
+        """data: a buffer, bytes or an array; fields: fields of the buffer, such as pts."""
         if not isinstance(data, Gst.Buffer):
             data = Gst.Buffer.new_wrapped(bytes(data))
         for name, value in fields.items():
@@ -200,18 +199,18 @@ class Stream:
         return self.src.push(data)
 
     def pull_buffer(self):
-        """The next buffer, which may come from another thread."""
+        """Returns the next output buffer, which another thread may push."""
         while not isinstance(arrived := self.arrivals.get(timeout=SECONDS)[0], Gst.Buffer):
             pass
         return arrived
 
     def pull(self):
-        """Its bytes."""
+        """Returns the bytes of the next output."""
         buffer = self.pull_buffer()
         return buffer.extract_dup(0, buffer.get_size())
 
     def end(self):
-        """Ends the stream. Returns the buffers that had not been pulled yet."""
+        """Ends the stream. Returns the outputs that were not pulled yet."""
         self.src.push_event(Gst.Event.new_eos())
         outputs = []
         while (arrived := self.arrivals.get(timeout=SECONDS)[0]) != Gst.EventType.EOS:
@@ -220,15 +219,15 @@ class Stream:
         return outputs
 
     def get_stat(self, name, element=None):
-        """element: its name, in a bin."""
+        """element: the name of the element in a bin."""
         return self[element].props.stats.get_value(name)
 
     def __getitem__(self, name):
-        """The element of that name, in a bin; else the only one."""
+        """Returns the element of this name, or the only element."""
         return self.element.get_by_name(name) if isinstance(self.element, Gst.Bin) else self.element
 
     def pop_message(self, kind):
-        """The error, or warning, that was posted next, or None."""
+        """Returns the next posted error or warning, or None."""
         message = self.bus.pop_filtered(kind)
         if message is None:
             return None
@@ -251,28 +250,29 @@ class TestCase(gemmcl.TestCase):
         return stream
 
     def start(self, caps, text, output=None):
-        """A stream that plays, and whose caps are accepted."""
+        """Returns a stream that plays; its caps must be accepted."""
         stream = self.make(text, output)
         self.assertTrue(stream.play(caps))
         return stream
 
     def run_one(self, stream, data):
-        """Returns the bytes that come out for what goes in."""
+        """Pushes data. Returns the bytes of its output."""
         self.assertEqual(stream.push(data), OK)
         return stream.pull()
 
     def fails(self, stream, data, words, domain=None):
-        """What goes in is refused."""
+        """Pushing data fails, with an error that has these words."""
         self.assertEqual(stream.push(data), ERROR)
         self.says(stream, words, domain)
 
     def gives(self, stream, caps):
-        """The caps that come out are a subset of these."""
+        """The caps of the output are a subset of these."""
         found, expected = stream.sink.get_current_caps(), Gst.Caps.from_string(caps)
         self.assertTrue(found.is_subset(expected), f"{found.to_string()} is not of {caps}")
 
     def says(self, stream, words, domain=None, kind=Gst.MessageType.ERROR):
-        """One error, or warning, was posted, with these words between '|', and nothing else."""
+        """Exactly one error or warning was posted, and has each of the words, which '|'
+        separates."""
         error = stream.pop_message(kind)
         self.assertIsNotNone(error, "nothing was posted")
         for word in words.split("|"):
@@ -287,15 +287,17 @@ class TestCase(gemmcl.TestCase):
 
 
 def find_live(tracer):
-    """The types of the objects that live."""
+    """Returns the types of the objects that exist."""
     live = tracer.emit("get-live-objects")
-    # It has no references to what it names, though to free it would drop some.
+    # The list holds no references to the objects that it names, but freeing it would drop
+    # references.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(live))
     return re.findall(r"object=\((\w+)\)", live.to_string().replace("\\", ""))
 
 
 def find_left(tracer, known):
-    """The types of the objects that are left. A clock's thread may hold an element for a while."""
+    """Returns the types of the objects that are left over. A clock's thread may hold an element for
+    a while."""
     for _ in range(200):
         names = find_live(tracer)
         if known in names:
@@ -307,8 +309,8 @@ def find_left(tracer, known):
 
 
 def main(known=None):
-    """Runs the tests of the main module; none of GStreamer's objects may be left behind them, but
-    one of a type that GStreamer is known to leave."""
+    """Runs the tests of the main module. They must not leave objects of GStreamer behind, except
+    one of a type that GStreamer itself leaks."""
     leaks = Gst.Registry.get().find_feature("leaks", Gst.TracerFactory)
     tracer = GObject.new(leaks.get_tracer_type())
     held = Gst.Pad.new("held", Gst.PadDirection.SRC)

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Random streams: whatever comes between which buffers, each comes out once, right, in its place.
-All numbers are small integers or halves, so that results are exact in f32 in whatever order they
-are summed. And one stream of many buffers.
+"""Random streams: whatever happens between buffers, each output comes once, in order, with the
+right values. All numbers are small integers or halves, so that sums in f32 are exact in any order.
+Also a test of memory with many buffers.
 
-GEMMCL_TEST_STREAMS is how many there are, and GEMMCL_TEST_STREAM the number of a single one, which
-stands before a failure; its steps are printed.
-"""
+GEMMCL_TEST_STREAMS is the number of streams. GEMMCL_TEST_STREAM selects a single one, by the number
+that is printed before a failure, and prints its steps."""
 
 import os
 import random
@@ -25,7 +24,7 @@ SINGLE = os.environ.get("GEMMCL_TEST_STREAM")
 BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
 COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 80 if BRIEF else 2000))
 MOST_STEPS = 80
-SLACK = 1024  # KiB that heaps and drivers may need more when they are warm
+SLACK = 1024  # KiB by which heaps and drivers may still grow once they are warm
 ANY_OPENCL = ";".join(f"{media}(memory:OpenCL)"
                       for media in ("other/tensors", "audio/x-raw", "video/x-raw"))
 
@@ -37,8 +36,8 @@ def stereo(sample, rate):
 
 @dataclass
 class Family:
-    """Streams that one weight suits: their caps and K, choices of N, and what a bias and an addend
-    are about."""
+    """Streams that can have the same weight: their caps, K, the choices of N, and the magnitude of
+    a bias and an addend."""
     caps: list
     k: int
     n: tuple
@@ -58,16 +57,15 @@ FAMILIES = [
 
 
 class Stream:
-    """One stream, which writes itself.
+    """A stream that writes its own steps.
 
-    values: of alpha, beta and the operands, as the next buffer is computed with; None: not there
-    control: the values of alpha or beta by the step of the stream time
-    pending: what must arrive of what was pushed: the arguments of Script's functions
-    previous: the results of the buffer before, or None. Both are right: the element may keep an
-        integer as it was stored, or as it was before
-    resets: whether the next buffer's previous output is zeros, though it may have no DISCONT
-    later: how much later the stream time is than the buffers' times, in buffers
-    """
+    values: alpha, beta and the operands for the next buffer; None: not set
+    control: the values of a controlled alpha or beta, by steps of the stream time
+    pending: the pushed buffers and events that must arrive, as arguments of Script's functions
+    previous: two results of the buffer before, or None. Either is right: the element may keep the
+        result after or before it is rounded to an integer
+    resets: whether the previous output of the next buffer is zeros, even without DISCONT
+    later: the stream time minus the time of the buffers, in buffers"""
 
     def __init__(self, test, seed):
         self.random = random.Random(seed)
@@ -86,7 +84,7 @@ class Stream:
             self.values["beta"] = 1
         if self.is_true(50):
             settings.append(self.choose("bias"))
-        # A kernel that is named writes no video.
+        # A named kernel cannot write video.
         named = self.medium.name != "video" and self.is_true(75)
         self.script = Script(
             test, f"gemmcl batch-size={self.batch} queue-depth={self.random.randint(1, 4)} "
@@ -110,7 +108,7 @@ class Stream:
         self.script.test.assertIsNone(error)
 
     def do(self, step, *arguments):
-        """A step of the script."""
+        """Does a step of the script."""
         if SINGLE:
             print("#", step, *arguments, flush=True)
         getattr(self.script, step)(*arguments)
@@ -119,7 +117,7 @@ class Stream:
         return self.random.random() * 100 < percent
 
     def choose(self, name):
-        """Other values of an operand, as a setting."""
+        """Returns other values of an operand, as a setting."""
         unit = self.family.unit
         least, most, rows = (-1, 2, self.family.k) if name == "weight" else (-(unit // 2), unit, 1)
         values = [[self.random.randint(least, most) for _ in range(self.n)] for _ in range(rows)]
@@ -136,7 +134,7 @@ class Stream:
         self.pending.append((False,))
 
     def pushes_segment(self):
-        """The times of buffers go on; their stream time is somewhere else."""
+        """Pushes a segment that changes the stream time; the times of buffers continue."""
         place = self.random.randrange(MOST_STEPS)
         self.do("push_segment", place)
         self.later = place - self.count
@@ -166,7 +164,7 @@ class Stream:
         self.do("set", self.choose("weight"))
 
     def changes_n(self):
-        """A bias and an addend must fit the weight all the time."""
+        """Changes N. A bias and an addend must fit the weight at all times."""
         n = self.random.choice(self.family.n)
         if n == self.n or self.n_changed:
             return
@@ -192,7 +190,7 @@ class Stream:
     def choose_scalar(self, name):
         if name == "alpha":
             return self.random.choice([1, 1, 0.5, -1, 0, 3])
-        # Only without batches is there a previous output.
+        # Batches have no previous output.
         adds = self.values["addend"] is not None or self.batch == 1
         return self.random.choice([0, 0, 1, -1]) if adds else 0
 
@@ -215,12 +213,12 @@ class Stream:
         self.control[name] = values
 
     def rests(self):
-        """The element may do now what it does by itself."""
+        """Waits, so that timeouts and threads of the element can run."""
         time.sleep(self.random.randint(0, 3) / 1000)
 
     def choose_numbers(self):
-        """Many buffers of audio are as long as the one before, and few are longer than all others.
-        """
+        """Chooses the numbers of a buffer. Many audio buffers are as long as the buffer before, and
+        a few are longer than all before."""
         if self.medium.name != "audio":
             m = np.prod(self.medium.shape) // self.family.k
         elif self.is_true(1):
@@ -236,14 +234,15 @@ class Stream:
         return a.astype(float)
 
     def store(self, values):
-        """Integers are rounded and saturated. No frame has two channels: they leave as tensors."""
+        """Returns the numbers as the output stores them: integers are rounded and saturated. Frames
+        with two channels leave as tensors of floats."""
         if self.medium.type.kind == "f" or (self.medium.name == "video" and self.n == 2):
             return values
         limits = np.iinfo(self.medium.type)
         return np.rint(np.clip(values, limits.min, limits.max))
 
     def compute(self, a):
-        """The two results of a buffer, of which either is right."""
+        """Returns two results of a buffer; either is right."""
         values = self.values
         product = values["alpha"] * (a @ values["weight"])
         if values["bias"] is not None:
@@ -259,7 +258,7 @@ class Stream:
         return stored
 
     def pushes_buffer(self):
-        """Silence of audio stays silence without a bias and without beta."""
+        """Pushes a buffer. A gap of audio stays a gap without a bias and without beta."""
         is_audio = self.medium.name == "audio"
         is_gap = self.is_true(10)
         is_empty = is_gap and self.is_true(40)
@@ -278,7 +277,7 @@ class Stream:
         self.count += 1
 
 
-# How many in a hundred steps are which.
+# The share of each kind of step, in percent.
 STEPS = {
     Stream.pushes_buffer: 60, Stream.pushes_event: 12, Stream.pushes_segment: 3, Stream.flushes: 2,
     Stream.ends: 1, Stream.changes_caps: 3, Stream.changes_weight: 4, Stream.changes_n: 2,
@@ -287,7 +286,7 @@ STEPS = {
 
 
 def get_resident():
-    """KiB of memory that the process has in use."""
+    """Returns the memory of the process, in KiB."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGESIZE") // 1024
 
@@ -301,12 +300,12 @@ class Streams(TestCase):
             self.doCleanups()
 
     def test_memory(self):
-        """The memory of the process does not grow with the buffers that went through one element,
-        or through two that hand on OpenCL memory."""
+        """The memory of the process does not grow with the number of buffers, through one element
+        or through two with OpenCL memory between them."""
         if IS_SANITIZED:
             self.skipTest("a sanitizer keeps what was freed")
         count = 2000 if BRIEF else 100000
-        # On GPUs a search would take memory, too.
+        # On GPUs a search for a faster kernel would allocate memory.
         element = "gemmcl auto-tune=off queue-depth=3 weight=[2]"
         for text in element, f"{element} ! {element} batch-size=2":
             stream = self.start(tensors("1:16"), text)

@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tensors in the metadata of buffers (GstTensorMeta), and those that announce them in caps. All
-numbers are small integers, so that results are exact."""
+"""Tensors in the metadata of buffers (GstTensorMeta), and caps that announce them. All numbers are
+small integers, so that results are exact."""
 
 import ctypes
 import sys
@@ -23,7 +23,7 @@ TYPES = ("int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float16 f
 
 
 def call(name, *arguments):
-    """Calls a function of GStreamer, of which numbers are sizes."""
+    """Calls a function of GStreamer. Integers are passed as sizes."""
     function = getattr(LIB, name)
     function.restype = c_void_p
     return function(*(c_void_p(hash(each)) if isinstance(each, Gst.Buffer) else
@@ -31,7 +31,7 @@ def call(name, *arguments):
 
 
 class Tensor(ctypes.Structure):
-    """GstTensor, which has its dimensions behind it."""
+    """GstTensor; its dimensions follow the struct."""
     _fields_ = fields("int id layout type, pointer data, int is_column_major, size rank")
 
     @property
@@ -39,7 +39,7 @@ class Tensor(ctypes.Structure):
         return (c_size_t * self.rank).from_address(ctypes.addressof(self) + ctypes.sizeof(self))
 
     def read(self):
-        """Its id, and the array."""
+        """Returns the id and the array of the tensor."""
         data = ctypes.create_string_buffer(call("gst_buffer_get_size", self.data))
         call("gst_buffer_extract", self.data, 0, data, len(data))
         return (GLib.quark_to_string(self.id),
@@ -57,15 +57,15 @@ class Mtd(ctypes.Structure):
 
 
 def wrap(data):
-    """The buffer of bytes, or of none."""
+    """Returns a buffer of these bytes; None: an empty buffer."""
     buffer = Gst.Buffer.new_allocate(None, len(data), None)
     buffer.fill(0, data)
     return buffer
 
 
 def attach(buffer, ident, values, **others):
-    """Adds the tensor of an array in a meta of its own. others: fields of it that are not those of
-    the array."""
+    """Adds an array as a tensor in a meta of its own. others: fields of the tensor that differ from
+    the array's."""
     dims, data = others.pop("dims", values.shape), others.pop("data", wrap(values.tobytes()))
     tensor = Tensor.from_address(call("gst_tensor_alloc", len(dims)))
     tensor.id = GLib.quark_from_string(ident) if ident else 0
@@ -81,14 +81,14 @@ def attach(buffer, ident, values, **others):
 
 
 def carry(values, ident="a", **others):
-    """A frame with a tensor."""
+    """Returns a frame with a tensor."""
     buffer = wrap(bytes(range(48)))
     attach(buffer, ident, values, **others)
     return buffer
 
 
 def find_tensors(buffer):
-    """Its tensors, in a list for each meta."""
+    """Returns the tensors of a buffer, in a list for each meta."""
     state, metas = c_void_p(), []
     while address := call("gst_buffer_iterate_meta_filtered", buffer, byref(state),
                           call("gst_tensor_meta_api_get_type")):
@@ -99,12 +99,12 @@ def find_tensors(buffer):
 
 
 def get_tensors(buffer):
-    """The id and the array of each tensor, in a list for each meta."""
+    """Returns the id and the array of each tensor, in a list for each meta."""
     return [[tensor.read() for tensor in tensors] for tensors in find_tensors(buffer)]
 
 
 def find_analytics(buffer, kind):
-    """The first analytics of a kind that a buffer has."""
+    """Returns the first analytics of a kind in a buffer."""
     meta, found = call("gst_buffer_get_analytics_relation_meta", buffer), Mtd()
     assert meta and call("gst_analytics_relation_meta_iterate", c_void_p(meta), byref(c_void_p()),
                          call(f"gst_analytics_{kind}_mtd_get_mtd_type"), byref(found))
@@ -112,7 +112,7 @@ def find_analytics(buffer, kind):
 
 
 def draw(*shape, seed=0, kind="float32"):
-    """Always the same numbers for a seed."""
+    """Returns numbers that depend only on the shape and the seed."""
     return ((np.arange(np.prod(shape)) * 7 + seed * 3) % 13).reshape(shape).astype(kind)
 
 
@@ -122,14 +122,14 @@ def describe(ident, dims, kind="float32"):
 
 
 def announce(*tensors, group="g", frame=RGB):
-    """Caps that announce tensors, as GStreamer 1.28 has them."""
+    """Returns caps that announce tensors, as since GStreamer 1.28."""
     return (f"{frame},tensors=(structure)[tensorgroups,"
             f"{group}=(/uniquelist){{{','.join(tensors)}}}]")
 
 
 class MetaTestCase(TestCase):
     def announces(self):
-        """Caps announce tensors."""
+        """Skips the test if caps of this GStreamer do not announce tensors."""
         if tuple(Gst.version()) < (1, 28):
             self.skipTest("caps announce tensors since GStreamer 1.28")
 
@@ -138,12 +138,13 @@ class MetaTestCase(TestCase):
         return self.start(caps, f"gemmcl weight={text} {settings}")
 
     def multiplies(self, stream, a, weight=WEIGHT, buffer=None, is_meta=False):
-        """A, which the buffer has in its metadata, is multiplied."""
+        """A, in the metadata of the buffer, is multiplied by the weight."""
         self.assertEqual(stream.push(buffer or carry(a)), OK)
         self.is_product(stream.pull_buffer(), a, weight, is_meta)
 
     def is_product(self, output, a, weight, is_meta):
-        """The last tensor in the metadata of the output, or the output itself, is A times B."""
+        """The output is A times B: the last tensor in its metadata with is_meta, otherwise its
+        bytes."""
         expected = a.reshape(-1, len(weight)).astype(float) @ weight
         found = get_tensors(output)[-1][-1][1] if is_meta else np.frombuffer(
             output.extract_dup(0, output.get_size()), "f4").reshape(-1, weight.shape[1])

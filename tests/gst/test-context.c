@@ -4,9 +4,9 @@
 #include "memory/gstgemmclmemory.h"
 #include "sharing-example.h"
 
-/* Threads that use elements at once: elements that are opened by threads of their own share one
- * OpenCL context, for which the example of docs/sharing.md asks, and several threads read one
- * OpenCL memory. sharing.py has whose the context is, memory.py the memory. */
+/* Several threads at once: elements that different threads open share one OpenCL context, which the
+ * example of docs/sharing.md queries, and several threads read one OpenCL memory. sharing.py tests
+ * the choice of the context, memory.py the memory. */
 
 static gpointer
 open_and_close (gpointer element)
@@ -25,8 +25,8 @@ open_and_close (gpointer element)
   return NULL;
 }
 
-/* Each thread opens and closes one of the elements; then all are open and have one. Between
- * two and two there is no link. */
+/* Each thread opens and closes one element. In the end all are open and have the same context. The
+ * first two elements are not linked to the other two. */
 static void
 test_threads (void)
 {
@@ -39,7 +39,8 @@ test_threads (void)
   GThread *threads[G_N_ELEMENTS (names)];
   cl_context context, first = NULL;
 
-  /* GLib's table of names has a lock that ThreadSanitizer does not see: they are made before. */
+  /* ThreadSanitizer does not see the lock of GLib's table of quarks, so the quarks are made before.
+   */
   gst_element_set_state (pipeline, GST_STATE_READY);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
@@ -113,7 +114,7 @@ read_on_device (gpointer memory)
   return NULL;
 }
 
-/* Threads read an output, two on the host and two on the device. */
+/* Four threads read an output, two on the host and two on the device. */
 static void
 test_readers (gconstpointer is_discrete)
 {

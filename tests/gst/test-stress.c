@@ -6,11 +6,12 @@
 #include "faults.h"
 #include "load.h"
 
-/* Elements with many buffers in flight: order, flushes, caps, settings and states that change under
- * load, and leaks. Each test sends ten thousand buffers, or some hundred with GEMMCL_TEST_BRIEF.
- * GEMMCL_TEST_DEVICES has the elements use several devices, of which one may fail. */
+/* Elements with many buffers in flight: order, leaks, and flushes, caps, settings and states that
+ * change under load. Each test sends ten thousand buffers, or 300 with GEMMCL_TEST_BRIEF. With
+ * GEMMCL_TEST_DEVICES the elements use several devices, and one device fails. */
 
-/* One element, and two that hand on OpenCL memory, of which the second one collects batches. */
+/* One element, and two elements with OpenCL memory between them; the second one collects batches.
+ */
 static LoadLine lines[] = {{NULL, 2}, {NULL, 4}};
 
 static guint
@@ -32,7 +33,7 @@ test_control (gconstpointer element)
   load_run_controlled (element, get_n ());
 }
 
-/* The other device does the buffers of one that fails. */
+/* If a device fails, the other device does its buffers. */
 static void
 test_failure (void)
 {
@@ -64,7 +65,7 @@ main (int argc, char **argv)
 {
   const gchar *devices = g_getenv ("GEMMCL_TEST_DEVICES");
   const guint n_devices = load_test_init (&argc, &argv);
-  /* On GPUs a search would take time besides the stream's. */
+  /* On GPUs a search for a faster kernel would take the device's time. */
   g_autofree gchar *element =
       g_strdup_printf ("gemmcl auto-tune=off queue-depth=3 weight=" LOAD_WEIGHT " devices=\"%s\"",
                        devices ? devices : "");

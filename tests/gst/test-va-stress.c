@@ -15,11 +15,10 @@
 
 /* The tests of test-stress.c with foreign memory: VA surfaces, a media driver's dma-bufs, and
  * imported dma-bufs. The doubles report memory that is read while it is not acquired, written while
- * it is read, or used after its end. Each test sends ten thousand buffers without delay, or some
- * dozen with GEMMCL_TEST_BRIEF, when acquires take the doubles' time.
+ * it is read, or used after its end. Each test sends ten thousand buffers without delay. With
+ * GEMMCL_TEST_BRIEF it sends a few dozen, and the doubles delay each acquire.
  *
- *     test-va-stress libgstgemmcl.so
- */
+ *     test-va-stress libgstgemmcl.so */
 
 #define FRAME(memory, height)                                                                      \
   "video/x-raw(memory:" memory "),format=NV12,width=16,height=" height                             \
@@ -39,7 +38,7 @@ static const DoublesCounts *counts;
   #define EXPORTED(height) FRAME ("DMABuf", height)
 #endif
 
-/* Red of what has no colour: the frame's brightness, in one channel or three. */
+/* Weights that select red. For grey frames red is the brightness, in one channel or three. */
 #define ONE_CHANNEL    "[[1],[0],[0]]"
 #define THREE_CHANNELS "[[1,1,1],[0,0,0],[0,0,0]]"
 
@@ -55,7 +54,7 @@ get_brightness (guint n)
   return (guint8)(1 + n % 251);
 }
 
-/* All pixels alike, so that one that was harmed is seen. */
+/* All pixels of a frame are equal, so that a wrong pixel is found. */
 static void
 draw (GstBuffer *buffer, guint n, guint height)
 {
@@ -84,7 +83,7 @@ check_frame (const Load *load G_GNUC_UNUSED, GstPad *pad G_GNUC_UNUSED, GstBuffe
   gst_buffer_unmap (buffer, &map);
 }
 
-/* From @data, two pools. */
+/* Returns: a buffer from one of the two pools in @data. */
 static GstBuffer *
 take_surface (gpointer data, guint n, gboolean is_long)
 {
@@ -98,7 +97,8 @@ take_surface (gpointer data, guint n, gboolean is_long)
 
 #define N_MEMORIES 6
 
-/* A memory that nobody uses any more, or a new one in the place of another; each now and then. */
+/* Returns: a memory that is not in use any more; sometimes a new memory, which replaces another
+ * one. */
 static GstMemory *
 get_memory (GstMemory **memories, guint n)
 {
@@ -130,7 +130,7 @@ take_dmabuf (gpointer data, guint n, gboolean is_long)
   return buffer;
 }
 
-/* Through one element, and through two, of which one collects batches. */
+/* Runs a flow through one element, and through two elements, of which one collects batches. */
 static void
 run_lines (const LoadFlow *flow, const LoadSource *source)
 {
@@ -143,8 +143,8 @@ run_lines (const LoadFlow *flow, const LoadSource *source)
     load_run (flow, &lines[i], source, get_n ());
 }
 
-/* No object, context or surface is left. OpenCL's threads may hold some for a moment after the last
- * command. */
+/* Asserts that no object, context or surface is left. OpenCL's threads may hold some for a moment
+ * after the last command. */
 static void
 assert_right (void)
 {
@@ -157,8 +157,8 @@ assert_right (void)
   g_assert_cmpint (COUNT (live_surfaces), ==, 0);
 }
 
-/* Returns: (transfer full): an active pool of surfaces, or, with @dmabufs, of a media driver's
- * dma-bufs of them. */
+/* Returns: (transfer full): an active pool of surfaces; with @dmabufs, of surfaces that a media
+ * driver exports as dma-bufs. */
 static GstBufferPool *
 new_pool (GstVaDisplay *display, const gchar *text, gboolean dmabufs)
 {
@@ -182,7 +182,8 @@ new_pool (GstVaDisplay *display, const gchar *text, gboolean dmabufs)
   return pool;
 }
 
-/* With surfaces, or with a media driver's dma-bufs of surfaces (@dmabufs). */
+/* Runs a flow with surfaces or, with @dmabufs, with surfaces that a media driver exports as
+ * dma-bufs. */
 static void
 run_surfaces (const LoadFlow *flow, gboolean dmabufs)
 {

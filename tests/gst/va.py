@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""VA surfaces under the doubles: frames of vapostproc give what the same frames in the system's
-memory give, and the element copies none of them. In environments of their own: a display of another
-driver's (GEMMCL_DOUBLES_VENDOR); dma-bufs that media drivers tile (GEMMCL_DOUBLES_MODIFIER), which
-are read as surfaces, or not at all; and Intel's own OpenCL driver (GEMMCL_DOUBLES_OVER_DRIVER)."""
+"""VA surfaces under the doubles: frames of vapostproc give the same results as frames in system
+memory, and the element does not copy them. Three environments have tests of their own: a display of
+another driver (GEMMCL_DOUBLES_VENDOR); tiled dma-bufs of a media driver (GEMMCL_DOUBLES_MODIFIER),
+which can only be read as surfaces; and Intel's own OpenCL driver (GEMMCL_DOUBLES_OVER_DRIVER)."""
 
 import ctypes
 import os
@@ -34,7 +34,7 @@ SMALL = "video/x-raw,format=NV12,width=64,height=48,framerate=30/1"
 OF_SURFACES = SMALL.replace("raw", "raw(memory:VAMemory)")
 SURFACE = "vapostproc ! video/x-raw(memory:VAMemory) !"
 DMABUF = "vapostproc name=from ! video/x-raw(memory:DMABuf) !"
-# Pixels become tensors, whose rows have no padding.
+# Pixels become tensors, because rows of tensors have no padding.
 PIXELS = "gemmcl name=g weight=[[.3,.1],[.6,.2],[.1,.9]]"
 SECOND = "gemmcl weight=[[1,.5],[.5,1]]"
 NOT_SHARED = "tiled dma-bufs) are not accepted.|has no cl_intel_va_api_media_sharing"
@@ -43,8 +43,8 @@ VA_DISPLAY = 0x4097  # a property of cl_contexts
 GPU = 2  # GemmclDeviceType
 READ_ONLY = 4  # CL_MEM_READ_ONLY
 CREATE_IMAGE = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_uint64, c_void_p, c_uint, c_void_p)
-# Queries of images, and their answers for both planes of a surface: width, height, channels (CL_R
-# and CL_RG of CL_UNORM_INT8), plane
+# Image queries, and their answers for both planes of a surface: width, height, channels (CL_R and
+# CL_RG of CL_UNORM_INT8), plane.
 IMAGE_INFOS = [(0x1114, c_size_t, 64, 32), (0x1115, c_size_t, 48, 24),
                (0x1110, c_uint64, 0x10d2000010b0, 0x10d2000010b2), (0x4099, c_uint, 0, 1)]
 COPY_METADATA = 7  # GstBufferCopyFlags
@@ -54,7 +54,7 @@ for function in ("gst_buffer_new", "gst_buffer_peek_memory", "gst_memory_share",
 
 
 def literal(*shape):
-    """A weight of multiples of 1/8."""
+    """Returns a weight of multiples of 1/8."""
     values = np.random.default_rng(1).integers(-8, 9, shape) / 8
     return str(values.tolist()).replace(" ", "")
 
@@ -68,8 +68,8 @@ class Surfaces(TestCase):
         return self.play(text, caps, (make_frame(caps, i) for i in range(number)), *set_up)
 
     def agree(self, memory, shared, plain=PIXELS, caps=FRAME, number=N):
-        """Both lines give the same; the plain one has frames in the system's memory. No frame was
-        fetched but by the element's kernel."""
+        """Both lines have the same outputs; the plain line has frames in system memory. Only the
+        element's kernel has read the surfaces."""
         expected = self.play_frames(plain, caps, number)
         reset_copies()
         found = self.play_frames(shared, caps, number)
@@ -83,15 +83,15 @@ class Surfaces(TestCase):
         self.assertEqual(COUNTS.surface_readbacks, 0)
 
     def refuses(self, text, words):
-        """The surfaces are not taken, for a reason that a warning tells; what else upstream has
-        is."""
+        """The surfaces are not accepted, and a warning has the reason. Frames in system memory are
+        accepted."""
         refused = self.play_frames(f"{text} {PIXELS}")
         self.assertEqual(refused.outputs, [])
         self.has_words(refused.warning, words)
         self.agree("system", f"vapostproc ! video/x-raw ! {PIXELS}")
 
     def make_display(self):
-        """A VADisplay and a pool of its surfaces, which no element and no bin knows."""
+        """Returns a VADisplay that no element and no bin knows, and a pool of its surfaces."""
         make = ctypes.CDLL(None).va_display_new
         make.restype = c_void_p
         handle, pool = make(), GstVa.VaPool()
@@ -116,7 +116,8 @@ class Surfaces(TestCase):
 
 class Untiled(Surfaces):
     def test_modes(self):
-        """The weight is written, and nothing is copied or read, as of plain frames."""
+        """In each feature mode surfaces are read in place: only the weight is copied, as for plain
+        frames."""
         patch = ("gemmcl name=g feature-mode=patch patch-width=5 patch-height=4 "
                  f"weight={literal(5 * 4 * 3, 3)}")
         frame = f"gemmcl name=g feature-mode=frame weight={literal(16 * 16 * 3, 2)}"
@@ -133,14 +134,15 @@ class Untiled(Surfaces):
                     self.assertEqual((copies.writes, copies.reads, copies.copies), (1, 0, 0))
 
     def test_inflight(self):
-        """Several surfaces are in flight, of which each image is made once."""
+        """Several surfaces are in flight, and the images of each are made once."""
         before = COUNTS.va_objects
         self.agree("VA to system", f"{SURFACE} {PIXELS} batch-size=2 queue-depth=3", number=40)
         self.assertLessEqual(COUNTS.va_objects - before, 40)
         self.assertEqual(COUNTS.dmabuf_objects, 0)
 
     def test_chain(self):
-        """The second element has the context of the one that reads surfaces, without the host."""
+        """A second element shares the context of the one that reads surfaces, and its input stays
+        on the device."""
         self.agree("VA to OpenCL", f"{SURFACE} {PIXELS} ! {SECOND}", f"{PIXELS} ! {SECOND}")
 
     def test_tee(self):
@@ -149,14 +151,14 @@ class Untiled(Surfaces):
                    f"gemmcl weight=[[1],[1],[1]] ! fakesink  t. ! queue ! {PIXELS}", number=40)
 
     def test_passed(self):
-        """With output=meta surfaces pass as they are: the element behind reads them, too."""
+        """With output=meta surfaces pass through, and the next element reads them, too."""
         if not ANALYTICS:
             self.skipTest("built without gstreamer-analytics-1.0 (1.26)")
         self.agree("VA to system", f"{SURFACE} gemmcl weight=[[1],[1],[1]] output=meta "
                    f"feature-mode=pixel ! {PIXELS}", number=40)
 
     def test_no_product(self):
-        """Without a product no frame is read, and so none is acquired."""
+        """With alpha=0 no frame is read, so no surface is acquired."""
         before = COUNTS.acquires
         self.is_well(self.play_frames(f"{SURFACE} {PIXELS} alpha=0 bias=[1,2]"), N, "VA to system")
         self.assertEqual(COUNTS.acquires, before)
@@ -168,14 +170,14 @@ class Untiled(Surfaces):
         return self.play(PIXELS, OF_SURFACES, surfaces, *set_up)
 
     def test_displays(self):
-        """The display comes with the first buffer, and another one with the third."""
+        """The display comes with the first buffer, and another display with the third buffer."""
         expected = self.play_frames(PIXELS, SMALL, 4)
         found = self.play_surfaces([self.make_display()[1] for _ in range(2)])
         self.is_well(found, 4, "VA to system")
         self.assertTrue(found.outputs == expected.outputs)
 
     def test_own_context(self):
-        """The application's context is taken as it is, with the display or without."""
+        """The application's context is used as it is, with or without the display."""
         display, pool = self.make_display()
         expected = self.play_frames(PIXELS, SMALL, 4)
         context = self.make_context(VA_DISPLAY, display)
@@ -187,16 +189,16 @@ class Untiled(Surfaces):
         self.has_words(refused.error, "was made without a VADisplay")
 
     def test_dmabufs(self):
-        """Those of vapostproc are surfaces, and may be tiled: they are read as such, or mapped, as
-        those of odd sizes are."""
+        """dma-bufs of vapostproc are surfaces, and may be tiled. They are read as surfaces; without
+        sharing, and in odd sizes, they are mapped."""
         self.agree("VA to system", f"{DMABUF} {PIXELS}")
         self.agree("system", f"{DMABUF} {PIXELS}", caps=FRAME.replace("66", "65"))
         with without("va"):
             self.agree("system", f"{DMABUF} {PIXELS}")
 
     def test_failures(self):
-        """Calls that fail end in an error that names them, and nothing is left acquired; but that
-        the launch of a new plan fails is no error."""
+        """A call that fails ends in an error that names it, and no surface stays acquired. A failed
+        launch while a plan is made is no error."""
         for name, number, error, words in [
                 ("clCreateFromVA_APIMediaSurfaceINTEL", 2, 2,
                  "clCreateFromVA_APIMediaSurfaceINTEL for plane 1"),
@@ -207,7 +209,7 @@ class Untiled(Surfaces):
                  "Acquiring shared memory objects"),
                 ("clEnqueueReleaseVA_APIMediaSurfacesINTEL", 1, -6,
                  "Releasing shared memory objects"),
-                # A new plan launches its kernel once, the frame takes a gather for each plane.
+                # A new plan launches its kernel once; a frame needs a gather for each plane.
                 ("clEnqueueNDRangeKernel", 1, -5, None),
                 ("clEnqueueNDRangeKernel", 3, -5, "clEnqueueNDRangeKernel for gather"),
                 ("clEnqueueNDRangeKernel", 4, -5, "clEnqueueNDRangeKernel for ")]:
@@ -230,8 +232,8 @@ class Untiled(Surfaces):
 
 
 class Driver(Surfaces):
-    """The driver computes nothing without a GPU (tools/intel-driver.sh is the wrapper to run this
-    with), but checks and records each call. It is told that the display is its GPU's."""
+    """Intel's driver without a GPU, by the wrapper tools/intel-driver.sh. It computes nothing, but
+    checks and records each call. The doubles tell it that the display belongs to its GPU."""
 
     def needs_doubles(self):
         self.info = get_device_info()
@@ -239,7 +241,7 @@ class Driver(Surfaces):
             self.skipTest("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.")
 
     def test_planes(self):
-        """It makes images of a surface's planes; no command uses them."""
+        """The driver makes images of a surface's planes, which no command uses."""
         display, pool = self.make_display()
         context, cl = self.make_context(VA_DISPLAY, display), get_device().cl
         platform, status = c_void_p(), c_int()
@@ -295,8 +297,8 @@ def forge(memory):
 
 class Tiles(Surfaces):
     def play_replaced(self, make):
-        """Plays frames of vapostproc, each in the memory that make returns for its own; both are
-        addresses."""
+        """Plays frames of vapostproc. make replaces the memory of each frame; its argument and its
+        result are addresses."""
         def change(buffer):
             buffer, other = c_void_p(buffer), c_void_p(GST.gst_buffer_new())
             GST.gst_buffer_copy_into(other, buffer, COPY_METADATA, c_size_t(0), c_ssize_t(-1))
@@ -310,22 +312,22 @@ class Tiles(Surfaces):
             lambda stream: change_buffers(stream["from"].get_static_pad("src"), change))
 
     def test_tiles(self):
-        """With GStreamer 1.22 the caps say nothing of tiles."""
+        """In GStreamer 1.22 caps do not state that dma-bufs are tiled."""
         before = COUNTS.dmabuf_objects
         self.agree("VA to system", f"{DMABUF} {PIXELS} queue-depth=2")
         self.agree("VA to system", f"{DMABUF} {PIXELS}", caps=FRAME.replace("NV12", "P010_10LE"))
         self.assertEqual(COUNTS.dmabuf_objects, before)
 
     def test_named(self):
-        """A format with the modifier, by name."""
+        """Caps name the tiled format by its modifier."""
         if not HAS_DRM_FORMATS:
             self.skipTest("GStreamer before 1.24 has no DRM formats")
         self.agree("VA to system", "vapostproc ! video/x-raw(memory:DMABuf),format=DMA_DRM,"
                    f"drm-format=NV12:{MODIFIER} ! queue ! {PIXELS}")
 
     def test_parts(self):
-        """The whole of a surface is one; a part of it cannot be read, nor can what is no surface,
-        though its caps say that it is tiled."""
+        """A share of the whole surface is read as that surface. A part of a surface cannot be read,
+        nor other memory whose caps say that it is tiled."""
         expected, whole = self.play_frames(PIXELS), self.play_replaced(share_all)
         self.is_well(whole, N, "VA to system")
         self.assertTrue(whole.outputs == expected.outputs)
@@ -340,8 +342,8 @@ class Tiles(Surfaces):
         self.is_right()
 
     def test_unshared(self):
-        """A device that shares no surfaces cannot read tiles: the element refuses them where the
-        caps say that they are some; else GStreamer refuses to map them."""
+        """A device that shares no surfaces cannot read tiles. The element refuses them if caps
+        state that they are tiled; otherwise GStreamer refuses to map them."""
         with without("va"):
             if HAS_DRM_FORMATS:
                 self.refuses(DMABUF, NOT_SHARED)
@@ -355,7 +357,7 @@ class Tiles(Surfaces):
         self.is_right()
 
 
-# The class of the environment
+# The test class of the environment.
 KIND = next((kind for kind in ("VENDOR", "MODIFIER", "OVER_DRIVER")
              if f"GEMMCL_DOUBLES_{kind}" in os.environ), None)
 for kind, name in (None, "Untiled"), ("VENDOR", "Vendor"), ("MODIFIER", "Tiles"), ("OVER_DRIVER",

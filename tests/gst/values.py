@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Values of the element compared with NumPy's: every format, mode and property. The tests of the
-kernels hold results to the bounds of numpy_gemm.py; here they may be a few times as far off.
+"""The outputs of the element compared with NumPy, in each format, mode and property. Tests of the
+kernels compare results by the bounds of numpy_gemm.py; here the bounds are a few times larger.
 
-Noise goes in, always the same.
-"""
+Inputs are pseudo-random, and the same in each run."""
 
 import re
 from pathlib import Path
@@ -17,16 +16,16 @@ from numpy_media import features
 from stream import OK, Gst, GstVideo, TestCase, audio, main, np, tensors, video
 
 SEED = 20240301
-SLACK = 4  # for colours, lists, offsets and previous results, too, of which solve() does not know
+SLACK = 4  # for errors of colours, lists, offsets and previous outputs, which solve() lacks
 
 
 def case(caps, n, out="other/tensors,format=static", *, weight="npy", bias=0.0, addend=0,
          spread=(-0.4, 0.9), count=2, samples=(500,), wider=0, **settings):
-    """A stream: the caps of both pads, N, and settings of the element, tuples for lists.
+    """A stream: the caps of both pads, N, and settings of the element. Tuples are lists.
 
-    weight: how it is given: literal, npy, or torch: as PyTorch's [out, in, kh, kw], by the line of
-    docs/element.md; spread: the range of its elements; bias: the largest element; addend: its rows
-    count: how many buffers there are, of audio one of each of these samples
+    weight: its form: literal, npy, or torch: PyTorch's [out, in, kh, kw], converted by the line of
+    docs/element.md; spread: the range of its elements; bias: its largest element; addend: its rows
+    count: number of buffers; for audio, the numbers of samples of the buffers
     wider: bytes between the rows of frames"""
     return SimpleNamespace(**locals())
 
@@ -47,12 +46,12 @@ def floats(kind):
     return f"other/tensors,types=(string){kind}"
 
 
-LEVELS = {"input_scale": 1 / 255, "spread": (-1, 1)}  # for activations, which are dull far from 0
+LEVELS = {"input_scale": 1 / 255, "spread": (-1, 1)}  # activations are flat far from 0
 BYTES = {"count": 4, "precision": "i8"}
 PATCH = {"patch_width": 3, "patch_height": 2}
 
 CASES = [
-    # Every format that comes in, and every one that goes out.
+    # Each input format and each output format.
     case(video("GRAY8", 17, 9), 1, pixels("GRAY8"), weight="literal", bias=20),
     case(video("GRAY16_LE", 11, 6), 1, pixels("GRAY16_LE"), bias=5000, spread=(1.1, 1.3)),
     case(video("RGB", 13, 7), 3, pixels("RGB")),
@@ -72,7 +71,7 @@ CASES = [
     case(video("NV12", 8, 6) + ",colorimetry=1:3:5:1", 3, pixels("BGR")),
     case(video("I420", 15, 9) + ",colorimetry=bt709", 3, pixels("RGBx"), bias=-7),
     case(video("I420", 9, 10) + ",colorimetry=1:4:0:0", 4, pixels("RGBA")),
-    # Features, and tensors that come out.
+    # Feature modes with tensors as output.
     case(video("RGB", 9, 5), 5),
     case(video("RGB", 11, 6), 7, feature_mode="row", bias=3, activation="relu", **LEVELS),
     case(video("GRAY8", 13, 9), 10, feature_mode="frame", bias=1, transpose_weight=True,
@@ -138,7 +137,7 @@ CASES = [
     case(tensors("3:11", "uint32"), 2, bias=1e9),
     case(tensors("5:5", "int64"), 5),
     case(tensors("4:6", "uint64"), 3),
-    # Tensors of channels:width:height: convolutions, and the other parts that are a row of A.
+    # Tensors of channels:width:height: convolutions, and the other feature modes.
     convolution(tensors("6:9:7"), 8, **PATCH, patch_stride=2, patch_padding=1, patch_dilation=2,
                 bias=1, activation="relu", spread=(-1, 1)),
     convolution(tensors("5:8:6", "float16"), 4, patch_width=3, patch_height=3, patch_stride=1,
@@ -150,13 +149,13 @@ CASES = [
          transpose_weight=True, normalize="input"),
     case(tensors("3:5:4", "int16"), 7, feature_mode="row", input_scale=1 / 32768),
     case(tensors("7:6"), 5, feature_mode="frame", activation="softmax", spread=(-1, 1)),
-    # Rows over their norms.
+    # Rows divided by their norms.
     case(tensors("64:5"), 30, normalize="input", transpose_weight=True),
     case(tensors("33:4", "uint8"), 7, normalize="input+output", input_offset=-100, bias=1, count=4,
          batch_size=3),
     case(video("RGB", 9, 5), 3, normalize="output", activation="softmax", **LEVELS),
     sound("F32LE", 6, 2, normalize="output", samples=(100,) * 3, beta=0.5),
-    # Types of tensors, asked for by downstream or by the property, and their scale.
+    # Types of output tensors, selected by downstream or by the property, and their scale.
     case(tensors("33:5"), 7, floats("float16"), bias=1),
     case(tensors("12:5"), 9, floats("int8"), spread=(-20, 20)),
     case(tensors("20:6"), 33, output_type="u8", output_scale=1 / 256, activation="softmax",
@@ -167,7 +166,7 @@ CASES = [
          count=4, beta=0.5, input_scale=1 / 16, spread=(-1, 1)),
     case(video("RGB", 9, 5), 8, floats("int8"), output_scale=2, output_offset=40,
          spread=(-0.2, 0.3)),
-    # Precisions. Many columns: bytes of few do not pay.
+    # Precisions. N is large, because int8 is slower for a small N.
     case(tensors("31:5"), 66, precision="tf32"),
     case(tensors("50:7"), 130, activation="gelu", bias=1, batch_size=3, **BYTES),
     case(tensors("40:6"), 64, normalize="input", spread=(-1, 1), **BYTES),
@@ -177,8 +176,8 @@ CASES = [
 
 
 def draw(medium, rng, samples):
-    """A buffer of all integers that the type has, or of floats around 0, which says where the
-    planes of a frame are."""
+    """Returns a buffer of all integers of the type, or of floats around 0. The meta of a frame has
+    the places of its planes."""
     if medium.name == "video":
         buffer, info = Gst.Buffer.new_wrapped(rng.bytes(medium.info.size)), medium.info
         GstVideo.buffer_add_video_meta_full(buffer, 0, info.finfo.format, info.width, info.height,
@@ -191,8 +190,9 @@ def draw(medium, rng, samples):
 
 
 def convolve(image, weight, stride, padding, dilation):
-    """The convolution of rows x columns x channels with [out, in, height, width], as PyTorch's
-    conv2d defines it: a row for each place of the patch, from left to right, then down."""
+    """Returns the convolution of rows x columns x channels with [out, in, height, width], by the
+    definition of PyTorch's conv2d. It has a row for each place of the patch, from left to right,
+    then down."""
     image = np.pad(image, [(padding, padding)] * 2 + [(0, 0)])
     steps = [stride or length for length in weight.shape[2:]]
     patches = [[image[y + dilation * i, x + dilation * j] for i, j in np.ndindex(weight.shape[2:])]
@@ -202,14 +202,14 @@ def convolve(image, weight, stride, padding, dilation):
 
 
 def write(value):
-    """The text of a property."""
+    """Returns the text of a property's value."""
     if isinstance(value, tuple):
         return f"<{','.join(map(repr, value))}>"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Run:
-    """A case with its numbers, as the device has them."""
+    """A case with its numbers, rounded as on the device."""
 
     def __init__(self, test, seed, one):
         self.test, self.case, self.rng = test, one, np.random.default_rng([SEED, seed])
@@ -242,8 +242,8 @@ class Run:
         self.operands["weight"] = b
 
     def convolve(self, b):
-        """The weight that the line of docs/element.md makes of a convolution's with these numbers;
-        it must give that convolution."""
+        """Returns the weight that the line of docs/element.md makes of a convolution's weight, and
+        checks that it computes that convolution."""
         docs = (Path(__file__).parents[2] / "docs" / "element.md").read_text(encoding="utf-8")
         line = re.search(r"^b = .*", docs, re.M).group()
         size, *where = self.where
@@ -255,7 +255,7 @@ class Run:
         return names["b"]
 
     def get_a(self, data):
-        """A of a buffer: scalars scale a frame, lists its rows of features."""
+        """Returns A of a buffer. Single numbers scale a frame, lists its rows of features."""
         get, values = self.case.settings.get, self.medium.decode(data)
         mode = get("feature_mode", "pixel")
         scale, offset = get("input_scale", 1.0), get("input_offset", 0.0)
@@ -265,13 +265,13 @@ class Run:
         return a * np.resize(scale, a.shape[1]) + np.resize(offset, a.shape[1])
 
     def describe(self):
-        """The element, as gst-launch-1.0 has it."""
+        """Returns the element, in the syntax of gst-launch-1.0."""
         words = {**self.properties, **self.case.settings}
         return " ".join(["gemmcl", *(f"{name.replace('_', '-')}={write(value)}"
                                      for name, value in words.items())])
 
     def check(self, outputs, medium):
-        """Returns what is wrong with the outputs, or None."""
+        """Returns a description of the wrong outputs, or None."""
         settings, operands = self.case.settings, self.operands
         previous = None
         for data, output in zip(self.data, outputs):
@@ -283,7 +283,7 @@ class Run:
                              bias=operands.get("bias", 0.0),
                              **{name: settings[name] for name in settings if name in (
                                  "alpha", "beta", "activation", "normalize", "precision")})
-            # The element keeps the result as it was before it became an integer or a half.
+            # The element keeps the previous output in float32, before its conversion.
             previous = f32(found) if medium.type.itemsize >= 4 and medium.type.kind == "f" else d
             scale = settings.get("output_scale", 1)
             d, bound = (d - settings.get("output_offset", 0)) / scale, bound * SLACK / scale
