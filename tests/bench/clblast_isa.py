@@ -1,11 +1,11 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The figures of tools/isa.py for CLBlast's GEMM kernels with its own parameters, for
+"""Figures of CLBlast's GEMM kernels with CLBlast's own parameters, by tools/isa.py, for
 docs/internals/make-isa-table.py.
 
-The machine's CLBlast (package libclblast1) is called on any OpenCL device, which presents itself as
-an Intel GPU by replaced functions (tests/lib/hooks.c, of the folder build). The program that
-CLBlast makes for it is kept and not built.
+The machine's CLBlast (package libclblast1) is called on any OpenCL device. Replaced functions
+(tests/lib/hooks.c, built in build/) make the device look like an Intel GPU. The program that
+CLBlast makes for that GPU is kept, and its build is refused.
 """
 
 import ctypes
@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools"), str(ROOT / "tests/lib")]
 import isa  # noqa: E402
 
-# OpenCL's names of GPUs with each core. CLBlast has specific parameters for the first two, and
-# those of its default Intel GPU for the others.
+# OpenCL's names of GPUs with each core. CLBlast has specific parameters for the first two GPUs, and
+# uses its default for Intel GPUs for the others.
 DEVICES = {
     "bdw": "Intel(R) HD Graphics 5500 BroadWell U-Processor GT2",
     "skl": "Intel(R) HD Graphics Skylake ULT GT2",
@@ -46,8 +46,8 @@ PROGRAM_SOURCE, BUILD_PROGRAM_FAILURE = 0x1164, -11
 
 
 def take(name):
-    """The program that CLBlast's SGEMM would build for a device of that name, and its options. This
-    fails in the build."""
+    """The program that CLBlast's SGEMM would build for a device of that name, and its options. The
+    build fails."""
     context, clblast = Context(AUTO), load("libclblast.so.1")
     import gemmcl  # pylint: disable=import-outside-toplevel
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compares gemmcl with cuBLAS on an NVIDIA GPU, through PyTorch: f32 products without tf32, or
-those of another precision, with A stored in it. `gemmcl bench` runs directly before cuBLAS for each
-problem. Our results are f32. cuBLAS is timed with results of f16 and bf16, too, where the factors
-have that type: it stores half as much then.
+"""Compares gemmcl with cuBLAS on an NVIDIA GPU, through PyTorch: products in f32 without tf32, or
+in another precision, with A stored in that precision. `gemmcl bench` runs directly before cuBLAS
+for each problem. gemmcl's results are f32. With factors in f16 or bf16, cuBLAS is also timed with
+results of that type, of which it stores half as many bytes.
 
 Both are timed by the GPU's clock, each run separately, queued one after the other; the median
 counts. cuBLAS's result is compared with double precision, closely enough to reveal tf32.
@@ -31,8 +31,8 @@ SHAPES = (
     (230400, 64, 64))
 WARM_UP = 5
 ROWS_CHECKED = 16
-# torch's type for each precision, and the error bound relative to the result's norm. f32 has about
-# 1e-6, tf32 several 1e-4.
+# torch's type for each precision, and the error bound relative to the result's norm. Errors of f32
+# are about 1e-6, of tf32 several 1e-4.
 PRECISIONS = {"f32": ("float32", 3e-5), "tf32": ("float32", 2e-3), "f16": ("float16", 2e-3),
               "bf16": ("bfloat16", 1e-2), "i8": ("int8", 0)}
 NARROW = ("f16", "bf16")  # whose results may have that type
@@ -66,7 +66,7 @@ def time_cublas(torch, shape, options, **wide):
             .to(getattr(torch, name)) for size in ((m, k), (k, n)))
     d = torch.empty((m, n), device="cuda",
                     dtype=torch.int32 if whole else wide.get("out_dtype", a.dtype))
-    # Its B is stored by columns: torch takes no other for int8.
+    # For int8 torch takes only a B that is stored by columns.
     b = b.t().contiguous().t() if whole else b
     multiply = torch._int_mm if whole else torch.mm  # pylint: disable=protected-access
     events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)]
@@ -98,7 +98,7 @@ def time_gemmcl(shape, options):
 
 
 def measure(torch, shape, options):
-    """A row of the table, which it prints; raises Wrong."""
+    """Measures a row of the table and prints it; raises Wrong."""
     row = dict(zip("mnk", shape))
     if options.gemmcl:
         row["kernel"], row["gemmcl"] = time_gemmcl(shape, options)
@@ -119,7 +119,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--gemmcl", metavar="PROGRAM", help="gemmcl's program, to compare with it")
     parser.add_argument("--precision", choices=PRECISIONS, default="f32", help="default: f32")
-    parser.add_argument("--runs", type=int, default=23, help="runs of each problem")
+    parser.add_argument("--runs", type=int, default=23, help="runs of each problem (default: 23)")
     parser.add_argument("--json", type=pathlib.Path, help="write the TFLOPS there")
     parser.add_argument("shapes", nargs="*", type=parse_shape, metavar="MxNxK", default=SHAPES)
     options = parser.parse_args()

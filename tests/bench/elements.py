@@ -47,9 +47,9 @@ def mix(inputs, outputs):
 
 
 def cases(folder):
-    """Yields (name, the other element, source, gemmcl's line, the other line). Vectors, whose
-    weight is written into the folder, are one to a buffer: batches and in-flight runs against one
-    at a time."""
+    """Yields (name, the other element, source, gemmcl's line, the other line). The last cases send
+    a vector in each buffer and compare batches and in-flight runs with one run at a time; their
+    weight is written into the folder."""
     rgb, gray = "video/x-raw,format=RGB", "video/x-raw,format=GRAY8"
     sepia = f"gemmcl weight={SEPIA}"
     for size in ((160, 120), (1280, 720)):
@@ -113,8 +113,9 @@ def compare(name, other, source, ours, theirs, rounds):  # pylint: disable=too-m
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--rounds", type=int, default=15, help="turns of each; 15")
-    parser.add_argument("--case", default="", metavar="PART", help="cases whose names have it")
+    parser.add_argument("--rounds", type=int, default=15, help="turns of each line (default: 15)")
+    parser.add_argument("--case", default="", metavar="PART",
+                        help="only cases whose names contain PART")
     options = parser.parse_args()
     if options.rounds < 2:
         parser.error("--rounds: expected 2 or more")

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The parts of gemmcl's and OpenCL's C interfaces that the benchmarks call, through ctypes.
 
-GEMMCL_LIBRARY names the library; else it is the installed one. Matrices are row-major.
+The environment variable GEMMCL_LIBRARY names the library (default: the installed one). Matrices are
+row-major.
 """
 
 import ctypes
 import os
 from ctypes import byref, c_double, c_int, c_size_t, c_ssize_t, c_void_p
 
-MISSING = 77  # the exit status for it
+MISSING = 77  # the exit status if a library or a device is missing
 AUTO, CPU, GPU = 0, 1, 2  # GemmclDeviceType
 ON_HOST, IN_BUFFER = 0, 1  # GemmclDataKind
 COPY_HOST_PTR = 1 | 1 << 5  # CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR

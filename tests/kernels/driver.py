@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests every row of the table of kernels with an Intel GPU's driver: that the driver builds and
-launches it, its registers and memory, and the choice of the rules. Results are not checked, so that
-this also runs without a GPU (tools/intel-driver.sh)."""
+"""Tests every row of the table of kernels with an Intel GPU's driver: the driver builds and
+launches the row, its registers and memory suffice, and the rules choose as they should. Results are
+not checked, so that this also runs without a GPU (tools/intel-driver.sh)."""
 
 import os
 import sys
@@ -53,13 +53,14 @@ def get_subgroups():
 
 
 def is_meant(row):
-    """Whether the rules may choose the row: it is for these GPUs, and its subgroups have the
+    """True if the rules may choose the row: it is for these GPUs, and its subgroups have the
     smallest size of the device."""
     return row.devices in table.ON_INTEL and row.subgroup in (0, get_subgroups()[0])
 
 
 def has_instructions(row):
-    """22.43 has no int8 dot product, and not every GPU has matrix engines."""
+    """True if the driver has the row's instructions: driver 22.43 has no int8 dot product, and not
+    every GPU has matrix engines."""
     words = get_info().extensions.decode().split()
     if row.dpas:
         return ENGINES + "_tf32" * (row.precision == "tf32") in words
@@ -107,7 +108,7 @@ class Driver(TestCase):
             self.check_problem(row, 67, 45, 33, layout="column", addend="output", beta=1)
 
     def check_choice(self, gemm):
-        """Returns the plan, whose kernel is the rules' or an entry's, and its row."""
+        """Returns the plan, whose kernel the rules or an entry chose, and the kernel's row."""
         plan = Plan(gemm)
         row = next(row for row in ROWS if row.name == plan.kernel.partition("/")[0])
         self.check_build(row, plan, True)
@@ -143,7 +144,7 @@ class Driver(TestCase):
             self.skipTest("the library ships no tuning results for this GPU")
 
     def test_figures(self):
-        """The driver reports private memory of an array, and spilling of a tile."""
+        """The driver reports the private memory of an array, and the spilled bytes of a tile."""
         def measure(source):
             value = c_uint64()
             with built(source, "f") as kernel:

@@ -8,10 +8,10 @@
  *   cl_intel_subgroup_matrix_multiply_accumulate_tf32   S = 16
  *   cl_intel_subgroup_2d_block_io, cl_intel_2d_block_io's layout of SPIR-V      S = 16
  *
- * S = NATIVE_SUBGROUP, which native.py defines. If a condition is broken without which behaviour is
- * undefined, a line is printed that begins with BREACH.
+ * S = NATIVE_SUBGROUP, which native.py defines. A call whose behaviour the extension does not
+ * define prints a line that begins with BREACH.
  */
-/* Stops subgroup.clh from unrolling loops, since these functions are long. */
+/* Keeps subgroup.clh from unrolling loops, since these functions are long. */
 #define POCL_DEVICE_ADDRESS_BITS 64
 
 #define NATIVE static __attribute__ ((overloadable, noinline))

@@ -176,8 +176,8 @@ class Frames(TestCase):
 
     @staticmethod
     def frame_kernels():
-        """The fallback, and the kernels that read pixels themselves; with GEMMCL_TEST_BRIEF only
-        the first of these: the second has the same functions for that."""
+        """The fallback, and the kernels that read pixels themselves. With GEMMCL_TEST_BRIEF only
+        the first of these, since they read pixels by the same functions."""
         names = [kernel.name.decode() for kernel in KERNELS if kernel.method == b"skinny"]
         return ["gemm_naive", *names[:1 if "GEMMCL_TEST_BRIEF" in os.environ else None]]
 
@@ -210,8 +210,9 @@ class Frames(TestCase):
                 self.check_format(number, pixels)
 
     def check_features(self, i, **frame):
-        """A scale and shift of A in a mode: pixel, row, frame, and the patches; for each other i
-        normalized. The rules choose the kernel. Fields without a meaning for frames are ignored."""
+        """A scale and shift of A in the i-th mode: pixel, row, frame, and the patches; A is
+        normalized if i is odd. The rules choose the kernel. Fields without a meaning for frames are
+        ignored."""
         mode = min(i % (3 + len(PATCHES)), 3)
         patch = PATCHES[i % (3 + len(PATCHES)) - 3] if mode == 3 else (0,) * 5
         self.solve(None, lambda rng, rows: Frame(rng, rows=rows, mode=MODES[mode], patch=patch,
@@ -225,7 +226,7 @@ class Frames(TestCase):
                 self.check_features(f * modes + i, pixels=pixels, size=(19, 11), full=f % 2 == 0)
 
     def test_tensors(self):
-        """Each type, in the mode of its turn; f32 in all."""
+        """Each type in one of the modes in turn, and f32 in all modes."""
         for i, kind in enumerate([*DTYPES, *["f32"] * (3 + len(PATCHES))]):
             self.check_features(i, pixels=None, size=(12, 10), channels=3 + i % 4, kind=kind)
 
@@ -238,7 +239,7 @@ class Frames(TestCase):
         self.assertTrue(all(each.rest_is_good() for each in again[2]))
 
     def test_rounding(self):
-        """Floats in A."""
+        """The rounding of results to bytes, with floats in A."""
         a, expected = (np.array([list(each)]) for each in (self.VALUES, self.VALUES.values()))
         a, found = a.astype("f4"), np.zeros(a.shape, "u1")
         gemm = describe(a.size, 1, 1, d_image=Image(format=0, width=a.size, height=1))

@@ -42,7 +42,7 @@ MISCOMPILED = "PoCL 6.0 compiles barriers in loops to wrong code, at random"
 
 
 def find_problem(name, gemm):
-    """Why the kernel cannot run the problem, or None."""
+    """The reason why the kernel cannot run the problem, or None."""
     try:
         ask("kernel_fits", get_context(), name, gemm and byref(gemm))
     except Refused as error:
@@ -54,14 +54,14 @@ def find_problem(name, gemm):
 
 class Row(table.Row):
     def is_full(self):
-        """All types and activations."""
+        """True if all types and activations are tested."""
         if self.index == 0 or ROWS not in ("", "subgroups"):
             return True
         frame = Image(format=0, width=1, height=1)
         return self.is_first and not find_problem(self.name, describe(1, 1, 1, d_image=frame))
 
     def is_like_another(self):
-        """Whether the row is for matrix engines, and another row has the same tile in a larger
+        """True if the row is for matrix engines, and another row has the same tile in a larger
         group, or an earlier one the same tile and group with another precision. Int8 has another
         depth in rows with subgroups."""
         def kind(row):
@@ -73,13 +73,13 @@ class Row(table.Row):
              other.group == self.group and other.index < self.index) for other in TABLE)
 
     def is_part_of_another(self):
-        """Whether another row differs only in a larger group, so that its tests cover this one."""
+        """True if another row differs only in a larger group, so that its tests cover this one."""
         return any((other.method, other.tile) == (self.method, self.tile) and
                    other.group[0] > self.group[0] and other.group[1] == self.group[1]
                    for other in TABLE)
 
     def is_brief(self):
-        """Only the edges are tested."""
+        """True if only the edges are tested."""
         return ROWS == "subgroups" or (not ROWS and IS_BRIEF and
                                        (not self.is_first or self.is_like_another()))
 
@@ -104,14 +104,14 @@ class Row(table.Row):
         return fields
 
     def is_transposed(self, by_column, wanted):
-        """All but the first row of a method have one program for each layout."""
+        """Rows other than the first of a method have only one program for each layout."""
         return bool(wanted if self.is_first else by_column and self.index % 2)
 
 
 class Kernels(TestCase):
     def run_problem(self, row, problem, run="run_device", name=None):
-        """Runs a problem that fits the kernel, or the one of that name. Returns whether it fits the
-        GPU, too, which may have too few registers for the kernel's work-groups."""
+        """Runs a problem that fits the kernel, or the one of that name. Returns False if it does
+        not fit the GPU, which may have too few registers for the kernel's work-groups."""
         try:
             getattr(problem, run)(name or row.name)
         except Refused as error:
@@ -121,7 +121,7 @@ class Kernels(TestCase):
         return True
 
     def solve(self, row, problem, run="run_device", name=None):
-        """Runs and checks a problem that fits the kernel. Returns whether it fits the GPU, too."""
+        """run_problem(), and checks the result."""
         if not self.run_problem(row, problem, run, name):
             return False
         wrong = problem.check()
@@ -180,7 +180,7 @@ class Kernels(TestCase):
             "c_stride": m * n if i & 4 else 0, **places[i // 8]} for i in range(24)])
 
     def check_epilogue(self, row):
-        """What alpha or beta of 0 scale is NaN, which must not affect the result."""
+        """Operands that an alpha or beta of 0 scales are NaN, which must not affect the result."""
         addends = ["none", "matrix", "row", "output"][:4 if row.is_full() else 3]
         for i in range(18 * len(addends)):
             problem = Problem(**row.describe(7), alpha=(1, 0, -0.75)[i % 3],

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the source that Intel's GPUs compile for their matrix engines and 2D block reads on Intel's
-OpenCL runtime for CPUs, which looks like such a GPU, with the functions that a program needs for
-them (engines.cl) before its source. Elements are random, so that a wrong lane or order shows.
+"""Runs the sources for the matrix engines and 2D block reads of Intel's GPUs on Intel's OpenCL
+runtime for CPUs, which is made to look like such a GPU. engines.cl, which precedes each source, has
+the GPU's functions. Elements are random, so that a wrong lane or order shows.
 
     native.py SIZE      SIZE: lanes of the device's smallest subgroups, 8 or 16
 """
@@ -37,8 +37,8 @@ DEVICE_TYPE, VERSION, EXTENSIONS, SUBGROUP_SIZES = 0x1000, 0x102d, 0x1030, 0x410
 
 
 def become_gpu():
-    """From now on the device looks like an Intel GPU. The version of its driver, of which the key
-    of caches has a part, has a checksum of engines.cl."""
+    """Makes the device look like an Intel GPU from now on. A checksum of engines.cl is added to the
+    version of its driver, which is a part of the keys of caches."""
     extensions = f" {ENGINES}"
     if SUBGROUP == 16:
         extensions += f" {ENGINES}_tf32 cl_intel_subgroup_2d_block_io"
@@ -86,7 +86,7 @@ class Breach(Exception):
 
 @contextmanager
 def watched():
-    """Raises Breach if kernels print a line about one meanwhile."""
+    """Raises Breach if kernels print a line about a breach within the block."""
     flush = ctypes.CDLL(None).fflush
     sys.stdout.flush()
     with tempfile.TemporaryFile() as file:

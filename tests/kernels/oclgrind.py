@@ -6,9 +6,9 @@ written outside of a buffer or an array, and no two work-items race for an eleme
 
     oclgrind --data-races --local-mem-size 262144 --log LOG oclgrind.py LOG
 
-Oclgrind has no subgroups, so they are emulated. Tested are the first row of each method, which
-covers the method's source, and the first row with several subgroups per row of D; with
-GEMMCL_TEST_ROWS=all in the environment every row.
+Oclgrind has no subgroups, so they are emulated. The test covers the first row of each method, which
+has the method's source, and the first row with several subgroups per row of D; with
+GEMMCL_TEST_ROWS=all in the environment it covers every row.
 """
 
 import os
@@ -74,7 +74,7 @@ class Oclgrind(unittest.TestCase):
         self.solve("gemm_naive/2", 7, 13, 32, addend="matrix", beta=2, bias=True)
 
     def provoke(self, source):
-        """Runs a kernel on two floats. Returns the complaint."""
+        """Runs a kernel on two floats. Returns Oclgrind's complaint."""
         launch(source, np.zeros(2, "f4"), 2)
         return self.get_complaint()
 

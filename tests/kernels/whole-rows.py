@@ -5,10 +5,10 @@
 wide as the tile of a work-group, or one column wider. D is compared with a reference, and the row
 outputs with D.
 
-Tested are the rows that compile fastest: one for each vector width and precision, and for each kind
-of subgroups. With GEMMCL_TEST_ROWS=all in the environment the edges of every other row are tested,
-too. Without it, rows with several subgroups per row of D have fewer tests, since their programs are
-the longest. With GEMMCL_TEST_ROWS=subgroups only those of subgroups are tested.
+The test covers the rows that compile fastest: one for each vector width and precision, and for each
+kind of subgroups. With GEMMCL_TEST_ROWS=all in the environment the edges of every other row are
+tested, too. Without it, rows with several subgroups per row of D have fewer tests, since their
+programs are the longest. With GEMMCL_TEST_ROWS=subgroups only rows with subgroups are tested.
 """
 
 import os
@@ -31,7 +31,7 @@ TESTS = "edges batches extremes types sets apart".split()
 class Row(table.Row):
     @property
     def width(self):
-        """The columns of a work-group's tile; a few, which compile fast, if N is compiled in."""
+        """The columns of a work-group's tile; 4, which compile fast, if N is compiled in."""
         return self.group[1] if self.tile_n else 4
 
     @property
@@ -89,8 +89,8 @@ class WholeRows(kernels.Kernels):
                              for m in (1, height + 1, height, height - 1, 2 * height + 3)])
 
     def check_sets(self, row):
-        """None, one or two of the row outputs, of another activation, too; alpha and beta are also
-        0."""
+        """None, one or two of the row outputs, also with another activation and with alpha or beta
+        of 0."""
         self.try_cases(row, [
             row.describe(row.height // 2 + 3, row.width - 1, row_outputs=outputs, alpha=i % 3,
                          activation="relu" if outputs else "softmax", addend="matrix", beta=i % 2)

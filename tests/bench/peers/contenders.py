@@ -43,7 +43,7 @@ class Kind:
 
     @property
     def is_ours(self):
-        """True of gemmcl in one of several ways."""
+        """True if the contender is gemmcl, called in one of several ways."""
         return self.name.startswith(OURS)
 
 
@@ -75,17 +75,17 @@ KINDS = (
     Kind(LINK, "ours.Link", USUAL, is_opencl=True, is_optional=True),
 )
 
-# The settings that keep each from instructions that a lesser CPU lacks. onnxruntime has no such
-# setting, nor has openvino, which uses onnxruntime's library for f32: they are left out.
+# Settings that limit each contender to the instructions of a lesser CPU. onnxruntime has no such
+# setting, and openvino uses onnxruntime's library for f32, so both are left out.
 LIMITS = {
     "avx2": {
         "OPENBLAS_CORETYPE": "Haswell",
         "DNNL_MAX_CPU_ISA": "AVX2",
         "ONEDNN_MAX_CPU_ISA": "AVX2",
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-        # PoCL, as distributions build it: the library of built-ins, which implies the CPU.
+        # For PoCL as distributions build it: the library of built-ins, which implies the CPU
         "POCL_KERNELLIB_NAME": "avx2",
-        # Intel's runtime.
+        # For Intel's runtime
         "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
     },
 }
@@ -97,12 +97,12 @@ FLOAT_WIDTHS = (0x100A, 0x103A)  # CL_DEVICE_PREFERRED_..., CL_DEVICE_NATIVE_VEC
 
 
 def is_pretended(kind, isa):
-    """True if a contender is told that the CPU has fewer floats in a vector."""
+    """True if a contender sees a CPU with fewer floats in a vector."""
     return isa and kind.is_opencl and kind.name not in (CLBLAST, LINK)
 
 
 def make_environment(kind, isa, build):
-    """The variables that a contender's process has besides those of this one."""
+    """The environment variables that a contender's process has in addition to this process's."""
     build = pathlib.Path(build).resolve()
     result = {
         "GEMMCL_LIBRARY": str(build / "lib/libgemmcl.so.0"),
@@ -126,8 +126,8 @@ def make_environment(kind, isa, build):
 
 
 def measure(contender, runs):
-    """The seconds of each run. A contender with a clock of its own returns them from run(); one
-    whose runs overlap has play() for all of them, and each counts as an equal share."""
+    """The seconds of each run. A contender with a clock of its own returns the seconds from run().
+    A contender whose runs overlap has play() for all runs, which then count as equal shares."""
     if hasattr(contender, "play"):
         return [contender.play(runs) / runs] * runs
     seconds = []
@@ -191,8 +191,8 @@ class Contender:
         return self.receive()
 
     def _settle(self, seconds=2.0):
-        """Waits until its threads sleep: most spin for a while before, and would disturb the next
-        contender. Switching that off would make its runs slower."""
+        """Waits until its threads sleep. Most threads spin for a while after a run, which would
+        disturb the next contender; without spinning the runs would be slower."""
         end = time.monotonic() + seconds
         while self._is_awake():
             if time.monotonic() > end:

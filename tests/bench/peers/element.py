@@ -120,8 +120,8 @@ class Element:
 
 
 class Pooled(Element):
-    """The same, whose source takes each buffer from the pool that gemmcl offers, and maps it to
-    write, as a decoder does, but leaves the bytes as they are: it takes no time."""
+    """An Element whose source takes each buffer from the pool that gemmcl offers, and maps it to
+    write, as a decoder does, but leaves the bytes as they are, which takes no time."""
 
     def __init__(self, problem, settings):
         super().__init__(problem, settings)

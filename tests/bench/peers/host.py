@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The contenders on the CPU but oneDNN. run() computes D in the problem's memory. MKL is called
+"""The contenders on the CPU, except oneDNN. run() computes D in the problem's memory. MKL is called
 through ctypes, so that no headers are needed."""
 
 import ctypes
@@ -26,7 +26,7 @@ class OpenBlas:
         if "openblas" not in about:
             raise Missing("NumPy multiplies by another library.")
         about = about["openblas"]
-        # It takes the oldest kernels on a CPU that it does not know, at a quarter of the speed.
+        # On CPUs that it does not know, it uses its oldest kernels, at a quarter of the speed.
         if about["architecture"] == "Prescott" and "OPENBLAS_CORETYPE" not in os.environ:
             raise Missing("OpenBLAS does not know this CPU: set OPENBLAS_CORETYPE to one that it"
                           " knows, such as SkylakeX with AVX-512, or Haswell.")
@@ -36,8 +36,8 @@ class OpenBlas:
 
 
 class Mkl:
-    """MKL, which packs B in each call. For M = 1 sgemv is called, which its sgemm does not use by
-    itself."""
+    """MKL, which packs B in each call. For M = 1 its sgemv is called, since its sgemm does not do
+    that."""
 
     def __init__(self, problem, _settings):
         self.library = load(*(f"libmkl_rt.so.{version}" for version in (3, 2, 1)))
@@ -168,8 +168,8 @@ class Faiss:
     """faiss' exact search, which keeps a copy of the vectors."""
 
     def __init__(self, problem, _settings):
-        # The loader of faiss asks NumPy 2 for the CPU; its library chooses what the CPU has. Its
-        # threads would spin where other load has the CPUs.
+        # faiss's loader needs NumPy 2 to recognise the CPU; the generic library chooses by itself.
+        # Its threads would spin while other load has the CPUs.
         os.environ |= {"FAISS_OPT_LEVEL": "generic", "OMP_WAIT_POLICY": "passive"}
         import faiss  # pylint: disable=import-outside-toplevel
 

@@ -42,15 +42,16 @@ DEFAULT_ROWS = [(shape, form) for shape in GOALS
 def parse_options():
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--build", default="build", help="the build directory")
+    parser.add_argument("--build", default="build", help="the build directory (default: build)")
     parser.add_argument("--json", type=pathlib.Path, help="write the results there")
-    parser.add_argument("--seconds", type=float, default=8.0, help="time for the turns of a row")
-    parser.add_argument("--isa", choices=LIMITS, help="limit everybody to a lesser CPU's vectors")
+    parser.add_argument("--seconds", type=float, default=8.0,
+                        help="time for the turns of a row (default: 8)")
+    parser.add_argument("--isa", choices=LIMITS, help="limit all contenders to this CPU's vectors")
     parser.add_argument("--contenders", type=lambda text: text.split(","),
-                        help="only these besides ours: " + ", ".join(kind.name for kind in KINDS))
-    parser.add_argument("--kernel", "-k", help="of ours, instead of the one it chooses")
-    parser.add_argument("--platform", help="OpenCL's, by number or part of its name")
-    parser.add_argument("--properties", default="", help="more of the element's")
+                        help="only gemmcl and these: " + ", ".join(kind.name for kind in KINDS))
+    parser.add_argument("--kernel", "-k", help="gemmcl's kernel (default: its choice)")
+    parser.add_argument("--platform", help="OpenCL platform, by number or part of its name")
+    parser.add_argument("--properties", default="", help="more properties of the element")
     parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+FORM]",
                         default=DEFAULT_ROWS, help="forms: " + ", ".join(FORMS[1:]))
     parser.set_defaults(threads=len(os.sched_getaffinity(0)))

@@ -16,7 +16,7 @@ from problem import Problem
 TURN_SECONDS = 0.02
 LEAST_ROUNDS = 5
 MOST_RUNS = 2000
-# M, N, K: the goals: the minimum speed relative to the best peer, and to CLBlast.
+# (M, N, K): the goals, which are minimum speeds relative to the best peer and to CLBlast
 GOALS = {
     (1024, 1024, 1024): (0.95, 7),
     (64, 1024, 1024): (0.90, 8),
@@ -26,14 +26,15 @@ GOALS = {
     (230400, 64, 64): (0.90, 7),
     (921600, 3, 3): (0.5, None),
 }
-# Goals are judged only if others use at most this share of the CPUs. Threads that wait for each
-# other wait for the process that took the CPU of one, which can make a contender ten times slower.
+# Goals are judged only if other processes use at most this share of the CPUs. Threads that wait for
+# each other all wait if another process takes the CPU of one, which can make a contender ten times
+# slower.
 QUIET = 0.1
 
 
 def busy_seconds(processes):
-    """Seconds of work of all CPUs, with the time that the hypervisor took, other than that of this
-    process and of these."""
+    """Seconds for which the CPUs worked for other processes than this one and the given ones,
+    including the time that the hypervisor took."""
     ticks = os.sysconf("SC_CLK_TCK")
     fields = pathlib.Path("/proc/stat").read_text("ascii").split("\n", 1)[0].split()[1:]
     user, nice, system, _idle, _wait, hard, soft, steal = map(int, fields[:8])
@@ -86,7 +87,7 @@ class Match:
                 self.missing[kind.name] = f"{kind.install}: {missing}"
                 self.contenders.pop().close()
                 continue
-            # The link copies zeros.
+            # LINK copies zeros and computes no product.
             wrong = kind.name != LINK and problem.check(found, kind.name == MEMCPY)
             if wrong:
                 raise Failure(f"{kind.name}: {wrong}")

@@ -57,8 +57,8 @@ class Matmul:
         return result
 
     def _describe(self, sizes, strides=None):
-        """A memory descriptor; without strides oneDNN chooses the order. oneDNN 2 has a structure
-        of the caller for it, and oneDNN 3 a handle."""
+        """A memory descriptor; without strides oneDNN chooses the order. The caller owns the
+        structure in oneDNN 2 and gets a handle in oneDNN 3."""
         by = "strides" if strides else "tag"
         order = (c_int64 * 12)(*strides) if strides else ANY
         layout = len(sizes), (c_int64 * 12)(*sizes), F32, order

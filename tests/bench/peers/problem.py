@@ -38,7 +38,8 @@ def place(shape, dtype, values=None):
 
 class Problem:
     """A row-major product of random matrices, which are the same in each process: arrays a, b and
-    bias, and d for the result. That of a search is in found: the cosines, then the columns."""
+    bias, and d for the result. The result of a search is in found: the cosines, then the
+    columns."""
 
     def __init__(self, shape, form):
         self.shape = self.m, self.n, self.k = shape

@@ -69,7 +69,7 @@ class Peers(tool.FolderTestCase):
                     self.assertEqual(set(row["ratios"][name]), set(row["seconds"]) - {name})
         self.assertEqual(rows[2]["of_best_peer"]["name"], "memcpy")
         self.assertIn("33x20x17 bias, ReLU", said.stdout)
-        self.assertIn("Who took part", said.stdout)
+        self.assertIn("The contenders, ", said.stdout)
 
     def test_missing(self):
         """Missing contenders are named, with the way to install them."""
