@@ -8,7 +8,7 @@
 
 #include "plan/body.h"
 
-/* OpenCL C that computes an element of D for the matrices of the proof, and changes the last one. */
+/* OpenCL C: the sum of an element of D, for the matrices of the proof, and a wrong last element. */
 #define SUM                                                                                        \
   "float sum = 0;"                                                                                 \
   "for (int k = 0; k < K; k++)"                                                                    \
