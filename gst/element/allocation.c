@@ -28,7 +28,7 @@ shares_memory (GstGemmcl *self)
   return context && gemmcl_context_get_device_info (context)->host_unified;
 }
 
-/* Returns: the most inputs that the element holds at once: those of all in-flight runs. */
+/* Returns: the largest number of inputs that the element holds at once, in all runs in flight. */
 static guint
 get_held (GstGemmcl *self)
 {
@@ -223,7 +223,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, "OpenCL memory cannot be allocated.", error);
     return FALSE;
   }
-  /* The base class would configure the pool for @caps, those of the input. */
+  /* The base class would configure the pool for @caps, which are the caps of the input. */
   return gst_gemmcl_is_meta (self) || parent_class->decide_allocation (trans, query);
 }
 

@@ -395,7 +395,7 @@ gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps, const Gs
   if (direction == GST_PAD_SRC && filter && !gst_gemmcl_carriers_are_set (settings))
     result = gst_caps_merge (result, transform_announced (caps, filter, terms));
   /* First without N and downstream's caps, or without the output mode: the error can then name as
-   * much as possible. Then without all settings but those of metadata. */
+   * much as possible. Then only with the settings of metadata. */
   for (guint i = 0; gst_caps_is_empty (result) && i < 2; i++) {
     if (direction == GST_PAD_SRC) {
       caps = GST_CAPS_ANY;

@@ -176,6 +176,7 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
 /* @operands are the latest operands, one of which is changed. */
 struct _GstGemmclChange {
   GstGemmclOperands operands;
+  GstGemmclSettings settings; /* of the stream; copied, since a restart changes them */
   GstGemmclProblem problem;
   gboolean changed[GST_GEMMCL_N_OPERANDS]; /* since the current operands */
 
@@ -214,9 +215,9 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
 {
   const GstGemmclOperands *current = &self->operands.current;
   const GstGemmclOperands *present = self->operands.next ? &self->operands.next->operands : current;
-  const GstGemmclSettings *settings = &self->stream.settings;
   GemmclMatrix **slot = &change->operands.matrix[operand];
 
+  change->settings = self->stream.settings;
   gst_gemmcl_operands_copy (&change->operands, present);
   g_clear_pointer (slot, gemmcl_matrix_unref);
   *slot = matrix;
@@ -227,7 +228,7 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
         error, GEMMCL_ERROR_SHAPE,
         "The weight cannot be removed while playing. Expected a file or numbers.");
   if (!gst_gemmcl_problem_init (&change->problem, &self->stream.input, NULL, &change->operands,
-                                settings, self->problem.gemm.m,
+                                &change->settings, self->problem.gemm.m,
                                 self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
     return FALSE;
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
@@ -268,12 +269,12 @@ check_downstream (GstGemmcl *self, const GstGemmclChange *change, GError **error
 
 /* Packs and uploads the changed operands for the plans. The lock must not be held. */
 static gboolean
-prepare (GstGemmclChange *change, const GstGemmclSettings *settings, GError **error)
+prepare (GstGemmclChange *change, GError **error)
 {
   g_auto (GstGemmclOperands) folded = {{NULL}};
 
   gst_gemmcl_operands_copy (&folded, &change->operands);
-  if (!gst_gemmcl_problem_fold (&change->problem, settings, &folded, error))
+  if (!gst_gemmcl_problem_fold (&change->problem, &change->settings, &folded, error))
     return FALSE;
   for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++)
     for (guint i = 0; change->plans[lane] && i < GST_GEMMCL_N_OPERANDS; i++)
@@ -299,8 +300,7 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source, GE
   g_mutex_lock (&self->lock);
   ok = change_init (change, self, operand, matrix, error);
   g_mutex_unlock (&self->lock);
-  if (!ok || !check_downstream (self, change, error) ||
-      !prepare (change, &self->stream.settings, error))
+  if (!ok || !check_downstream (self, change, error) || !prepare (change, error))
     return FALSE;
   g_mutex_lock (&self->lock);
   old = g_steal_pointer (&self->operands.next);

@@ -158,7 +158,7 @@ wait_for_plans (GstGemmcl *self, Job *job, GError **error)
                           devices, (g_get_monotonic_time () - begin) / 1e6);
 }
 
-/* Replaces the plans of all lanes by those of @job, (nullable); NULL: by none. */
+/* @job: (nullable). Replaces the plans of all lanes by the plans of @job; NULL: only drops them. */
 static void
 replace_plans (GstGemmcl *self, Job *job)
 {

@@ -82,8 +82,8 @@ static GEnumValue feature_modes[] = {
 
 static const GEnumValue precisions[] = {
     {0,
-     "The type of the weight's file if that is f16, bf16 or int8 with scales; otherwise f32. f32 "
-     "also if A may exceed the range of f16",
+     "The type of the weight's file if that is f16, bf16 or int8 with scales, otherwise f32; but "
+     "f32 instead of f16 if A may exceed its range",
      "auto"},
     {1 + GEMMCL_PRECISION_F32, "float32, not rounded", "f32"},
     {1 + GEMMCL_PRECISION_F16, "float16: 11 significant bits, at most 65504", "f16"},
@@ -121,7 +121,7 @@ static const GEnumValue inputs[] = {
      "meta if input-tensor-id is set, or if caps announce tensors in a medium that the element "
      "cannot read; otherwise media",
      "auto"},
-    {GST_GEMMCL_INPUT_MEDIA, "The frame, the samples or other/tensors", "media"},
+    {GST_GEMMCL_INPUT_MEDIA, "The frame, audio samples or tensors of the buffer", "media"},
     {GST_GEMMCL_INPUT_META, "A tensor in GstTensorMeta of the buffer" META_LACK, "meta"},
     {0, NULL, NULL},
 };
@@ -130,9 +130,10 @@ static const GEnumValue outputs[] = {
     {GST_GEMMCL_OUTPUT_AUTO,
      "The medium of the input if D fits it and downstream accepts it; otherwise tensors", "auto"},
     {GST_GEMMCL_OUTPUT_MEDIA, "The medium of the input", "media"},
-    {GST_GEMMCL_OUTPUT_TENSORS, "other/tensors", "tensors"},
+    {GST_GEMMCL_OUTPUT_TENSORS, "Tensors (other/tensors)", "tensors"},
     {GST_GEMMCL_OUTPUT_META, "The input, with D as GstTensorMeta" META_LACK, "meta"},
-    {GST_GEMMCL_OUTPUT_FLEXIBLE, "other/tensors with format=flexible", "flexible"},
+    {GST_GEMMCL_OUTPUT_FLEXIBLE, "Tensors with headers (other/tensors with format=flexible)",
+     "flexible"},
     {0, NULL, NULL},
 };
 
@@ -293,8 +294,8 @@ static const Property table[] = {
      .text = GST_GEMMCL_AUTO},
     {"auto-tune", "Auto-tune", READY, ENUM, SETTING (auto_tune),
      "Search for a faster kernel while playing, if kernel=auto and no kernel was measured for "
-     "the device and the sizes. The search takes 2 % of the device's time, and at most 250 ms of "
-     "it. Later buffers use the kernel that it finds, and so do later starts, as after \"gemmcl "
+     "the device and the sizes. The search takes 2 % of the device's time, and at most 250 ms in "
+     "all. Later buffers use the kernel that it finds, and so do later starts, as after \"gemmcl "
      "tune\"",
      GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune", .values = auto_tunes},
     {"platform", "Platform", READY, STRING, FIELD (query.platform),

@@ -135,7 +135,7 @@ is_same_file (GstMemory *one, GstMemory *other)
                           a.st_ino == b.st_ino && a.st_dev == b.st_dev);
 }
 
-/* Finds the dma-buf of which all memories of @buffer are; each plane may have its own memory.
+/* Finds the dma-buf that all memories of @buffer belong to; each plane may have its own memory.
  * @size: (out): the bytes to import. Returns: (transfer none) (nullable): the root of the first
  * memory; NULL if there is no such dma-buf. */
 static GstMemory *

@@ -29,10 +29,10 @@ gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *c
                                         GstBuffer *buffer, GstMapFlags access, GemmclData *data,
                                         GError **error);
 
-/** gst_gemmcl_mapping_open_memory: Does the same for a matrix @offset bytes behind the start of
- * @memory, (transfer full) (nullable). If the matrix is on the host and not aligned to @alignment
- * bytes, a copy is mapped; such a matrix cannot be written. Returns: %FALSE with #GEMMCL_ERROR_IO.
- */
+/** gst_gemmcl_mapping_open_memory: Maps a matrix, as gst_gemmcl_mapping_open_frame() maps a frame.
+ * @memory: (transfer full) (nullable). @offset: the first byte of the matrix in it. If the matrix
+ * is on the host and not aligned to @alignment bytes, a copy is mapped; such a matrix cannot be
+ * written. Returns: %FALSE with #GEMMCL_ERROR_IO. */
 gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context,
                                          GstMemory *memory, gsize offset, GstMapFlags access,
                                          gsize alignment, GemmclData *data, GError **error);

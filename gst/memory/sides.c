@@ -29,7 +29,7 @@ drop_read (GstGemmclEvents *self, gboolean all)
   self->n_read = n;
 }
 
-/* Does the same for reads and the last write. */
+/* Releases the events of all commands or, without @all, of complete commands. */
 static void
 events_drop (GstGemmclEvents *self, gboolean all)
 {
