@@ -40,7 +40,8 @@ typedef struct {
 #define GST_GEMMCL_MAX_DEVICES 16
 
 /** GstGemmclLane: A device of the element, with its plan. The lock of the element guards the
- * fields; the streaming thread alone writes them, and may read them without the lock. */
+ * fields. Except for allocator, only the streaming thread writes them, and it may read them without
+ * the lock. */
 typedef struct {
   GemmclContext *context;  /* NULL in the state NULL */
   GemmclPlan *plan;        /* NULL before the first plan, after a failed creation, and if @failed */
@@ -76,7 +77,7 @@ typedef struct {
 /** GstGemmclStats: The counts for the property stats that lanes do not count. The lock of the
  * element guards them. */
 typedef struct {
-  guint64 buffers;
+  guint64 buffers;          /* multiplied */
   guint64 dropped;          /* skipped by QoS */
   guint64 flushed;          /* value of buffers at the last flush */
   guint64 bytes_out;        /* written to OpenCL memory that the host maps */
@@ -123,8 +124,8 @@ typedef struct {
 typedef struct {
   GstGemmclTurn *ring;
   guint size; /* one turn for each run in flight, and one for the batch that is being collected */
-  guint first, n;
-  guint next;         /* index of the lane behind the last run's */
+  guint first, n;     /* the turns with runs in flight: index of the oldest, and their number */
+  guint next;         /* index of the lane behind the lane of the last run */
   gboolean is_late;   /* push_late() is running */
   GstFlowReturn flow; /* of outputs that other threads pushed; returned for the next buffer */
   gboolean discont;   /* QoS dropped the buffer before the next one */
@@ -142,7 +143,7 @@ typedef struct {
 
   GstGemmclInflight *latest; /* of the last run; not referenced */
   cl_command_queue queue;    /* of that run; compared only; NULL: the context's queue */
-  guint untimed;             /* runs since the last one in a queue with profiling */
+  guint untimed;             /* runs since the last run in a queue with profiling */
 
   /* Previous outputs (run.c). */
   gboolean feedback; /* beta was not 0: the plan keeps the previous output */
