@@ -234,6 +234,11 @@ finish_strip (global const C_MEM *C, global const float *bias, global D_MEM *D,
 #endif
 }
 
+/* Written out for each row: NVIDIA's compiler keeps sums in memory where a loop indexes them. */
+#define FINISH_ROW(r)                                                                              \
+  _Pragma ("unroll") for (int c = 0; c < STRIPS; c++)                                              \
+      finish_strip (C, bias, D, p, batch, top + m + (r), left + n + c * STRIP_STEP, sum[r][c]);
+
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
 {
@@ -284,9 +289,5 @@ gemm (GEMM_ARGUMENTS)
 #endif
   }
 
-#pragma unroll
-  for (int r = 0; r < TILE_M; r++)
-#pragma unroll
-    for (int c = 0; c < STRIPS; c++)
-      finish_strip (C, bias, D, p, batch, top + m + r, left + n + c * STRIP_STEP, sum[r][c]);
+  REPEAT (TILE_M, FINISH_ROW)
 }
