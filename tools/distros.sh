@@ -5,8 +5,8 @@
 #   tools/distros.sh                             the test suite in both
 #   tools/distros.sh trixie|testing              the test suite in one
 #   tools/distros.sh trixie|testing COMMAND...   COMMAND in a copy of the sources there
-#   tools/distros.sh --packages [NAME]           Debian's packages are built, checked and installed,
-#                                                in bookworm, too
+#   tools/distros.sh --packages [NAME]           build, check and install Debian's packages in both
+#                                                and in bookworm, or in one
 #
 # The first run makes the chroot with debootstrap, in gemmcl-distros/ of the user's cache directory,
 # from the mirror that this machine's apt uses, and installs the packages of `tools/setup.sh test`.

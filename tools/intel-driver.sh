@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs Intel's OpenCL driver for GPUs without a GPU. The driver then writes its commands to a file;
-# its extensions, limits, compiler and checks are those of the chosen GPU. Commands complete at once
-# and compute nothing, so results and times are meaningless.
+# Runs a command with Intel's OpenCL driver for GPUs, without a GPU. The driver writes its commands
+# to a file; its extensions, limits, compiler and checks are those of the chosen GPU. Commands
+# complete at once and compute nothing, so results and times are meaningless.
 #
 #   tools/intel-driver.sh TARGET COMMAND...    runs COMMAND with the driver as only OpenCL platform
 #   tools/intel-driver.sh --targets            lists the targets

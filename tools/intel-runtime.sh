@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs Intel's OpenCL runtime for CPUs, which shares its compiler, subgroups and block reads with
-# Intel's GPU driver: the closest match on a machine without such a GPU.
+# Runs a command on Intel's OpenCL runtime for CPUs, the closest match to an Intel GPU on a machine
+# without one: it shares its compiler, subgroups and block reads with Intel's GPU driver.
 #
 #   tools/intel-runtime.sh COMMAND...    runs COMMAND, such as a shell, with the runtime as only
 #                                        OpenCL platform

@@ -53,7 +53,7 @@ KINDS = (
     "control",  # branches, joins, sync, nop
     "others",  # other arithmetic on floats and other messages, such as fences and prefetches
 )
-# The figure of a loop that sums up the amounts of a kind; those of multiply-adds are by work-item.
+# The figure of a loop that sums up the amounts of a kind. Multiply-adds are counted per work-item.
 AMOUNTS = {"multiply": "mads", "dpas": "dpas_macs", "loads": "load_bytes"}
 
 # Attributes of a kernel, by their names in .ze_info.
@@ -61,7 +61,7 @@ ATTRIBUTES = {
     "simd": "simd_size", "registers": "grf_count", "slm": "slm_size", "spill": "spill_size",
     "private_memory": "private_size",
 }  # fmt: skip
-# ocloc 22.43 has these instead of the last two.
+# The buffers by which ocloc 22.43 states the last two attributes
 BUFFERS = {"spill_fill_space": "spill", "single_space": "private_memory",
            "private_space": "private_memory"}
 
@@ -75,11 +75,11 @@ MOVES = {"mov", "movi", "sel", "csel"}
 LABELS = dict.fromkeys(("jmpi", "while", "if", "else", "brc", "brd"), 0)
 LABELS |= dict.fromkeys(("goto", "break", "cont"), 1)
 CONTROLS = {*LABELS, "join", "endif", "halt", "call", "calla", "ret", "sync", "wait", "nop"}
-# The next instruction follows these only if they have a predicate.
+# Operations that the next instruction follows only if they have a predicate
 LEAVES = {"jmpi", "goto", "break", "cont", "ret"}
 
 FLOATS = {"f", "hf", "bf", "df"}
-# Bits of the types in dpas whose names do not have them.
+# Bits of the types in dpas whose names do not state them
 DPAS_TYPES = {"bf": 16, "hf": 16, "b": 8, "ub": 8}
 # Bits of each operand that dpas multiplies per lane, row and step of its depth.
 DPAS_BITS = 32

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Provides Intel's offline OpenCL compilers for tools/isa.py: that of Debian 12 for GPUs from bdw to
-# dg2, and that of Debian testing for GPUs from tgllp on.
+# Provides Intel's offline OpenCL compilers for tools/isa.py: the one of Debian 12 for GPUs from bdw
+# to dg2, and the one of Debian testing for GPUs from tgllp on.
 #
 #   tools/ocloc.sh COMMAND...      runs COMMAND, such as a shell, with GEMMCL_OCLOC naming both
 #
@@ -27,7 +27,7 @@ make_wrapper () {
   program=$(find "$root/usr/bin" -name 'ocloc*' | sort | tail -n 1)
   loader=$(find "$root" -name 'ld-linux-x86-64.so.2' -type f)
   if [ -z "$program" ] || [ -z "$loader" ]; then
-    unable "there is none in Debian $1's packages"
+    unable "Debian $1's packages have none"
   fi
   # The disassembler of Debian 12 loads the library by this name.
   [ -e "$root/$library/libiga64.so" ] ||
@@ -43,14 +43,14 @@ END
   mv "$new" "$cache/ocloc-$1"
   # ocloc of Debian 12 prints its help, but exits with an error.
   help=$("$cache/ocloc-$1" compile --help 2>&1) || true
-  grep -q 'can be:' <<<"$help" || unable "Debian $1's does not start: $help"
+  grep -q 'can be:' <<<"$help" || unable "the one of Debian $1 does not start: $help"
 }
 
 # have RELEASE PACKAGE...: fetches a compiler if necessary, and makes its wrapper.
 have () {
   local status=0
   "$unpack" "$1" "$cache/$1" "${@:2}" || status=$?
-  [ "$status" -eq 0 ] || unable "Debian $1's could not be fetched"
+  [ "$status" -eq 0 ] || unable "the one of Debian $1 could not be fetched"
   # Written atomically on each run, since the cache may have moved.
   make_wrapper "$1"
 }

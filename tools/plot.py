@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Draws a chart of results of `gemmcl bench --json`.
 
-Several sizes: the rate over the size, a line for each kernel. One size: a bar for each kernel.
+Several sizes: the speed over the size, a line for each kernel. One size: a bar for each kernel.
 """
 
 import argparse
@@ -51,7 +51,7 @@ class Results:
     def __init__(self, rows):
         self.points = [row for row in rows if row["gflops"] is not None]
         if not self.points:
-            raise ValueError("it has no measured rate")
+            raise ValueError("it has no measured speed")
         for key in SHARED:
             values = {row[key] for row in self.points}
             if len(values) > 1:
@@ -226,7 +226,7 @@ def bars_chart(results):
 
 
 def roofline_chart(results):
-    """The rate over the operations per byte, under the limits of the memory and of the peak."""
+    """The speed over the operations per byte, with the limits of the memory and of the peak."""
     bandwidth, peak = results.bandwidth_gbs, results.peak_gflops
     if bandwidth is None:
         raise ValueError("it has no memory bandwidth; gemmcl bench needs --bandwidth")
@@ -277,7 +277,7 @@ def main():
                         help="from gemmcl bench --json; - is the standard input")
     parser.add_argument("chart", metavar="CHART.svg", help="or another format, such as .png")
     parser.add_argument("--roofline", action="store_true",
-                        help="draw the rate over the arithmetic intensity, under the limits of the "
+                        help="draw the speed over the arithmetic intensity, with the limits of the "
                         "memory and of the peak; needs --bandwidth of gemmcl bench")
     options = parser.parse_args()
     try:

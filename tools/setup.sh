@@ -1,10 +1,10 @@
 #!/bin/bash
 # Installs the packages that gemmcl needs, as root or through sudo; does nothing if all are present.
 #
-#   tools/setup.sh build    packages to build it
+#   tools/setup.sh build    packages to build gemmcl
 #   tools/setup.sh demo     packages to build it and to run tools/demo.sh
-#   tools/setup.sh test     the same, and those to run tools/test.sh (the default)
-#   tools/setup.sh full     the same, and those that only tools/test.sh --full installs
+#   tools/setup.sh test     the packages of demo, and packages to run tools/test.sh (the default)
+#   tools/setup.sh full     the packages of test, and packages that only tools/test.sh --full needs
 #   tools/setup.sh peers    packages to build it and to run tools/peers.sh
 #
 # On a terminal apt-get shows what it fetches and installs. With --ask as the first option it also
@@ -15,8 +15,8 @@
 set -euo pipefail
 
 # Meson asks dpkg-dev for the library directory.
-# The last seven are optional: VA surfaces need the first two, weights from ONNX models the next
-# three, introspection the last two.
+# The last seven packages are optional: VA surfaces need the first two of them, weights from ONNX
+# models the next three, introspection the last two.
 build=(
   dpkg-dev gcc libc6-dev meson ninja-build pkgconf python3
   libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
@@ -70,8 +70,9 @@ esac
 
 if ! command -v apt-get >/dev/null; then
   cat >&2 <<END
-tools/setup.sh knows Debian and Ubuntu, where apt-get installs packages; this is another system.
-Install what these packages hold by its own means, then build with meson as CONTRIBUTING.md says:
+tools/setup.sh supports only Debian and Ubuntu, where apt-get installs packages; this is another
+system. Install the content of these packages by its own means, then build with meson as
+CONTRIBUTING.md says:
   ${packages[*]}
 END
   exit 1

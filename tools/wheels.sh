@@ -20,13 +20,13 @@ mkdir -p "$(dirname "$folder")"
 exec 9>"$folder.lock"
 flock 9
 [ ! -d "$folder" ] || exit 0
-[ "$(uname -m)" = x86_64 ] || unable "there is none for $(uname -m)"
+[ "$(uname -m)" = x86_64 ] || unable "the wheels are for x86_64, this is $(uname -m)"
 echo "Fetching into $folder" >&2
 work=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 "$python" -m pip --quiet download --no-cache-dir --no-deps --only-binary :all: --require-hashes \
   --requirement /dev/stdin --dest "$work/wheels" >&2 ||
-  unable 'pip could not fetch it: run tools/setup.sh test if there is no pip'
+  unable 'pip could not fetch the wheels: run tools/setup.sh test if there is no pip'
 for wheel in "$work"/wheels/*.whl; do
   "$python" -m zipfile -e "$wheel" "$work/new/python"
   rm "$wheel"

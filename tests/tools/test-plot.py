@@ -179,8 +179,8 @@ class Script(tool.FolderTestCase):
     def test_refusals(self):
         one, two = row("a", 8, 1.0), row("a", 16, 1.0)
         for says, results, *arguments in (
-            ("no measured rate", []),
-            ("no measured rate", [row("a", 8, None)]),
+            ("no measured speed", []),
+            ("no measured speed", [row("a", 8, None)]),
             ("not from gemmcl bench", [{}]),
             ("differ in device", [one, {**two, "device": "another"}]),
             ("more than one size", [one, {**two, "k": 5}]),
