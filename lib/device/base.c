@@ -106,7 +106,7 @@ gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error)
   if (gemmcl_fd_read (self->fd, data, n, offset))
     return g_steal_pointer (&data);
   gemmcl_fail_file (error, GEMMCL_ERROR_IO, self->path, "Cannot read the file: %s.",
-                    errno == ENODATA ? "it became shorter meanwhile" : g_strerror (errno));
+                    errno == ENODATA ? "it became shorter while it was read" : g_strerror (errno));
   return NULL;
 }
 

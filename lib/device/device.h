@@ -139,8 +139,8 @@ cl_program gemmcl_program_build (cl_context context, const GemmclDevice *device,
 /** The format of the images that kernels read. */
 #define GEMMCL_IMAGE_FORMAT ((cl_image_format){CL_R, CL_UNSIGNED_INT32})
 
-/** Builds the embedded program @source with @options and those of every program, or takes it from
- * the context's table or the disk cache. Any thread; a thread waits only for another one that
+/** Builds the embedded program @source with @options and the options of every program, or takes it
+ * from the context's table or the disk cache. Any thread; a thread waits only for another one that
  * builds the same program. Returns: (transfer full): its kernel @function, an object for this
  * caller alone, since setting arguments of a shared one is not thread-safe; %NULL with
  * #GEMMCL_ERROR_BUILD or #GEMMCL_ERROR_OPENCL. */

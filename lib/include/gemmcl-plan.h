@@ -29,11 +29,11 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * gemmcl_plan_new:
  * @context: the device; the plan holds a reference
  * @gemm: the problem; copied
- * @kernel: (nullable): %NULL or "auto": the kernel that tuning found (gemmcl-tuning.h), or else
- *   that of the rules; "rules": that of the rules; or the name of a kernel (gemmcl_get_kernel()).
- *   "/4" after a name cuts K into four parallel parts, for small M and N and a large K on a GPU. K
- *   must be a multiple of 16 times the split, the batch 1, and D no frame; the kernel must read
- *   buffers, not images or pixels, and not be int8
+ * @kernel: (nullable): %NULL or "auto": the kernel that tuning found (gemmcl-tuning.h), or else the
+ *   rules' choice; "rules": the rules' choice; or the name of a kernel (gemmcl_get_kernel()). "/4"
+ *   after a name cuts K into four parallel parts, for small M and N and a large K on a GPU. K must
+ *   be a multiple of 16 times the split, the batch 1, and D no frame; the kernel must read buffers,
+ *   not images or pixels, and not be int8
  *
  * Compiles everything that a run of the plan's size needs. On a CPU, where PoCL compiles at the
  * first launch, a few work-groups run in temporary memory as large as a run's. Two kinds of runs
@@ -280,7 +280,7 @@ void gemmcl_plan_reset_previous (GemmclPlan *self);
 
 /**
  * gemmcl_plan_adopt_previous:
- * @from: a plan of the same context; all of its runs are submitted before those of @self
+ * @from: a plan of the same context; all of its runs are submitted before any run of @self
  *
  * With %GEMMCL_ADDEND_PREVIOUS: moves the previous result of @from, which keeps zeros, to @self, if
  * both have the same m, n, batch and layout. Otherwise @self starts with zeros.

@@ -22,8 +22,9 @@ GEMMCL_BEGIN_DECLS
  * gemmcl_tuning_list_candidates:
  * @gemm: a valid problem
  *
- * Returns: (transfer full): the kernels worth measuring, at least one: those that can do @gemm
- *   natively, with few tiles also with splits of K; the rules' choice first, then in their order.
+ * Returns: (transfer full): the kernels worth measuring, at least one: all that can do @gemm
+ *   natively; if D has few tiles, also with splits of K. The rules' choice is first, and the others
+ *   follow in the rules' order.
  */
 gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm);
 
@@ -79,7 +80,7 @@ typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCan
  * @share: the share of time in which the search may occupy the device, above 0 and at most 1; it
  *   sleeps the rest of the time
  * @names: (nullable) (array zero-terminated=1): the kernels to try, as for gemmcl_plan_new(); the
- *   others have to beat the first. %NULL: those of gemmcl_tuning_list_candidates()
+ *   others have to beat the first. %NULL: the kernels of gemmcl_tuning_list_candidates()
  * @dry_run: do not store the result
  * @try_seconds: wall-clock seconds after which no more candidates are tried; 0: no limit
  * @runs: the largest number of runs per turn
@@ -323,7 +324,7 @@ GType gemmcl_tuning_entry_get_type (void);
  * gemmcl_tuning_list:
  *
  * Returns: (transfer container) (element-type GemmclTuningEntry): the entries for the device of
- *   @context, those of the file first; may be empty.
+ *   @context, the file's entries first; may be empty.
  */
 GPtrArray *gemmcl_tuning_list (GemmclContext *context);
 

@@ -48,7 +48,7 @@ def from_check(report):
 
 
 def take_over(old, path):
-    """Returns the old entries with those of a file in place of the ones that they replace."""
+    """Returns a file's entries, and the old entries that they do not replace."""
     measured = json.loads(path.read_text(encoding="utf-8"))
     is_check = "speed" in measured
     new = list(from_check(measured) if is_check else from_tuning(measured))

@@ -106,8 +106,8 @@ has_ptx (const GemmclDeviceInfo *device, guint capability)
   return device->nvidia_capability >= capability && strcmp (device->platform, "NVIDIA CUDA") == 0;
 }
 
-/* TRUE if the device has NVIDIA's matrix engines with the instructions of @kernel, or else those
- * for int8 dot products. */
+/* TRUE if the device has the instructions of @kernel: for NVIDIA's matrix engines, or for int8 dot
+ * products. */
 static gboolean
 has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 {

@@ -188,7 +188,7 @@ make_faster (Search *self, GError **error)
   return body != NULL && !g_str_equal (body->name, self->kernel) ? g_steal_pointer (&body) : NULL;
 }
 
-/* Gives @body those operands of the plan that it does not have. */
+/* Prepares for @body the plan's operands that it does not have yet. */
 static gboolean
 give_operands (GemmclPlan *plan, GemmclBody *body, GError **error)
 {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A problem made ready for one kernel, and the steps of its runs. The caller owns returned objects.
- * Functions with a #GError return %FALSE or %NULL if they set it. Files are in the order of their
- * layers: each calls only functions of those above it.
+ * Functions with a #GError return %FALSE or %NULL if they set it. The files are listed in the order
+ * of their layers: each calls only functions of files above it.
  */
 #pragma once
 
@@ -73,7 +73,7 @@ typedef struct {
   cl_mem a, d, row_outputs;
   cl_mem b, c;     /* NULL: the plan's own */
   cl_mem previous; /* replaces the plan's previous result, laid out as d; NULL: keep it */
-  gboolean tight;  /* a, d and previous have no gaps, except those of a smaller m */
+  gboolean tight;  /* a, d and previous have no gaps but for a smaller m */
   float alpha, beta;
 } GemmclOperands;
 

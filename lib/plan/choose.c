@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The kernel for a problem: the one that the user named, that tuning found, or that the rules rank
- * first among those that build, do not spill registers, and are proven if they need that.
+ * The choice of the kernel for a problem: the kernel that the user named; else the one that tuning
+ * found; else the first in the order of the rules that builds, does not spill registers, and passes
+ * its proof if it needs one.
  */
 #include <string.h>
 
@@ -178,7 +179,8 @@ try_choices (GemmclBody *self, GArray *ranked, GError **error)
   return FALSE;
 }
 
-/* Builds the kernel of a tuning entry, if there is one and it builds. */
+/* Builds the kernel of the tuning entry for @gemm. FALSE if there is none, or if it does not
+ * build. */
 static gboolean
 try_tuned (GemmclBody *self, const GemmclGemm *gemm)
 {

@@ -258,7 +258,7 @@ get_outputs_batch (GemmclBody *self)
 
 /*
  * Makes batches one tall problem if they share B, and the rows of A, D, C and the row outputs of
- * each batch follow those of the batch before. A C that is a row qualifies.
+ * each batch follow the rows of the batch before. A C that is a row qualifies.
  */
 static void
 collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)

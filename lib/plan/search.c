@@ -53,7 +53,7 @@ typedef struct {
   GemmclTuningOptions options;
   GCancellable *cancellable;
   GemmclTuningResult *result;
-  GPtrArray *racers; /* those that take turns; the others have to beat the first */
+  GPtrArray *racers; /* the candidates that take turns; the others have to beat the first */
   gint64 start;      /* monotonic time in microseconds */
   gboolean is_short; /* time was too short to try all candidates */
 } Race;
@@ -219,8 +219,8 @@ has_flaw (Race *self, Racer *racer)
   return racer->plan == NULL;
 }
 
-/* Lets @racer take turns, and the slowest leave if there are too many for the memory; never the
- * first. */
+/* Lets @racer take turns. If there are too many racers for the memory, the slowest leaves, but
+ * never the first. */
 static void
 add_racer (Race *self, Racer *racer)
 {
@@ -386,7 +386,7 @@ is_beaten (const Racer *racer, const Racer *best, gdouble gain)
   return TRUE;
 }
 
-/* Lets the racers leave that the best has beaten; never the first. Returns: TRUE if more turns may
+/* Lets racers leave that the best has beaten, but never the first. Returns: TRUE if more turns may
  * change the order. */
 static gboolean
 drop_beaten (Race *self, gdouble gain)

@@ -76,7 +76,7 @@ get_errors (const GemmclGemm *gemm)
   return self;
 }
 
-/* The error of the product a b, of which quantizing changes the factors by @ea and @eb. */
+/* The error of the product a b, whose factors quantizing changes by @ea and @eb. */
 static gdouble
 product_error (const Errors *self, gdouble a, gdouble ea, gdouble b, gdouble eb)
 {

@@ -7,7 +7,7 @@
 
 /*
  * Memory objects that are shared: images of surfaces' planes, and buffers of dma-bufs. OpenCL may
- * read but not write them. Their own bytes are a copy of what is shared, from the command that
+ * read but not write them. Their own bytes are a copy of the shared content, from the command that
  * acquires an object to the one that releases it; otherwise they are spoiled, so that a kernel that
  * reads too early or too late computes something else.
  */
@@ -19,7 +19,7 @@ cl_mem shared_image_new (cl_context context, Surface *surface, guint plane, cl_i
 /** Returns: (nullable): a buffer of @size bytes of the file @fd. */
 cl_mem shared_buffer_new (cl_context context, int fd, gsize size, cl_int *status);
 
-/** Returns: (nullable): the plane of which @mem is the image; NULL for other memory objects. */
+/** Returns: (nullable): the plane that the image @mem shows; NULL for other memory objects. */
 const SurfacePlane *shared_image_get_plane (cl_mem mem);
 
 /**

@@ -127,7 +127,7 @@ def build(kernel, n):
 
 class Builds(TestCase):
     def setUp(self):
-        """The fallback declares no local memory: what it has is the driver's own."""
+        """The fallback declares no local memory: all that it has is the driver's own."""
         super().setUp()
         self.fallback = build("gemm_naive", 1)
 

@@ -309,8 +309,8 @@ class SharedTiles(Products):
                ("vector_bf16_4x64_1x1", "bf16", 64), ("vector_i8_12x32_1x1", "i8", 32)]
 
     def test_sizes(self):
-        """M is that of one chunk, of groups that end within one, of several chunks in a group, and
-        less than a tile; K is 0 by alpha, and too large for a copy. An A in f16 is copied."""
+        """M makes one chunk of rows, groups that end within a chunk, several chunks in a group, and
+        less than a tile. K is small, 0 by alpha, or too large for a copy. An A in f16 is copied."""
         for kernel, precision, width in self.KERNELS:
             for m, k in (293, 60), (700, 3), (150, 0), (5, 6500):
                 for kind in "f16", "f32":

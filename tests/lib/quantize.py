@@ -110,7 +110,7 @@ class Products(TestCase):
         return d[0, 0]
 
     def test_taken(self):
-        """An int8 or uint8 B is used as it is. Other scales would change some of these sums."""
+        """An int8 or uint8 B is used unchanged. Other scales would change some of these sums."""
         u8, i8 = np.array([0, 255, 3, 200]), np.array([-128, 127, 3, -100])
         q8 = quantized(i8[:, None], [0.5], [100])
         for b, trans_b, expected in [(make(u8[:, None], "u8"), False, 255 * u8.sum()),

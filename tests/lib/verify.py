@@ -22,7 +22,7 @@ class Verify(unittest.TestCase):
         return problem
 
     def check(self, problem, right, at=(), value=None, message=None):
-        """Checks the results, those at a place replaced by a value."""
+        """Checks the results, with a value in place of the elements at a place."""
         elements = problem.d.elements[0]
         kept = elements.copy()
         if value is not None:

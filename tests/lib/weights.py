@@ -89,7 +89,7 @@ class Weights(TestCase):
 
     def test_kernels(self):
         """Every kernel, with and without a split of K, has weights in its own packing.
-        With GEMMCL_TEST_BRIEF the first kernel of a method, and those that compile fast."""
+        With GEMMCL_TEST_BRIEF only the first kernel of a method, and kernels that compile fast."""
         plans = []
         for kernel in KERNELS:
             is_tried = "GEMMCL_TEST_BRIEF" not in os.environ or kernel.method == b"vector" or \
