@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def output_directory(name):
-    """Where demo `name` writes: a folder of that name in the one that the command line says."""
+    """Makes the folder `name` in the folder that the command line names. Returns: its path."""
     if len(sys.argv) != 2:
         sys.exit(f"usage: {sys.argv[0]} DIRECTORY-FOR-RESULTS")
     directory = Path(sys.argv[1]) / name
@@ -22,9 +22,9 @@ def output_directory(name):
 
 
 def launch(*branches):
-    """Shows and runs a pipeline, each branch a list of elements, each of those a string.
+    """Shows and runs a pipeline. A branch is a list of elements, an element a string.
 
-    Returns the seconds from its first buffer to its end.
+    Returns: the seconds from its first buffer to its end.
     """
     words = [[shlex.split(element) for element in branch] for branch in branches]
     line = ["gst-launch-1.0"]

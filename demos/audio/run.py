@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Mixes a stereo recording down to mono; every sample must be audiomixmatrix's, bit for bit."""
+"""Mixes a stereo recording down to mono. Each sample must equal audiomixmatrix's bit for bit."""
 
 import sys
 from pathlib import Path

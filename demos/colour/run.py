@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tones a photograph of 1280 x 720 with a colour matrix, from RGB and from NV12.
 
-Writes before-after.jpg. Every pixel must be NumPy's, rounded to the nearest integer.
+Writes before-after.jpg. Each pixel must be that of NumPy, rounded to the nearest integer.
 """
 
 import sys
@@ -58,7 +58,7 @@ def tone(output, name, caps):
     expected = np.clip(rgb @ SEPIA, 0, 255)
     found = np.fromfile(after, np.uint8).reshape(HEIGHT, WIDTH, 3)
     error = np.abs(found - expected).max()
-    # The nearest integer is half a step away at most, and single precision blurs where half is.
+    # Rounding errs by at most 0.5, and single precision adds a little.
     pipeline.check(error < 0.501, f"{name}: every pixel is NumPy's, rounded (error {error:.4f})")
 
     seconds = pipeline.launch(

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads 360 handwritten digits with a convolutional network, each of its three layers one gemmcl.
+"""Reads 360 handwritten digits with a convolutional network: three layers, each a gemmcl element.
 
     8 x 8 x 1  --3x3-->  8 x 8 x 8  --3x3, stride 2-->  4 x 4 x 16  --fully connected-->  10
 
-The network and the digits are train.py's. Results stay in OpenCL memory from layer to layer. Every
-digit must be read as NumPy reads it, and every probability be NumPy's.
+train.py made the network and the digits. Results stay in OpenCL memory from layer to layer. Each
+digit, and each probability up to rounding, must be that of a reference in NumPy.
 """
 
 import sys
@@ -19,8 +19,8 @@ sys.path.insert(0, str(HERE.parent))
 import pipeline  # noqa: E402
 from run import IMAGES, SCALE, softmax  # noqa: E402
 
-IMAGE = 8  # pixels, across and down
-PATCH = 3  # the same of a convolution, with a padding of 1
+IMAGE = 8  # pixels of an image, across and down
+PATCH = 3  # pixels of a patch, across and down; the padding is 1
 STRIDES = [1, 2]  # of the convolutions
 NAMES = ["conv1", "conv2", "fc"]
 
@@ -48,8 +48,10 @@ def unfold(images, stride):
 
 
 def forward(layers, images):
-    """Returns the input of each layer as rows of A, and its result; the last is the probabilities.
-    layers are pairs of weight and bias."""
+    """Returns the input of each layer as rows of A, and the result of each layer.
+
+    The last result is the probabilities. layers are pairs of weight and bias.
+    """
     inputs, results = [], [images]
     for stride, (weight, bias) in zip(STRIDES, layers):
         inputs.append(unfold(results[-1], stride))

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Reads the demo's 360 digits in each precision, with both networks, and prints the accuracy.
 
-A precision may read a few digits less than f32. Its largest error must lie within bounds: a
-smaller one shows that another precision was used.
+A precision may read a few digits fewer than f32. Its largest error must lie within bounds: a
+smaller error shows that another precision was used.
 
 usage: precisions.py DIRECTORY-FOR-RESULTS
 
-Each precision names a kernel, so that none is replaced by f32; matrix engines are emulated where
-the device has none, with the same results. `gemmcl quantize` makes the weights of i8.
+Kernels are named, so that f32 replaces none of them. Where the device has no matrix engines, they
+are emulated, with the same results. `gemmcl quantize` makes the weights for i8.
 """
 
 import re
@@ -33,16 +33,15 @@ KERNELS = {
     "tf32": ("xmx_tf32_8x2_1x16", 1e-4, 2e-3),
     "i8": ("vector_i8_1x64_1x1", 1e-3, 5e-2),
 }
-# Digits that a precision may read wrong and f32 right, on balance.
+# The number of digits by which a precision may be worse than f32.
 FEW = 2
-
 
 # The modules of the networks, by their names in the table.
 NETWORKS = {"two layers": run, "convolutions": convolutions}
 
 
 def quantize(layer, output):
-    """The layer with its weight in bytes."""
+    """Returns the layer with its weight as int8, which it writes to output."""
     name = re.search(r"weight=\S+/(\w+)\.npy", layer)[1]
     subprocess.run(
         ["gemmcl", "quantize", HERE / f"{name}.npy", "-o", output / f"{name}.safetensors"],
@@ -53,7 +52,7 @@ def quantize(layer, output):
 
 
 def make_layer(layer, precision, output):
-    """The layer in the precision; caps stay as they are."""
+    """Returns the layer with its precision and kernel; caps are returned unchanged."""
     if not layer.startswith("gemmcl"):
         return layer
     layer = quantize(layer, output) if precision == "i8" else layer
@@ -61,7 +60,7 @@ def make_layer(layer, precision, output):
 
 
 def read(layers, precision, output):
-    """(probabilities, pixels)"""
+    """Runs a network in a precision. Returns: (probabilities, pixels)."""
     result = output / f"{precision}.f32"
     layers = [make_layer(layer, precision, output) for layer in layers]
     pipeline.launch(

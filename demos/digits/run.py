@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads 360 handwritten digits with a network of two layers, each of them one gemmcl.
+"""Reads 360 handwritten digits with a network of two layers, each a gemmcl element.
 
-The network and the digits are train.py's. Every digit must be read as scikit-learn reads it, and
-every probability be NumPy's.
+train.py made the network and the digits. Each digit must be the one that scikit-learn reads, and
+each probability that of a reference in NumPy, up to rounding.
 """
 
 import sys
@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import pipeline  # noqa: E402
 
-# The images hold 0 to 240 where the network was trained on 0 to 1.
+# Pixels are 0 to 240; the network was trained on 0 to 1.
 SCALE = "0.00416666666666666667"
 LOOPED = 7200
 

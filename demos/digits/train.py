@@ -7,14 +7,14 @@ The data is scikit-learn's digits set (E. Alpaydin and C. Kaynak, Optical Recogn
 Digits, UCI Machine Learning Repository, CC BY 4.0): 1797 scans of 8 x 8 pixels. 1437 of
 them, drawn with a fixed seed, train; the other 360 are held out.
 
-    fc1.npy fc1-bias.npy fc2.npy fc2-bias.npy   float32, as gemmcl wants them: K x N, and N
+    fc1.npy fc1-bias.npy fc2.npy fc2-bias.npy   float32, in gemmcl's order: K x N, and N
     conv1.npy conv2.npy fc.npy, and -bias.npy   the same of the convolutional network
     images/000.png ... 359.png                  the held-out digits, 8-bit grey, 0 to 240
     expected.npy                                the digit that scikit-learn reads in each
     labels.npy                                  the digit that each shows
 
 scikit-learn trains the network of two layers (run.py), NumPy the convolutional one
-(convolutions.py). Another version of either may train other weights; what is committed fits
+(convolutions.py). Another version of either may train other weights; the committed files belong
 together.
 """
 
@@ -30,16 +30,16 @@ from convolutions import NAMES, PATCH, STRIDES, forward
 
 HERE = Path(__file__).resolve().parent
 HELD_OUT = 360
-# The set's pixels are 0 to 16: images hold them times 15, the network sees 0 to 1.
+# The set's pixels are 0 to 16. Images store them times 15; the network's input is 0 to 1.
 IMAGE_STEP = 15
 NETWORK_SCALE = 1 / 16
-# The convolutional network: K x N of its layers, and how it is trained.
+# The convolutional network: K x N of each layer, and the parameters of its training.
 SHAPES = [(9, 8), (72, 16), (256, 10)]
 EPOCHS, BATCH, RATE, DECAY = 60, 64, 3e-3, 3e-3
 
 
 def fold(gradient, images, stride):
-    """The gradient of images from that of unfold (images, stride)."""
+    """Returns the gradient of images from the gradient of unfold (images, stride)."""
     count, height, width, channels = images.shape
     padded = np.zeros((count, height + 2, width + 2, channels))
     parts = gradient.reshape(*gradient.shape[:3], PATCH, PATCH, channels)
@@ -50,7 +50,7 @@ def fold(gradient, images, stride):
 
 
 def find_gradients(layers, images, targets):
-    """Returns those of weight and bias of each layer, for the cross-entropy and the decay."""
+    """Returns the gradients of each layer's weight and bias, of cross-entropy with weight decay."""
     inputs, results = forward(layers, images)
     gradient = (results[-1] - np.eye(10)[targets]) / len(images)
     found = []
@@ -68,7 +68,7 @@ def find_gradients(layers, images, targets):
 
 
 def train_convolutions(images, targets):
-    """Adam, with a rate that falls like a cosine. Returns weight and bias of each layer."""
+    """Trains by Adam with a cosine schedule. Returns the weight and bias of each layer."""
     rng = np.random.default_rng(1)
     values = []
     for shape in SHAPES:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# gemmcl: weights from NumPy, replaced while playing, and row outputs read in place.
+# gemmcl: weights from NumPy, replaced while playing; row outputs read without a copy.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 from contextlib import contextmanager
 
@@ -22,14 +22,14 @@ PIPELINE = f"""
 
 
 def make_matrix(values):
-    """A GemmclMatrix with a copy of the array, which the element then shares."""
+    """Returns a GemmclMatrix with a copy of the array. The element then shares the matrix."""
     values = np.ascontiguousarray(values, np.float32)
     return Gemmcl.Matrix.new(Gemmcl.Type.F32, *values.shape, values.ctypes.data)
 
 
 @contextmanager
 def mapped(memory, columns):
-    """The rows of a tensor, without a copy; they are valid inside of the with block."""
+    """Yields the rows of a tensor without a copy. They are valid inside the with block."""
     with memory.map(Gst.MapFlags.READ) as info:
         yield np.frombuffer(info.data, np.float32).reshape(-1, columns)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes the figures of Intel's compilers into docs/internals/intel.md. The test tool-isa reads the
-rows that they do not keep in registers from there.
+"""Writes figures from Intel's compilers into docs/internals/intel.md. The test tool-isa reads from
+there which rows they do not keep in registers.
 
     tools/ocloc.sh docs/internals/make-isa-table.py
 
@@ -62,7 +62,7 @@ def table(titles, lines):
 
 
 def best_table(figures, rows, clblast):
-    """What the densest f32 row's loop is made of, per target, by the newest release."""
+    """The instructions in the loop of the densest f32 row of each target, by the newest release."""
     titles = ["target", "ocloc", "densest f32 row", "SIMD", "loop", "mads", "moves", "integers"]
     titles += ["loads (bytes)", "control", "density", "CLBlast Xgemm", "XgemmDirect"]
     floats = [row.name for row in rows if row.precision == "f32"]
@@ -90,7 +90,7 @@ def engine_cell(figures):
 
 
 def engine_table(figures, rows):
-    """What the loops of the rows for matrix engines are made of; places alike share a column."""
+    """The share of dpas in the loops of the rows for matrix engines; equal columns are joined."""
     engines = [row.name for row in rows if row.engine]
     columns = {}
     for place, kernels in figures.items():
@@ -105,7 +105,7 @@ def engine_table(figures, rows):
 
 
 def refused_table(figures):
-    """Bytes per thread in memory, spilled and private."""
+    """The rows with spilled bytes and private memory, in bytes per thread."""
     lines = []
     for (release, target), kernels in figures.items():
         texts = [

@@ -9,11 +9,14 @@ usage: links.py SOURCE-ROOT
 import re
 import sys
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import tap
 
 ROOT = Path(sys.argv[1]).resolve()
+# The folders with documents besides the root.
+FOLDERS = [".github", "demos", "docs", "tests"]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A path of the repository, outside of a link, but neither build/... nor a pattern (lib/*/plan.c).
 PATH = re.compile(
@@ -48,7 +51,8 @@ def missing_files(_, text):
 
 
 def find_faults(find):
-    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
+    folders = [(ROOT / folder).rglob("*.md") for folder in FOLDERS]
+    for path in sorted({*ROOT.glob("*.md"), *chain(*folders)}):
         for what in find(path, path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(ROOT)}: {what}"
 
