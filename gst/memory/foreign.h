@@ -92,7 +92,7 @@ gboolean gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclDat
   #define gst_gemmcl_va_check(self, context, error)                                                \
     gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                \
                      "The plugin was built without VA (libgstva): build it with -Dva=enabled, or " \
-                     "let upstream give video/x-raw, which is copied.")
+                     "let upstream send video/x-raw, which is copied.")
 #endif
 
 /* Frames in linear dma-bufs, imported as OpenCL buffers by cl_khr_external_memory. */

@@ -75,7 +75,7 @@ get_sharing (GemmclContext *context)
  * an alternative. */
 #define REFUSE(error, format, ...)                                                                 \
   gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                  \
-                   format " Or let upstream give video/x-raw, which is copied.", ##__VA_ARGS__)
+                   format " Or let upstream send video/x-raw, which is copied.", ##__VA_ARGS__)
 
 /* Returns: (transfer full) (nullable): the display. */
 static GstVaDisplay *

@@ -15,7 +15,7 @@ import stream
 from gemmcl import get_device
 from library import fields
 from stream import OK, Gst, GstVideo, np
-import gi  # behind stream, which skips the test where it is missing
+import gi  # after stream, which skips the test if gi is missing
 
 gi.require_version("GstAllocators", "1.0")
 from gi.repository import GstAllocators

@@ -16,7 +16,7 @@ from gemmcl import get_info
 from library import fields
 from medium import Medium
 from stream import ERROR, OK, Gst, TestCase, audio, main, np, tensors, video
-import gi  # behind stream, which skips the test where it is missing
+import gi  # after stream, which skips the test if gi is missing
 
 gi.require_version("GstAllocators", "1.0")
 from gi.repository import GstAllocators

@@ -99,7 +99,7 @@ class Offer(TestCase):
             FRAME.write(buffer, np.random.default_rng(seed).integers(0, 256, (9, 53, 3)))
             self.assertEqual(stream.push(buffer), OK)
             del buffer
-            if seed == 0:  # with the weights
+            if seed == 0:  # these copies include the weights
                 reset_copies()
         found = count_copies()
         frames = list(map(FRAME.decode, stream.end()))
@@ -190,7 +190,7 @@ class Offer(TestCase):
                 self.assertEqual(stream.get_stat("copies-per-buffer", name), 0)
                 for i in range(COUNT):
                     self.assertEqual(stream.push(make_memories(sizes, odd)), OK)
-                    if i == 0:  # with the weights
+                    if i == 0:  # these copies include the weights
                         reset_copies()
                 calls = count_copies()
                 stream.end()

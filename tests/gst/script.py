@@ -23,7 +23,7 @@ import time
 
 from medium import Medium
 from stream import OK, READY, SECONDS, Gst, np, tensors
-import gi  # behind stream, which skips the test where it is missing
+import gi  # after stream, which skips the test if gi is missing
 
 gi.require_version("GstController", "1.0")
 

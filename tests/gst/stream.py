@@ -49,7 +49,7 @@ GST = ctypes.CDLL("libgstreamer-1.0.so.0")
 for function in "gst_context_writable_structure", "gst_mini_object_make_writable":
     getattr(GST, function).restype = c_void_p
 PROBE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p, c_void_p)
-PROBES = []  # which are kept
+PROBES = []  # keeps the callbacks alive
 SECONDS = 120  # longer than any step takes
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
 FAILURE = Gst.StateChangeReturn.FAILURE

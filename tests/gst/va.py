@@ -17,7 +17,7 @@ from gemmcl import get_device, get_info as get_device_info
 from interposed import count_copies, reset_copies
 from stream import ANALYTICS, GST, Gst, GstVideo, change_buffers, np, share
 from tap_unittest import main
-import gi  # behind stream, which skips the test where it is missing
+import gi  # after stream, which skips the test if gi is missing
 
 try:
     gi.require_version("GstVa", "1.0")
