@@ -262,7 +262,7 @@ GemmclTuningState gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningRe
 
 /**
  * gemmcl_plan_cancel_tuning:
- * @timeout: microseconds to wait for the search's thread; 0: do not wait
+ * @timeout: microseconds to wait for the search's thread; 0: do not wait; G_MAXINT64: no limit
  *
  * Cancels the search. The plan's kernel does not change afterwards.
  *

@@ -323,7 +323,8 @@ gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode)
 gboolean
 gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout)
 {
-  const gint64 until = g_get_monotonic_time () + timeout;
+  const gint64 now = g_get_monotonic_time ();
+  const gint64 until = now + MIN (timeout, G_MAXINT64 - now);
   gboolean ended;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), TRUE);
