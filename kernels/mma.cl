@@ -36,7 +36,7 @@
 #include "quads.clh"
 #include "mma.clh"
 
-#ifndef MMA_PTX /* Fewer stages save local memory, of which the emulation needs more. */
+#ifndef MMA_PTX /* The emulation needs more local memory, so it has fewer stages. */
   #undef STAGES
   #define STAGES 3
 #endif

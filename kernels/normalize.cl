@@ -8,7 +8,7 @@
  * x is A, scaled. For rows of D, A and D are the result before and after this step.
  *
  * A work-item reads its elements of the row (row_steps.clh) for the norm, and again to divide them.
- * It writes only those, so D may be the memory of A, with the same type and strides.
+ * It writes only these elements, so D may be the memory of A, with the same type and strides.
  *
  * The squares of numbers above 1e19 overflow. A second sum, of numbers scaled by DOWN, then gives
  * the norm. Squares that underflow are too small to change a norm of 1e-12. A row with a NaN

@@ -93,7 +93,7 @@
 #else
   #define B_PARTS 1
 #endif
-/* Rows of A of which a lane holds parts. */
+/* Number of rows of A whose parts a lane holds */
 #define HELD_M (BLOCKS_M * DPAS_HELD)
 /* Words of a panel of B per DPAS_K step, and the same in lines of 16 words. */
 #define B_WORDS (8 * PANEL)
@@ -337,7 +337,7 @@ multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const Dpa
   }
 }
 
-/* Stores a block of D, of which the lane has a column. The indices of blocks and rows must be
+/* Stores a block of D, in which each lane has a column. The indices of blocks and rows must be
  * constants; see REPEAT. */
 static inline void
 store_block (global const A_MEM *A, global const C_MEM *C, global const float *bias,

@@ -27,7 +27,7 @@ typedef struct {
 gboolean bench_can_store (GemmclType type);
 
 /** bench_store: Stores @value as element @index of @stored. Digits that @type lacks are dropped; a
- * value below the normal ones of f16 is 0. */
+ * value below the normal range of f16 is 0. */
 void bench_store (gpointer stored, GemmclType type, gsize index, gfloat value);
 
 /** bench_problem_check: Returns: %FALSE with an error if @gemm exceeds the memory of the device. */

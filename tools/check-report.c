@@ -111,15 +111,14 @@ print_rows (FILE *out, const json_t *report)
   const guint late = count_rows (report, "not reached");
   gsize i;
 
-  fprintf (out, "Kernels  %u of %u native ones are right, %u wrong, %u failed, %u lost\n",
+  fprintf (out, "Kernels  %u of %u native kernels are right, %u wrong, %u failed, %u lost\n",
            count_rows (report, "ok"), n, count_rows (report, "wrong"),
            count_rows (report, "failed"), count_rows (report, "lost"));
   if (late > 0)
-    fprintf (
-        out,
-        "         %u were not reached in the time; compiled kernels are kept, so that another run "
-        "reaches more\n",
-        late);
+    fprintf (out,
+             "         %u were not reached in time; compiled kernels are kept, so that another run "
+             "reaches more\n",
+             late);
   json_array_foreach (rows, i, row)
   {
     print_row (out, row);

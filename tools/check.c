@@ -18,7 +18,7 @@
 /* Version of the report; raised when a key changes its meaning. */
 #define FORMAT 2
 
-/* Candidates of a shape: the rules' choice and the next ones in the order of the rules. */
+/* Most candidates of a shape, the first in the order of the rules */
 #define MOST_CANDIDATES 5
 
 /* Shapes of a whole check. */

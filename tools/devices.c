@@ -32,8 +32,8 @@ static const gchar *const extensions[] = {
 #define ENGINES "cl_intel_subgroup_matrix_multiply_accumulate"
 /* Rows of an instruction's result. Engines also support 1, 2 and 4. */
 #define ROWS 8
-/* Subgroup sizes, and columns of the result, of narrow and of wide engines. With narrow ones each
- * work-item holds twice as much of A. */
+/* Subgroup sizes of narrow and of wide engines, which are also the columns of the result. With
+ * narrow engines each work-item holds twice as much of A. */
 #define NARROW 8
 #define WIDE   16
 

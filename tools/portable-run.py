@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the tests in its own folder, which tools/portable-tests.py packed.
 
-It prints each test when it ends, the skipped tests with reasons, the failed ones, and the last line
+It prints each test when it ends, then the skipped tests with reasons, the failed tests, and as the
+last line
 
     N passed, N failed, N skipped
 

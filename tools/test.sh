@@ -137,9 +137,9 @@ on_intel_driver () {
 sanitizers=(-Dtools=enabled -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_lundef=false)
 
 # sanitized LOG ARGUMENT...: tests with AddressSanitizer and UBSan. GStreamer's tools and compilers
-# are not sanitized, so tests that run them are left out, and scripts but for those that load the
-# code into Python, which preload a sanitizer. Also left out are all rows of kernels but the first,
-# since PoCL compiles them without sanitizers, and the tool's slow tests.
+# are not sanitized, so tests that run them are left out. So are scripts, unless they load the code
+# into Python and preload a sanitizer for that; all rows of kernels but the first, since PoCL
+# compiles them without sanitizers; and the tool's slow tests.
 # GStreamer must scan the plugin in the test's process: its scanner cannot load it. The sanitizers'
 # exit status must differ from that of a skipped test.
 sanitized () {

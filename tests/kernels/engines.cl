@@ -91,7 +91,7 @@ intel_convert_tfloat32_as_float (float x)
   return isnan (x) || isinf (x) ? x : as_float ((bits + 0xfffu + even) & 0xffffe000u);
 }
 
-/* Lanes 0 to 7 have the even rows of A, the others the odd ones: a column each. */
+/* Lanes 0 to 7 have the even rows of A, lanes 8 to 15 the odd rows: a column each. */
 NATIVE float8
 intel_sub_group_tf32_tf32_matrix_mad_k8 (float4 a, float8 b, float8 acc)
 {

@@ -93,8 +93,8 @@ class Frame:
         return self.samples()[:, :, [order.index(c) for c in "YRGBA" if c in order]]
 
     def chroma(self):
-        """Y, Cb and Cr of each pixel, as colours() takes them: 0 to 255. 10 bits are the upper ones
-        of 16."""
+        """Y, Cb and Cr of each pixel, as colours() takes them: 0 to 255. Samples of 10 bits are
+        the upper bits of 16."""
         luma, *rest = [np.ascontiguousarray(plane).view(self.sample).astype(float)
                        for plane in self.planes]
         cb, cr = rest if len(rest) == 2 else (rest[0][:, 0::2], rest[0][:, 1::2])

@@ -207,7 +207,7 @@ class Kernels(TestCase):
             self.solve(row, problem)
 
     def check_activations(self, row):
-        """Values from -8 to 8, some of them integers; then infinities, NaN and large ones."""
+        """Values from -8 to 8, some of them integers; then infinities, NaN and large values."""
         extremes = [np.inf, -np.inf, np.nan, 1e30, -1e30, 88.8, -104, 0]
         for activation in ACTIVATIONS:
             for is_extreme in False, True:
@@ -290,7 +290,7 @@ FULL = TESTS + "activations softmax rounding".split()
 
 
 def launch(source, array, items, options=""):
-    """Runs the kernel f of OpenCL C, in a group of so many work-items, on the array."""
+    """Runs the kernel f of the source, in a group of `items` work-items, on the array."""
     device, size = get_device(), c_size_t(items)
     buffer = device.buffer(array.nbytes, array.ctypes.data)
     with built(source, "f", options) as kernel:

@@ -140,7 +140,7 @@ class Rows(Kernels):
 
 
 def add_rows():
-    """Adds the rows for matrix engines, and those that may read B by 2D block reads."""
+    """Adds the rows for matrix engines, and the rows that may read B by 2D block reads."""
     for row in table.load():
         if row.subgroup == SUBGROUP and (row.dpas or SUBGROUP == 16 and
                                          row.method == "buffer_read"):

@@ -74,7 +74,7 @@ def exports_what_headers_declare():
 
 
 def list_declared():
-    """The functions that headers declare, and those that GObject's macros declare."""
+    """The functions that headers declare, by themselves or by GObject's macros."""
     for header in (ROOT / HEADERS).glob("gemmcl*.h"):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
         yield from re.findall(r"^(?!static|#| ).*?\b(gemmcl_\w+) \(", text, re.M)

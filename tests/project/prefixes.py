@@ -27,7 +27,7 @@ LOGIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
          "HOME": os.environ.get("HOME", "/")}
 EXAMPLE = Path(SOURCE, "docs", "examples", "multiply.c")
 RESULTS = "4.5 0\n10.5 0\n14.5 0\n10.5 0\n"  # A B + bias by hand
-# A user's trials: a name, and a shell's line. Debian's packages have the same ones.
+# A user's trials: a name, and a shell command. Debian's packages have the same trials.
 TRIALS = {
     "plugin": "gst-inspect-1.0 --plugin gemmcl",
     "memory": "echo '#include <gstgemmclmemory.h>' | "

@@ -74,7 +74,7 @@ def make_report(**tuned):
 
 def expect(expected, *measured):
     """make-shipped.py, run on a file with entries of A and B and on the measured files, makes these
-    entries, besides the one of A."""
+    entries, besides the entry of A."""
     kept = make_tuning(("A", 8, "gemm_naive", 1), ("B", 8, "gemm_naive", 2),
                        ("B", 16, "gemm_naive", 3))
     with tempfile.TemporaryDirectory() as folder:

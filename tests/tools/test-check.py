@@ -53,7 +53,7 @@ class Report(Check):
         for row in rows.values():
             self.assertEqual(set(row), ROW)
             self.assertEqual((row["level"], row["result"], row["why"]), ("native", "ok", None))
-        for words in ("2 of 2 native ones are right", device["name"],
+        for words in ("2 of 2 native kernels are right", device["name"],
                       f"The report is in {self.file}."):
             self.assertIn(words, said.stdout)
         if report["shares_surfaces"]:
@@ -82,7 +82,7 @@ class Report(Check):
     def test_standard_output(self):
         said = self.ends(0, "check", "-k", KERNELS[0], "-o", "-", *SECONDS, SHAPE)
         self.assertEqual(json.loads(said.stdout)["rows"][0]["result"], "ok")
-        self.assertIn("1 of 1 native ones are right", said.stderr)
+        self.assertIn("1 of 1 native kernels are right", said.stderr)
 
     def test_output_that_cannot_be_written(self):
         start = time.monotonic()
@@ -128,7 +128,7 @@ class Faults(Check):
             self.assertEqual(rows[kernel]["result"], result)
             self.assertRegex(rows[kernel]["why"], pattern)
             self.assertIn(f"{kernel} {result}: ", said.stdout)
-        self.assertIn("1 of 4 native ones are right, 1 wrong, 2 failed, 0 lost", said.stdout)
+        self.assertIn("1 of 4 native kernels are right, 1 wrong, 2 failed, 0 lost", said.stdout)
         self.assertIn("3 faults were found", said.stderr)
 
     def test_spilling_is_no_fault(self):

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """tools/isa.py: how it reads listings, and the kernels' figures with Intel's compilers. TAP out.
 
-The compilers are those of GEMMCL_OCLOC, the ocloc in PATH, or those that tools/ocloc.sh has
-fetched; releases 22.43 and 26.27 are tested if present. The rows for matrix engines and the densest
+The compilers are named by GEMMCL_OCLOC, or the ocloc in PATH, or fetched earlier by tools/ocloc.sh.
+Releases 22.43 and 26.27 are tested if present. The rows for matrix engines and the densest
 f32 rows are compiled; with GEMMCL_TEST_ISA=all every row that the rules may choose, which takes
 half an hour the first time. The script keeps the figures.
 """
@@ -147,7 +147,7 @@ class Rows(CompilerTestCase):
                 self.assertGreaterEqual(figures["density"], least)
 
     def test_dp4a(self):
-        """The loop has as many dp4a, which add four int8 products, as the tile needs."""
+        """The loop has as many dp4a, each of four int8 products, as the tile needs."""
         for figures in self.compile_kernels("26.27", ["tgllp", "dg1", "mtl"], "dot_8x4_4x16"):
             with self.subTest(target=figures["target"]):
                 self.check_memory(figures)

@@ -8,7 +8,7 @@ from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_void_p
 
 from library import Failure, load
 
-# Of dnnl_types.h
+# Constants of dnnl_types.h
 CPU, F32, ANY, INFERENCE, WEIGHTS_QUERY, NAME_QUERY = 1, 3, 1, 96, 131, 8
 RELU = {2: 0x1f, 3: 0x20}
 SOURCE, TARGET, WEIGHTS, BIAS = 1, 17, 33, 41

@@ -63,7 +63,7 @@ def print_row(row):
 
 
 def print_foot(rows):
-    """The contenders that took part, and those that did not."""
+    """The contenders that took part, and the missing contenders."""
     print("\nThe contenders, as described in the last row of each:")
     for title, key in ("", "about"), (" is missing. To install it", "missing"):
         for name, words in collections.ChainMap(*(row[key] for row in reversed(rows))).items():
