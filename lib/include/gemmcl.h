@@ -29,3 +29,4 @@
 #include "gemmcl-kernels.h"
 #include "gemmcl-plan.h"
 #include "gemmcl-tuning.h"
+#include "gemmcl-verify.h"

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "gemmcl-verify.h"
 #include "plan/run.h"
 
 #define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */

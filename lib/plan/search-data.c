@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 

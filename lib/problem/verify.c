@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "activations.h"
+#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 
