@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /**
- * What every subcommand of the tool consists of. A subcommand is one ToolCommand: its options, its
- * help and its section of the man page all come from that table.
+ * The parts of a subcommand. Each subcommand is one ToolCommand, a table that gives its options,
+ * its help and its section of the man page.
  */
 
 typedef enum {

@@ -89,7 +89,7 @@ tool_worker_step (const gchar *step)
 }
 
 /* Waits for the process to end, but only a moment, since a process that hangs in its driver may
- * never end. @status: (out) (nullable). Returns: FALSE if it has not ended. */
+ * never end. @status: (out) (nullable). Returns: FALSE if it still runs. */
 static gboolean
 wait_for_end (const Worker *self, gint *status)
 {

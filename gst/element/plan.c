@@ -305,7 +305,7 @@ gst_gemmcl_drop_plan (GstGemmcl *self)
 {
   log_tuning (self);
   if (!cancel_tuning (self, GRACE))
-    GST_WARNING_OBJECT (self, "The search for a faster kernel has not ended; its thread is left "
+    GST_WARNING_OBJECT (self, "The search for a faster kernel still runs; its thread is left "
                               "running.");
   replace_plans (self, NULL);
 }

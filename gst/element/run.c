@@ -10,7 +10,7 @@
 #include "memory/foreign.h"
 #include "memory/memory.h"
 
-/* Where timing makes a run slower, one of this number of runs is timed. */
+/* One of this number of runs is timed if timing makes a run slower. */
 #define TIMED 16
 
 gboolean

@@ -84,8 +84,9 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   if (gemmcl_gemm_verify (&gemm, elements, b, NULL, NULL, d, &error_of_d, &bound) &&
       error_of_d == 0)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL, "An exact product is off by %g or not finite.",
-                      error_of_d);
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_KERNEL,
+      "Expected an exact product, found an element that is not finite or off by %g.", error_of_d);
 }
 
 static gchar *

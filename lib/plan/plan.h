@@ -21,7 +21,7 @@ struct _GemmclPlan {
   GemmclTuningState tuning;
   GemmclTuningResult *result; /* constant once set, like why */
   gchar *why;
-  gboolean searches; /* its thread has not ended; the operands' sources are kept for it */
+  gboolean searches; /* its thread still runs; the operands' sources are kept for it */
   gboolean claimed;  /* no operand may be prepared */
   guint n_prepared;  /* operands that are being prepared, or are neither used nor freed */
 };

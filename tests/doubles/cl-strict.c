@@ -11,7 +11,7 @@
  *     NVIDIA. By the specification only its last byte must be inside.
  *   - An argument that is an image must not be NULL, as the specification says; a buffer may be.
  *   - A command that waits for a command of another queue must come after that queue was flushed.
- *     By the specification the flush may also come later; without one the command may never start.
+ *     The specification lets the flush come later; without a flush the command may never start.
  */
 
 /* The events of commands, each with its queue, until the queue is flushed. They are referenced, so

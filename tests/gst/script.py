@@ -59,7 +59,7 @@ class Script:
     """A stream that compares arrivals with what was pushed.
 
     rates: of each pushed buffer; events: the pushed events
-    flushes: for each flush that has not arrived, the numbers of buffers and events before it
+    flushes: for each flush still to arrive, the numbers of buffers and events before it
     late: flushed events that the pad may still send, because it keeps them, such as tags
     taken: the indices of the next buffer and of the next event that must arrive"""
 
