@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 # The devices of rows that the rules may choose on GPUs of these makers.
@@ -29,20 +30,20 @@ class Row:
         text = self.fields.get(name, "0").replace("TRUE", "1")
         return int(text) if text.isdigit() else text
 
-    @property
+    @cached_property
     def method(self):
         return re.match(r"(\w+?)(?:_\d+x\d+_\d+x\d+\w*)?$", self.name)[1]
 
-    @property
+    @cached_property
     def precision(self):
         return self.fields.get("precision", "GEMMCL_PRECISION_F32").rpartition("_")[2].lower()
 
-    @property
+    @cached_property
     def engines(self):
         """The row is for matrix engines."""
         return self.precision != "f32" and bool(self.dpas or self.capability)
 
-    @property
+    @cached_property
     def tile(self):
         """The rows and columns of D of a work-item, or with matrix engines of a subgroup."""
         width = (self.subgroup or 1) if self.engines else 1

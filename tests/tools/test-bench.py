@@ -63,8 +63,8 @@ class Results(tool.FolderTestCase):
 
     def test_file_and_table(self):
         path = self.path("bench.json")
-        said = self.ends(0, "bench", "-M", 7, "-N", 13, "-K", 5, "-k", "all", "-v", "--json", path
-                         ).stdout
+        said = self.ends(0, "bench", "-M", 7, "-N", 13, "-K", 5, "-k", "all", "-v", "-i", 1,
+                         "--json", path).stdout
         self.assertRegex(said, r"(?m)^Device +\S")
         self.assertRegex(said, r"(?m)^f32 peak \S")
         measured = [result["kernel"] for result in self.load(path)]
