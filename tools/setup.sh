@@ -84,11 +84,12 @@ case $what in
   peers) optional=("${optional_peers[@]}") ;;
   *) optional=() ;;
 esac
-for package in "${optional[@]}"; do
-  if grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$package")"; then
-    packages+=("$package")
-  fi
-done
+mapfile -t available < <(
+  [ ${#optional[@]} -eq 0 ] || LC_ALL=C apt-cache policy "${optional[@]}" |
+    awk '/^[^ ]/ { sub(":$", "", $1); name = $1 }
+         $1 == "Candidate:" && $2 != "(none)" { print name }'
+)
+packages+=("${available[@]}")
 satisfy=(satisfy --no-install-recommends "${packages[@]}")
 
 # find_missing: prints the packages that apt-get would install; fails without lists of packages.

@@ -25,7 +25,8 @@ PROGRAMS = {
   *satisfy*) echo 'Do you want to continue? [Y/n]'; read -r answer; [ "$answer" = y ] ;;
 esac
 """,
-    "apt-cache": "echo 'Candidate: 1'\n",
+    "apt-cache": """printf '%s:\n  Candidate: %s\n' oclgrind '(none)' reuse 1 python3-onnx 1
+""",
     "id": "echo 0\n",
 }
 QUESTION = r"\[Y/n\]"
@@ -38,7 +39,8 @@ CASES = {
     "a no is obeyed": ("--ask", "n\n", 1, QUESTION, DPKG),
     "a yes is obeyed": ("--ask", "y\n", 0, QUESTION, DPKG),
     "without --ask there is no question": ("", "n\n", 0, "To install: ", QUESTION),
-    "a failure shows dpkg's lines": ("--ask", None, 1, f"(?s){DPKG}.*Failed: apt-get", QUESTION),
+    "a failure shows dpkg's lines": ("--ask", None, 1, f"(?s){DPKG}.*Failed: apt-get.*'reuse'",
+                                     f"{QUESTION}|oclgrind"),
 }
 
 
@@ -50,7 +52,7 @@ def check(title, options, answer, status, wanted, unwanted):
             program.chmod(0o755)
         if "failure" in title:
             Path(home, "fails").touch()
-        line = f"{shlex.quote(str(TOOLS / 'setup.sh'))} {options} demo"
+        line = f"{shlex.quote(str(TOOLS / 'setup.sh'))} {options} test"
         said = tap.run("script", "-qec", line if answer else f"{line} </dev/null", "/dev/null",
                        stdin=None, input=answer or "", timeout=60,
                        env={**os.environ, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}"})
