@@ -12,6 +12,10 @@
   #define CL_KERNEL_SPILL_MEM_SIZE_INTEL 0x4109
 #endif
 
+/* The status of a query about the kernel */
+#define ASK(NAME, value)                                                                           \
+  clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_##NAME, sizeof (value), &(value), NULL)
+
 /* TRUE if the built kernel allows work-groups of its row's size, and the device has enough local
  * memory. NVIDIA's driver reports 48 KiB, although arrays of a kernel may have more: its compiler
  * knows the limit. It also reports work-groups of 256 for each kernel, although it compiles for the
@@ -23,14 +27,11 @@ check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError 
   const gsize group = self->kernel->group_m * self->kernel->group_n;
   gsize max = 0, required[3] = {0};
   cl_ulong local = 0;
+  cl_int status;
 
-  if (!gemmcl_cl_check (clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
-                                                  sizeof (max), &max, NULL) |
-                            clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
-                                                      sizeof (required), required, NULL) |
-                            clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_LOCAL_MEM_SIZE,
-                                                      sizeof (local), &local, NULL),
-                        error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
+  status = ASK (WORK_GROUP_SIZE, max) ?: ASK (COMPILE_WORK_GROUP_SIZE, required)
+           ?: ASK (LOCAL_MEM_SIZE, local);
+  if (!gemmcl_cl_check (status, error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
     return FALSE;
   if (group > max && (self->device->nvidia_capability == 0 || required[0] != group))
     return gemmcl_fail (
