@@ -55,7 +55,7 @@ typedef struct {
 } Property;
 
 /* gst_gemmcl_properties_install() sets the nicks of activations and feature modes. */
-static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
+static GEnumValue activations[] = {
     {GEMMCL_ACTIVATION_NONE, "x"},
     {GEMMCL_ACTIVATION_RELU, "max (x, 0)"},
     {GEMMCL_ACTIVATION_LEAKY_RELU, "x if x >= 0, else 0.01 x"},
@@ -66,7 +66,9 @@ static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
     {GEMMCL_ACTIVATION_TANH, "tanh x"},
     {GEMMCL_ACTIVATION_HARD_SWISH, "x min (max (x + 3, 0), 6) / 6"},
     {GEMMCL_ACTIVATION_SOFTMAX, "exp (x) / sum of exp (x), over the N of each row"},
+    {0},
 };
+G_STATIC_ASSERT (G_N_ELEMENTS (activations) == GEMMCL_N_ACTIVATIONS + 1);
 
 static GEnumValue feature_modes[] = {
     {GST_GEMMCL_FEATURE_MODE_AUTO, "Video: the mode whose row length is the K of the weight; "
