@@ -61,15 +61,15 @@ typedef struct {
  * @nvidia: the vendor is NVIDIA, by its id or name
  * @nvidia_capability: an NVIDIA device's compute capability, 61 for 6.1; else 0
  * @compute_units: CL_DEVICE_MAX_COMPUTE_UNITS
- * @clock_mhz: CL_DEVICE_MAX_CLOCK_FREQUENCY; 0: the driver does not know
+ * @clock_mhz: CL_DEVICE_MAX_CLOCK_FREQUENCY; 0: unknown
  * @float_width: CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
  * @max_work_group: the largest number of work-items in a work-group
  * @max_work_item_sizes: the largest number of work-items in each dimension of a work-group
  * @global_bytes: bytes of device memory
  * @max_alloc_bytes: bytes of the largest buffer
  * @local_bytes: bytes of local memory per work-group
- * @max_image_width: the width of the largest 2D image, in texels; 0: no images, or, in the info of
- *   a context, no images with one channel of 32 bits
+ * @max_image_width: the width of the largest 2D image, in texels; 0: no images. In the info of a
+ *   context, 0 also means that images cannot have a single channel of 32 bits
  * @max_image_height: the height of the largest 2D image, in texels
  * @host_unified: device and host share memory
  * @fp16: half arithmetic in kernels
@@ -81,7 +81,7 @@ typedef struct {
  * @eu_threads: hardware threads per execution unit. @cores, @eus and @eu_threads are from
  *   cl_intel_device_attribute_query; 0 without it
  * @ip_version: CL_DEVICE_IP_VERSION_INTEL of the same extension, as major << 22 | minor << 14 |
- *   revision for drivers of any age; 0 without it
+ *   revision, converted from the form of older drivers; 0 without it
  * @peak_gflops: peak f32 rate at the highest clock, in 10^9 operations per second; a multiply-add
  *   counts as two; 0: unknown
  * @peak_source: how @peak_gflops was calculated; never %NULL
@@ -191,7 +191,7 @@ GPtrArray *gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **
  * gemmcl_context_fits:
  * @query: (nullable): the selection; %NULL for any device
  *
- * Returns: %TRUE if the device of @self, or a device that it is a sub-device of, matches @query.
+ * Returns: %TRUE if @query matches the device of @self or, for a sub-device, a parent of it.
  */
 gboolean gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query);
 

@@ -1,8 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The description of a problem (sizes, layouts, types and epilogue), and a check of results. Any
- * thread.
+ * The description of a problem: sizes, layouts, types and epilogue. Any thread.
  */
 #pragma once
 
@@ -82,9 +81,9 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  * @GEMMCL_PRECISION_TF32: the factors may be rounded to tf32, which has the range of f32, the
  *   digits of f16, and four bytes; for matrix engines
  * @GEMMCL_PRECISION_I8: the factors may be quantized to int8: B with a scale per column, A with a
- *   scale and a zero point per row, computed in each run. An A of bytes, one of which stands for 0,
- *   is used unchanged. Sums of products are exact. NaN or an infinity in a row of A or a column of
- *   a run's own B makes its row or column of D NaN; gemmcl_plan_set() refuses such a B
+ *   scale and a zero point per row, computed in each run. An A of i8 or u8 in which a stored value
+ *   stands for 0 is used unchanged. Sums of products are exact. NaN or an infinity in a row of A or
+ *   a column of a run's own B makes that row or column of D NaN; gemmcl_plan_set() refuses such a B
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used with any
  * precision. Sums are f32, except sums of int8 products.
@@ -143,13 +142,13 @@ typedef enum {
 /**
  * GemmclNormalize:
  * @GEMMCL_NORMALIZE_A: each row of A, after @a_scale and @a_shift
- * @GEMMCL_NORMALIZE_D: each row of D, after the activation and before rounding to D's type. D is a
- *   matrix. %GEMMCL_ADDEND_PREVIOUS adds the normalized result
+ * @GEMMCL_NORMALIZE_D: each row of D, after the activation and before rounding to D's type. D must
+ *   be a matrix. %GEMMCL_ADDEND_PREVIOUS adds the normalized result
  *
  * Flags of the matrices whose rows are divided by their L2 norms: x / max (|x|, 1e-12). A times B
  * is then the cosine similarity, if the columns of B have norm 1.
  *
- * A row with a NaN becomes NaN. In a row with an infinity, infinities become NaN and numbers 0.
+ * A row with a NaN becomes NaN. In a row with an infinity, infinities become NaN and the rest 0.
  * Squares do not overflow. With %GEMMCL_NORMALIZE_A kernels read A as an f32 copy on the device.
  */
 typedef enum {
@@ -206,7 +205,7 @@ typedef enum {
  * @b_stride: as @a_stride, for B
  * @c_stride: as @a_stride, for C
  * @d_stride: as @a_stride, for D; but 0: no gap
- * @a_type: the type of A in memory; 0 is F32. Arithmetic is f32
+ * @a_type: the type of A in memory; 0 is F32. Kernels convert it to their precision
  * @d_type: the type of D in memory. For an integer D results are rounded to nearest, ties to even,
  *   and saturated; NaN becomes 0
  * @precision: the lowest precision allowed
@@ -214,7 +213,7 @@ typedef enum {
  * @a_shift: see @a_scale
  * @d_scale: each element of D is its stored value * d_scale + d_shift; 0 means 1. A @d_scale other
  *   than 0 and 1 and a @d_shift other than 0 need an integer D that is a matrix, a @d_scale above
- *   0, and no %GEMMCL_ADDEND_OUTPUT. Row outputs and the previous result have the elements, not the
+ *   0, and no %GEMMCL_ADDEND_OUTPUT. Row outputs and the previous result use the elements, not the
  *   stored values
  * @d_shift: see @d_scale
  * @addend: the source of C

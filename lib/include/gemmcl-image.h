@@ -67,8 +67,8 @@ typedef enum {
  *   channels, nested in that order, and M = across x down, from left to right, then down. Pixel (i,
  *   j) of patch (x, y) is pixel (x s + i d - e, y t + j d - e) of the frame, with strides s and t,
  *   dilation d and padding e, so that across = (width + 2 e - d (p - 1) - 1) / s + 1, rounded down.
- *   Padding makes elements of A that are 0 after a_scale and a_shift, so a_scale must not be 0
- *   unless a_shift is. Pixels at the right and bottom that fill no patch are ignored
+ *   Padding makes elements of A that are 0 after a_scale and a_shift, so if a_scale is 0, a_shift
+ *   must be 0, too. Pixels at the right and bottom that fill no patch are ignored
  *
  * The part of a frame that makes a row of A.
  */
@@ -89,7 +89,7 @@ typedef enum {
  * @patch_height: q of %GEMMCL_FEATURE_PATCH; else 0
  * @patch_stride: s and t; 0: the size of a patch
  * @patch_padding: e: pixels around the frame, on each side; at most 65535
- * @patch_dilation: d: the distance of a patch's pixels; 0: 1
+ * @patch_dilation: d: the distance of a patch's pixels; 0 means 1
  * @kr: for NV12, I420 and P010_10LE: the weight of red in luma (BT.601: 0.299)
  * @kb: the weight of blue in luma (BT.601: 0.114)
  * @full_range: for these formats: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5; %FALSE: 16 to
@@ -153,7 +153,7 @@ guint gemmcl_image_get_channels (const GemmclImage *image);
 
 /**
  * gemmcl_image_get_shape:
- * @image: a frame
+ * @image: a frame or tensor
  * @m: (out) (optional): rows of its matrix (see #GemmclFeatureMode)
  * @k: (out) (optional): columns of its matrix
  *

@@ -59,7 +59,7 @@ const gchar *gemmcl_type_get_name (GemmclType type);
  * @rows: the number of rows
  * @cols: the number of columns
  * @column_major: %TRUE if the elements of a column are contiguous, %FALSE if those of a row are
- * @data: the elements without gaps, aligned for their type; q if the matrix is quantized
+ * @data: the elements, or q of a quantized matrix, without gaps, aligned for their type
  * @scales: (nullable): the scales of a quantized matrix as f32; %NULL for any other matrix
  * @zero_points: (nullable): its zero points as f32; %NULL for zeros
  *

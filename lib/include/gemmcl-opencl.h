@@ -3,8 +3,8 @@
 #pragma once
 
 /*
- * Functions with OpenCL's types, for programs with OpenCL objects of their own. For another version
- * of OpenCL's API than 3.0, define CL_TARGET_OPENCL_VERSION before including this header.
+ * Functions with OpenCL's types, for programs with OpenCL objects of their own. Define
+ * CL_TARGET_OPENCL_VERSION before including this header to use another version of OpenCL than 3.0.
  */
 /* g-ir-scanner would list the macro as one of this library. */
 #ifndef __GI_SCANNER__
@@ -37,8 +37,8 @@ GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id devi
  *   for example CL_CONTEXT_VA_API_DISPLAY_INTEL: names and values alternately, then 0; %NULL for
  *   none
  *
- * Like gemmcl_context_get_shared(), which passes %NULL, but an existing context is returned only if
- * it was made with all of @properties. It may have more.
+ * Like gemmcl_context_get_shared(), but makes a context with @properties, and returns an existing
+ * one only if it was made with all of them. It may have more.
  *
  * Returns: (transfer full): the context, or %NULL.
  */

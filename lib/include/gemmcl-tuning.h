@@ -9,13 +9,13 @@
 GEMMCL_BEGIN_DECLS
 
 /*
- * Tuning measures the fastest kernel. $XDG_CACHE_HOME/gemmcl/tuning.json, which processes may
- * share, has an entry for each device, driver, precision, layout, transposition and shape.
- * gemmcl_plan_new() looks there, then at the entries that the library ships, then asks the rules.
- * An entry also applies to similar shapes: M, N and K within a factor of sqrt (2), and D fills at
- * least 0.9 times as much of the kernel's tiles. A file that is damaged or of an unknown version is
- * ignored, and so are entries whose kernel cannot do the problem. Any thread may call these
- * functions.
+ * Tuning finds the fastest kernel by measuring. $XDG_CACHE_HOME/gemmcl/tuning.json, which processes
+ * may share, has an entry for each device, driver, precision, layout, transposition and shape.
+ * gemmcl_plan_new() looks there, then at the entries that the library ships, then follows the
+ * rules. An entry also applies to similar shapes: M, N and K are within a factor of sqrt (2), and D
+ * fills at least 0.9 times the share of the kernel's tiles that the entry's D fills. A file that is
+ * damaged or of an unknown version is ignored, and so are entries whose kernel cannot do the
+ * problem. Any thread may call these functions.
  */
 
 /**
@@ -170,9 +170,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  *
  * A candidate drops out if it does not build natively, spills registers, fails, is much slower than
  * the best, or if its result differs from the first candidate's by more than both may differ from
- * the exact one (gemmcl_gemm_verify()). The first and the 12 fastest others then take turns: at
- * least five, and more while they may change the result. A candidate wins over the first if it was
- * faster in three of four turns, and by 2 % in half of them.
+ * the exact one (gemmcl_gemm_verify()). The first and the 12 fastest others then take turns of
+ * a few runs: at least five turns, and more while they may change the result. A candidate wins over
+ * the first if it was faster in three of four turns, and by 2 % in half of them.
  *
  * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first, unless a problem
  * cannot have entries: frames whose pixels are rows, a D that is a frame, and batches that cannot
@@ -219,8 +219,8 @@ void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
 
 /**
  * GemmclTuningState:
- * @GEMMCL_TUNING_STATE_OFF: no search was requested, the kernel was named, or the search was
- *   cancelled
+ * @GEMMCL_TUNING_STATE_OFF: no search was requested for this device, the kernel was named, or the
+ *   search was cancelled
  * @GEMMCL_TUNING_STATE_KNOWN: no search: an entry of the file or of the library chose the kernel
  * @GEMMCL_TUNING_STATE_WAITING: the search waits for another search
  * @GEMMCL_TUNING_STATE_SEARCHING: the search runs, or prepares the kernel that it found
@@ -277,7 +277,7 @@ gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
  * @gflops: its speed in 10^9 operations per second, by the device's clock
  *
  * Writes an entry to the file, in place of one for the same device, driver and problem. Removes
- * damaged entries.
+ * entries that are not JSON objects.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device, or with
  *   %GEMMCL_ERROR_IO if the file cannot be written, is newer, a symbolic link, another user's or

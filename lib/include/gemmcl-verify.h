@@ -34,12 +34,12 @@ GEMMCL_BEGIN_DECLS
  *
  *     (2 v + v^2) |a b| + v w (|a| + |b|)
  *     ea |b| + |a| eb + ea eb,  ea = (max (A, 0) - min (A, 0)) / 510 of a row of A, or the
- *                               rounding of its scale and shift if A is bytes of which one is 0,
- *                               eb = max |B| / 254 of a column of B; all if that is subnormal
+ *                               rounding of a_scale and a_shift if A is used unchanged,
+ *                               eb = max |B| / 254 of a column; undivided if that is subnormal
  *     (K / 2 + 13) u |a b|
  *
- * With normalized rows of D, let x be such a row of N elements, n its norm before, and r the bounds
- * of its elements before. Its bounds are (r + |x| |r|) / (n - |r|) + (N / 2 + 13) u |x|.
+ * With normalized rows of D, let x be such a row of N elements, n its norm and r the bounds of its
+ * elements before normalization. Its bounds are (r + |x| |r|) / (n - |r|) + (N / 2 + 13) u |x|.
  *
  * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
  *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has

@@ -7,8 +7,8 @@
  *
  *     D = act (alpha * op(A) * op(B) + beta * C + bias)
  *
- * A is M x K, the data; B is K x N, the weights; C is M x N or 1 x N; bias has N elements; D is M x
- * N. Create a #GemmclContext on a device, describe the problem in a #GemmclGemm, create a
+ * A is M x K, the data; B is K x N, the weights; C is M x N or 1 x N; bias has N elements; D is
+ * M x N. Create a #GemmclContext on a device, describe the problem in a #GemmclGemm, create a
  * #GemmclPlan for it once and run the plan any number of times. gemmcl_gemm_run() does all of this
  * in one call.
  *
