@@ -68,7 +68,7 @@ gboolean gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error);
 gpointer gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error);
 
 /** Replaces the file by the concatenation of @parts (each nullable), atomically. @mode: the file's
- * permissions, from which the umask is taken. %FALSE with #GEMMCL_ERROR_IO. */
+ * permissions before the umask. %FALSE with #GEMMCL_ERROR_IO. */
 gboolean gemmcl_file_save (const gchar *path, gint mode, GBytes *const *parts, gsize n,
                            GError **error);
 

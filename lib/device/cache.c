@@ -53,8 +53,8 @@ check_trusted (gint fd, const gchar *path, mode_t type, gsize *size, GError **er
 }
 
 /* @directory: AT_FDCWD for the directory itself; then @name is NULL
- * @may_lack: do not set @error if there is no such file
- * Returns: a descriptor if the file or directory is trusted, or -1 with @error set. */
+ * @may_lack: a missing file or directory is no error
+ * Returns: a descriptor if the file or directory is trusted, otherwise -1. */
 static gint
 open_trusted (gint directory, const gchar *name, mode_t type, gboolean may_lack, gsize *size,
               GError **error)

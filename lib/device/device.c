@@ -18,7 +18,7 @@
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
 
-/* Stores the first failure of the queries that every device must answer in @asked (nullable). */
+/* Stores in @asked (nullable) the first failure of the queries that every device must answer. */
 static gboolean
 note (cl_int *asked, cl_int status)
 {
@@ -207,8 +207,8 @@ fill_peak (GemmclDeviceInfo *info)
                                        lanes, info->clock_mhz);
 }
 
-/* Fails if any query fails: an incomplete description would cause wrong choices for the life of a
- * shared context. */
+/* Fails if a query with @asked fails: an incomplete description would cause wrong choices for the
+ * life of a shared context. */
 static gboolean
 fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GError **error)
 {
@@ -283,7 +283,7 @@ gemmcl_device_free (GemmclDevice *self)
   g_atomic_rc_box_release_full (self, device_clear);
 }
 
-/* Each info is the head of a GemmclDevice, which nothing changes once others have it. */
+/* Each info is the first member of a GemmclDevice, which is constant once it is shared. */
 G_DEFINE_BOXED_TYPE (GemmclDeviceInfo, gemmcl_device_info, g_atomic_rc_box_acquire,
                      (GBoxedFreeFunc)gemmcl_device_free)
 
@@ -376,7 +376,6 @@ type_fits (const GemmclDevice *device, GemmclDeviceType asked)
   return asked == GEMMCL_DEVICE_TYPE_AUTO || asked == device->info.type;
 }
 
-/* The order of preference: Intel GPU, other GPU, accelerator, CPU. */
 static guint
 rank (const GemmclDeviceInfo *info)
 {

@@ -61,7 +61,7 @@ cl_int gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns);
 gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
                            GError **error);
 
-/** The work-items of a work-group, in a row, if they share nothing. */
+/** The size of a one-dimensional work-group whose work-items share nothing. */
 #define GROUP 64
 
 #define ROUND_UP(n, group) (((n) + (group)-1) / (group) * (group))
@@ -114,8 +114,8 @@ extern const GemmclSource gemmcl_sources[];
  * gemmcl_ptx_retarget() and is built again. */
 #define GEMMCL_SM_90A " -DSM_90A"
 
-/** (transfer full): @ptx with the target sm_90a in place of sm_90, and with the instructions that
- * comments //@ hide. %NULL with #GEMMCL_ERROR_BUILD if @ptx is not PTX for sm_90 with such
+/** (transfer full): @ptx with the target sm_90a in place of sm_90, and with the instructions behind
+ * //@ uncommented. %NULL with #GEMMCL_ERROR_BUILD if @ptx is not PTX for sm_90 with such
  * comments. */
 gchar *gemmcl_ptx_retarget (const gchar *ptx, GError **error);
 
@@ -164,7 +164,7 @@ cl_command_queue gemmcl_context_create_queue (GemmclContext *self,
 typedef struct _GemmclWeights GemmclWeights;
 
 /** (transfer full): a key for sharing: @layout, which identifies the packing, and a hash of 128
- * bits of the @n elements. A file's name and times would not show that it was rewritten. */
+ * bits of the @n elements, since a file's name and times do not prove that it is unchanged. */
 gchar *gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout);
 
 /** (transfer full): the context's weights with @key if they are alive; else new ones with @buffer;

@@ -61,7 +61,7 @@ parse_number (Parser *parser, GError **error)
   const gfloat value = (gfloat)g_ascii_strtod (p, &end);
   gsize length = 0;
 
-  /* It also accepts hexadecimal numbers and parentheses after a NaN, and reads "1e" as "1". */
+  /* g_ascii_strtod() also accepts 0x10 and nan(1), and reads "1e" as "1". */
   while (p + length < end && strchr ("xX(", p[length]) == NULL)
     length++;
   if (length == 0 || *end == 'e' || *end == 'E')

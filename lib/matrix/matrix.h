@@ -19,8 +19,8 @@ const gchar *gemmcl_type_get_dtype (GemmclType type);
 gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
                                 GemmclType *type);
 
-/** The bits of @number as an f32, for as_float() in a kernel: an option with digits would depend on
- * the locale. */
+/** The bits of @number as an f32, for as_float() in a kernel: the decimal point of an option would
+ * depend on the locale. */
 guint32 gemmcl_f32_get_bits (gdouble number);
 
 /** Element @index of @data, which may have any alignment. */

@@ -51,7 +51,7 @@ gchar *gemmcl_gemm_make_d_options (const GemmclGemm *gemm);
 /** @gemm without the steps that normalize, and without the step that scales D. With
  * #GEMMCL_NORMALIZE_A its A is the result of that step: f32, row-major and tight, also if A was
  * frames. With #GEMMCL_NORMALIZE_D, and with a scale of D, it has no row outputs, since these
- * follow the steps. Before D is scaled it is f32 and tight. */
+ * follow the steps. With a scale of D its D is f32 and tight. */
 GemmclGemm gemmcl_gemm_get_product (const GemmclGemm *gemm);
 
 /** The problem that the kernels of a plan for @gemm compute: gemmcl_gemm_get_product(), but

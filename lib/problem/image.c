@@ -110,7 +110,6 @@ check_colours (const GemmclImage *image, GError **error)
       g_ascii_dtostr (kb, sizeof kb, image->kb));
 }
 
-/* The parts of a frame that make the rows of A, as patches; @across is 0 if none fits. */
 GemmclPatches
 gemmcl_image_get_patches (const GemmclImage *image)
 {
@@ -164,7 +163,7 @@ check_patches (const GemmclImage *image, GError **error)
   return TRUE;
 }
 
-/* The numbers of work-items of im2col have 31 bits. */
+/* im2col counts its work-items in 31 bits in each dimension. */
 static gboolean
 check_work (const GemmclImage *image, const GemmclPatches *patches, GError **error)
 {

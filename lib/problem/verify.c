@@ -26,9 +26,9 @@ typedef struct {
   gdouble *bound;
 } Row;
 
-/* The norm below which a row is divided by this, and the absolute error of normalized elements: a
- * device may flush small ones to 0 after they were scaled by 2^-80 and before they are divided by
- * at least 2^-17. */
+/* The least divisor of a row, and the absolute error of a normalized element: kernels/normalize.cl
+ * scales by 2^-80 if squares overflow, and a device may flush a small result to 0 before it is
+ * divided by at least 2^-17. */
 #define LEAST_NORM 1e-12
 #define LOST       0x1p-109
 
@@ -77,7 +77,7 @@ get_errors (const GemmclGemm *gemm)
   return self;
 }
 
-/* The error of the product a b, whose factors quantizing changes by @ea and @eb. */
+/* The error of the product a b. Quantization changes the factors by up to @ea and @eb. */
 static gdouble
 product_error (const Errors *self, gdouble a, gdouble ea, gdouble b, gdouble eb)
 {
@@ -157,7 +157,7 @@ get_a_step (const Reference *self)
   return half_step (high - low, 255) + spoil;
 }
 
-/* The same of column @j of B, whose largest |element| is 127 steps. */
+/* The quantization error of column @j of B, whose largest |element| is 127 steps. */
 static gdouble
 get_b_step (const Reference *self, gsize batch, gsize j)
 {
@@ -264,7 +264,7 @@ activate_row (GemmclActivation activation, gsize n, Row *row)
 }
 
 /* A share is smallest if its own logit is as low and all others are as high as their bounds allow,
- * and largest in the opposite case. A logit so low that its share is 0 may have a large error. */
+ * and largest in the opposite case. A share of 0 has no rounding error, however low its logit. */
 static void
 softmax_row (gsize n, Row *row)
 {
@@ -290,8 +290,8 @@ softmax_row (gsize n, Row *row)
   }
 }
 
-/* Divides a row by its norm. The device's row differs from it by a vector of at most the norm of
- * the bounds, and so does its norm. No element of a normalized row exceeds 1. */
+/* Divides a row by its norm. The device's row differs by at most the vector of the bounds, and its
+ * norm by at most the norm of that vector. No element of a normalized row exceeds 1. */
 static void
 normalize_row (gsize n, Row *row)
 {
@@ -315,7 +315,7 @@ normalize_row (gsize n, Row *row)
   }
 }
 
-/* TRUE if @found is within the bound. @off: its error if it is a number, else 0 */
+/* TRUE if @found is within the bound. @off: its error; 0 if that is not finite */
 static gboolean
 is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
 {
