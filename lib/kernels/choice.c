@@ -76,7 +76,7 @@ gemmcl_choice_get_name (const GemmclChoice *self)
   return g_intern_string (name);
 }
 
-/* TRUE if @kernel can split the K of @gemm, into parts that divide it. */
+/* TRUE if @kernel can split K in problems such as @gemm; K itself is not checked. */
 static gboolean
 can_split (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {

@@ -34,7 +34,7 @@ gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
 
 GemmclType gemmcl_kernel_get_b_type (const GemmclKernel *kernel);
 
-/** The m x n work-groups that cover D, each rows x cols of it. */
+/** The m x n work-groups that cover D. Each computes rows x cols of it. */
 typedef struct {
   gsize m, n;
   gsize rows, cols;
@@ -69,7 +69,7 @@ gboolean gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *ge
 /** TRUE if buffers take the place of images on @device. */
 gboolean gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device);
 
-/** The compiler's options for programs with images, after a space; static. */
+/** The compiler's options for programs with images, with a leading space; static. */
 const gchar *gemmcl_blocks_get_options (const GemmclDeviceInfo *device);
 
 /** TRUE if images of the device can hold @which, A or B, for @kernel, which reads images. */
@@ -110,8 +110,8 @@ gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const Gemm
 
 /* subgroups.c */
 
-/** The level, @best or the next after it, that @device promises for @kernel; a build may still fail
- * there. A kernel without subgroups is native, or emulated if the device lacks its dot products or
+/** The first level from @best on that @device promises for @kernel; a build may still fail there. A
+ * kernel without subgroups is native, or emulated if the device lacks its dot products or
  * matrix engines. */
 GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
                                               const GemmclDeviceInfo *device,
@@ -179,7 +179,7 @@ typedef struct {
   GemmclChoiceSource source;
 } GemmclTuned;
 
-/** TRUE if @gemm can have entries: one problem whose D is a matrix, and A not pixels of frames. */
+/** TRUE if @gemm can have entries: no batch, D is a matrix, and rows of A are not pixels. */
 gboolean gemmcl_tuning_has_entries (const GemmclGemm *gemm);
 
 /** TRUE if an entry applies to @gemm on the device. @found: the nearest of the user's entries, or

@@ -19,7 +19,7 @@
 
 #define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
 
-/* kernels/problem.h */
+/* kernels/problem.h repeats the types and levels. */
 #define ASSERT_TYPE(TYPE) G_STATIC_ASSERT ((gint)GEMMCL_TYPE_##TYPE == TYPE)
 ASSERT_TYPE (F32);
 ASSERT_TYPE (F64);
@@ -155,7 +155,7 @@ can_be_pitched (const GemmclGemm *gemm, const GemmclMatrixLayout *layout, Gemmcl
          layout->runs <= MOST_PITCH / batch;
 }
 
-/* TRUE if 16 bytes at a time can be copied of rows in the type of @kernel's B. */
+/* TRUE if rows have the type of @kernel's B and consist of aligned chunks of 16 bytes. */
 static gboolean
 can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, GemmclType type)
 {
@@ -165,11 +165,10 @@ can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, Gem
              0;
 }
 
-/* Appends the options for the kernel's access to rows of A or D. X_UNIT_COL: the elements of a row
- * are contiguous. X_FLOAT4: each row is aligned for float4, in the caller's layout and in a tight
- * copy. For subgroups: X_UNIT_ROW: the elements of a column are contiguous; X_BLOCKS: block reads;
- * X_PITCHED: 2D block reads. X_CHUNKS: rows of the kernel's own type in whole aligned units of 16
- * bytes. */
+/* Appends the options for the kernel's access to rows of X, A or D. X_UNIT_COL: the elements of a
+ * row are contiguous. X_FLOAT4: each row is aligned for float4, in the caller's layout and in a
+ * tight copy. X_CHUNKS: see can_be_chunks(). For subgroups: X_UNIT_ROW: the elements of a column
+ * are contiguous; X_BLOCKS: block reads; X_PITCHED: 2D block reads. */
 static void
 append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
                const GemmclGemm *gemm, GemmclOperand which, GemmclType type)

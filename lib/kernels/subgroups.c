@@ -151,7 +151,7 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
     return;
   g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d -DDEPTH=%u",
                           kernel->subgroup, level, kernel->depth);
-  /* Newer compilers, known by their lack of subgroups of 8, handle loops well (see REPEAT in
+  /* Compilers of GPUs without subgroups of 8 are newer and handle loops well (see REPEAT in
    * gemm.clh). */
   if (level == GEMMCL_KERNEL_LEVEL_EMULATED || kernel->subgroup > 8)
     g_string_append (options, " -DREPEAT_IN_LOOPS");

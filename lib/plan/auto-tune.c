@@ -127,8 +127,7 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
-/* Stores the search's @result in the plan or, if @result is NULL, the state that the search
- * runs. */
+/* Stores @result in the plan or, if it is NULL, the state SEARCHING. */
 static void
 note (Search *self, GemmclTuningResult *result)
 {

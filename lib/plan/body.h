@@ -57,10 +57,10 @@ typedef struct {
   cl_mem int8_a;             /* output of quantize */
   cl_mem image_a;            /* output of pack_a */
   cl_mem run_b;              /* output of pack */
-  cl_mem workspace, no_bias; /* split-K workspace, and the zeros that are its bias */
+  cl_mem workspace, no_bias; /* split-K workspace, and zeros in place of the bias */
   cl_mem logits;             /* input of softmax and normalize_d if they cannot work in D: batch x m
                               * x n, tight */
-  cl_mem state;              /* the previous result: D of gemm, all batches */
+  cl_mem state;              /* D of gemm, all batches: the previous result, or D to be scaled */
   gboolean state_is_void;    /* state means zeros, whatever it holds; TRUE at first */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */
 
@@ -140,7 +140,7 @@ gboolean gemmcl_body_prepare (GemmclBody *self, GemmclPlanOperand operand, Gemmc
 /** Zeros, with room for a panel's padding. */
 cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
 
-/** Makes the body's B memory with undefined content, after a warm-up of the packing. */
+/** Warms up the packing, and sets the body's B to memory with undefined content. */
 gboolean gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
 /* The state: the result in f32 that a last step converts to the caller's D. It exists with
@@ -174,7 +174,7 @@ typedef struct {
   GemmclOperand which;    /* A, D or the row outputs */
   gboolean to_device;     /* from the caller to the plan; FALSE: back */
   gsize m;                /* rows in this run */
-  gsize index;            /* the problem's in @buffer */
+  gsize index;            /* of the problem in @buffer */
   const GemmclData *data; /* the caller's place; images only for A */
   cl_mem buffer;          /* the plan's, with problems tight, one after another */
   GemmclChain *chain;     /* receives the copies */

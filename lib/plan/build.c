@@ -191,7 +191,7 @@ gemmcl_body_complete (GemmclBody *self, GError **error)
   if (!gemmcl_body_build_steps (self, error))
     return FALSE;
   warm_up (self);
-  self->state_is_void = TRUE; /* the launches of the warm-up need no zeros */
+  self->state_is_void = TRUE; /* set late: the warm-up needs no zeros */
   self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split, 0});
   return TRUE;
 }

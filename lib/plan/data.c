@@ -4,7 +4,7 @@
  * The caller's data: the checks of a run's arguments, and the copies between the caller's memory,
  * on the host or the device, and the plan's. A and D are tight in the plan's memory. In the
  * caller's memory they have leading dimensions and strides; gaps between rows are not written. A
- * kernel copies frames in images, since only kernels can read them.
+ * kernel copies frames in images, whose texels may have more channels than the plane.
  */
 #include "plan/body.h"
 
@@ -52,7 +52,7 @@ check_format (const GemmclImage *image, GError **error)
                                             : gemmcl_pixel_format_get_name (image->format));
 }
 
-/* The samples, at most two, in the first channels of a texel. */
+/* The number of samples, at most two, in the first channels of a texel. */
 static guint
 count_samples (cl_channel_order order)
 {
@@ -236,7 +236,7 @@ gather (const GemmclTransfer *self, GError **error)
 /*
  * A 2D region of both memories, in bytes:
  *
- *     plan  offset + row * stride      caller  its [plane] + other + row * other_stride
+ *     plan  offset + row * stride      caller  start of plane + other + row * other_stride
  */
 typedef struct {
   gsize rows, row_bytes;

@@ -13,13 +13,13 @@ create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
   return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
 }
 
-/* The options of steps that read rows of A of @gemm (kernels/row_steps.clh). A of frames is the
- * output of im2col. */
+/* The options of steps that read rows of A of @gemm (kernels/row_steps.clh), which im2col made if A
+ * is frames. */
 static gchar *
 make_row_options (GemmclBody *self, const GemmclGemm *gemm)
 {
   const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
-  /* Memory of a CPU may be an application's, aligned for an element. */
+  /* A CPU may read an application's memory, which need not be aligned for vectors. */
   const gboolean aligned =
       self->row_group > 1 && (a.length | a.ld | a.offset | a.stride) % self->row_width == 0;
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
@@ -160,8 +160,8 @@ tight_strides (gsize rows, gsize cols)
   return (GemmclStrides){.batch = rows * cols, .row = cols, .col = 1};
 }
 
-/* The strides of an operand as the kernels find it. @tight is ignored for the plan's state, whose
- * layout has no gaps. */
+/* The strides of an operand as the kernels find it. @tight makes no difference for the plan's
+ * state, whose layout has no gaps. */
 static GemmclStrides
 get_strides (GemmclBody *self, GemmclOperand which, gboolean tight)
 {
@@ -295,8 +295,8 @@ make_problem (GemmclBody *self, const GemmclOperands *operands, const Views *vie
   return p;
 }
 
-/* @p with a split K, as multiply gets it: the parts of K as batches, whose results reduce adds
- *   up. */
+/* @p as multiply gets it with a split K: the parts of K are batches, whose results reduce adds
+ * up. */
 static GemmclProblem
 get_parts (GemmclBody *self, const GemmclProblem *p)
 {
@@ -346,8 +346,8 @@ launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *ch
                  ARGUMENT (outside));
 }
 
-/* Computes rows of @cols elements from @from to @to: their softmax, or rows divided by their norms.
- * @to may be @from, with the same strides. */
+/* Writes rows of @cols elements of @from to @to: their softmax, or rows divided by their norms. @to
+ * may be @from, with the same strides. */
 static gboolean
 launch_rows (GemmclBody *self, cl_kernel kernel, const GemmclOperands *operands, gsize cols,
              View from, View to, GemmclChain *chain, GError **error)

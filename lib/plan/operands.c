@@ -131,8 +131,8 @@ get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
   return n == 0 ? otherwise : ((const gfloat *)matrix->data)[n == 1 ? 0 : j];
 }
 
-/* N scales and N zero points, if the elements of @b can be used as int8 without quantizing: there
- * is one scale, or one per column of op(B). Else NULL. */
+/* N scales and N zero points, if the elements of @b can be used as int8 without quantizing: @b has
+ * no scales, one, or one per column of op(B). Else NULL. */
 static gfloat *
 get_scales (GemmclBody *self, GemmclMatrix *b)
 {

@@ -311,8 +311,8 @@ copy_inputs (Submission *self, GError **error)
          (!copies_a || release (self, error));
 }
 
-/* Makes host memory show what the device wrote into it in place. A map does that; unmapping at once
- * changes nothing on such devices, and leaves nothing mapped. */
+/* Makes the device's writes into host memory visible to the host, as a map does. On devices that
+ * share the host's memory, the map may end at once. */
 static gboolean
 sync_host (Submission *self, GError **error)
 {

@@ -12,8 +12,8 @@
 /* A candidate drops out if its first run takes this many times as long as the best. */
 #define TOO_SLOW 4.0
 
-/* If the best takes longer than LONG_SECONDS, a run on 1 / ROWS_PART of the rows comes before the
- * first one: a kernel can be a thousand times slower. */
+/* If the best takes longer than LONG_SECONDS, a candidate first runs on 1 / ROWS_PART of the rows:
+ * it can be a thousand times slower. */
 #define LONG_SECONDS 1e-3
 #define ROWS_PART    16
 
@@ -131,7 +131,7 @@ notify (const Race *self, GemmclTuningStep step, const Racer *racer)
     self->options.notify (step, &racer->public, self->options.data);
 }
 
-/* Ends the part of @racer, which stays a candidate. */
+/* Takes @racer out of the race. It stays in the list of candidates. */
 static void
 leave (Race *self, Racer *racer, gboolean faulty, const gchar *why)
 {
@@ -173,7 +173,7 @@ get_best_seconds (const Race *self)
   return best ? best->public.seconds : INFINITY;
 }
 
-/* The time of one run of each racer. */
+/* The sum of the times of one run of each racer. */
 static gdouble
 get_turn_seconds (const Race *self)
 {
