@@ -5,7 +5,7 @@
 #include "memory/gstgemmclmemory.h"
 
 #if !GST_CHECK_VERSION(1, 24, 0)
-  /* GStreamer has no DRM formats yet; 0 is the unknown format. */
+  /* GStreamer before 1.24 has no DRM formats; 0 is the unknown format. */
   #define gst_video_dma_drm_fourcc_from_string(name, modifier) ((void)(name), 0)
   #define gst_video_dma_drm_fourcc_to_format(fourcc)           ((GstVideoFormat)(fourcc))
   #define gst_video_dma_drm_fourcc_from_format(format)         ((void)(format), 0)
@@ -200,8 +200,8 @@ append_in (GstCaps *result, GstCaps *caps, const gchar *feature)
   gst_caps_append (result, caps);
 }
 
-/* Appends surfaces in the formats that both media drivers and OpenCL support. Sizes are even: of
- * odd sizes, Intel's driver drops the last column or row of chroma. */
+/* Appends surfaces in the formats that both media drivers and OpenCL support. Sizes are even, since
+ * Intel's driver drops the last column or row of chroma of odd sizes. */
 static void
 append_surfaces (GstCaps *result, GstCaps *caps)
 {

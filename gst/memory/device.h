@@ -33,7 +33,7 @@ typedef struct {
   GemmclDeviceQuery query; /* the query of context; its strings are interned */
   GCallback acquire;       /* acquires dma-bufs; NULL: context cannot import them */
   GCallback release;       /* releases them */
-  GstObject *display;      /* (nullable): a GstVaDisplay; va.c writes it */
+  GstObject *display;      /* (nullable): a GstVaDisplay; va.c sets it and the next two */
   gint display_failed;     /* atomic: making a context with display failed */
   gint display_is_new;     /* atomic: no buffer has asked yet if display needs another context */
 } GstGemmclDevice;

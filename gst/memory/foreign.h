@@ -24,8 +24,8 @@ typedef gboolean (*GstGemmclImporter) (GstGemmclDevice *device, GstMemory *memor
 
 /** gst_gemmcl_import: Imports @memory. @id: its content, such as a surface. @objects: (out)
  * (transfer none): the objects of @make, which live as long as @memory has that content. @make is
- * called once for each element, context and content, and not for each buffer: pools use memory
- * again. Returns: %FALSE if @make fails. For the streaming thread. */
+ * called once for each element, context and content, and not for each buffer: pools reuse memory.
+ * Returns: %FALSE if @make fails. For the streaming thread. */
 gboolean gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id,
                             GstGemmclImporter make, cl_mem objects[GEMMCL_MAX_PLANES],
                             GError **error);
@@ -69,8 +69,8 @@ gboolean gst_gemmcl_va_has_surface (GstBuffer *buffer);
 gboolean gst_gemmcl_va_is_shared (GstGemmclDevice *self, GstBuffer *buffer);
 
 /** gst_gemmcl_va_needs_context: Stores the display of the surface in @buffer. Returns: %TRUE if the
- * surface needs another context, and the device shares the display. Of the surfaces of a new
- * display, only the first has that result. For the streaming thread. */
+ * surface needs another context, and the device shares the display. Only the first surface of a new
+ * display has that result. For the streaming thread. */
 gboolean gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer);
 
 /** gst_gemmcl_va_open: Imports the surface in @buffer and waits until it is rendered. The caller

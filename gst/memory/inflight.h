@@ -72,8 +72,8 @@ void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
 
-/** gst_gemmcl_inflight_begin: Begins a run. @done: (transfer full): its event, until which the
- * first @n mappings are held. For the owner, after gst_gemmcl_inflight_finish(). */
+/** gst_gemmcl_inflight_begin: Begins a run. @done: (transfer full): its event. The first @n
+ * mappings are held until it is complete. For the owner, after gst_gemmcl_inflight_finish(). */
 void gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, cl_event done);
 
 /** gst_gemmcl_inflight_get_event: Returns: (transfer full) (nullable): the event of the run; %NULL

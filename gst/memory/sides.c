@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * OpenCL memory as both the host and the device use it. Only maps of the host wait; events order
- * the commands of the device. */
+ * The host's and the device's access to OpenCL memory. Only maps wait; events order the commands of
+ * the device. */
 #include "memory/sides.h"
 
 GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
@@ -123,8 +123,7 @@ wait_for_device (GstGemmclSides *self, GstMapFlags access)
   cl_event events[GST_GEMMCL_MAX_EVENTS];
   const guint n = gst_gemmcl_sides_get_events (&self->parent, access, events);
 
-  /* One event at a time: a failed read does not matter, but would end a wait for all events early.
-   */
+  /* One event at a time: a failed read does not matter, but would end a wait for all early. */
   for (guint i = 0; i < n; i++)
     clWaitForEvents (1, &events[i]);
   gst_gemmcl_release_events (n, events);

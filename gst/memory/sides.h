@@ -38,8 +38,8 @@ typedef struct {
   gpointer mapped;  /* the address of the mapped @buffer while @n_maps is not 0 */
   guint n_maps;
   GstMapFlags mapped_access;
-  cl_mem pinned; /* with @staging, from the first map on, if is_staged; the content is copied to
-                  * a side that uses it if the other side has changed it */
+  cl_mem pinned; /* if is_staged, from the first map on: the side of the host, mapped at @staging;
+                  * a use of one side fetches the content if the other side has changed it */
   guchar *staging;
 
   GMutex lock; /* never held while waiting */

@@ -243,8 +243,8 @@ gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query
   return g_steal_pointer (&plain);
 }
 
-/* @context keeps all GstVaDisplays of its VADisplay, since it is unknown which of them closes it.
- */
+/* @context keeps each GstVaDisplay of its VADisplay, since any of them may be the one that closes
+ * it. */
 void
 gst_gemmcl_va_bind (GstGemmclDevice *self, GemmclContext *context)
 {
@@ -306,7 +306,7 @@ gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer)
   if (gst_gemmcl_va_is_shared (self, buffer))
     return FALSE;
   set_display (self, peek_display (buffer));
-  /* The driver is asked only once about a display: it would take its time for each buffer. */
+  /* The driver is asked only once about a display: asking for each buffer would be slow. */
   return g_atomic_int_compare_and_exchange (&self->display_is_new, TRUE, FALSE) &&
          !gst_gemmcl_va_fits (self, self->context);
 }
