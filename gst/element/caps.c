@@ -222,7 +222,7 @@ transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerm
   g_autoptr (GstCaps) output = gst_caps_new_full (gst_structure_copy (from), NULL);
   g_autoptr (GstCaps) inputs = gst_caps_new_empty ();
   g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
-  GstGemmclTerms any_k = *terms; /* of every input, caps are taken to fit K */
+  GstGemmclTerms any_k = *terms; /* without K, transform_input() assumes that any input fits */
 
   any_k.k = 0;
   if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {

@@ -183,7 +183,7 @@ pass_waiting (GstGemmcl *self)
 }
 
 /* After new caps were refused, sets the earlier caps again and learns from @input. The base class
- * does not set them: it takes them for the caps in use. */
+ * does not set them, since it considers them in use. */
 static GstFlowReturn
 set_caps_again (GstGemmcl *self, GstBuffer *input)
 {
@@ -197,8 +197,7 @@ set_caps_again (GstGemmcl *self, GstBuffer *input)
   return gst_gemmcl_learn (self, input, &self->scalars.m);
 }
 
-/* Negotiates for @input, and makes a plan if one is due. Negotiates for @input, and makes a plan if
- * one is due. Takes @input. The operands must be held. */
+/* Negotiates for @input, which it takes, and makes a plan if one is due. Operands must be held. */
 static GstFlowReturn
 negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
 {
@@ -314,7 +313,7 @@ end_before (GstGemmcl *self, GstEvent *event)
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     if (gst_gemmcl_batch_end (self) == GST_FLOW_OK)
       gst_gemmcl_turns_push_held (self);
-    /* The flow of earlier outputs does not apply to buffers behind the event. */
+    /* The flow of earlier outputs does not apply to buffers after the event. */
     self->turns->flow = GST_FLOW_OK;
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
       gst_gemmcl_turns_finish (self);

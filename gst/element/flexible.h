@@ -7,7 +7,7 @@
 /* Finds tensors in buffers, and reads and makes the headers of flexible tensors. Pure functions. */
 
 /** GstGemmclHeader: The header of a flexible tensor. Its words of 32 bits, in the byte order of the
- * host, are: magic number, version, type, 16 dimensions (innermost first, zeros behind the last),
+ * host, are: magic number, version, type, 16 dimensions (innermost first, zeros after the last),
  * format, media type, the number of elements of a sparse tensor, and zeros. */
 typedef struct {
   guint32 words[32];
@@ -18,7 +18,7 @@ typedef struct {
 /** gst_gemmcl_header_init: Makes the header of an @m x @n matrix of @type. */
 void gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n);
 
-/** GstGemmclPlaces: The places of the tensors in a buffer, which lie behind one another. */
+/** GstGemmclPlaces: The places of the tensors in a buffer, which follow one another. */
 typedef struct {
   guint n;
   gsize at[GST_GEMMCL_MAX_TENSORS + 1]; /* the first byte of each, with its header; then the end */

@@ -203,8 +203,8 @@ typedef struct {
 } Spelling;
 
 static const Spelling spellings[] = {
-    {FALSE, NULL},
-    {TRUE, NULL},  /* the first two: as they are, and without trailing ones */
+    {FALSE, NULL}, /* as they are */
+    {TRUE, NULL},  /* without trailing ones */
     {TRUE, ":1"},  /* as older releases of NNStreamer write */
     {FALSE, ":0"}, /* a zero ends the dimensions */
 };

@@ -14,18 +14,18 @@
 #define GST_GEMMCL_AUDIO_MEDIA   "audio/x-raw"
 #define GST_GEMMCL_TENSORS_MEDIA "other/tensors"
 #define GST_GEMMCL_MAX_RANK      16
-/** The most tensors of a buffer that are supported; NNStreamer gives up to 16 tensors a memory
- * each. */
+/** The largest number of tensors in a buffer. NNStreamer gives each of up to 16 tensors a memory of
+ * its own. */
 #define GST_GEMMCL_MAX_TENSORS 16
 
 /* Caps of `other/tensors` have fields such as `dimensions=3:224:224,10` and `types=uint8,float32`.
  * Tensors are separated by a comma or a full stop. Dimensions are written innermost first; zeros
- * behind them do not count. */
+ * after them do not count. */
 
 typedef struct {
   GemmclType type;
   guint rank;                        /* the number of dimensions */
-  guint32 dims[GST_GEMMCL_MAX_RANK]; /* innermost first, each at least 1; 1 behind the last */
+  guint32 dims[GST_GEMMCL_MAX_RANK]; /* innermost first, each at least 1; 1 after the last */
 } GstGemmclTensor;
 
 typedef struct {
@@ -89,7 +89,7 @@ typedef struct {
   GstAudioInfo audio;
   GstGemmclTensors tensors;
   guint index;      /* of A or D among tensors */
-  gboolean is_meta; /* A is in the metadata of buffers, and the only one of tensors */
+  gboolean is_meta; /* A is in the metadata of buffers, and alone in tensors */
   gboolean varies;  /* caps do not describe the tensor A, which may differ between buffers */
 } GstGemmclFormat;
 

@@ -27,7 +27,7 @@ typedef struct {
   GstClockTime frame_duration; /* of a buffer, from caps or buffers; 0: unknown */
   gboolean started;
   gboolean configured;     /* caps were accepted */
-  guint warnings;          /* negotiate.c: bits of the posted ones; atomic, any thread */
+  guint warnings;          /* negotiate.c: bits of posted warnings; atomic, any thread */
   GstGemmclTensor learned; /* learn.c: A, as a buffer described it; rank 0: none did */
 
   /* For the streaming thread only; the lock does not guard them. */
@@ -125,7 +125,7 @@ typedef struct {
   GstGemmclTurn *ring;
   guint size; /* one turn for each run in flight, and one for the batch that is being collected */
   guint first, n;     /* the turns with runs in flight: index of the oldest, and their number */
-  guint next;         /* index of the lane behind the lane of the last run */
+  guint next;         /* index of the lane after that of the last run */
   gboolean is_late;   /* push_late() is running */
   GstFlowReturn flow; /* of outputs that other threads pushed; returned for the next buffer */
   gboolean discont;   /* QoS dropped the buffer before the next one */
@@ -138,7 +138,7 @@ typedef struct {
   /* The description of the run that is being submitted (run.c). */
   GemmclData *a;
   GemmclData *d;            /* of all outputs, then of all row outputs */
-  GstGemmclMapping *mapped; /* of d */
+  GstGemmclMapping *mapped; /* the mappings of d */
   cl_event *wait;
 
   GstGemmclInflight *latest; /* of the last run; not referenced */

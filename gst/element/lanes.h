@@ -4,8 +4,8 @@
 
 #include "element/gstgemmcl.h"
 
-/* The lanes of an element: one device, or the devices of the property devices, which get runs by
- * turns (lanes.c). */
+/* The lanes of an element: one device, or the devices of the property devices, which take runs in
+ * turn (lanes.c). */
 
 /** gst_gemmcl_lanes_open: Opens the devices that the properties name. Fails if one of them cannot
  * run the kernel that the properties name. For NULL to READY, and for the streaming thread while

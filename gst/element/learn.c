@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Learns the type, shape and place of A from buffers. Caps that do not announce the tensor in
- * metadata wait for the first buffer, and the events behind them wait, too: the caps of the output
+ * metadata wait for the first buffer, and the events after them wait, too: the caps of the output
  * depend on the shape of that tensor. */
 #include "element/lanes.h"
 #include "element/output.h"

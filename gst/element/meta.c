@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Reads A from the GstTensorMeta of the input, for input=meta, and adds D to the GstTensorMeta of
- * the input, which is then pushed, for output=meta. */
+ * Reads A from a GstTensorMeta of the input, for input=meta. For output=meta, attaches D to the
+ * input, which is then pushed, as a GstTensorMeta. */
 #include "element/output.h"
 #include "element/run.h"
 
@@ -12,8 +12,7 @@
   #include <gst/analytics/analytics.h>
 #endif
 
-/* Characters besides letters and digits in names of fields: the id is the name of a field in caps.
- */
+/* Characters besides letters and digits in the id, which is the name of a field in caps. */
 #define MORE_LETTERS "-_.:/+"
 
 #ifdef GEMMCL_HAVE_ANALYTICS

@@ -173,7 +173,7 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
   return TRUE;
 }
 
-/* @operands are the latest operands, one of which is changed. */
+/* @operands are the current operands with all changes that wait. */
 struct _GstGemmclChange {
   GstGemmclOperands operands;
   GstGemmclSettings settings; /* of the stream; copied, since a restart changes them */
@@ -208,7 +208,7 @@ gst_gemmcl_operands_close (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* Takes @matrix, the new @operand, (nullable). Needs the lock. */
+/* Takes @matrix (nullable), the new @operand. Needs the lock. */
 static gboolean
 change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand,
              GemmclMatrix *matrix, GError **error)

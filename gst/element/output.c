@@ -164,9 +164,9 @@ get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **erro
                                                                 : memory;
 }
 
-/* Inserts the tensors that pass through around D, and the memory of row outputs behind them. With
- * output=meta no tensors pass, and that memory stays outside of the buffer: the buffer is the
- * tensor D. */
+/* Inserts the tensors that pass through around D, and the memory of row outputs after them. With
+ * output=meta no tensors pass, and that memory stays outside of the buffer, which is the tensor
+ * D. */
 static gboolean
 insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GError **error)
 {

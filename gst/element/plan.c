@@ -9,7 +9,7 @@
 
 /* M of the first plan for audio, in samples. Buffers of most sources have no more. */
 #define FIRST_AUDIO_M 1024
-/* Time in us after which the progress of a new plan is posted, and between two looks if the element
+/* Time in us before the progress of a new plan is posted, and between two checks if the element
  * stops. A plan from the cache takes less. */
 #define SILENCE (50 * G_TIME_SPAN_MILLISECOND)
 /* Time in us that a stopping element waits for the compiler. */
@@ -359,7 +359,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
       room = MIN (2 * room, (gsize)G_MAXINT32);
     if (!gst_gemmcl_make_plan (self, MAX (scalars->m, room), error))
       return FALSE;
-    /* With the next buffer comes a pool for larger outputs, or for outputs of another N. */
+    /* The next buffer negotiates a pool for larger outputs, or for outputs of another N. */
     if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)
       gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }

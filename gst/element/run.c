@@ -86,8 +86,7 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
   return TRUE;
 }
 
-/* TRUE if @buffer, by its caps, is better read as a surface, if it is one and the device can read
- * it. */
+/* TRUE if caps name surfaces, or if @buffer is a dma-buf with a surface that OpenCL can share. */
 static gboolean
 prefers_surface (GstGemmcl *self, GstBuffer *buffer)
 {

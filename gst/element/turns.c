@@ -134,8 +134,8 @@ push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn 
   return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, pushed);
 }
 
-/* Pushes the outputs and the events between them, and empties the turn. If @flow is not OK, outputs
- * are dropped; likewise after a push that fails. Returns: the first flow that is not OK. */
+/* Pushes the outputs and the events between them, and empties the turn. If @flow is not OK, or a
+ * push fails, drops the outputs from then on. Returns: the first flow that is not OK. */
 static GstFlowReturn
 push_turn (GstGemmcl *self, GstGemmclTurn *turn, GstFlowReturn flow)
 {
@@ -151,8 +151,8 @@ push_turn (GstGemmcl *self, GstGemmclTurn *turn, GstFlowReturn flow)
   return flow;
 }
 
-/* Makes the device with the fewest runs in flight the current one. Of several such devices, the
- * next one by turns is chosen. */
+/* Makes the device with the fewest runs in flight the current one. Among several such devices it
+ * takes the next one in turn. */
 static void
 choose_lane (GstGemmcl *self)
 {

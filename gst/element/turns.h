@@ -11,7 +11,7 @@
  * timeout, or before a buffer or event that cannot be part of it.
  *
  * Each device has at most queue-depth runs in flight. A single device does its runs in order, so
- * outputs are pushed at once. Several devices get runs by turns, and the element holds an output
+ * outputs are pushed at once. Several devices take runs in turn, and the element holds an output
  * back until its run is complete and all outputs before it are pushed. Inputs are kept until then,
  * too: another device does a failed run again. The thread that submits a run pushes the outputs
  * that are complete by then; a thread of GStreamer's pool pushes the rest.
@@ -42,7 +42,7 @@ void gst_gemmcl_turns_flush (GstGemmcl *self);
  * otherwise GST_FLOW_OK. */
 GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer);
 
-/** gst_gemmcl_batch_hold: Takes @event if it belongs into the batch, which pushes it behind the
+/** gst_gemmcl_batch_hold: Takes @event if it belongs in the batch, which pushes it after the
  * collected buffers. Returns: %FALSE if no buffers are collected or @event ends the batch. */
 gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
 

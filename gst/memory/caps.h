@@ -35,7 +35,7 @@ GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
 void gst_gemmcl_values_add (GValue *values, gchar *text);
 
 /** gst_gemmcl_values_get: @values: (nullable): values as above, or a field of caps. Returns:
- * (nullable): text @i; %NULL behind the last text, and if the values are not strings. */
+ * (nullable): text @i; %NULL after the last text, and if the values are not strings. */
 const gchar *gst_gemmcl_values_get (const GValue *values, guint i);
 
 /** gst_gemmcl_add_output_formats: Adds the output formats with @channels to @values; 0: any number.

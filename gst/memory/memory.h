@@ -33,7 +33,7 @@ cl_command_queue gst_gemmcl_memory_get_kernel_queue (GstMemory *memory);
 gboolean gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size);
 
 /** gst_gemmcl_memory_set_run: Makes the next map of the host release the inputs that @inflight, the
- * run that writes @memory, holds. With @fetches, enqueues the copy to the host behind the run, if a
+ * run that writes @memory, holds. With @fetches, enqueues the copy to the host after the run, if a
  * copy is needed, so that the map waits less. */
 void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gboolean fetches);
 

@@ -204,7 +204,7 @@ make_staging (GstGemmclSides *self)
   return FALSE;
 }
 
-/* Enqueues a copy to the host behind the last write, if a copy is needed and the write has not
+/* Enqueues a copy to the host after the last write, if a copy is needed and the write has not
  * failed. Needs host_lock. */
 static gboolean
 fetch (GstGemmclSides *self)
@@ -426,7 +426,7 @@ gst_gemmcl_memory_recycle (GstMemory *memory)
   g_clear_pointer (&self->fetched, clReleaseEvent);
 }
 
-/* Enqueues the unmapping of the pinned buffer behind all commands that use it. OpenCL keeps the
+/* Enqueues the unmapping of the pinned buffer after all commands that use it. OpenCL keeps the
  * buffer until then. */
 static void
 free_staging (GstGemmclSides *self)
