@@ -131,7 +131,7 @@ write_parts (gint fd, GBytes *const *parts, gsize n)
 gboolean
 gemmcl_file_save (const gchar *path, gint mode, GBytes *const *parts, gsize n, GError **error)
 {
-  /* In the same directory, so that renaming is atomic. */
+  /* The temporary file is in the same directory, so that renaming is atomic. */
   g_autofree gchar *directory = g_path_get_dirname (path);
   g_autofree gchar *temporary = g_build_filename (directory, ".gemmcl-XXXXXX", NULL);
   g_auto (GemmclFd) fd = -1;

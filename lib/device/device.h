@@ -114,7 +114,7 @@ extern const GemmclSource gemmcl_sources[];
  * gemmcl_ptx_retarget() and is built again. */
 #define GEMMCL_SM_90A " -DSM_90A"
 
-/** (transfer full): @ptx with the target sm_90a in place of sm_90, and with the instructions behind
+/** (transfer full): @ptx with the target sm_90a in place of sm_90, and with the instructions after
  * //@ uncommented. %NULL with #GEMMCL_ERROR_BUILD if @ptx is not PTX for sm_90 with such
  * comments. */
 gchar *gemmcl_ptx_retarget (const gchar *ptx, GError **error);

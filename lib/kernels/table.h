@@ -33,8 +33,8 @@ typedef struct {
    * packed for the engines. */
   gboolean dpas;
   /* The kernel has instructions of NVIDIA's GPUs (see mma.clh), natively from this compute
-   * capability on, 80 for 8.0; 0: none. With another precision than f32 the instructions are the
-   * matrix engines'. B is packed in words. */
+   * capability on, 80 for 8.0; 0: none. In precisions other than f32 they are instructions of the
+   * matrix engines. B is packed in words. */
   guint capability;
   /* The instructions exist at that compute capability alone, 9.0 (see wgmma.clh). The program is
    * retargeted for it (see lib/device/program.c). */

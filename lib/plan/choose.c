@@ -80,7 +80,7 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
                                    error) ||
       !gemmcl_body_complete (body, error) || !run_once (body, elements, b, d, error))
     return FALSE;
-  /* A NaN or an infinity is outside every bound, but is no part of the largest error. */
+  /* A NaN or an infinity is outside every bound, but does not count in the largest error. */
   if (gemmcl_gemm_verify (&gemm, elements, b, NULL, NULL, d, &error_of_d, &bound) &&
       error_of_d == 0)
     return TRUE;

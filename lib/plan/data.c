@@ -133,7 +133,7 @@ check_wait (const GemmclRun *run, GError **error)
   return TRUE;
 }
 
-/* TRUE if each plane has memory. With strides they must be in one buffer, from its start. */
+/* TRUE if each plane has memory. A strided run needs a buffer that begins with its data. */
 static gboolean
 is_complete (const GemmclData *data, guint n_planes, gboolean strided)
 {

@@ -27,8 +27,8 @@
 #define MOST_TURNS  15
 #define TURNS_SHARE 0.75
 
-/* After FIRST_TURNS, a candidate drops out if the best was FIRST_GAIN times as fast in each turn,
- * after LEAST_TURNS if it was CLEAR_GAIN times as fast. */
+/* A candidate drops out after FIRST_TURNS if the best was FIRST_GAIN times as fast in each turn,
+ * and after LEAST_TURNS if the best was CLEAR_GAIN times as fast. */
 #define FIRST_TURNS 3
 #define FIRST_GAIN  1.25
 #define CLEAR_GAIN  1.05
