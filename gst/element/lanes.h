@@ -32,7 +32,7 @@ gboolean gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **er
 
 /* Weight, bias and addend, and their changes while playing (operands.c). */
 
-/** gst_gemmcl_get_properties: Returns: the present values, but source must not be used: another
+/** gst_gemmcl_get_properties: Returns: the present values. Do not use the field source: another
  * thread may free it at any time. Any thread. */
 GstGemmclProperties gst_gemmcl_get_properties (GstGemmcl *self);
 

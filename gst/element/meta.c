@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Reads A from a GstTensorMeta of the input, for input=meta. For output=meta, attaches D to the
- * input, which is then pushed, as a GstTensorMeta. */
+ * Reads A from a GstTensorMeta of the input, for input=meta. For output=meta, attaches D as a
+ * GstTensorMeta to the input, which is then pushed. */
 #include "element/output.h"
 #include "element/run.h"
 

@@ -85,7 +85,7 @@ round_up (GstClockTime time)
   return rounded;
 }
 
-/* Returns: the time that @percent of the runs did not exceed, at most 1/16 too long; 0 if there
+/* Returns: the time that @percent of the runs did not exceed, at most 5 % too long; 0 if there
  * were no runs. Needs the lock. */
 static GstClockTime
 get_percentile (const GstGemmclStats *stats, guint percent)
