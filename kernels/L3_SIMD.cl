@@ -14,8 +14,8 @@
  *     lane k / DEPTH holds A (r, k) as its part k % DEPTH;      lane j / TILE_N holds column j
  *
  * A lane reads DEPTH neighbours of each row of a row-major A, TILE_M neighbours of each column of a
- * column-major A, and TILE_N neighbours of a row of B. Unless B is packed in panels (PANEL), as for
- * fp16, a B of another layout and the columns at D's right edge are read one by one.
+ * column-major A, and TILE_N neighbours of a row of B. B is packed in panels (PANEL) for f16.
+ * An unpacked B of another layout, and the columns at D's right edge, are read one by one.
  */
 #include "gemm.clh"
 

@@ -10,8 +10,7 @@
  *   kind       ACTIVATION_SHORT: a few instructions; ACTIVATION_CALL: library functions;
  *              ACTIVATION_ROW: depends on a whole row; computed by softmax.cl and whole_rows.clh
  *   kernel     the value for x, a T: float or any vector of floats
- *   reference  the value for x, a double; held is x, clamped to at least -1e6 for the reason that
- *              the comment on ACTIVATION_GELU gives
+ *   reference  the value for x, a double; held is x clamped to at least -1e6 (see ACTIVATION_GELU)
  *   slope      the largest absolute value of the derivative
  *   growth     the factor by which its exponential amplifies a relative error of x: exp (z)
  *              amplifies a relative error of z by |z|

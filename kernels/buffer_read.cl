@@ -17,7 +17,7 @@
  *
  * B is packed in panels of TILE_N * S columns (pack.cl), so that its rows are contiguous and N has
  * no edges: one message reads up to eight floats per lane, 4 * TILE_N * S bytes of each row. With
- * A_BLOCKS, from the host, A is f32 or fp16 with contiguous rows, and is read in blocks. Otherwise,
+ * A_BLOCKS, from the host, A is f32 or f16 with contiguous rows, and is read in blocks. Otherwise,
  * and in a last step shorter than STEP, each lane loads its elements.
  */
 #include "gemm.clh"

@@ -24,8 +24,8 @@ def find_sources(table):
 
 
 def inline(path, seen, used_by):
-    """The text of path with its #include "..." replaced by the files' text, each file once, as
-    #pragma once asks for where they are not embedded. seen: the files so far."""
+    """The text of path with each #include "..." replaced by the file's text. A file is included
+    once, as with #pragma once. seen: the files so far."""
     if path in seen:
         return ''
     if not path.is_file():
@@ -48,7 +48,7 @@ def c_array(name, text):
 
 
 def embed(table, output, depfile):
-    used = [table, table.parent]  # the folder changes with its list of programs
+    used = [table, table.parent]  # a folder's time stamp changes when a file is added
     arrays, entries = [], []
     for source in find_sources(table):
         seen = []

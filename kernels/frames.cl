@@ -12,12 +12,12 @@
  *                           y = row    * STRIDE_Y + j * DILATION - PADDING
  *
  * A patch of p x q pixels is a pixel, a row of the frame, the frame, or any size, as in a
- * convolution. Pixels outside of the frame have the value @outside.
+ * convolution. Pixels outside of the frame have the value `outside`.
  *
- * A work-item converts a pixel of a patch: (ACROSS * p in whole work-groups, DOWN * q, frames). Of
- * a tensor, with A_TENSOR and elements of A_TYPE, it converts one element, so that neighbours read
- * and write neighbours: (ACROSS * p * C, DOWN * q, tensors). p, q, C and the other capitalised
- * words are compiler options: A_PATCH_WIDTH, A_PATCH_HEIGHT, A_CHANNELS, A_STRIDE_X ...
+ * A work-item converts a pixel of a patch; grid: (ACROSS * p in whole work-groups, DOWN * q,
+ * frames). With A_TENSOR, for tensors of A_TYPE, it converts one element, so that neighbours read
+ * and write neighbours; grid: (ACROSS * p * C, DOWN * q, tensors). p, q, C and capitalised words
+ * are compiler options: A_PATCH_WIDTH, A_PATCH_HEIGHT, A_CHANNELS, A_STRIDE_X ...
  *
  * gather, if neither A_IMAGE nor A_TENSOR is defined: copies a plane of a frame from an OpenCL
  * image into the buffer that im2col and skinny.cl read, whose samples are of A_TYPE, U8 or U16.
@@ -29,7 +29,7 @@
  * The image returns a stored integer divided by MAX_SAMPLE. Multiplying and rounding restores that
  * integer, so that results equal those of a frame in system memory.
  *
- * A work-item copies a texel: (width in whole work-groups, HEIGHT).
+ * A work-item copies a texel; grid: (width in whole work-groups, HEIGHT).
  */
 #include "pixels.clh"
 #include "types.clh"

@@ -104,7 +104,7 @@ gemm (GEMM_ARGUMENTS)
     sums[i][lane] = sum[i];
   barrier (CLK_LOCAL_MEM_FENCE);
 
-  /* A work-item overwrites the first value that it reads, which no other work-item reads. */
+  /* In place: only this work-item reads the value that it overwrites. */
   for (int t = lane; t < TILE_M * MEET * PANEL; t += GROUP) {
     local float *column = (local float *)sums[t / (MEET * PANEL)] + t % (MEET * PANEL);
     float total = 0.0f;

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * mma: warps of 32 work-items multiply by the matrix engines of NVIDIA's GPUs (mma.clh): bf16, fp16
- * or tf32 with f32 sums, or uint8 by int8 (quantized.h) with int sums. mma_tile.clh has the frame.
+ * mma: warps of 32 work-items multiply by NVIDIA's matrix engines (mma.clh): bf16, f16 or tf32 with
+ * f32 sums, or uint8 by int8 (quantized.h) with int sums. mma_tile.clh has the kernel function.
  *
  *                     PANEL                   A warp owns 8 TILE_M x 4 TILE_N of the work-group's
  *               +-------+-------+             tile. GROUP_M / 8 warps lie below each other,
@@ -16,7 +16,7 @@
  *      +----+   +-------+-------+
  *
  * Each lane reads 16 bytes of local memory at once: of A chunk t of its rows, the words of two mma.
- * Mma s, s < 2, takes the words 4 t + 2 s and 4 t + 2 s + 1 of the step, since their order is free.
+ * Mma s, s < 2, takes the words 4 t + 2 s and 4 t + 2 s + 1 of the step; their order is free.
  * The lane reads these rows of B in the columns 32 q + 4 g + 0..3. Column g of mma n, n = 4 q + c,
  * is thus column 32 q + 4 g + c of the warp, so that a lane's columns of D follow each other. The
  * exclusive or in place_b () spreads the four rows of B that a quarter of a warp reads at once over
@@ -110,7 +110,7 @@ read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage,
 #define FINISH_SUMS()
 
 /* Whole rows: the four lanes of a warp with the same g share rows, and warps side by side. They
- * exchange their values where the stages were. */
+ * exchange values in shared_rows. */
 #define ROW_I(r)    (top + DOWN_ID * 8 * TILE_M + 8 * (r) + g)
 #define ROW_J(part) (left + ACROSS_ID * 4 * TILE_N + (part) / 2 * 32 + 8 * t + (part) % 2 * 4)
 #define ROW_SHARE(OP, own)                                                                         \

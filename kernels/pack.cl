@@ -9,8 +9,8 @@
  *       +----+----+--+       words. A word has 32 bits, with elements of DPAS_PACK neighbouring
  *     K |    |    |  |       rows of B; or it is one element of 16 bits, if DPAS_PACK is 1 and
  *       +----+----+--+       B_TYPE is not F32. Columns from N to the next multiple of PANEL are
- *             N              zeros, and so are rows from K to the lines of the grid: N has no
- *                            edges.
+ *             N              zeros, so kernels check no bounds along N; so are rows from K to
+ *                            the last line of the grid.
  *
  * Matrix engines of subgroups of S work-items (dpas.clh) read it in another order:
  *
@@ -30,19 +30,19 @@
  * c ^ n % 8. Tf32 has the rows 16 i + c, + 4, + 8 and + 12 in chunk 4 i + c, c < 4, since a
  * work-item reads four neighbours of A at once (wgmma.clh).
  *
- * A work-item writes a word: (columns with padding, K with padding / DPAS_PACK, batches).
+ * A work-item writes a word; grid: (columns with padding, K with padding / DPAS_PACK, batches).
  *
- * With an int8 B (B_TYPE I8), quantized.h has the layout, of rows of words or COLUMN_MAJOR. For
+ * quantized.h has the layout of an int8 B (B_TYPE I8), whose words lie in rows or COLUMN_MAJOR. For
  * each column
  *
  *     scale = max |b| / 127,  zero = 0,  byte = b / scale + zero, rounded to nearest
  *
  * If scales is not NULL, it holds N scales followed by N zero points. B is then an int8 matrix that
  * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
- * column's scale NaN. A work-item owns a column: (columns with padding, 1, batches).
+ * column's scale NaN. A work-item owns a column; grid: (columns with padding, 1, batches).
  *
  * In an image a panel is the part that one tile of D needs: TILE_M rows of A, or COLUMNS columns of
- * B, with all of K. The size of images is limited: so a panel is cut into blocks of up to CHUNK of
+ * B, with all of K. The size of images is limited, so a panel is cut into blocks of up to CHUNK of
  * K, and blocks lie in rows of p.a.col or p.b.col blocks side by side:
  *
  *      K of A, CHUNK to a block          block t = (batch * panels + panel) * blocks of a panel
@@ -53,10 +53,10 @@
  *                                        side: number of blocks side by side. A block of A is
  *                                        CHUNK x TILE_M, one of B COLUMNS x CHUNK.
  *
- * Elements past M, N or K are zeros, so that tiles have no edges. A texel has 32 bits: a float, or
+ * Elements past M, N or K are zeros, so kernels check no bounds. A texel has 32 bits: a float, or
  * two halfs of neighbouring columns, the first in the low bits (TEXEL_F16). X is A, of A_TYPE, with
- * OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one texel: (texels
- * of a block's width * blocks, a block's height).
+ * OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one texel; grid:
+ * (texels of a block's width * blocks, a block's height).
  */
 #include "types.clh"
 #include "quantized.h"

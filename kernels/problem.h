@@ -1,17 +1,17 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The structure and the constants that the host and the kernels share; both compilers read this
- * file. Every gemm kernel gets a GemmclProblem by value: the sizes, strides and scalars. Its
- * members have fixed widths, the widest first, so that both compilers lay it out without gaps.
+ * The structure and the constants that the host and the kernels share. Every gemm kernel gets a
+ * GemmclProblem by value: the sizes, strides and scalars. Its members have fixed widths, the widest
+ * first, so that both compilers lay it out without gaps.
  *
  *     A(i, k) = A[a.offset + batch * a.batch + i * a.row + k * a.col]       i < M, k < K
  *
  * B(k, j), C(i, j) and D(i, j) follow the same formula. Strides express every layout, transpose and
  * leading dimension; a C that has one row for all rows of D has row = 0. Strides and offsets
  * count elements. A panel-packed B (pack.cl) uses only b.offset and b.batch. For A and B in images
- * (pack.cl) the members of GemmclStrides are: offset, the share of K in a block; batch, blocks per
- * batch entry; row, blocks per panel; col, blocks side by side.
+ * (pack.cl) the members of GemmclStrides are: offset, the extent of a block along K; batch, blocks
+ * per batch entry; row, blocks per panel; col, blocks side by side.
  */
 #pragma once
 
@@ -36,8 +36,8 @@ typedef struct {
   gemmcl_i32 zero; /* padding to a multiple of eight bytes */
 } GemmclProblem;
 
-/* Numbers in the compiler's options. They equal the library's enumerations, which
- * lib/kernels/options.c asserts. GemmclType: A_TYPE, B_TYPE, C_TYPE, D_TYPE */
+/* Values of compile-time options, equal to the library's enumerations, as lib/kernels/options.c
+ * asserts. GemmclType: A_TYPE, B_TYPE, C_TYPE, D_TYPE */
 #define F32  0
 #define F64  1
 #define F16  2
@@ -56,12 +56,12 @@ typedef struct {
 #define SG_KHR      1
 #define SG_EMULATED 2
 
-/* Words of 32 bits that a step of mma.cl or wgmma.cl takes of a row of A. Packed B consists of
+/* Depth of a step in 32-bit words: of mma.cl and staged.cl, and of wgmma.cl. Packed B consists of
  * whole steps. */
 #define MMA_STEP   16
 #define WGMMA_STEP 32
 
-/* vector.cl's copy of rows of A. VECTOR_COPY: its floats, which fit the second-level cache of a
- * small CPU. VECTOR_COPY_ROW: floats from a row to the next, a cache line more than a row has. */
+/* vector.cl's copy of rows of A, in floats. VECTOR_COPY: its size, which fits the second-level
+ * cache of a small CPU. VECTOR_COPY_ROW: pitch, whole cache lines and one more. */
 #define VECTOR_COPY        (36 * 1024)
 #define VECTOR_COPY_ROW(K) (((K) + 15) / 16 * 16 + 16)

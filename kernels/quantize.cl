@@ -7,11 +7,11 @@
  *     low = min (0, a_0, a_1 ..)      scale = (high - low) / 255      byte = a / scale + zero
  *     high = max (0, a_0, a_1 ..)     zero = -low / scale             both rounded to nearest
  *
- * With A_BYTES, which the host defines if a stored byte stands for 0, bytes stay as they are: scale
- * is a_scale for all rows, and 0 is byte `zero`. int8 becomes uint8 by adding 128.
- *
  * So 0 is exact, and the error of an element is at most half a step. A NaN or an infinity makes the
  * row's scale NaN, and with it the row of D. If scale would be subnormal, the row becomes 0.
+ *
+ * With A_BYTES, which the host defines if a stored byte stands for 0, bytes stay as they are: scale
+ * is a_scale for all rows, and 0 is byte `zero`. int8 becomes uint8 by adding 128.
  *
  * row_steps.clh draws the elements of a work-item.
  */
@@ -25,7 +25,7 @@
  * its lowest bits. PoCL compiles rint () to twenty instructions. */
 #define ONES 0x1.8p23f
 
-#if GROUP > 1 /* several loads are under way */
+#if GROUP > 1 /* a GPU: several loads in flight */
   #define UNROLL _Pragma ("unroll 4")
 #else
   #define UNROLL

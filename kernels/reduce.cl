@@ -4,7 +4,7 @@
  * reduce: the sum of the split-K workspace, an M x N of f32 for each of SPLIT parts of K, and the
  * epilogue: D = act (alpha sum + beta C + bias).
  *
- *     parts[(part * M + i) * N + j]      a work-item owns D (i, j): (N in whole groups, M)
+ *     parts[(part * M + i) * N + j]      a work-item owns D (i, j); grid: (N in whole groups, M)
  */
 #include "gemm.clh"
 

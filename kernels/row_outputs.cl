@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * row_outputs: R (i, :) = the requested ones of sum, max, arg-max and top-k of row i of D, in this
- * order, as f32 without gaps. Top-k reads the row once for each of its elements.
+ * row_outputs: R (i, :) = the requested row outputs of row i of D, in the order sum, max, arg-max,
+ * top-k, as f32 without gaps. Top-k reads the row once for each of its elements.
  *
  * row_steps.clh draws the elements of a work-item. The first work-item also reads the elements
  * after the last whole vector. NaN is larger than any number, as in NumPy, so that max and arg-max
@@ -70,7 +70,7 @@ columns_from (const int j)
   return PASTE (vload, WIDTH) (0, columns);
 }
 
-/* Finds the sum of the work-item's columns, and their largest element after value. */
+/* The sum of the work-item's columns, and their largest element after value at column `at`. */
 static inline Found
 find (global const D_MEM *D, const long col, const int N, const int lane, const float value,
       const int at)

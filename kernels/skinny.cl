@@ -161,9 +161,9 @@ typedef struct {
 } Operands;
 
 #define D_IS_BYTES IS_PIXELS (D_TYPE, D_COLUMNS)
-#define MOST       32000.0f /* rows_to_bytes () takes +-2^15 */
+#define MOST       32000.0f /* within the +-2^15 of rows_to_bytes () */
 
-/* TRUE if A has bytes and no result exceeds MOST. No activation exceeds its argument and 1. */
+/* TRUE if A is uint8 and no result exceeds MOST. |act (x)| is at most the larger of |x| and 1. */
 static inline bool
 has_small_results (const Operands of, const GemmclProblem p)
 {
@@ -238,7 +238,7 @@ gemm (GEMM_ARGUMENTS)
 #endif
   };
 
-  /* Strips look at it themselves: PoCL 7 runs a loop twice whose condition depends on memory. */
+  /* Tested in each strip, not here: PoCL 7 runs a loop twice if its condition depends on memory. */
   const bool small = D_IS_BYTES && has_small_results (of, p);
   int i = first;
   if (p.K > 0 && p.beta == 0.0f)

@@ -266,7 +266,7 @@ gemm (GEMM_ARGUMENTS)
     copy_a (tile_a[0], A, p, top, lane, p.K);
     COPY_B (0, B, p.K);
   }
-  long a_at = 0, b_at = 0; /* with B_DIRECT */
+  long a_at = 0, b_at = 0; /* they advance only with B_DIRECT */
   for (int rest = p.K, side = 0; rest > 0; rest -= TILE_K, side = (side + 1) % SIDES) {
     const int ahead = (SIDES - 1) * TILE_K;
     const int filled = (side + SIDES - 1) % SIDES;

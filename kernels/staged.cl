@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * staged: f32 through local memory that NVIDIA's asynchronous copies fill (mma.clh): unlike with
- * tiled.cl, operands pass through no registers on the way. mma_tile.clh has the frame.
+ * staged: f32 through local memory that NVIDIA's asynchronous copies fill (mma.clh). Unlike in
+ * tiled.cl, an operand that needs no conversion passes through no registers. mma_tile.clh has the
+ * kernel function.
  *
  *                     PANEL                   A warp owns 4 x 8 of the tile's GROUP_M x GROUP_N
  *               +---------------+             places; lane 4 g + t has its place (t, g). The
@@ -15,7 +16,7 @@
  *
  * A work-item reads two rows of B at a time, and the two matching words of each of its rows of
  * A. The lanes of a warp read four rows of A and 128 contiguous bytes of B. Rows of A lie 64
- * bytes apart; every other two of them swap neighbouring chunks of four words, so that the four
+ * bytes apart; every other pair of rows swaps neighbouring chunks of four words, so that the four
  * rows are in different banks.
  *
  * B is packed in panels of rows of PANEL words (pack.cl with S = PANEL and UNROUNDED), K
@@ -26,8 +27,8 @@
  * GROUP_M, GROUP_N multiples of 4 and 8; larger: fewer reads of global memory
  * STAGES           3 or more; larger: more steps under way, more local memory:
  *                  64 (ROWS + PANEL) bytes each
- * UNROLL           pairs of words whose multiplications are written out, up to 8, a whole step. An
- *                  H200 is fastest with 512 to 1024 multiplications of a work-item
+ * UNROLL           unroll factor in pairs of words, up to 8, a whole step. An H200 is fastest with
+ *                  512 to 1024 unrolled multiply-adds per work-item
  */
 #include "gemm.clh"
 #include "quads.clh"
@@ -37,7 +38,6 @@
 #define STEP_WORDS MMA_STEP
 #define LEAD       (STAGES - 1)
 
-/* The work-item's place. */
 #define PLACE_M (warp / ACROSS * 4 + t)
 #define PLACE_N (warp % ACROSS * 8 + g)
 

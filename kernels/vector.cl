@@ -198,7 +198,7 @@ store_tile (global float *d, const long row, global const float *bias, const flo
 }
 #endif
 
-/* The first of `whole` items that part `index` of `parts` owns; the part before ends there. */
+/* The first of `whole` items that part `index` of `parts` owns, and the end of the part before. */
 static inline int
 get_part (int whole, long index, long parts)
 {
@@ -250,7 +250,7 @@ gemm (GEMM_ARGUMENTS)
        first += chunk) {
     chunk = min (most_tiles, end_tile - first);
 
-    /* A tile after the last one is only prefetched. */
+    /* One tile more than the chunk has: it is only prefetched. */
     A_ELEMENT *rows[ROWS + TILE_M];
 #ifdef COPIES_A
     copy_rows (rows, copy, A, p, (long)first * TILE_M, chunk * TILE_M);
@@ -264,8 +264,8 @@ gemm (GEMM_ARGUMENTS)
         const int i = (first + tile) * TILE_M;
         const int j = panel * TILE_N;
         global const B_ELEMENT *b_panel = (global const B_ELEMENT *)B + panel * B_PANEL (p.K);
-        /* Pointers, read from memory: compilers gather offsets into a vector and extract each use,
-         * and compute pointers anew in each step. */
+        /* Pointers that are read from memory. Compilers would gather offsets in a vector and
+         * extract each of them, and would recompute pointers in each step. */
         A_ELEMENT *row[TILE_M];
         SUMS sum[TILE_M][VECTORS];
 

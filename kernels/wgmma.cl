@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * wgmma: warp groups of four warps multiply by the matrix engines of NVIDIA's GPUs of compute
- * capability 9.0 (wgmma.clh): bf16, fp16 or tf32 with f32 sums, or uint8 by int8 (quantized.h)
- * with int sums. mma_tile.clh has the frame.
+ * capability 9.0 (wgmma.clh): bf16, f16 or tf32 with f32 sums, or uint8 by int8 (quantized.h)
+ * with int sums. mma_tile.clh has the kernel function.
  *
  *                      PANEL                 A warp group owns 64 rows of the work-group's tile;
  *                +---------------+           lane 4 g + t of its warp w owns the rows 16 w + 8 r +
@@ -64,7 +64,7 @@ b_at (int i)
 #define MULTIPLY(place) WGMMA_REST (sum, stages, A_OF (place), B_OF (place));
 #define FINISH_SUMS()   WGMMA_FINISH (sum);
 #ifdef MMA_PTX
-  /* A step of B is contiguous and copied at once; arrived[place] completes when it has arrived. */
+  /* A step of B is contiguous and copied as a whole; arrived[place] completes with the copy. */
   #define DECLARE_COPIES()                                                                         \
     local ulong arrived[STAGES];                                                                   \
     uint parity = 0;                                                                               \
@@ -81,8 +81,7 @@ b_at (int i)
   #define WGMMA_WAIT(place)
 #endif
 
-/* Whole rows: the four lanes of a warp with the same g share rows. They exchange their values where
- * the stages were. */
+/* Whole rows: the four lanes of a warp with the same g share rows, through shared_rows. */
 #define ROW_I(r)           (top + warp * 16 + 8 * (r) + g)
 #define ROW_J(part)        (left + 16 * (part) + 4 * t)
 #define ROW_SHARE(OP, own) SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, t, 4, 1)

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * xmx: subgroups multiply by matrix engines (dpas.clh): bf16, fp16 or tf32 with f32 sums, or uint8
+ * xmx: subgroups multiply by matrix engines (dpas.clh): bf16, f16 or tf32 with f32 sums, or uint8
  * by int8 (quantized.h) with int sums.
  * S = SUBGROUP_SIZE = columns of a dpas. A subgroup owns TILE_M x PANEL of D, PANEL = TILE_N * S.
  *
