@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints the shell commands by which the system finds an installation, if any are needed.
+"""Prints the shell commands that make an installation known to the system, if any are needed.
 
 usage: after-install.py LIBDIR BINDIR GSTREAMER-PLUGINS
 

@@ -11,7 +11,7 @@
 #define SEED 20150807
 
 #define COPIES 5
-/* A nanosecond, which stands for a time that the clock cannot resolve. */
+/* One nanosecond, used in place of a time that the clock cannot resolve. */
 #define LEAST_MS 1e-6
 /* Size of a buffer for copies, larger than any cache, and the least number of such buffers that the
  * device's memory must hold. */
@@ -47,7 +47,7 @@ bench_can_store (GemmclType type)
          type == GEMMCL_TYPE_U8;
 }
 
-/* A normal f16 is its f32 with another bias and fewer digits. */
+/* A normal f16 has the bits of its f32, with another exponent bias and a shorter fraction. */
 void
 bench_store (gpointer stored, GemmclType type, gsize index, gfloat value)
 {

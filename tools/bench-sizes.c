@@ -5,10 +5,10 @@
 #include "options.h"
 #include "tool.h"
 
-/* Most sizes of a sweep. */
+/* Maximum number of sizes of a sweep. */
 #define MOST_SIZES 256
 
-/* Appends the sizes of a part of a sweep. Returns: FALSE if it is not one. */
+/* Appends the sizes of a number or range of a sweep. Returns: FALSE if @part is neither. */
 static gboolean
 add_range (GArray *sizes, const gchar *part)
 {

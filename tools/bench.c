@@ -419,7 +419,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
       (self.names = tool_list_kernels (options.kernel, TRUE, error)) == NULL)
     return FALSE;
   self.info = gemmcl_context_get_device_info (self.context);
-  /* All sizes fit before the first is measured. */
+  /* Fails early: every size must fit before the first is measured. */
   for (guint i = 0; i < self.problems->len; i++)
     if (!bench_problem_check (self.context, &g_array_index (self.problems, GemmclGemm, i), error))
       return FALSE;

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Each native row of the table multiplies small matrices of integers. Their products and sums are
- * exact in every precision, so that any difference is an error. Each problem has a whole work-group
- * and parts of one.
+ * exact in every precision, so that any difference is an error. D of each problem covers a whole
+ * tile of a work-group and parts of others.
  */
 #include "check.h"
 

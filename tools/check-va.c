@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* Most bytes of a pipeline's output that the report keeps. */
+/* Number of bytes at the end of a pipeline's output that the report keeps. */
 #define MOST_SAID 2000
 
 /* Returns: (nullable) (transfer full): a sentence that names the element that GStreamer lacks, such

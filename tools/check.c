@@ -15,13 +15,13 @@
 #define DEFAULT_SECONDS 150
 #define DEFAULT_OUTPUT  "gemmcl-check.json"
 
-/* Version of the report; raised when a key changes its meaning. */
+/* Version of the report's format; raised when a key changes its meaning. */
 #define FORMAT 2
 
-/* Most candidates of a shape, the first in the order of the rules */
+/* Maximum number of candidates of a shape: the first in the order of the rules. */
 #define MOST_CANDIDATES 5
 
-/* Shapes of a whole check. */
+/* Number of shapes that are timed unless operands name others. */
 #define N_SHAPES 8
 
 /* f32 peak from which the largest shape has sizes of 4096. At half of this peak 2 * 4096^3
@@ -36,19 +36,20 @@
 /* Share of the check's time in which rows are checked before any kernel is timed. */
 #define ROWS_SHARE 0.6
 
-/* Most seconds for an entry of "speed", on average. */
+/* Maximum seconds for an entry of "speed", on average. */
 #define MOST_SPEED_SECONDS 10.0
 
 #define SHARING "cl_intel_va_api_media_sharing"
 
-/* Seconds after the end of the time in which a candidate may still end. */
+/* Seconds beyond the check's time in which work that has begun may finish. */
 #define LAST_SECONDS 3.0
 
-/* Most seconds for VA surfaces, and their largest share of the time that is left. */
+/* Limit for VA surfaces: these seconds, or this share of the time left if that is shorter. */
 #define MOST_VA_SECONDS 20.0
 #define VA_SHARE        0.3
 
-/* Processes that compile ahead of the worker, each on a core; compiling takes most of the time. */
+/* Maximum number of processes that compile ahead of the worker, each on a core. Compiling takes
+ * most of the time. */
 #define MOST_BUILDERS 6
 
 static struct {
@@ -142,7 +143,7 @@ add_entries (GemmclContext *context, GemmclGemm gemm, json_t *list)
   }
 }
 
-/* @asked: the problems; an empty array stands for the shapes of a whole check. */
+/* @asked: the problems that operands name; if empty, the usual shapes are timed. */
 static json_t *
 list_entries (GemmclContext *context, const GArray *asked)
 {

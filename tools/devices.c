@@ -62,8 +62,8 @@ static const struct {
     {"tf32", "tf32", "f32", 8, TRUE, TRUE, ENGINES "_tf32"},
 };
 
-/* The size of the engines' subgroups is the smallest one: for larger subgroups compilers accept the
- * same functions and emit nothing. */
+/* Engines work with subgroups of the smallest size only: for larger ones compilers accept the same
+ * functions but emit no dpas. */
 static gboolean
 has_shape (const GemmclDeviceInfo *info, guint shape)
 {

@@ -87,7 +87,7 @@ packages=(intel-opencl-icd)
 export OCL_ICD_VENDORS=$cache/$release/$library/intel-opencl/libigdrcl.so
 # SetCommandStreamReceiver 1: commands go to a file, which can be large and is not needed.
 export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 AUBDumpCaptureFileName=/dev/null
-# No cache of binaries: gemmcl has its own.
+# The driver's own cache of binaries is off, since gemmcl has one.
 export NEO_CACHE_PERSISTENT=0
 for key in $keys; do
   export "${key?}"

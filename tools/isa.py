@@ -27,7 +27,7 @@ import isa_listing
 GEMMCL = Path(__file__).resolve().parent.parent / "build/tools/gemmcl"
 # Part of every key. Raise it if the figures of the same listing change.
 FIGURES_VERSION = "6"
-# Most simultaneous compilations
+# Maximum number of simultaneous compilations
 MAX_THREADS = 2
 LIMIT_SECONDS = 120
 

@@ -157,8 +157,8 @@ def is_slm(one):
 
 
 def count_bytes(one, read, register_bytes):
-    """The bytes of a load: of its registers, or of "load.ugm.d32x4t.a64" less, if that is less: 4 x
-    32 bits, of the whole thread with a t, otherwise of each lane."""
+    """The bytes of a load: those of its registers, or fewer if the message states fewer.
+    "load.ugm.d32x4t.a64" loads 4 x 32 bits for the thread; without the t, for each lane."""
     whole = read * register_bytes
     size = re.search(r"\.d(\d+)(?:u32)?(?:x(\d+))?(t?)", one.comment)
     if size is None or "load_" in one.comment:
@@ -210,7 +210,7 @@ def read_listing(text, register_bytes):
 def find_path(instructions, head, tail, own):
     """The instructions of the best path from the head of a loop to its branch back. own(i) is False
     for an instruction of an inner loop, which is passed once."""
-    # Multiply-adds, bytes and less instructions on the best path to each instruction.
+    # The best path to each instruction: multiply-adds, bytes, and minus the number of instructions.
     best = {head: (0, 0, 0)}
     previous = {}
     for i in range(head, tail + 1):

@@ -109,8 +109,8 @@ tool_set_choice (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer 
                       choices[row].flags ? ", or several with + between them" : "", wrong);
 }
 
-/* word: the value of the element's device-type. article: the value in the article from which the
- * option comes. label: the name in tables. */
+/* word: the value of the element's device-type. article: the value in the article of L3_SLM in
+ * kernels.def, from which the option comes. label: the name in tables. */
 static const struct {
   const gchar *word;
   const gchar *article;
@@ -237,7 +237,7 @@ const gchar *
 tool_find_kernel (const gchar *name, gboolean choosers, GError **error)
 {
   static const gchar *const words[] = {"auto", "rules", NULL};
-  /* gemm_naive may be called naive, as in the article from which the names come. */
+  /* gemm_naive may be called naive, as in the article of L3_SLM (kernels.def). */
   g_autofree gchar *prefixed = g_strconcat ("gemm_", name, NULL);
   g_autoptr (GError) why = NULL;
 

@@ -21,7 +21,7 @@
  * @format: of a number, such as "%.4f"
  * @unit: (nullable): follows a number; " %" shows 100 times the number
  *
- * A column of a table that is printed row by row, when each row is known.
+ * A column of a table that is printed row by row, as soon as each row is known.
  */
 typedef struct {
   const gchar *title;

@@ -23,7 +23,7 @@ except ImportError:
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b8629b", "#d18f00", "#4aa3d8", "#882255", "#1f2328")
 MARKERS = "osD^v"
 INK, GREY, PALE, GRID = "#1f2328", "#57606a", "#b3bac2", "#e4e8ec"
-# Most labels. With more lines, only coloured lines have one.
+# Maximum number of lines that all have labels. With more lines, only coloured ones have labels.
 MOST_LABELS = 22
 # Bytes of an element of B; those of A, C and D are f32.
 BYTES_OF_B = {"f32": 4, "tf32": 4, "bf16": 2, "f16": 2, "i8": 1}

@@ -6,14 +6,14 @@
 #include "options.h"
 #include "search.h"
 
-/* Minimum time of a search that begins late, after a loss. */
+/* Minimum seconds for a search, even if losses of workers have used up the time. */
 #define LEAST_SECONDS 0.05
 
 /* Shares of the time: for trying candidates, by the wall clock; for runs, by the device's clock. */
 #define TRYING_SHARE  0.55
 #define RUNNING_SHARE 0.45
 
-/* Most runs of a turn, enough to compare short runs in spite of noise. */
+/* Maximum number of runs of a turn, enough to compare short runs in spite of noise. */
 #define MOST_RUNS 50
 
 /* The search for an entry. */

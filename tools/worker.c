@@ -15,19 +15,19 @@
 #include "options.h"
 #include "tool.h"
 
-/* The longest time between two looks at the clock and the user. */
+/* Interval in which the time limits and Ctrl-C are checked. */
 #define TICK_MS 200
 
-/* Number of looks within a tick at a process that closed its output and has to end. */
+/* Number of checks for the end of a process, spread over one tick. */
 #define END_TICKS 10
 
-/* Losses in a row after which the device needs a rest. */
+/* Consecutive losses after which no new worker is started. */
 #define MOST_LOSSES 4
 
-/* Most bytes of the last output of a driver or a compiler that are kept. */
+/* Number of bytes at the end of a worker's output that an error quotes. */
 #define MOST_SAID 2000
 
-/* Limit for opening a device, and between a report and the next announcement. */
+/* Time limit for opening a device, and from a report to the next announcement. */
 #define START_SECONDS 60.0
 
 typedef struct {
@@ -68,7 +68,7 @@ report (json_t *message)
   fflush (own.reports);
 }
 
-/* Removes the progress from the terminal, so that a line can be printed. */
+/* Erases the progress line on a terminal, so that another line can be printed. */
 static void
 clear_progress (void)
 {
@@ -133,7 +133,7 @@ tool_worker_fork (gint output)
   /* The child would write buffered output again. */
   fflush (NULL);
   pid = fork ();
-  /* In both processes: neither waits for the other. */
+  /* Set by both processes, so that it holds in either before it goes on. */
   if (pid >= 0)
     setpgid (pid, pid);
   if (pid == 0) {

@@ -10,7 +10,7 @@ import tool
 
 OPTION = re.compile(r"^\s+(?:-(\w), )?--([\w-]+)(=\S+)?", re.MULTILINE)
 
-# The options of the sample in the article, whose meanings bench keeps.
+# Options of the sample program in the article of L3_SLM (kernels.def); bench keeps their meanings.
 ARTICLE = {"p": "platform", "t": "type", "d": "device", "M": "size1", "K": "size2", "N": "size3",
            "i": "iterations", "k": "kernel", "v": "validation"}
 
