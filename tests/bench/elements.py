@@ -80,7 +80,7 @@ def cases(folder):
 
 
 def play(source, line, count):
-    """Returns the seconds that @count buffers take."""
+    """Returns the seconds that this number of buffers takes."""
     command = f"{source.format(n=count)} ! {line} ! fakesink sync=false".split()
     said = subprocess.run(["gst-launch-1.0", *command], capture_output=True, text=True,
                           timeout=TIMEOUT_SECONDS, env={**os.environ, "LC_ALL": "C"}, check=False)

@@ -8,8 +8,8 @@
 /*
  * Memory objects that are shared: images of surfaces' planes, and buffers of dma-bufs. OpenCL may
  * read but not write them. Their own bytes are a copy of the shared content, from the command that
- * acquires an object to the one that releases it; otherwise they are spoiled, so that a kernel that
- * reads too early or too late computes something else.
+ * acquires an object to the one that releases it; otherwise they are overwritten, so that a kernel
+ * that reads too early or too late computes something else.
  */
 
 /** Returns: (nullable): an image of a plane. PoCL has only images of four channels, so it has four;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The property auto-tune: a faster kernel is found while buffers flow, and replaces the other
+"""The property auto-tune: a faster kernel is found while buffers flow, and replaces the first one
 between two buffers. tests/lib/auto-tune.py tests the search and the kernels' results; here each
 buffer must come out once, in order, multiplied by its own weight. clock.py sets the device's clock,
 and so decides which kernel is faster."""
@@ -31,7 +31,8 @@ def make_weight(factor):
 
 
 class Flow:
-    """A stream of buffers of equal numbers, n so far, whose weight changes after each period."""
+    """A stream whose weight changes after each period. n: the number of buffers so far, each of
+    which is full of one number"""
 
     def __init__(self, test, settings, period=None):
         self.test, self.period, self.n, self.previous = test, period, 0, 0
@@ -79,8 +80,8 @@ class AutoTune(TestCase):
         self.clock = Clock(self)
 
     def begin(self):
-        """Forgets earlier measurements, and makes a kernel the fastest that the rules do not
-        choose. Returns its name."""
+        """Forgets earlier measurements, and makes another kernel than the rules' choice the
+        fastest. Returns its name."""
         context = c_void_p(ask("context_new", None))
         ask("tuning_forget", context)
         kernel = list_candidates(describe(M, N, K), context)[2]

@@ -37,9 +37,9 @@ class Batches(TestCase):
         return now
 
     def test_pause(self):
-        """Two buffers come of a batch of four, several times. Their outputs come after the timeout
-        and no earlier; how much later depends on the machine. The default timeout is the duration
-        of a batch, by the caps."""
+        """Two of the four buffers of a batch come, several times. Their outputs come after the
+        timeout and no earlier; how much later depends on the machine. The default timeout is the
+        duration of a batch, by the caps."""
         for timeout, rate, expected in [(100000000, "0/1", 0.1), (5000000, "10/1", 0.005),
                                         (-1, "20/1", 0.2), (-1, "50/1", 0.08)]:
             stream = self.start(caps(rate), "gemmcl weight=[2] batch-size=4 "

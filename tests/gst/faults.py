@@ -231,8 +231,8 @@ class Faults(FailingTestCase, TestCase):
         return failed
 
     def sweep_kind(self, kind, mode):
-        """Lets each call of a kind fail in turn. With several devices, other devices do the frames
-        of one that fails. If there are only a few cases, all may be harmless."""
+        """Lets each call of a kind fail in turn. If a device fails and there are others, they
+        multiply its frames. If there are only a few cases, all may be harmless."""
         self.warned = False
         failed = self.sweep(partial(self.run_case, kind), mode)
         several = "devices=all" in kind.elements and count_devices() > 1
@@ -310,8 +310,8 @@ class Faults(FailingTestCase, TestCase):
                 self.assertFalse(play.check())
 
     def test_device(self):
-        """If a command of a device fails, the other device does its frames, with the same operands.
-        If that device fails, too, an error is posted. A restart uses both devices again."""
+        """If a device's command fails, the other device multiplies its frames with the same
+        operands. If that device fails, too, an error is posted. A restart uses both again."""
         if count_devices() != 2:
             self.skipTest(f"there are {count_devices()} OpenCL devices, not 2")
         number = np.ones(1, "f4")

@@ -278,7 +278,7 @@ tell (Load *self, gboolean *flag, gboolean value)
   g_mutex_unlock (&self->lock);
 }
 
-/* Pushes until all buffers are accepted. While the element flushes, it is parked. */
+/* Pushes until all buffers are accepted. This thread is parked while the element flushes. */
 static gpointer
 push_all (gpointer data)
 {

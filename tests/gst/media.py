@@ -33,7 +33,7 @@ class PaddedPool(GstVideo.VideoBufferPool):
 
 class Media(TestCase):
     def doubles(self, stream, n):
-        """A buffer of n floats is doubled. It reaches the element without caps before it."""
+        """A buffer of n floats is doubled. It enters the sink pad directly, without new caps."""
         values = np.arange(n, dtype="f4")
         pad = stream.element.get_static_pad("sink")
         self.assertEqual(pad.chain(Gst.Buffer.new_wrapped(values.tobytes())), OK)

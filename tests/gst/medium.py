@@ -18,7 +18,7 @@ class Medium:
 
     def __init__(self, caps, wider=0):
         """wider: bytes between the rows of frames."""
-        # Newer bindings do not give the structures of caps away.
+        # Newer bindings do not return structures that belong to caps.
         fields = Gst.Structure.new_from_string(re.sub(r"\(.*?:OpenCL\)", "", caps.to_string()))
         self.fields, self.name, self.memories = fields, fields.get_name().split("/")[0], 1
         if self.name == "video":

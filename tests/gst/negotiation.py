@@ -190,7 +190,7 @@ class Negotiation(TestCase):
             self.is_quiet(stream)
 
     def test_templates(self):
-        """values.py tests the formats."""
+        """The caps of the pads' templates, except formats, which values.py tests."""
         stream = self.make("gemmcl input=media")
         if ANALYTICS:
             self.skipTest("built with GstAnalytics, pads take all media that carry tensors")

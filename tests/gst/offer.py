@@ -79,7 +79,7 @@ class Offer(TestCase):
     def setUp(self):
         super().setUp()
         self.is_shared = get_info().host_unified
-        # The copies of such devices, also of small buffers, can be foretold.
+        # On such devices the number of copies is known, also for small buffers.
         self.is_counted = self.is_shared and get_info().type == CPU
 
     def has_pages(self, buffer):
@@ -113,9 +113,9 @@ class Offer(TestCase):
             self.assertEqual(sum(word in line for line in lines), count, word)
         self.assertEqual(sum(marker in line for line in lines), count * len(words), lines)
 
-    # The memory that upstream writes: whether the device has memory of its own; the maker of the
-    # memory, or whether the pool's buffers have a GstVideoMeta; the copies of A, and the number of
-    # them that the allocator of pinned memory makes; the notes in the log.
+    # Each case: whether the device has memory of its own; the maker of upstream's memory, or
+    # whether the pool's buffers have a GstVideoMeta; the copies of A, and the number of them that
+    # the allocator of pinned memory makes; the notes in the log.
     INPUTS = [
         # Rows have no gaps if upstream supports GstVideoMeta; otherwise GStreamer's layout.
         (False, True, 0, 0, [D_GAPS]),

@@ -79,7 +79,7 @@ class Precision(TestCase):
             self.check(stream, FLOATS_TOLERANCE, buffer)
 
     def is_run(self, stream, caps):
-        """Returns whether caps and a first buffer are accepted: either builds a kernel."""
+        """Returns whether caps and a first buffer are accepted. One of them builds the kernel."""
         medium = Medium(Gst.Caps.from_string(caps))
         zeros = np.zeros(abs(np.prod(medium.shape)))
         return stream.play(caps) and stream.push(medium.encode(zeros)) == OK

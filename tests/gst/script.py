@@ -3,16 +3,18 @@
 """Streams whose buffers and events must arrive in order, with their numbers, times, offsets, flags
 and rates. A script describes such a stream by steps, separated by ';':
 
-1 2 pushes a buffer of these numbers, in the type of the caps; "80*1": 80 times 1 DM 1 2 pushes a
-    buffer with flags: D is DISCONT, G is GAP, M is MARKER; without numbers it is empty mark, tag,
-    gap pushes an event of this type; eos ends the stream flush flushes the stream caps CAPS pushes
-    other caps ready, play changes the state; then the stream begins again wait N waits for N ms
-    NAME=VALUE sets a property of the element "a", or of the only element refuse WORDS NAME=VALUE
-    sets a property; a warning with these WORDS must be posted, and the old value must stay fail
-    WORDS 1 2 pushing this buffer must fail with an error that has these WORDS > DM 1 2 the next
-    arrival must be a buffer of these numbers and flags, with the times and offsets of the next
-    pushed buffer > e, > E the next arrival must be the next pushed event, or EOS - nothing else
-    must have arrived yet
+    1 2             pushes a buffer of these numbers, in the type of the caps; "80*1": 80 times 1
+    DM 1 2          pushes a buffer with flags: D is DISCONT, G GAP, M MARKER; no numbers: empty
+    mark, tag, gap  pushes an event of this type; eos ends the stream, flush flushes it
+    caps CAPS       pushes other caps
+    ready, play     changes the state; then the stream begins again
+    wait N          waits for N ms
+    NAME=VALUE      sets a property of the element "a", or of the only element
+    refuse WORDS NAME=VALUE  sets a property; a warning with WORDS is posted, the old value stays
+    fail WORDS 1 2  pushing this buffer must fail with an error that has these WORDS
+    > DM 1 2        the next arrival: these numbers and flags, times and offsets as pushed
+    > e, > E        the next arrival: the next pushed event, or EOS
+    -               nothing else must have arrived yet
 
 In WORDS, '|' stands for a blank. At the end nothing else may have arrived, and neither an error nor
 a warning may have been posted."""

@@ -39,7 +39,7 @@ def query(element):
 
 
 def get_field(shared, name):
-    """Returns a field of a GstContext. Newer bindings do not give its structure away."""
+    """Returns a field of a GstContext. Newer bindings lend its structure in a `with` block."""
     structure = shared.get_structure()
     with contextlib.ExitStack() as stack:
         if hasattr(structure, "__enter__"):

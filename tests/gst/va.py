@@ -233,7 +233,7 @@ class Untiled(Surfaces):
 
 class Driver(Surfaces):
     """Intel's driver without a GPU, by the wrapper tools/intel-driver.sh. It computes nothing, but
-    checks and records each call. The doubles tell it that the display belongs to its GPU."""
+    checks and records each call. The doubles make the display look like one of its GPU."""
 
     def needs_doubles(self):
         self.info = get_device_info()

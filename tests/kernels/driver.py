@@ -157,7 +157,7 @@ class Driver(TestCase):
 
 
 def add_rows():
-    """Adds the rows that the device supports: those without subgroups, or with a size it has."""
+    """Adds the rows without subgroups, and those whose subgroup size the device supports."""
     for row in ROWS:
         if is_meant(row) or not IS_BRIEF and row.subgroup in (0, *get_subgroups()):
             setattr(Driver, "test_row_" + row.name, lambda self, row=row: self.check_row(row))

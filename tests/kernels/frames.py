@@ -26,7 +26,7 @@ FILLER = 0xa5
 
 
 class Frame:
-    """A frame in host memory with random pixels, or a tensor of @type, which has the channels.
+    """A frame in host memory with random pixels, or a tensor of a type (kind) and channels.
 
     Its rows have no gaps (rows 0), have gaps (1), or lie from the last to the first (2). Bytes
     outside of pixels are FILLER."""

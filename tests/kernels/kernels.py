@@ -140,9 +140,9 @@ class Kernels(TestCase):
 
     def check_edges(self, row):
         """Sizes around those of tile and group; in brief tests a third of their pairs, with each M
-        and each N. Some depths of engines make rows of a multiple of
-        16 bytes, which 2D block reads need; of batches the second one of K = 20 begins unaligned.
-        K = 8 is for the first row only: rows of a multiple of 4 need another program."""
+        and each N. Some depths for engines make rows of a multiple of 16 bytes, which 2D block
+        reads need. With K = 20 the second entry of a batch begins unaligned. K = 8 is for the first
+        row only: rows of a multiple of 4 need another program."""
         depths = [20, 1, 33, 36, 17, 68] if row.engines else [1, 2, 17, 33, 3, 8][:5 + row.is_first]
         ms, ns = (dict.fromkeys(size for size in (1, tile - 1, tile, tile + 1, group - 1, group,
                                                   group + 1, 2 * tile + 5) if size > 0)

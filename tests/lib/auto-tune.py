@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl_plan_auto_tune(): a plan is run all the time while a faster kernel is found and takes
-over, and each result is compared with a reference. The device's clock is the test's (clock.py),
+"""gemmcl_plan_auto_tune(): a plan runs without a pause while a faster kernel is found and takes
+over, and each result is compared with a reference. The test sets the device's clock (clock.py),
 which decides which kernel is faster; all else is real. The library's cache directory is the test's
 own."""
 
@@ -93,7 +93,7 @@ class Flow:
             np.testing.assert_array_equal(d, expected)
 
     def run_until(self, is_so, change=lambda: None):
-        """Other threads get their share of the CPU."""
+        """Calls change() and runs in turns, with pauses for other threads, until is_so()."""
         end = time.monotonic() + LIMIT
         while not is_so():
             assert time.monotonic() < end, (self.get_tuning(), self.count)
@@ -109,7 +109,7 @@ class Flow:
 @contextmanager
 def obstructed(name, fails=False):
     """Inside the block the named function fails in other threads, or does not return there. Yields
-    a function that tells whether another thread called it."""
+    a function that returns whether another thread called it."""
     begun, ended, this = Event(), Event(), get_ident()
 
     def obstruct(call_next, *arguments):
@@ -139,8 +139,7 @@ class AutoTune(TestCase):
         self.begin()
 
     def begin(self):
-        """Forgets earlier results, and makes a kernel that the rules do not choose the fastest
-        one."""
+        """Forgets earlier results, and makes another kernel than the rules' choice the fastest."""
         ask("tuning_forget", get_context())
         self.slow, self.kernel = list_candidates(describe(M, N, K, bias=True))[1:3]
         self.clock.reset(USUAL)
@@ -210,8 +209,8 @@ class AutoTune(TestCase):
         flow.check(len(flow.runs))
 
     def test_prepared(self):
-        """A prepared operand keeps the old kernel in use until it is used or freed. The operand
-        that it replaced, which it then holds, does not."""
+        """A prepared operand delays the new kernel until the operand is used or freed. After its
+        use it holds the operand that it replaced, which delays nothing."""
         for is_used in True, False:
             self.begin()
             flow = Flow()

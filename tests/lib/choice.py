@@ -80,8 +80,8 @@ def choose(device, m, n, k, **others):
 
 
 def count_threads(device, name, m, n):
-    """The threads that each execution unit gets, by the row's name, method_1x2_3x4/5: tiles of
-    1 x 2, groups of 3 x 4, K in 5 parts. Where matrix engines multiply, a subgroup has the tile."""
+    """The threads that each execution unit gets. The row's name gives the sizes: method_1x2_3x4/5
+    has tiles of 1 x 2, groups of 3 x 4, K in 5 parts. With matrix engines a subgroup has a tile."""
     sizes = re.search(r"_(\d+)x(\d+)_(\d+)x(\d+)[^/]*(?:/(\d+))?$", name).groups("1")
     tile_m, tile_n, group_m, group_n, parts = map(int, sizes)
     # The work-items of a column share K there.
@@ -162,7 +162,7 @@ def fits(context, row, gemm):
 
 
 # The features that Intel's GPUs may lack, and the rows that need them. All but images are
-# extensions, without which subgroups have unknown sizes, too.
+# extensions.
 LACKS = {
     "nothing": lambda row: False,
     "images": lambda row: row.images,

@@ -35,7 +35,7 @@ CL = ctypes.CDLL("libOpenCL.so.1")
 
 
 def allocate(shape, kind):
-    """Zeros at an address that CPUs can work at."""
+    """Zeros at an address at which a CPU's runs work in place."""
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
     memory = np.zeros(size + 64, "u1")
     start = -memory.ctypes.data % 64

@@ -5,10 +5,10 @@
 #include "gemmcl-opencl.h"
 #include "../doubles/cl-parameters.h"
 
-/* These functions come before OpenCL's loader and the library, since this file is preloaded or part
- * of a test's program. A script may set hook_NAME (gemmcl.py), which all callers, also the library,
- * then call in place of the function NAME. With GEMMCL_TEST_DISCRETE in the environment devices
- * have memory of their own. */
+/* These functions replace those of OpenCL's loader and of the library, since this file is preloaded
+ * or part of a test's program. A script may set hook_NAME (gemmcl.py), which all callers, also the
+ * library, then call in place of the function NAME. With GEMMCL_TEST_DISCRETE in the environment
+ * devices report memory of their own. */
 #define HOOK(Result, name, parameters, ...)                                                        \
   __typeof__ (name) *hook_##name;                                                                  \
   Result name parameters                                                                           \

@@ -101,7 +101,7 @@ class Sources(TestCase):
             self.assertEqual("-D" + define in options, expected, (kernel, define, others))
 
     def test_rows(self):
-        """A kernel or a later step makes the row outputs; the kernel makes softmax in both
+        """A kernel or a later step computes the row outputs; the kernel computes softmax in both
         cases."""
         for kernel, n, outputs, inside in [
                 ("xmx_i8_32x4_8x64", 64, ARG_MAX, True),

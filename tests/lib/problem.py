@@ -35,8 +35,8 @@ def decode(elements, kind):
 
 
 def is_miscompiled(kernel):
-    """PoCL 6.0 at random compiles barriers in loops to wrong code. Emulated subgroups and kernels
-    that prefetch have such barriers."""
+    """True for kernels with barriers in loops, which PoCL 6.0 miscompiles at random: those with
+    emulated subgroups, and those that prefetch."""
     device, level = get_device(), ctypes.c_int()
     if not kernel or "Portable Computing" not in device.platform or device.driver[:2] != "6.":
         return False

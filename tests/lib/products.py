@@ -121,7 +121,7 @@ class Rows(Products):
             self.assertTrue((problem.rows[at][m or 11:] == -77).all())
 
     def test_host(self):
-        # The last kernel makes them by itself, of up to 64 columns.
+        # The last kernel computes row outputs itself, for up to 64 columns.
         for t, (kind, kernel, scale, shift) in enumerate([
                 ("f32", "gemm_naive", 0, 0), ("f16", "gemm_naive", 0, 0),
                 ("i8", "gemm_naive", 0, 0), ("i8", "gemm_naive", 0.3, -5),

@@ -35,14 +35,14 @@ class Verify(unittest.TestCase):
         {}, {"bias": True, "addend": "row", "beta": -1.5, "alpha": 0.5},
         {"layout": "column", "trans_b": True, "ldd": M + 3, "d_offset": 20, "addend": "matrix",
          "beta": 1}, *({"precision": name} for name in ("f16", "bf16", "tf32", "i8")),
-        {"precision": "i8", "a_shift": 2},  # of one sign; the range of a row of A has 0
+        {"precision": "i8", "a_shift": 2},  # A of one sign: 0 extends the range of a row
         {"precision": "i8", "a_shift": -2},
         *({"activation": name, "bias": True} for name in ACTIVATIONS[:-1]),  # softmax below
     ]
 
     def test_bound(self):
         """Each element alone, off by a little less and a little more than the bound. The check
-        tells how far off the worst one is."""
+        reports how far off the worst one is."""
         for case in self.CASES:
             problem = self.make(**case)
             self.check(problem, True)

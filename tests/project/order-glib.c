@@ -3,9 +3,9 @@
  *
  * A preloaded library for ThreadSanitizer, which knows the locks of pthread. GLib's locks are
  * atomic operations in a library that is not instrumented, so that everything they guard looks like
- * a race. The functions here replace those of GLib and GStreamer, and tell the sanitizer the order
- * of events: by locks, conditions, references, queues and calls in other threads. Only functions
- * that the tests need are here; a missing function makes correct code look like a race.
+ * a race. The functions here replace those of GLib and GStreamer, and report the order of events
+ * to the sanitizer: by locks, conditions, references, queues and calls in other threads. Only
+ * functions that the tests need are here; a missing function makes correct code look like a race.
  */
 #include <glib-object.h>
 #include <gmodule.h>
@@ -110,7 +110,7 @@ UNREF (g_object_unref, gpointer)
 
 static _Thread_local GDestroyNotify clear_last;
 
-/* Acquires only here: another thread may release its reference before this one is counted. */
+/* Acquires only here, when the count is 0: other threads may release references until then. */
 static void
 clear_box (gpointer object)
 {

@@ -91,7 +91,7 @@ LIMITS = {
 }
 UNLIMITED = ("onnxruntime", "openvino")
 # PoCL and Intel's runtime still report the vector width of the real CPU, by which kernels are
-# chosen: the module gemmcl answers for them.
+# chosen. pretend() of tests/lib/gemmcl.py replaces their answers.
 FLOATS = {"avx2": 8}
 FLOAT_WIDTHS = (0x100A, 0x103A)  # CL_DEVICE_PREFERRED_..., CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
 

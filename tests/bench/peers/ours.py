@@ -96,8 +96,8 @@ class OnHost(Gemmcl):
 
 
 class Stream(Gemmcl):
-    """Two runs are in flight, as in the element: a run is enqueued, with another D, and then the
-    one before is waited for."""
+    """Two runs are in flight, as in the element: it enqueues a run, with another D, and then waits
+    for the one before."""
 
     def play(self, count):
         """The seconds of that many runs."""
