@@ -13,8 +13,8 @@
  *     |a0-3|a4-7|  ...  |    |scale zero sum|    | b0-3 ...    |  K' / 4 rows of ints
  *     +----+----+--   --+----+--------------+    | b4-7 ...    |
  *                                                |  ...        |
- *     rows lie M * BYTES_ROW (K) from batch to   +-------------+
- *     batch, each aligned to 64 bytes            | scale ...   |  three more rows: float, int, int
+ *     rows are aligned to 64 bytes; batch        +-------------+
+ *     entries lie M * BYTES_ROW (K) bytes apart  | scale ...   |  three more rows: float, int, int
  *                                                | zero  ...   |
  *                                                | sum   ...   |  panels lie
  *                                                +-------------+  BYTES_PANEL (K) ints apart

@@ -6,7 +6,7 @@
  *
  * row_steps.clh draws the elements of a work-item. The first work-item also reads the elements
  * after the last whole vector. NaN is larger than any number, as in NumPy, so that max and arg-max
- * show it. Of equal elements the first column counts.
+ * show it. The first one of equal elements counts.
  *
  * ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K, ROW_COUNT: see whole_rows.clh.
  */

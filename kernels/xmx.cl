@@ -429,9 +429,9 @@ find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const Gemmc
   find_operands (at, A, B, p, (p.N - 1) / PANEL);
 }
 
-/* Prefetches two steps from k on into the core's cache. Of the subgroups that read the same data,
- * those with even numbers prefetch the first step and the others the second, each its share. A
- * subgroup that shares its rows of A with no other prefetches both steps. */
+/* Prefetches two steps from k on into the core's cache. Subgroups that read the same data divide
+ * the work: those with even numbers prefetch the first step, the others the second. A subgroup that
+ * shares its rows of A with no other prefetches both steps. */
 #if defined(SG_ROWS) && defined(A_IN_2D) && AHEAD > 0
   #define OWN_STEPS (ACROSS > 1 ? 1 : 2)
 

@@ -48,7 +48,7 @@ typedef struct {
  * @caps_period: number of buffers after which caps change; 0: neither caps nor weights change
  * @taken: number of buffers that the element accepted; @next: the number of the next buffer
  * @seen: number of outputs; @last: the number of the last output
- * @floor: outputs with lower numbers must not come any more
+ * @floor: the lowest number that a further output may have
  */
 struct _Load {
   GstHarness *harness;

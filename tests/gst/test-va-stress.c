@@ -97,8 +97,7 @@ take_surface (gpointer data, guint n, gboolean is_long)
 
 #define N_MEMORIES 6
 
-/* Returns: a memory that is not in use any more; sometimes a new memory, which replaces another
- * one. */
+/* Returns: a memory that is no longer in use; sometimes a new one, which replaces another. */
 static GstMemory *
 get_memory (GstMemory **memories, guint n)
 {

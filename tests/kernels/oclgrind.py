@@ -7,9 +7,9 @@ written outside of a buffer or an array, and no two work-items race for an eleme
     oclgrind --data-races --local-mem-size 262144 --log LOG oclgrind.py LOG
 
 Oclgrind has no subgroups, so they are emulated. The test covers the first row of each method, which
-has the method's source, and the first row with several subgroups per row of D. Of matrix engines'
-methods for bf16 and f16, which access the same elements, it covers bf16. With GEMMCL_TEST_ROWS=all
-in the environment it covers every row.
+has the method's source, and the first row with several subgroups per row of D. Methods of
+matrix engines access the same elements in bf16 and f16, so bf16 stands for both. With
+GEMMCL_TEST_ROWS=all in the environment the test covers every row.
 """
 
 import os
