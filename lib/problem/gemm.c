@@ -99,6 +99,8 @@ get_operand (const GemmclGemm *gemm, GemmclOperand which)
 {
   switch (which) {
   case GEMMCL_OPERAND_A:
+    if (gemm->a_image) /* The layout of im2col's output */
+      return (Operand){"A", gemm->m, gemm->k, .type = gemm->a_type};
     return (Operand){"A",           gemm->m,     gemm->k, gemm->lda, gemm->a_offset, gemm->a_stride,
                      gemm->trans_a, gemm->a_type};
   case GEMMCL_OPERAND_B:

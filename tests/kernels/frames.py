@@ -209,13 +209,13 @@ class Frames(TestCase):
             with self.subTest(pixels):
                 self.check_format(number, pixels)
 
-    def check_features(self, i, **frame):
+    def check_features(self, i, kernel=None, **frame):
         """A scale and shift of A in the i-th mode: pixel, row, frame, and the patches; A is
-        normalized if i is odd. The rules choose the kernel. Fields without a meaning for frames are
-        ignored."""
+        normalized if i is odd. Without a kernel the rules choose it. Fields without a meaning for
+        frames are ignored."""
         mode = min(i % (3 + len(PATCHES)), 3)
         patch = PATCHES[i % (3 + len(PATCHES)) - 3] if mode == 3 else (0,) * 5
-        self.solve(None, lambda rng, rows: Frame(rng, rows=rows, mode=MODES[mode], patch=patch,
+        self.solve(kernel, lambda rng, rows: Frame(rng, rows=rows, mode=MODES[mode], patch=patch,
                                                  **frame), None, 5, i,
                    a_scale=1 / 255, a_shift=-0.5, normalize=i % 2, trans_a=True, lda=1, a_stride=3)
 
@@ -224,6 +224,12 @@ class Frames(TestCase):
         for f, pixels in enumerate(("RGB", "GRAY16_LE", "NV12", "xBGR", "P010_10LE")):
             for i in range(modes):
                 self.check_features(f * modes + i, pixels=pixels, size=(19, 11), full=f % 2 == 0)
+
+    def test_methods(self):
+        """The first kernel of each f32 method with subgroups."""
+        for method in b"L3_SIMD", b"block_read", b"buffer_read":
+            kernel = next(kernel.name for kernel in KERNELS if kernel.method == method)
+            self.check_features(0, kernel, pixels="RGB", size=(19, 11))
 
     def test_tensors(self):
         """Each type in one of the modes in turn, and f32 in all modes."""
