@@ -417,7 +417,7 @@ static const gchar *
 type_name (GemmclDeviceType type)
 {
   static const gchar *const type_names[] = {"any", "CPU", "GPU", "accelerator", "default"};
-  return type_names[type];
+  return (guint)type < G_N_ELEMENTS (type_names) ? type_names[type] : "unknown";
 }
 
 static gboolean

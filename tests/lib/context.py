@@ -87,7 +87,8 @@ class Devices(TestCase):
                 ((None, 0, b"not UTF-8: \xf0"), "device not UTF-8: \ufffd"),
                 (("99",), "platform 99"),
                 (("no such platform",), self.platform),
-                ((None, ACCELERATOR, "7"), "type accelerator, device 7")]:
+                ((None, ACCELERATOR, "7"), "type accelerator, device 7"),
+                ((None, 1 << 20), "type unknown, device any")]:
             for function in "list_devices", "context_new", "context_list_shared":
                 self.refuses("no-device", words, function, make_query(*query))
 
