@@ -7,9 +7,9 @@ written outside of a buffer or an array, and no two work-items race for an eleme
     oclgrind --data-races --local-mem-size 262144 --log LOG oclgrind.py LOG
 
 Oclgrind has no subgroups, so they are emulated. The test covers the first row of each method, which
-has the method's source, and the first row with several subgroups per row of D. Methods of
-matrix engines access the same elements in bf16 and f16, so bf16 stands for both. With
-GEMMCL_TEST_ROWS=all in the environment the test covers every row.
+has the method's source, and the first row with several subgroups per row of D. The methods of a
+source for matrix engines access the same elements, except for int8, so it covers the first of them
+and that for int8. With GEMMCL_TEST_ROWS=all in the environment it covers every row.
 """
 
 import os
@@ -93,13 +93,14 @@ class Oclgrind(unittest.TestCase):
 def add_rows():
     """Adds a test for each row."""
     rows = table.load()
-    names = [row.name for row in rows]
     across = next(row for row in rows if row.is_across)
+    seen = set()
     for row in rows:
-        is_first = row.is_first and row.name.replace("_f16", "_bf16") not in names[:row.index]
-        if is_first or row is across or os.environ.get("GEMMCL_TEST_ROWS") == "all":
+        kind = (row.source, row.precision == "i8") if row.engines else row.method
+        if kind not in seen or row is across or os.environ.get("GEMMCL_TEST_ROWS") == "all":
             setattr(Oclgrind, "test_row_" + row.name,
                     lambda self, row=row: self.check_row(row))
+        seen.add(kind)
 
 
 if __name__ == "__main__":
