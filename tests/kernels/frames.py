@@ -12,7 +12,7 @@ from gemmcl import (DTYPES, KERNELS, TYPES, Plan, Refused, TestCase, ask, descri
 from library import Data, Image
 from numpy_gemm import compare, f32, solve
 from numpy_media import PACKED, colours, features
-from problem import Operand, get_dtype
+from problem import Operand, get_dtype, is_miscompiled
 from tap_unittest import main
 
 BATCH = 2
@@ -229,7 +229,10 @@ class Frames(TestCase):
         """The first kernel of each f32 method with subgroups."""
         for method in b"L3_SIMD", b"block_read", b"buffer_read":
             kernel = next(kernel.name for kernel in KERNELS if kernel.method == method)
-            self.check_features(0, kernel, pixels="RGB", size=(19, 11))
+            with self.subTest(kernel=kernel):
+                if is_miscompiled(kernel.decode()):
+                    self.skipTest("PoCL 6.0 compiles barriers in loops to wrong code, at random")
+                self.check_features(0, kernel, pixels="RGB", size=(19, 11))
 
     def test_tensors(self):
         """Each type in one of the modes in turn, and f32 in all modes."""
