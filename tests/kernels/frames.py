@@ -12,7 +12,7 @@ from gemmcl import (DTYPES, KERNELS, TYPES, Plan, Refused, TestCase, ask, descri
 from library import Data, Image
 from numpy_gemm import compare, f32, solve
 from numpy_media import PACKED, colours, features
-from problem import Operand, get_dtype, is_miscompiled
+from problem import MISCOMPILED, Operand, get_dtype, is_miscompiled
 from tap_unittest import main
 
 BATCH = 2
@@ -231,7 +231,7 @@ class Frames(TestCase):
             kernel = next(kernel.name for kernel in KERNELS if kernel.method == method)
             with self.subTest(kernel=kernel):
                 if is_miscompiled(kernel.decode()):
-                    self.skipTest("PoCL 6.0 compiles barriers in loops to wrong code, at random")
+                    self.skipTest(MISCOMPILED)
                 self.check_features(0, kernel, pixels="RGB", size=(19, 11))
 
     def test_tensors(self):

@@ -31,14 +31,13 @@ import table
 from gemmcl import (ACTIVATIONS, DTYPES, TYPES, Refused, TestCase, ask, built, describe,
                     get_context, get_device, np)
 from library import GPU, Image, good
-from problem import Problem, is_miscompiled
+from problem import MISCOMPILED, Problem, is_miscompiled
 from tap_unittest import main
 
 ROWS = os.environ.get("GEMMCL_TEST_ROWS", "")
 IS_BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
 INTEGERS = [kind for kind in TYPES if DTYPES[kind][0] in "iu"]
 NONE_FITS = "no problem of this kind fits the kernel"
-MISCOMPILED = "PoCL 6.0 compiles barriers in loops to wrong code, at random"
 
 
 def find_problem(name, gemm):

@@ -34,6 +34,10 @@ def decode(elements, kind):
     return elements.astype(float)
 
 
+# The reason to skip a test for which is_miscompiled() is true
+MISCOMPILED = "PoCL 6.0 compiles barriers in loops to wrong code, at random"
+
+
 def is_miscompiled(kernel):
     """True for kernels with barriers in loops, which PoCL 6.0 miscompiles at random: those with
     emulated subgroups, and those that prefetch."""

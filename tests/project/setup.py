@@ -39,8 +39,8 @@ CASES = {
     "a no is obeyed": ("--ask", "n\n", 1, QUESTION, DPKG),
     "a yes is obeyed": ("--ask", "y\n", 0, QUESTION, DPKG),
     "without --ask there is no question": ("", "n\n", 0, "To install: ", QUESTION),
-    "a failure shows dpkg's lines": ("--ask", None, 1, f"(?s){DPKG}.*Failed: apt-get.*'reuse'",
-                                     f"{QUESTION}|oclgrind"),
+    "a failure shows dpkg's lines and the packages": (
+        "--ask", None, 1, f"(?s){DPKG}.*Failed: apt-get.*'reuse'", f"{QUESTION}|oclgrind"),
 }
 
 
