@@ -79,12 +79,12 @@ fi
 # The logs to count. A build that fails leaves no log, which counts as a failure.
 results=()
 
-# tested DIRECTORY LOG ARGUMENT...: meson test; the log is DIRECTORY/meson-logs/LOG.json. One test
-# more than there are cores runs at a time, since some tests wait most of the time.
+# tested DIRECTORY LOG ARGUMENT...: meson test; the log is DIRECTORY/meson-logs/LOG.json. Two tests
+# more than there are cores run at a time, since some tests wait most of the time.
 tested () {
   local directory=$1 log=$2
   shift 2
-  meson test -C "$directory" --num-processes $(($(nproc) + 1)) --print-errorlogs \
+  meson test -C "$directory" --num-processes $(($(nproc) + 2)) --print-errorlogs \
     --timeout-multiplier 10 --logbase "$log" "$@" || true
 }
 
