@@ -26,11 +26,9 @@ def launch(*branches):
 
     Returns: the seconds from its first buffer to its end.
     """
-    words = [[shlex.split(element) for element in branch] for branch in branches]
     line = ["gst-launch-1.0"]
-    for branch in words:
-        for number, element in enumerate(branch):
-            line += [*(["!"] if number else []), *element]
+    for branch in branches:
+        line += shlex.split(" ! ".join(branch))
     shown = " ".join("!" if word == "!" else shlex.quote(word) for word in line)
     shown = textwrap.wrap(
         shown.replace(f"{HERE.parent}/", ""), 96, break_long_words=False, break_on_hyphens=False

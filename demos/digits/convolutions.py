@@ -17,7 +17,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import pipeline  # noqa: E402
-from run import IMAGES, SCALE, softmax  # noqa: E402
+from run import SCALE, check, load_layers, read, softmax  # noqa: E402
 
 IMAGE = 8  # pixels of an image, across and down
 PATCH = 3  # pixels of a patch, across and down; the padding is 1
@@ -62,30 +62,15 @@ def forward(layers, images):
 
 
 def reference(pixels):
-    """The network in double precision."""
-    load = lambda name: np.load(HERE / name).astype(np.float64)  # noqa: E731
-    layers = [(load(f"{name}.npy"), load(f"{name}-bias.npy")) for name in NAMES]
-    return forward(layers, pixels.reshape(-1, IMAGE, IMAGE, 1) / 240)[1][-1]
+    """The probabilities in double precision."""
+    return forward(load_layers(*NAMES), pixels.reshape(-1, IMAGE, IMAGE, 1) / 240)[1][-1]
 
 
 def main():
     output = pipeline.output_directory("convolutions")
-    labels = np.load(HERE / "labels.npy")
-
-    pipeline.launch(
-        [*IMAGES, "tee name=pixels", "queue", *LAYERS, f"filesink location={output}/output.f32"],
-        ["pixels.", "queue", f"filesink location={output}/pixels.u8"],
-    )
-    found = np.fromfile(output / "output.f32", "<f4").reshape(-1, 10)
-    expected = reference(np.fromfile(output / "pixels.u8", np.uint8).astype(np.float64))
-    pipeline.check(len(found) == len(labels), f"{len(found)} digits read")
-    same = np.count_nonzero(found.argmax(axis=1) == expected.argmax(axis=1))
-    pipeline.check(same == len(labels), f"{same} of {len(labels)} read as NumPy does")
-    error = np.abs(found - expected).max()
-    pipeline.check(error < 1e-5, f"probabilities are NumPy's, the largest error {error:.1e}")
-    right = np.count_nonzero(found.argmax(axis=1) == labels)
-    percent = 100 * right / len(labels)
-    print(f"  accuracy: {right} of {len(labels)} held-out digits, {percent:.1f} %")
+    found, pixels = read(LAYERS, output / "output.f32")
+    exact = reference(pixels)
+    check(found, exact, exact.argmax(axis=1), "NumPy")
 
 
 if __name__ == "__main__":

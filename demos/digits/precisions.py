@@ -59,24 +59,13 @@ def make_layer(layer, precision, output):
     return f"{layer} precision={precision} kernel={KERNELS[precision][0]}"
 
 
-def read(layers, precision, output):
-    """Runs a network in a precision. Returns: (probabilities, pixels)."""
-    result = output / f"{precision}.f32"
-    layers = [make_layer(layer, precision, output) for layer in layers]
-    pipeline.launch(
-        [*run.IMAGES, "tee name=pixels", "queue", *layers, f"filesink location={result}"],
-        ["pixels.", "queue", f"filesink location={output}/pixels.u8"],
-    )
-    pixels = np.fromfile(output / "pixels.u8", np.uint8).reshape(-1, 64).astype(np.float64)
-    return np.fromfile(result, "<f4").reshape(-1, 10), pixels
-
-
 def measure(network, module, output):
     """Yields the lines of the table."""
     labels = np.load(HERE / "labels.npy")
     least = 0
     for precision, (kernel, least_off, most_off) in KERNELS.items():
-        found, pixels = read(module.LAYERS, precision, output)
+        layers = [make_layer(layer, precision, output) for layer in module.LAYERS]
+        found, pixels = run.read(layers, output / f"{precision}.f32")
         pipeline.check(len(found) == len(labels), f"{len(found)} digits read in {precision}")
         exact = module.reference(pixels)
         right = np.count_nonzero(found.argmax(axis=1) == labels)

@@ -35,36 +35,52 @@ def softmax(x):
     return powers / powers.sum(axis=1, keepdims=True)
 
 
+def load_layers(*names):
+    """The weight and the bias of each layer, in double precision."""
+    return [[np.load(HERE / f"{name}{part}.npy").astype(np.float64) for part in ("", "-bias")]
+            for name in names]
+
+
 def reference(pixels):
-    """The network in double precision."""
-    load = lambda name: np.load(HERE / name).astype(np.float64)  # noqa: E731
-    hidden = np.maximum(pixels / 240 @ load("fc1.npy") + load("fc1-bias.npy"), 0)
-    return softmax(hidden @ load("fc2.npy") + load("fc2-bias.npy"))
+    """The probabilities in double precision."""
+    (weight, bias), (last_weight, last_bias) = load_layers("fc1", "fc2")
+    hidden = np.maximum(pixels / 240 @ weight + bias, 0)
+    return softmax(hidden @ last_weight + last_bias)
 
 
-def main():
-    output = pipeline.output_directory("digits")
-    expected = np.load(HERE / "expected.npy")
-    labels = np.load(HERE / "labels.npy")
-
+def read(layers, result):
+    """Runs a network, which writes to the file result. Returns: (probabilities, pixels)."""
+    pixels = result.with_name("pixels.u8")
     pipeline.launch(
-        [*IMAGES, "tee name=pixels", "queue", *LAYERS, f"filesink location={output}/output.f32"],
-        ["pixels.", "queue", f"filesink location={output}/pixels.u8"],
+        [*IMAGES, "tee name=pixels", "queue", *layers, f"filesink location={result}"],
+        ["pixels.", "queue", f"filesink location={pixels}"],
     )
-    found = np.fromfile(output / "output.f32", "<f4").reshape(-1, 10)
-    pixels = np.fromfile(output / "pixels.u8", np.uint8).reshape(-1, 64).astype(np.float64)
-    pipeline.check(len(found) == len(expected), f"{len(found)} digits read")
-    same = np.count_nonzero(found.argmax(axis=1) == expected)
-    pipeline.check(same == len(expected), f"{same} of {len(expected)} read as scikit-learn does")
-    error = np.abs(found - reference(pixels)).max()
+    return (np.fromfile(result, "<f4").reshape(-1, 10),
+            np.fromfile(pixels, np.uint8).reshape(-1, 64).astype(np.float64))
+
+
+def check(found, exact, digits, reader):
+    """Compares probabilities with exact ones, and the digits with those of another reader."""
+    labels = np.load(HERE / "labels.npy")
+    pipeline.check(len(found) == len(labels), f"{len(found)} digits read")
+    same = np.count_nonzero(found.argmax(axis=1) == digits)
+    pipeline.check(same == len(labels), f"{same} of {len(labels)} read as {reader} does")
+    error = np.abs(found - exact).max()
     pipeline.check(error < 1e-5, f"probabilities are NumPy's, the largest error {error:.1e}")
     right = np.count_nonzero(found.argmax(axis=1) == labels)
     percent = 100 * right / len(labels)
     print(f"  accuracy: {right} of {len(labels)} held-out digits, {percent:.1f} %")
 
+
+def main():
+    output = pipeline.output_directory("digits")
+    expected = np.load(HERE / "expected.npy")
+    found, pixels = read(LAYERS, output / "output.f32")
+    check(found, reference(pixels), expected, "scikit-learn")
+
     first, *rest = IMAGES
     seconds = pipeline.launch(
-        [f"{first} loop=true stop-index={len(labels) - 1} num-buffers={LOOPED}", *rest, *LAYERS,
+        [f"{first} loop=true stop-index={len(expected) - 1} num-buffers={LOOPED}", *rest, *LAYERS,
          "fakesink"]
     )
     print(f"  speed: {LOOPED / seconds:.0f} frames per second, reading the image files included")
