@@ -29,7 +29,7 @@ SHAPES = (
     (64, 4096, 4096), (16, 4096, 4096), (4, 4096, 4096), (1, 4096, 4096), (128, 1024, 8192),
     (256, 256, 16384), (256, 1024, 1024), (512, 512, 512), (300, 1000, 2048), (3600, 96, 147),
     (230400, 64, 64))
-WARM_UP = 5
+WARM_UP, RUNS = 5, 23
 ROWS_CHECKED = 16
 # torch's type for each precision, and the error bound relative to the result's norm. Errors of f32
 # are about 1e-6, of tf32 several 1e-4.
@@ -56,29 +56,29 @@ def load_torch(precision):
     return torch
 
 
-def time_cublas(torch, shape, options, **wide):
+def time_cublas(torch, shape, precision, **output):
     """The TFLOPS of the median run; raises Wrong.
-    wide: out_dtype, if the result has another type than the factors."""
+    output: out_dtype, if the result has another type than the factors."""
     m, n, k = shape
-    name, bound = PRECISIONS[options.precision]
-    whole = options.precision == "i8"
+    name, bound = PRECISIONS[precision]
+    whole = precision == "i8"
     a, b = ((torch.rand(size, device="cuda") - 0.5).mul(255 if whole else 1)
             .to(getattr(torch, name)) for size in ((m, k), (k, n)))
     d = torch.empty((m, n), device="cuda",
-                    dtype=torch.int32 if whole else wide.get("out_dtype", a.dtype))
+                    dtype=torch.int32 if whole else output.get("out_dtype", a.dtype))
     # For int8 torch takes only a B that is stored by columns.
     b = b.t().contiguous().t() if whole else b
     multiply = torch._int_mm if whole else torch.mm  # pylint: disable=protected-access
     events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)]
-              for _ in range(WARM_UP + options.runs)]
+              for _ in range(WARM_UP + RUNS)]
     for begin, end in events:
         begin.record()
-        multiply(a, b, out=d, **wide)
+        multiply(a, b, out=d, **output)
         end.record()
     torch.cuda.synchronize()
     exact = a[:ROWS_CHECKED].double() @ b.double()
     if not (d[:ROWS_CHECKED].double() - exact).norm() <= bound * exact.norm():
-        raise Wrong(f"cuBLAS's result is not that of {options.precision}")
+        raise Wrong(f"cuBLAS's result is not that of {precision}")
     median = statistics.median(begin.elapsed_time(end) for begin, end in events[WARM_UP:])
     return 2e-9 * m * n * k / median
 
@@ -87,7 +87,7 @@ def time_gemmcl(shape, options):
     """gemmcl's kernel and its TFLOPS; raises Wrong."""
     sizes = [word for letter, size in zip("MNK", shape) for word in (f"-{letter}", str(size))]
     said = subprocess.run(
-        [options.gemmcl, "bench", "-t", "gpu", "-k", "auto", *sizes, "-i", str(options.runs),
+        [options.gemmcl, "bench", "-t", "gpu", "-k", "auto", *sizes, "-i", str(RUNS),
          "--precision", options.precision, "--a-type", STORED.get(options.precision, "f32"),
          "--json", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, check=False)
@@ -99,47 +99,36 @@ def time_gemmcl(shape, options):
 
 def measure(torch, shape, options):
     """Measures a row of the table and prints it; raises Wrong."""
-    row = dict(zip("mnk", shape))
+    kernel, ours = time_gemmcl(shape, options) if options.gemmcl else ("", 0)
+    outputs = [{"out_dtype": torch.float32}, {}] if options.precision in NARROW else [{}]
+    peers = [time_cublas(torch, shape, options.precision, **output) for output in outputs]
+    cells = [f"{' x '.join(map(str, shape)):20}", *(f"{peer:8.2f}" for peer in peers)]
     if options.gemmcl:
-        row["kernel"], row["gemmcl"] = time_gemmcl(shape, options)
-    peers = {"cublas": {}}
-    if options.precision in NARROW:
-        peers = {"cublas": {"out_dtype": torch.float32}, "narrow": {}}
-    for peer, wide in peers.items():
-        row[peer] = time_cublas(torch, shape, options, **wide)
-    cells = [f"{' x '.join(map(str, shape)):20}", *(f"{row[peer]:8.2f}" for peer in peers)]
-    if options.gemmcl:
-        cells += [f" {row['kernel']:24}", f"{row['gemmcl']:8.2f}",
-                  *(f"{row['gemmcl'] / row[peer]:6.2f}" for peer in peers)]
+        cells += [f" {kernel:24}", f"{ours:8.2f}", *(f"{ours / peer:6.2f}" for peer in peers)]
     print(*cells, flush=True)
-    return row
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--gemmcl", metavar="PROGRAM", help="gemmcl's program, to compare with it")
     parser.add_argument("--precision", choices=PRECISIONS, default="f32", help="default: f32")
-    parser.add_argument("--runs", type=int, default=23, help="runs of each problem (default: 23)")
-    parser.add_argument("--json", type=pathlib.Path, help="write the TFLOPS there")
     parser.add_argument("shapes", nargs="*", type=parse_shape, metavar="MxNxK", default=SHAPES)
     options = parser.parse_args()
     torch = load_torch(options.precision)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda},"
-          f" {options.precision}, TFLOPS, median of {options.runs}")
+          f" {options.precision}, TFLOPS, median of {RUNS}")
     peers = ["cuBLAS"] + [f"to {options.precision}"] * (options.precision in NARROW)
     cells = [f"{'M x N x K':20}", *(f"{peer:>8}" for peer in peers)]
     if options.gemmcl:
         cells += [f" {'gemmcl':24}", f"{'TFLOPS':>8}", *[f"{'ratio':>6}"] * len(peers)]
     print(*cells)
-    rows, status = [], 0
+    status = 0
     for shape in options.shapes:
         try:
-            rows.append(measure(torch, shape, options))
+            measure(torch, shape, options)
         except Wrong as wrong:
             print(f"{' x '.join(map(str, shape))}: {wrong}", file=sys.stderr)
             status = 1
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
     return status
 
 
