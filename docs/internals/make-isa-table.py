@@ -45,7 +45,8 @@ def is_in_memory(figures):
 
 
 def is_sound(figures):
-    return figures["why_not"] is None and not is_in_memory(figures) and not figures["resource_loops"]
+    return (figures["why_not"] is None and not is_in_memory(figures)
+            and not figures["resource_loops"])
 
 
 def get_loop(figures):
