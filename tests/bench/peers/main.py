@@ -72,8 +72,8 @@ def describe_cpu():
 def print_head():
     """The head of the table."""
     print(f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
-          f"{'ours of it, of the goal (quartiles)':38} ours of CLBlast\n"
-          "    below: ratios by medians, and in brackets by the fastest runs")
+          f"{'ratio to it, with its goal (quartiles)':42} to CLBlast\n"
+          "    below each row: ratios by medians, and in brackets by the fastest runs")
 
 
 def describe_speed(row):
@@ -87,8 +87,8 @@ def describe_ratio(ratio):
     """A judged ratio as text."""
     if ratio is None:
         return "-"
-    verdict = {None: ", not judged", True: ", reached", False: ", MISSED"}[ratio["reached"]]
-    goal = f" of {ratio['goal']:g}{verdict}" if ratio["goal"] else ""
+    verdict = {None: "not judged", True: "reached", False: "MISSED"}[ratio["reached"]]
+    goal = f", goal {ratio['goal']:g} {verdict}" if ratio["goal"] else ""
     return (f"{ratio['median']:.2f}{goal} ({ratio['lower_quartile']:.2f}"
             f" to {ratio['upper_quartile']:.2f})")
 
@@ -100,10 +100,10 @@ def print_row(row):
     best, clblast = row.get("of_best_peer"), row.get("of_clblast")
     print(f"{row['m']}x{row['n']}x{row['k']}{form}".ljust(27), row["kernel"].ljust(20),
           f"{describe_speed(row):>14}  {best['name'] if best else '-':21}"
-          f"{describe_ratio(best):38} {describe_ratio(clblast)}")
+          f"{describe_ratio(best):42} {describe_ratio(clblast)}")
     for ours, ratios in row["ratios"].items():
-        print(f"    {ours}, of " + ", ".join(
-            f"{name} {ratio['median']:.2f} ({ratio['fastest']:.2f})"
+        print(f"    {ours}: " + ", ".join(
+            f"{ratio['median']:.2f} ({ratio['fastest']:.2f}) to {name}"
             for name, ratio in ratios.items()))
     noise = "" if row["others"] < QUIET else ": too much to judge"
     print(f"    {row['rounds']} rounds, {row['others']:.0%} of the CPUs went to others{noise}",
