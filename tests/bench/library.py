@@ -100,7 +100,7 @@ def good(status, what):
 class Context:
     """gemmcl's context on a device, with its OpenCL objects; raises Missing without a device."""
 
-    def __init__(self, kind=CPU, platform=None):
+    def __init__(self, kind, platform=None):
         self.lib = load(os.environ.get("GEMMCL_LIBRARY", "libgemmcl.so.0"))
         self.cl = load("libOpenCL.so.1")
         for name in ("context_new", "context_get_device_info", "context_get_cl_context",

@@ -37,7 +37,7 @@ class Kind:
     name: str
     code: str
     forms: tuple
-    install: str = "nothing"
+    install: str = ""
     is_opencl: bool = False
     is_optional: bool = False
 

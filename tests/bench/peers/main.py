@@ -112,10 +112,13 @@ def print_row(row):
 
 def print_foot(rows):
     """The contenders that took part, and the missing contenders."""
+    about, missing = (collections.ChainMap(*(row[key] for row in reversed(rows)))
+                      for key in ("about", "missing"))
     print("\nThe contenders, as described in the last row of each:")
-    for title, key in ("", "about"), (" is missing. To install it", "missing"):
-        for name, words in collections.ChainMap(*(row[key] for row in reversed(rows))).items():
-            print(f"  {name}{title}: {words}")
+    for name, words in about.items():
+        print(f"  {name}: {words}")
+    for words in missing.values():
+        print(f"  Missing: {words}")
 
 
 def play(settings):

@@ -84,7 +84,8 @@ class Match:
             except Missing as missing:
                 if kind.name == OURS:
                     raise
-                self.missing[kind.name] = f"{kind.install}: {missing}"
+                way = f" To install it: {kind.install}" if kind.install else ""
+                self.missing[kind.name] = f"{str(missing).rstrip('.')}.{way}"
                 self.contenders.pop().close()
                 continue
             # LINK copies zeros and computes no product.
@@ -121,7 +122,7 @@ class Match:
         self.turns[contender.name].append(statistics.median(seconds))
         self.fastest[contender.name] = min(self.fastest[contender.name], *seconds)
 
-    def compare(self, name, ours=OURS):
+    def compare(self, ours, name):
         """The speed of gemmcl relative to a contender: quartiles over the rounds, and the ratio of
         the fastest runs, which is more reliable on a busy machine."""
         ratios = [theirs / own for own, theirs in zip(self.turns[ours], self.turns[name])]
@@ -138,7 +139,7 @@ class Match:
                "rounds": len(self.turns[OURS]), "others": self.others,
                "about": self.about, "missing": self.missing,
                "seconds": {name: statistics.median(turns) for name, turns in self.turns.items()},
-               "ratios": {ours: {name: self.compare(name, ours) for name in kinds if name != ours}
+               "ratios": {ours: {name: self.compare(ours, name) for name in kinds if name != ours}
                           for ours, kind in kinds.items() if kind.is_ours}}
         peers = {name: row["ratios"][OURS][name] for name, kind in kinds.items()
                  if not kind.is_ours and name != LINK}

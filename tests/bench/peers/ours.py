@@ -21,10 +21,10 @@ READ_WRITE = 3  # CL_MAP_READ | CL_MAP_WRITE
 
 
 def in_buffer(buffer):
-    """The GemmclData of a buffer; None for none."""
+    """The GemmclData of a buffer."""
     data = (Data * 1)(Data(kind=IN_BUFFER))
     data[0].objects[0] = buffer
-    return buffer and cast(data, c_void_p)
+    return cast(data, c_void_p)
 
 
 class OnDevice:
