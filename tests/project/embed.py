@@ -37,8 +37,8 @@ def copy(top, appended):
 
 
 def expect(status, word, appended):
-    """embed.py exits with the status on a copy, and its error, or without one its output, has the
-    word."""
+    """Runs embed.py on a copy with texts appended. It must exit with the status, and its error must
+    have the word, or the file that it writes if there is no error."""
     with tempfile.TemporaryDirectory() as top:
         kernels, output = copy(top, appended), Path(top, "kernels.c")
         said = tap.run(sys.executable, kernels / "embed.py", kernels / "kernels.def", output,

@@ -16,7 +16,6 @@ from pathlib import Path
 
 SOURCE, BUILD = map(Path, sys.argv[1:])
 sys.path.append(str(SOURCE / "tests/tools"))
-sys.dont_write_bytecode = True
 import tool
 
 # Tests of the library that need no device.

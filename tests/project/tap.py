@@ -42,8 +42,8 @@ def skip_all(reason):
 
 
 def play(checks):
-    """Runs each of {title: check}, drops it, and exits; without any it fails. A check returns the
-    faults that it found, if any."""
+    """Runs the checks of {title: check}, prints a line for each, and exits. A check returns the
+    faults that it found, if any, and is dropped. To have no checks is a failure, too."""
     failed = not checks
     print(f"1..{len(checks)}", flush=True)
     for number, title in enumerate(list(checks), 1):

@@ -173,8 +173,8 @@ class Contender:
         other.close()
 
     def receive(self):
-        """Its answer, when it has given one and its threads sleep: after the start its description,
-        and the rows of the result that are checked."""
+        """Its answer, after its threads sleep. The first answer is its description and the rows of
+        the result that are checked."""
         try:
             answer = self.pipe.recv()
         except (EOFError, ConnectionError):

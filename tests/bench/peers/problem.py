@@ -95,8 +95,8 @@ class Problem:
         return None
 
     def _check_search(self, found, queries):
-        """check() of a search: it found distinct vectors, which are the nearest up to the error of
-        the cosines."""
+        """check() of a search, which must find distinct vectors: the nearest ones, up to the error
+        of the cosines."""
         values, columns = found[:, :TOP], found[:, TOP:].astype(int)
         queries /= numpy.linalg.norm(queries, axis=1, keepdims=True)
         exact = numpy.hstack([queries @ part.T for part in numpy.array_split(self.b, CHUNKS)])
