@@ -10,8 +10,11 @@ import time
 import gi
 import numpy
 
-gi.require_version("Gst", "1.0")
-gi.require_version("GstBase", "1.0")
+try:
+    gi.require_version("Gst", "1.0")
+    gi.require_version("GstBase", "1.0")
+except ValueError as error:
+    raise ImportError(str(error)) from error
 # pylint: disable=wrong-import-position
 from gi.repository import GLib, Gst, GstBase
 

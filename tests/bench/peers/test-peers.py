@@ -5,11 +5,13 @@
 Its argument is the build directory.
 """
 
+import importlib.util
 import pathlib
 import shutil
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 try:
     import numpy
@@ -75,6 +77,14 @@ class Peers(tool.FolderTestCase):
         """Missing contenders are named, with the way to install them."""
         said = self.play(0, "--contenders", "memcpy", "8x3x5+u8")
         self.assertRegex(said.stdout, "Missing: memcpy: A and D differ")
+
+    def test_missing_typelib(self):
+        """Without GStreamer's typelibs the element is missing, like any module of Python."""
+        if not importlib.util.find_spec("gi"):
+            self.skipTest("PyGObject is not installed (python3-gi)")
+        with mock.patch("gi.require_version", side_effect=ValueError("Namespace Gst")):
+            with self.assertRaisesRegex(ImportError, "Namespace Gst"):
+                importlib.import_module("element")
 
     def test_usage(self):
         """An invalid row is wrong usage."""
