@@ -8,10 +8,71 @@
 
 #include "device/device.h"
 #include "gemmcl-tuning.h"
-#include "kernels/table.h"
 #include "problem/gemm.h"
 
-/* table.c */
+/* table.c: the rows */
+
+/** Masks of device types for which the rules may choose a kernel. */
+#define GEMMCL_ON_CPU (1u << GEMMCL_DEVICE_TYPE_CPU)
+#define GEMMCL_ON_GPU (1u << GEMMCL_DEVICE_TYPE_GPU | 1u << GEMMCL_DEVICE_TYPE_ACCELERATOR)
+#define GEMMCL_ON_ANY (GEMMCL_ON_CPU | GEMMCL_ON_GPU)
+/** Intel GPUs, where the lanes of a subgroup share registers. */
+#define GEMMCL_ON_INTEL_GPU (1u << 31)
+/** GPUs with NVIDIA's driver, for kernels with its instructions. */
+#define GEMMCL_ON_NVIDIA_GPU (1u << 30)
+
+/** A row of kernels.def. */
+typedef struct {
+  const gchar *name;      /* the name that users type */
+  const gchar *source;    /* the file in kernels/ with `kernel void gemm` */
+  const gchar *defines;   /* (nullable): options besides TILE_M, TILE_N, GROUP_M and GROUP_N */
+  const gchar *summary;   /* the method in a few words; gemmcl_get_kernel() adds the tile */
+  guint tile_m, tile_n;   /* outputs of a work-item; tile_n 0: an entire row of D */
+  guint group_m, group_n; /* work-items of a work-group */
+  /* Work-items of a subgroup, a divisor of group_n; 0: no subgroups. A kernel with subgroups runs
+   * on every device (see subgroup.clh). The rules choose it only where subgroups of this size are
+   * native and the smallest, which are as wide as a register. */
+  guint subgroup;
+  guint depth; /* columns of A that a lane of a subgroup holds at a time */
+  /* The kernel multiplies on matrix engines (see dpas.clh), natively if the device has them. B is
+   * packed for the engines. */
+  gboolean dpas;
+  /* The kernel has instructions of NVIDIA's GPUs (see mma.clh), natively from this compute
+   * capability on, 80 for 8.0; 0: none. In precisions other than f32 they are instructions of the
+   * matrix engines. B is packed in words. */
+  guint capability;
+  /* The instructions exist at that compute capability alone, 9.0 (see wgmma.clh). The program is
+   * retargeted for it (see lib/device/program.c). */
+  gboolean wgmma;
+  /* A work-group has a compute unit for itself and computes tile after tile; no more work-groups
+   * than units are launched. It hides latencies itself. */
+  gboolean persistent;
+  guint registers; /* registers per thread of the native kernel; 0: the device's default */
+  gboolean images; /* A and B are read from images (see pack.cl) */
+  GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */
+  gboolean split_k;          /* the group_m work-items split K, not M */
+  gboolean shares_tiles;     /* any number of work-groups divide the tiles of D among them */
+  /* B is packed in panels of tile_n x group_n columns (see pack.cl), with dpas in panels of tile_n
+   * x subgroup columns. */
+  gboolean packed;
+  /* Aligned rows of A or D are read or written as float4s, by a separate program. */
+  gboolean float4;
+  /* Rows of A and D may be pixels, and N and K are compile-time constants, -DN and -DK. For other
+   * kernels im2col converts pixels first. */
+  gboolean frames;
+  /* The kernel computes softmax and row outputs itself if a row of D fits the tile of a work-group,
+   * or max_n if tile_n is 0 (see whole_rows.clh). Otherwise later steps do. */
+  gboolean whole_rows;
+  /* If several subgroups share a row and arg-max is requested, a later step computes the row
+   * outputs: compilers run out of registers. */
+  gboolean arg_max_apart;
+  gsize max_m, max_n, max_k; /* the largest problem; 0: no limit */
+  guint devices;             /* mask of device types for which the rules may choose it */
+  guint float_width;   /* the rules choose it only for native vectors of at least as many floats */
+  gdouble speed;       /* for the rules: approximate share of the f32 peak with full tiles */
+  gdouble intel_speed; /* speed on Intel GPUs; 0: as speed */
+  gdouble hpg_speed;   /* speed on Xe-HPG (matrix engines, subgroups of 8); 0: as intel_speed */
+} GemmclKernel;
 
 /** Row @index, which is less than gemmcl_get_n_kernels(). */
 const GemmclKernel *gemmcl_kernel_get (guint index);
