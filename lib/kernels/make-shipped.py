@@ -14,17 +14,13 @@ units.
 import argparse
 import json
 import sys
+from operator import itemgetter
 from pathlib import Path
 
 SHIPPED = Path(__file__).with_name("tuning-shipped.json")
 
-
-def device_of(entry):
-    return entry["device"]
-
-
-def problem_of(entry):
-    return tuple(entry[key] for key in ("device", "precision", "layout", "transposed", *"mnk"))
+device_of = itemgetter("device")
+problem_of = itemgetter("device", "precision", "layout", "transposed", *"mnk")
 
 
 def round_rate(gflops):
