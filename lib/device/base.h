@@ -34,6 +34,10 @@ gboolean gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...
 gboolean gemmcl_fail_file (GError **error, GemmclError code, const gchar *path, const gchar *format,
                            ...) G_GNUC_PRINTF (4, 5);
 
+/** gemmcl_fail() and gemmcl_fail_file() for functions that return a pointer. Returns: %NULL. */
+#define FAIL_NULL(...)      (gemmcl_fail (__VA_ARGS__), NULL)
+#define FAIL_FILE_NULL(...) (gemmcl_fail_file (__VA_ARGS__), NULL)
+
 /** A file descriptor, or -1. g_auto (GemmclFd) closes it; g_steal_fd() keeps it open. */
 typedef gint GemmclFd;
 

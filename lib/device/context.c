@@ -392,12 +392,10 @@ gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what
   cl_mem buffer;
   cl_int status;
 
-  if (size > max) {
-    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "%s needs %zu bytes, but %s allows %" G_GUINT64_FORMAT " in one buffer.", what,
-                 size, self->device->info.name, max);
-    return NULL;
-  }
+  if (size > max)
+    return FAIL_NULL (error, GEMMCL_ERROR_TOO_LARGE,
+                      "%s needs %zu bytes, but %s allows %" G_GUINT64_FORMAT " in one buffer.",
+                      what, size, self->device->info.name, max);
   buffer = clCreateBuffer (self->context, CL_MEM_READ_WRITE, size, NULL, &status);
   if (!gemmcl_cl_check (status, error, "clCreateBuffer for %s (%zu bytes)", what, size))
     return NULL;

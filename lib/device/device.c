@@ -420,29 +420,30 @@ type_name (GemmclDeviceType type)
   return (guint)type < G_N_ELEMENTS (type_names) ? type_names[type] : "unknown";
 }
 
-static gboolean
+/* Returns: NULL. */
+static gpointer
 fail_no_device (GError **error, const GemmclDeviceQuery *query, const GPtrArray *devices,
                 const GError *reason)
 {
   g_autoptr (GString) found = g_string_new (NULL);
 
   if (devices->len == 0 && reason != NULL)
-    return gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE, "No OpenCL device can be used. %s",
-                        reason->message);
+    return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE, "No OpenCL device can be used. %s",
+                      reason->message);
   if (devices->len == 0)
-    return gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
-                        "No OpenCL device was found. Install an OpenCL driver: "
-                        "intel-opencl-icd for Intel GPUs, pocl-opencl-icd for any CPU.");
+    return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE,
+                      "No OpenCL device was found. Install an OpenCL driver: "
+                      "intel-opencl-icd for Intel GPUs, pocl-opencl-icd for any CPU.");
   for (guint i = 0; i < devices->len; i++) {
     const GemmclDevice *device = devices->pdata[i];
     g_string_append_printf (found, "%s%s %s of platform %u (%s)", i ? ", " : "",
                             type_name (device->info.type), device->info.name,
                             device->platform_index, device->info.platform);
   }
-  return gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
-                      "No OpenCL device matches platform %s, type %s, device %s. Available: %s.",
-                      is_any (query->platform) ? "any" : query->platform, type_name (query->type),
-                      is_any (query->device) ? "any" : query->device, found->str);
+  return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE,
+                    "No OpenCL device matches platform %s, type %s, device %s. Available: %s.",
+                    is_any (query->platform) ? "any" : query->platform, type_name (query->type),
+                    is_any (query->device) ? "any" : query->device, found->str);
 }
 
 GPtrArray *
@@ -458,7 +459,5 @@ gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
   list_all (all, &reason);
   g_ptr_array_sort (all, compare_rank);
   fit = pick (all, query);
-  if (fit->len == 0)
-    fail_no_device (error, query, all, reason);
-  return fit->len > 0 ? g_steal_pointer (&fit) : NULL;
+  return fit->len > 0 ? g_steal_pointer (&fit) : fail_no_device (error, query, all, reason);
 }

@@ -144,10 +144,10 @@ gemmcl_ptx_retarget (const gchar *ptx, GError **error)
       g_string_replace (made, TARGET, "\n.target sm_90a,", 0) == 1 &&
       g_string_replace (made, HIDDEN, "   ", 0) > 0)
     return g_string_free (g_steal_pointer (&made), FALSE);
-  gemmcl_fail (error, GEMMCL_ERROR_BUILD,
-               "Expected PTX with one line \".target sm_90,\" and hidden instructions from the "
-               "compiler, found something else. Kernels without wgmma are used instead.");
-  return NULL;
+  return FAIL_NULL (
+      error, GEMMCL_ERROR_BUILD,
+      "Expected PTX with one line \".target sm_90,\" and hidden instructions from the "
+      "compiler, found something else. Kernels without wgmma are used instead.");
 }
 
 /* Builds @program, which NVIDIA's compiler built for sm_90, for sm_90a. */

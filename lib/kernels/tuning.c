@@ -169,18 +169,15 @@ load (GError **error)
   g_autoptr (json_t) entries = NULL;
   json_int_t version;
 
-  if (why != NULL) {
-    gemmcl_fail (error, GEMMCL_ERROR_IO, "%s Move it away to tune.", why->message);
-    return NULL;
-  }
+  if (why != NULL)
+    return FAIL_NULL (error, GEMMCL_ERROR_IO, "%s Move it away to tune.", why->message);
   entries = get_entries (bytes, &version);
   if (version <= VERSION)
     return g_steal_pointer (&entries);
-  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
-                    "Expected version %d, found version %" JSON_INTEGER_FORMAT
-                    " of a newer gemmcl. Move it away to tune with this one.",
-                    VERSION, version);
-  return NULL;
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, path,
+                         "Expected version %d, found version %" JSON_INTEGER_FORMAT
+                         " of a newer gemmcl. Move it away to tune with this one.",
+                         VERSION, version);
 }
 
 static const json_t *

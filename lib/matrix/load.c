@@ -11,12 +11,8 @@
 
 #include "matrix/matrix.h"
 
-#define FORMS                                                                                      \
-  "a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, FILE.safetensors#NAME, "           \
-  "FILE.onnx#NAME or FILE.raw#TYPE:ROWSxCOLS"
-
-/* Fields of fail_format()'s table: the modules, a tensor t as it is written, all tensors of the
- * file. */
+/* Fields of fail_format()'s table: the modules to import, a tensor t in the form to save, and all
+ * tensors of the file. */
 #define TORCH                                                                                      \
   "torch, safetensors.torch", "t.clone().contiguous()",                                            \
       "torch.load(sys.argv[1], map_location=\"cpu\")"
@@ -132,11 +128,9 @@ gemmcl_matrix_parse (const gchar *literal, GError **error)
   for (const gchar *p = literal; (p = strchr (p, ',')) != NULL; p++)
     max_values++;
   parser.values = values = g_try_new (gfloat, max_values);
-  if (values == NULL) {
-    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a literal of %zu numbers.", max_values);
-    return NULL;
-  }
+  if (values == NULL)
+    return FAIL_NULL (error, GEMMCL_ERROR_TOO_LARGE,
+                      "There is not enough memory for a literal of %zu numbers.", max_values);
   return parse_matrix (&parser, error)
              ? gemmcl_matrix_new (GEMMCL_TYPE_F32, parser.rows, parser.cols, values, error)
              : NULL;
@@ -175,21 +169,18 @@ split_uri (const gchar *uri, gchar **part, GError **error)
   g_autoptr (GError) why = NULL;
 
   *part = hash != NULL ? g_uri_unescape_string (hash + 1, NULL) : NULL;
-  if (hash != NULL && *part == NULL) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, uri,
-                      "After the “#” of a URI each %% must be followed by two hexadecimal digits.");
-    return NULL;
-  }
+  if (hash != NULL && *part == NULL)
+    return FAIL_FILE_NULL (
+        error, GEMMCL_ERROR_FORMAT, uri,
+        "After the “#” of a URI each %% must be followed by two hexadecimal digits.");
   path = g_filename_from_uri (file, &host, &why);
   if (path != NULL && (host == NULL || g_ascii_strcasecmp (host, "localhost") == 0))
     return g_steal_pointer (&path);
   if (path != NULL)
-    gemmcl_fail_file (error, GEMMCL_ERROR_IO, uri,
-                      "Expected a file of this machine (file:///...), found the host “%s”.", host);
-  else
-    gemmcl_fail_file (error, GEMMCL_ERROR_IO, uri, "Cannot read the URI: %s.", why->message);
-  g_clear_pointer (part, g_free);
-  return NULL;
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, uri,
+                           "Expected a file of this machine (file:///...), found the host “%s”.",
+                           host);
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, uri, "Cannot read the URI: %s.", why->message);
 }
 
 static GemmclMatrix *
@@ -197,9 +188,8 @@ load_npy (const gchar *path, const gchar *part, GError **error)
 {
   if (part == NULL || g_str_equal (part, "bf16"))
     return gemmcl_matrix_load_npy (path, part != NULL, error);
-  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                    "After a .npy file expected nothing or #bf16, found “#%s”.", part);
-  return NULL;
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
+                         "After a .npy file expected nothing or #bf16, found “#%s”.", part);
 }
 
 GemmclMatrix *
@@ -254,17 +244,17 @@ load_raw (const gchar *path, const gchar *part, GError **error)
   for (guint i = 0; i < GEMMCL_N_TYPES; i++)
     g_string_append_printf (names, "%s%s", i == 0 ? "" : ", ",
                             gemmcl_type_get_name ((GemmclType)i));
-  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                    "After a .raw file expected #TYPE:ROWSxCOLS, as in #f32:64x10, found %s%s. "
-                    "The types are %s.",
-                    part != NULL ? "#" : "nothing", part != NULL ? part : "", names->str);
-  return NULL;
+  return FAIL_FILE_NULL (
+      error, GEMMCL_ERROR_FORMAT, path,
+      "After a .raw file expected #TYPE:ROWSxCOLS, as in #f32:64x10, found %s%s. "
+      "The types are %s.",
+      part != NULL ? "#" : "nothing", part != NULL ? part : "", names->str);
 }
 
 /* Fails. If only Python reads the file, the message has the command that saves its tensors as
  * safetensors. safetensors writes elements in the order of memory, so arrays of NumPy must be in C
- * order. */
-static void
+ * order. Returns: NULL. */
+static gpointer
 fail_format (const gchar *where, const gchar *path, const gchar *lower, GError **error)
 {
   static const struct {
@@ -283,15 +273,16 @@ fail_format (const gchar *where, const gchar *path, const gchar *lower, GError *
     new = g_strdup_printf ("%.*s.safetensors", (gint)(strrchr (path, '.') - path), path);
     from = g_shell_quote (path);
     to = g_shell_quote (new);
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "Only Python reads %s. Save it as safetensors: python3 -c 'import sys, %s; "
-                      "%s.save_file({k: %s for k, t in %s.items()}, sys.argv[2])' %s %s",
-                      formats[i].suffix, formats[i].modules,
-                      strstr (formats[i].modules, "safetensors"), formats[i].tensor,
-                      formats[i].load, from, to);
-    return;
+    return FAIL_FILE_NULL (
+        error, GEMMCL_ERROR_FORMAT, path,
+        "Only Python reads %s. Save it as safetensors: python3 -c 'import sys, %s; "
+        "%s.save_file({k: %s for k, t in %s.items()}, sys.argv[2])' %s %s",
+        formats[i].suffix, formats[i].modules, strstr (formats[i].modules, "safetensors"),
+        formats[i].tensor, formats[i].load, from, to);
   }
-  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, where, "Expected " FORMS ".");
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, where,
+                         "Expected a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, "
+                         "FILE.safetensors#NAME, FILE.onnx#NAME or FILE.raw#TYPE:ROWSxCOLS.");
 }
 
 GemmclMatrix *
@@ -323,6 +314,5 @@ gemmcl_matrix_load (const gchar *where, GError **error)
     return gemmcl_matrix_load_onnx (path, part != NULL ? part : "", error);
   if (g_str_has_suffix (lower, ".raw"))
     return load_raw (path, part, error);
-  fail_format (where, path, lower, error);
-  return NULL;
+  return fail_format (where, path, lower, error);
 }

@@ -165,10 +165,9 @@ new_unset (GemmclType type, gsize rows, gsize cols, gpointer *data, GError **err
   *data = gemmcl_matrix_get_n_bytes (type, rows, cols, &n_bytes) ? g_try_malloc (n_bytes) : NULL;
   if (*data != NULL)
     return gemmcl_matrix_new_take (type, rows, cols, FALSE, g_bytes_new_take (*data, n_bytes));
-  gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-               "There is not enough memory for a matrix of %zu x %zu %s.", rows, cols,
-               types[type].name);
-  return NULL;
+  return FAIL_NULL (error, GEMMCL_ERROR_TOO_LARGE,
+                    "There is not enough memory for a matrix of %zu x %zu %s.", rows, cols,
+                    types[type].name);
 }
 
 GemmclMatrix *
@@ -177,17 +176,13 @@ gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, 
   GemmclMatrix *self;
   gpointer copy;
 
-  if (!is_type (type)) {
-    gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected an element type below %d, found %d.",
-                 GEMMCL_N_TYPES, (int)type);
-    return NULL;
-  }
-  if (rows == 0 || cols == 0 || data == NULL) {
-    gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                 "Expected a matrix of at least 1 x 1, found %zu x %zu%s.", rows, cols,
-                 data != NULL ? "" : " and no data");
-    return NULL;
-  }
+  if (!is_type (type))
+    return FAIL_NULL (error, GEMMCL_ERROR_INVALID, "Expected an element type below %d, found %d.",
+                      GEMMCL_N_TYPES, (int)type);
+  if (rows == 0 || cols == 0 || data == NULL)
+    return FAIL_NULL (error, GEMMCL_ERROR_INVALID,
+                      "Expected a matrix of at least 1 x 1, found %zu x %zu%s.", rows, cols,
+                      data != NULL ? "" : " and no data");
   self = new_unset (type, rows, cols, &copy, error);
   if (self != NULL)
     memcpy (copy, data, rows * cols * types[type].size);
@@ -356,11 +351,10 @@ gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMa
 
   g_return_val_if_fail (scales != NULL, NULL);
 
-  if (bytes->type != GEMMCL_TYPE_I8 && bytes->type != GEMMCL_TYPE_U8) {
-    gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected quantized elements of i8 or u8, found %s.",
-                 types[bytes->type].name);
-    return NULL;
-  }
+  if (bytes->type != GEMMCL_TYPE_I8 && bytes->type != GEMMCL_TYPE_U8)
+    return FAIL_NULL (error, GEMMCL_ERROR_INVALID,
+                      "Expected quantized elements of i8 or u8, found %s.",
+                      types[bytes->type].name);
   own_scales = gemmcl_matrix_to_f32 (scales, FALSE, error);
   if (own_scales == NULL)
     return NULL;

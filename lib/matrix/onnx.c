@@ -71,13 +71,12 @@ read_model (const GemmclFile *file, GError **error)
   g_autofree guint8 *bytes = NULL;
   OnnxModel *model;
 
-  if (file->size > MAX_MODEL) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, file->path,
-                      "Expected an ONNX model of at most 2 GiB, found %zu bytes. A larger model "
-                      "keeps its tensors in other files (external data).",
-                      file->size);
-    return NULL;
-  }
+  if (file->size > MAX_MODEL)
+    return FAIL_FILE_NULL (
+        error, GEMMCL_ERROR_TOO_LARGE, file->path,
+        "Expected an ONNX model of at most 2 GiB, found %zu bytes. A larger model "
+        "keeps its tensors in other files (external data).",
+        file->size);
   bytes = gemmcl_file_read (file, 0, file->size, error);
   if (bytes == NULL)
     return NULL;
@@ -85,9 +84,8 @@ read_model (const GemmclFile *file, GError **error)
   if (model != NULL && model->graph != NULL)
     return model;
   g_clear_pointer (&model, model_free);
-  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
-                    "Expected an ONNX model, found something else, or a truncated one.");
-  return NULL;
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, file->path,
+                         "Expected an ONNX model, found something else, or a truncated one.");
 }
 
 /* Returns: (element-type OnnxTensor) (transfer container): the tensors by their names, which are in
@@ -173,25 +171,21 @@ load_external (GemmclMatrixSource *source, const OnnxTensor *tensor, GError **er
 
   if (location == NULL || *location == '\0' || !stays_below (location) ||
       !get_external_number (tensor, "offset", &source->offset) ||
-      !get_external_number (tensor, "length", &length)) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
-                      "%sexpected external data with a location below the model's "
-                      "folder, an offset and a length, found the location “%s”.",
-                      source->prefix, location != NULL ? location : "");
-    return NULL;
-  }
+      !get_external_number (tensor, "length", &length))
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, source->file->path,
+                           "%sexpected external data with a location below the model's "
+                           "folder, an offset and a length, found the location “%s”.",
+                           source->prefix, location != NULL ? location : "");
   path = g_build_filename (folder, location, NULL);
   if (!gemmcl_file_open (&file, path, error))
     return NULL;
   source->file = &file;
   source->length = file.size - MIN (source->offset, file.size);
-  if (length > source->length) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "%sThe file is truncated: expected %zu bytes of external data "
-                      "from byte %zu on, found %zu.",
-                      source->prefix, length, source->offset, source->length);
-    return NULL;
-  }
+  if (length > source->length)
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
+                           "%sThe file is truncated: expected %zu bytes of external data "
+                           "from byte %zu on, found %zu.",
+                           source->prefix, length, source->offset, source->length);
   source->exact = length > 0;
   source->length = source->exact ? length : source->length;
   return gemmcl_matrix_new_from_source (source, error);
@@ -211,14 +205,12 @@ load_tensor (const GemmclFile *file, const gchar *name, const OnnxTensor *tensor
       type = NULL;
     dims[i] = tensor->dims[i];
   }
-  if (type == NULL) {
-    gemmcl_fail_file (
+  if (type == NULL)
+    return FAIL_FILE_NULL (
         error, GEMMCL_ERROR_FORMAT, file->path,
-        "Tensor “%s”: expected elements of float, double, float16, bfloat16, int8 to "
-        "int64 or uint8 to uint64, and no negative dimension, found the ONNX type %d.",
-        name, tensor->data_type);
-    return NULL;
-  }
+        "%sexpected elements of float, double, float16, bfloat16, int8 to int64 or uint8 to "
+        "uint64, and no negative dimension, found the ONNX type %d.",
+        prefix, tensor->data_type);
   source.type = type->type;
   return tensor->data_location == EXTERNAL ? load_external (&source, tensor, error)
                                            : load_own (&source, tensor, type, error);
@@ -250,10 +242,9 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
 {
   g_return_val_if_fail (path != NULL && name != NULL, NULL);
 
-  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                    "This build of gemmcl reads no ONNX models, since it was built without "
-                    "protobuf-c. Save the tensor as .npy or .safetensors instead.");
-  return NULL;
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
+                         "This build of gemmcl reads no ONNX models, since it was built without "
+                         "protobuf-c. Save the tensor as .npy or .safetensors instead.");
 }
 
 #endif

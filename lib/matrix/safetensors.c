@@ -34,38 +34,35 @@ typedef struct {
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
-/* The length of the header; 0 with @error set if the file cannot have one. */
-static gsize
-read_length (const GemmclFile *file, GError **error)
+/* Gets the length of the header. */
+static gboolean
+read_length (const GemmclFile *file, guint64 *length, GError **error)
 {
   g_autofree gchar *data = gemmcl_file_read (file, 0, MIN (file->size, PREFIX + 1), error);
-  guint64 length = 0;
 
   if (data == NULL)
-    return 0;
+    return FALSE;
+  *length = 0;
   if (file->size >= PREFIX)
-    memcpy (&length, data, sizeof length);
-  if (file->size < PREFIX + 2 || length < 2 || length > MAX_HEADER || data[PREFIX] != '{') {
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
-                      "Expected a safetensors file, found something else: "
-                      "it does not start with the length of a header and its “{”.");
-    return 0;
-  }
-  if (length > file->size - PREFIX) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
-                      "The file is truncated: expected a header of %" G_GUINT64_FORMAT
-                      " bytes, found %zu.",
-                      length, file->size - PREFIX);
-    return 0;
-  }
-  return length;
+    memcpy (length, data, sizeof *length);
+  if (file->size < PREFIX + 2 || *length < 2 || *length > MAX_HEADER || data[PREFIX] != '{')
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                             "Expected a safetensors file, found something else: "
+                             "it does not start with the length of a header and its “{”.");
+  if (*length > file->size - PREFIX)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                             "The file is truncated: expected a header of %" G_GUINT64_FORMAT
+                             " bytes, found %zu.",
+                             *length, file->size - PREFIX);
+  return TRUE;
 }
 
 static json_t *
 read_header (const GemmclFile *file, gsize *start, GError **error)
 {
-  const gsize length = read_length (file, error);
-  g_autofree gchar *text = length > 0 ? gemmcl_file_read (file, PREFIX, length, error) : NULL;
+  guint64 length;
+  g_autofree gchar *text =
+      read_length (file, &length, error) ? gemmcl_file_read (file, PREFIX, length, error) : NULL;
   json_error_t why;
   json_t *header;
 
@@ -242,13 +239,11 @@ load_tensor (const Tensors *self, guint index, GError **error)
   g_autoptr (GArray) shape = get_shape (tensor->shape);
   g_autofree gchar *prefix = g_strdup_printf ("Tensor “%s”: ", tensor->name);
 
-  if (tensor->type == GEMMCL_N_TYPES) {
-    gemmcl_fail_file (
+  if (tensor->type == GEMMCL_N_TYPES)
+    return FAIL_FILE_NULL (
         error, GEMMCL_ERROR_FORMAT, self->file->path,
         "%sexpected elements of F64, F32, F16, BF16, I8 to I64 or U8 to U64, found %s.", prefix,
         tensor->dtype);
-    return NULL;
-  }
   return gemmcl_matrix_new_from_source (
       &(GemmclMatrixSource){.file = self->file,
                             .prefix = prefix,
