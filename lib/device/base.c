@@ -52,21 +52,6 @@ gemmcl_fd_close (GemmclFd *fd)
   *fd = -1;
 }
 
-gboolean
-gemmcl_fd_read (gint fd, gpointer data, gsize n, goffset offset)
-{
-  for (gsize at = 0; at < n;) {
-    const gssize got = pread (fd, (gchar *)data + at, n - at, offset + at);
-
-    if (got == 0)
-      errno = ENODATA;
-    if (got == 0 || (got < 0 && errno != EINTR))
-      return FALSE;
-    at += MAX (got, 0);
-  }
-  return TRUE;
-}
-
 void
 gemmcl_file_close (GemmclFile *self)
 {
@@ -96,18 +81,20 @@ gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error)
 gpointer
 gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error)
 {
-  g_autofree gpointer data = g_try_malloc (n);
+  g_autofree gchar *data = g_try_malloc (n);
 
-  if (data == NULL && n > 0) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, self->path,
-                      "There is not enough memory for %zu bytes of the file.", n);
-    return NULL;
+  if (data == NULL && n > 0)
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_TOO_LARGE, self->path,
+                           "There is not enough memory for %zu bytes of the file.", n);
+  for (gsize at = 0; at < n;) {
+    const gssize got = pread (self->fd, data + at, n - at, offset + at);
+
+    if (got == 0 || (got < 0 && errno != EINTR))
+      return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, self->path, "Cannot read the file: %s.",
+                             got == 0 ? "it became shorter while it was read" : g_strerror (errno));
+    at += MAX (got, 0);
   }
-  if (gemmcl_fd_read (self->fd, data, n, offset))
-    return g_steal_pointer (&data);
-  gemmcl_fail_file (error, GEMMCL_ERROR_IO, self->path, "Cannot read the file: %s.",
-                    errno == ENODATA ? "it became shorter while it was read" : g_strerror (errno));
-  return NULL;
+  return g_steal_pointer (&data);
 }
 
 static gboolean

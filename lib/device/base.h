@@ -44,21 +44,13 @@ typedef gint GemmclFd;
 void gemmcl_fd_close (GemmclFd *fd);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclFd, gemmcl_fd_close)
 
-/** Reads @n bytes at @offset. Returns: %FALSE with the reason in errno; ENODATA if the file is
- * shorter. */
-gboolean gemmcl_fd_read (gint fd, gpointer data, gsize n, goffset offset);
-
-/** An open file. Data read from it is a copy, which later changes of the file do not affect. */
+/** An open file. Start from {.fd = -1}. Data read from it is a copy, which later changes of the
+ * file do not affect. */
 typedef struct {
   const gchar *path; /* for messages; the caller's */
   GemmclFd fd;
-  gsize size; /* in bytes, when the file was opened; more than 0 */
+  gsize size; /* in bytes, when the file was opened */
 } GemmclFile;
-
-#define GEMMCL_FILE_INIT                                                                           \
-  {                                                                                                \
-    .fd = -1                                                                                       \
-  }
 
 void gemmcl_file_close (GemmclFile *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclFile, gemmcl_file_close)
@@ -80,8 +72,7 @@ gboolean gemmcl_file_save (const gchar *path, gint mode, GBytes *const *parts, g
 
 /* The library's directory in the user's cache, $XDG_CACHE_HOME/gemmcl. Its files contain code that
  * is executed, so the directory and each file are trusted only if they are not symbolic links,
- * belong to the effective user, and are not writable by group or others. Errors are
- * #GEMMCL_ERROR_IO and name the path. */
+ * belong to the effective user, and are not writable by group or others. Errors name the path. */
 
 /** (transfer full): the path of the file @name, or of the directory if @name is %NULL. */
 gchar *gemmcl_cache_dir_get_path (const gchar *name);
@@ -90,7 +81,7 @@ gchar *gemmcl_cache_dir_get_path (const gchar *name);
 gboolean gemmcl_cache_dir_prepare (GError **error);
 
 /** (transfer full): the content of a file of at most @max_size bytes; %NULL without an error if
- * there is no such file, or with an error, which is also logged at level DEBUG. */
+ * there is no such file or it is empty, or with an error, which is also logged at level DEBUG. */
 GBytes *gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error);
 
 /** Replaces a file by @head and @data, atomically, with mode 0600. */

@@ -31,8 +31,7 @@ gemmcl_cache_dir_get_path (const gchar *name)
   return g_build_filename (g_get_user_cache_dir (), "gemmcl", name, NULL);
 }
 
-/* Returns: %TRUE if @fd is of @type (S_IFREG or S_IFDIR) and only the effective user can change
- *   it. */
+/* TRUE if @fd is a file or directory, as @type says, that only the effective user can change. */
 static gboolean
 check_trusted (gint fd, const gchar *path, mode_t type, gsize *size, GError **error)
 {
@@ -52,15 +51,15 @@ check_trusted (gint fd, const gchar *path, mode_t type, gsize *size, GError **er
   return TRUE;
 }
 
-/* @directory: AT_FDCWD for the directory itself; then @name is NULL
+/* Opens the file @name in @directory; if @name is NULL, the directory itself.
  * @may_lack: a missing file or directory is no error
  * Returns: a descriptor if the file or directory is trusted, otherwise -1. */
 static gint
-open_trusted (gint directory, const gchar *name, mode_t type, gboolean may_lack, gsize *size,
-              GError **error)
+open_trusted (gint directory, const gchar *name, gboolean may_lack, gsize *size, GError **error)
 {
   g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
   g_auto (GemmclFd) fd = openat (directory, name != NULL ? name : path, OPEN_FLAGS);
+  const mode_t type = name != NULL ? S_IFREG : S_IFDIR;
 
   if (fd >= 0)
     return check_trusted (fd, path, type, size, error) ? g_steal_fd (&fd) : -1;
@@ -80,7 +79,7 @@ gemmcl_cache_dir_prepare (GError **error)
   if (g_mkdir_with_parents (path, 0700) != 0)
     return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot create the directory: %s.",
                              g_strerror (errno));
-  fd = open_trusted (AT_FDCWD, NULL, S_IFDIR, FALSE, &size, error);
+  fd = open_trusted (AT_FDCWD, NULL, FALSE, &size, error);
   return fd >= 0;
 }
 
@@ -88,25 +87,24 @@ GBytes *
 gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error)
 {
   g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
-  g_auto (GemmclFd) directory = -1, fd = -1;
-  g_autofree guint8 *data = NULL;
+  g_auto (GemmclFile) file = {.path = path, .fd = -1};
+  g_auto (GemmclFd) directory = -1;
   GError *why = NULL;
-  gsize size;
+  gpointer data = NULL;
 
-  directory = open_trusted (AT_FDCWD, NULL, S_IFDIR, TRUE, &size, &why);
-  if (directory >= 0 && (fd = open_trusted (directory, name, S_IFREG, TRUE, &size, &why)) >= 0) {
-    data = size <= max_size ? g_try_malloc (size) : NULL;
-    if (size <= max_size && (size == 0 || (data != NULL && gemmcl_fd_read (fd, data, size, 0))))
-      return g_bytes_new_take (g_steal_pointer (&data), size);
-    gemmcl_fail_file (&why, GEMMCL_ERROR_IO, path,
-                      "It has %zu bytes, which cannot be read; expected at most %zu.", size,
-                      max_size);
-  }
+  directory = open_trusted (AT_FDCWD, NULL, TRUE, &file.size, &why);
+  if (directory >= 0)
+    file.fd = open_trusted (directory, name, TRUE, &file.size, &why);
+  if (file.fd >= 0 && file.size > max_size)
+    gemmcl_fail_file (&why, GEMMCL_ERROR_IO, path, "It has %zu bytes; expected at most %zu.",
+                      file.size, max_size);
+  else if (file.fd >= 0)
+    data = gemmcl_file_read (&file, 0, file.size, &why);
   if (why != NULL) {
     g_debug ("Ignored in the cache: %s", why->message);
     g_propagate_error (error, why);
   }
-  return NULL;
+  return data != NULL ? g_bytes_new_take (data, file.size) : NULL;
 }
 
 gboolean

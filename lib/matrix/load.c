@@ -196,7 +196,7 @@ GemmclMatrix *
 gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols, GError **error)
 {
   const gsize dims[] = {rows, cols};
-  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+  g_auto (GemmclFile) file = {.fd = -1};
 
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail ((guint)type < GEMMCL_N_TYPES, NULL);

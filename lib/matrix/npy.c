@@ -141,7 +141,7 @@ parse_header (const gchar *text, gsize length, gboolean v2_is_bf16, GemmclMatrix
 GemmclMatrix *
 gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
 {
-  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+  g_auto (GemmclFile) file = {.fd = -1};
   GemmclMatrixSource source = {.file = &file, .prefix = ""};
   g_autoptr (GArray) dims = NULL;
   g_autofree guint8 *data = NULL;

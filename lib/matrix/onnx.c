@@ -166,7 +166,7 @@ load_external (GemmclMatrixSource *source, const OnnxTensor *tensor, GError **er
   const gchar *location = get_external (tensor, "location");
   g_autofree gchar *folder = g_path_get_dirname (source->file->path);
   g_autofree gchar *path = NULL;
-  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+  g_auto (GemmclFile) file = {.fd = -1};
   gsize length = 0;
 
   if (location == NULL || *location == '\0' || !stays_below (location) ||
@@ -219,7 +219,7 @@ load_tensor (const GemmclFile *file, const gchar *name, const OnnxTensor *tensor
 GemmclMatrix *
 gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
 {
-  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+  g_auto (GemmclFile) file = {.fd = -1};
   g_autoptr (OnnxModel) model = NULL;
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GPtrArray) tensors = NULL;

@@ -305,7 +305,7 @@ add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError
 GemmclMatrix *
 gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
 {
-  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+  g_auto (GemmclFile) file = {.fd = -1};
   g_auto (Tensors) tensors = {.file = &file};
   g_autoptr (GemmclMatrix) matrix = NULL;
   guint index;
