@@ -90,12 +90,14 @@ check_images (GemmclContext *self)
   self->device->info.max_image_width = self->device->info.max_image_height = 0;
 }
 
-/* @context: (transfer full): released on failure, too */
+/* Takes @context, or retains it if it is @wrapped: the caller's. */
 static GemmclContext *
 context_around (cl_context context, gboolean wrapped, GemmclDevice *device, GError **error)
 {
   g_autoptr (GemmclContext) self = g_object_new (GEMMCL_TYPE_CONTEXT, NULL);
 
+  if (wrapped)
+    clRetainContext (context);
   self->device = g_atomic_rc_box_acquire (device);
   self->context = context;
   self->wrapped = wrapped;
@@ -192,29 +194,16 @@ find_device (cl_context context, cl_device_id *device, GError **error)
                       "The OpenCL device is not one of the OpenCL context's.");
 }
 
-/* @id: a device of @context */
-static GemmclContext *
-context_wrapping (cl_context context, cl_device_id id, GError **error)
-{
-  g_autoptr (GemmclDevice) device = gemmcl_device_new (id, error);
-
-  if (device == NULL)
-    return NULL;
-  clRetainContext (context);
-  return context_around (context, TRUE, device, error);
-}
-
 /* The contexts that this process shares. The lock is held while a context is made, so that
  * concurrent callers get the same one. */
 static GMutex shared_lock;
 static GPtrArray *shared; /* of GWeakRef, to contexts that may be gone */
 
-/* Returns the shared context of the device @id around @wrapped or, if @wrapped is NULL, one that
- * the library made with all of @properties. Makes it if there is none. @device: (nullable): the
- * description of @id; not needed with @wrapped */
+/* Returns the shared context of @device around @wrapped or, if @wrapped is NULL, one that the
+ * library made with all of @properties. Makes it if there is none. */
 static GemmclContext *
-share (cl_device_id id, cl_context wrapped, GemmclDevice *device,
-       const cl_context_properties *properties, GError **error)
+share (GemmclDevice *device, cl_context wrapped, const cl_context_properties *properties,
+       GError **error)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&shared_lock);
   GemmclContext *made;
@@ -227,7 +216,7 @@ share (cl_device_id id, cl_context wrapped, GemmclDevice *device,
 
     if (context == NULL)
       place = shared->pdata[i];
-    else if (context->device->id == id &&
+    else if (context->device->id == device->id &&
              (wrapped != NULL
                   ? context->context == wrapped
                   : !context->wrapped && gemmcl_context_has_properties (context, properties)))
@@ -238,7 +227,7 @@ share (cl_device_id id, cl_context wrapped, GemmclDevice *device,
     g_weak_ref_init (place, NULL);
     g_ptr_array_add (shared, place);
   }
-  made = wrapped != NULL ? context_wrapping (wrapped, id, error)
+  made = wrapped != NULL ? context_around (wrapped, TRUE, device, error)
                          : context_on (device, properties, error);
   g_weak_ref_set (place, made);
   return made;
@@ -249,9 +238,8 @@ gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
                                 const cl_context_properties *properties, GError **error)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
-  GemmclDevice *device = devices != NULL ? devices->pdata[0] : NULL;
 
-  return device != NULL ? share (device->id, NULL, device, properties, error) : NULL;
+  return devices != NULL ? share (devices->pdata[0], NULL, properties, error) : NULL;
 }
 
 GPtrArray *
@@ -261,8 +249,7 @@ gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error)
   g_autoptr (GPtrArray) contexts = g_ptr_array_new_with_free_func (g_object_unref);
 
   for (guint i = 0; devices != NULL && i < devices->len; i++) {
-    GemmclDevice *device = devices->pdata[i];
-    GemmclContext *context = share (device->id, NULL, device, NULL, error);
+    GemmclContext *context = share (devices->pdata[i], NULL, NULL, error);
 
     if (context == NULL)
       return NULL;
@@ -278,11 +265,15 @@ gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error)
 }
 
 GemmclContext *
-gemmcl_context_get_wrapped (cl_context wrapped, cl_device_id device, GError **error)
+gemmcl_context_get_wrapped (cl_context wrapped, cl_device_id id, GError **error)
 {
+  g_autoptr (GemmclDevice) device = NULL;
+
   g_return_val_if_fail (wrapped != NULL, NULL);
 
-  return find_device (wrapped, &device, error) ? share (device, wrapped, NULL, NULL, error) : NULL;
+  if (find_device (wrapped, &id, error))
+    device = gemmcl_device_new (id, error);
+  return device != NULL ? share (device, wrapped, NULL, error) : NULL;
 }
 
 /* TRUE if @device is @other or a sub-device of it. */
