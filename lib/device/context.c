@@ -145,14 +145,11 @@ gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
 gboolean
 gemmcl_context_has_properties (GemmclContext *self, const cl_context_properties *properties)
 {
-  g_autofree cl_context_properties *all = NULL;
-  gsize bytes = 0;
+  cl_context_properties all[128] = {0}; /* several times as many as OpenCL defines */
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), FALSE);
 
-  clGetContextInfo (self->context, CL_CONTEXT_PROPERTIES, 0, NULL, &bytes);
-  all = g_malloc0 (bytes + sizeof (*all));
-  clGetContextInfo (self->context, CL_CONTEXT_PROPERTIES, bytes, all, NULL);
+  clGetContextInfo (self->context, CL_CONTEXT_PROPERTIES, sizeof (all), all, NULL);
   for (gsize i = 0; i < count_properties (properties); i += 2) {
     gsize at = 0;
 
@@ -175,17 +172,13 @@ gemmcl_context_is_wrapped (GemmclContext *self)
 static gboolean
 find_device (cl_context context, cl_device_id *device, GError **error)
 {
-  g_autofree cl_device_id *ids = NULL;
+  cl_device_id ids[GEMMCL_MAX_DEVICES];
   gsize bytes = 0;
 
-  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, 0, NULL, &bytes), error,
-                        "clGetContextInfo"))
+  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, sizeof (ids), ids, &bytes),
+                        error, "clGetContextInfo"))
     return FALSE;
-  ids = g_malloc0 (bytes);
-  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, bytes, ids, NULL), error,
-                        "clGetContextInfo"))
-    return FALSE;
-  for (gsize i = 0; i < bytes / sizeof (cl_device_id); i++)
+  for (gsize i = 0; i < bytes / sizeof (*ids); i++)
     if (*device == NULL || *device == ids[i]) {
       *device = ids[i];
       return TRUE;

@@ -12,8 +12,6 @@
 #define VENDOR_INTEL  0x8086
 #define VENDOR_NVIDIA 0x10de
 
-#define MOST_DEVICES 256 /* the largest number of platforms, and of devices of a platform */
-
 /* cl_nv_device_attribute_query; the headers of some distributions lack it. */
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
@@ -215,7 +213,6 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   cl_int asked = CL_SUCCESS;
   const guint vendor = get_uint (&asked, id, CL_DEVICE_VENDOR_ID);
   cl_device_type type = 0;
-  cl_bool unified = CL_FALSE;
 
   info->platform = get_platform_string (&asked, platform, CL_PLATFORM_NAME);
   info->name = get_string (&asked, id, CL_DEVICE_NAME);
@@ -238,8 +235,7 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   GET (&asked, id, CL_DEVICE_GLOBAL_MEM_SIZE, info->global_bytes);
   GET (&asked, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, info->max_alloc_bytes);
   GET (&asked, id, CL_DEVICE_LOCAL_MEM_SIZE, info->local_bytes);
-  GET (&asked, id, CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
-  info->host_unified = unified;
+  GET (&asked, id, CL_DEVICE_HOST_UNIFIED_MEMORY, info->host_unified);
   info->fp16 = gemmcl_device_info_has_extension (info, "cl_khr_fp16");
   info->fp64 = gemmcl_device_info_has_extension (info, "cl_khr_fp64");
   fill_images (info, id);
@@ -292,13 +288,13 @@ static void
 list_platform (GPtrArray *devices, guint index, cl_platform_id platform, GError **reason)
 {
   cl_uint n = 0;
-  cl_device_id preferred = NULL, ids[MOST_DEVICES];
-  const cl_int status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, ids, &n);
+  cl_device_id preferred = NULL, ids[GEMMCL_MAX_DEVICES];
+  const cl_int status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, GEMMCL_MAX_DEVICES, ids, &n);
 
   if (status == CL_DEVICE_NOT_FOUND || !gemmcl_cl_check (status, reason, "clGetDeviceIDs"))
     return;
   (void)clGetDeviceIDs (platform, CL_DEVICE_TYPE_DEFAULT, 1, &preferred, NULL);
-  for (guint i = 0; i < MIN (n, MOST_DEVICES); i++) {
+  for (guint i = 0; i < MIN (n, GEMMCL_MAX_DEVICES); i++) {
     GemmclDevice *device;
 
     g_clear_error (reason);
@@ -317,12 +313,12 @@ static void
 list_all (GPtrArray *devices, GError **reason)
 {
   cl_uint n = 0;
-  cl_platform_id platforms[MOST_DEVICES];
-  const cl_int status = clGetPlatformIDs (MOST_DEVICES, platforms, &n);
+  cl_platform_id platforms[GEMMCL_MAX_DEVICES];
+  const cl_int status = clGetPlatformIDs (GEMMCL_MAX_DEVICES, platforms, &n);
 
   if (status == CL_PLATFORM_NOT_FOUND_KHR || !gemmcl_cl_check (status, reason, "clGetPlatformIDs"))
     return;
-  for (guint i = 0; i < MIN (n, MOST_DEVICES); i++) {
+  for (guint i = 0; i < MIN (n, GEMMCL_MAX_DEVICES); i++) {
     g_clear_error (reason);
     list_platform (devices, i, platforms[i], reason);
   }

@@ -96,6 +96,9 @@ GemmclDevice *gemmcl_device_new (cl_device_id id, GError **error);
 void gemmcl_device_free (GemmclDevice *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 
+/** The largest number of platforms, and of devices of a platform or context. */
+#define GEMMCL_MAX_DEVICES 256
+
 /** 30 for "OpenCL 3.0 ..." and so on; 0 if @version is malformed. */
 guint gemmcl_cl_get_version (const gchar *version);
 

@@ -101,32 +101,25 @@ build_from_cache (cl_context context, const GemmclDevice *device, const gchar *k
 static guchar *
 get_binary (cl_program program, cl_device_id device, gsize *size)
 {
-  g_autofree cl_device_id *devices = NULL;
-  g_autofree gsize *sizes = NULL;
-  g_autofree guchar **binaries = NULL;
-  g_autofree guchar *binary = NULL;
-  cl_uint n = 0;
+  cl_device_id devices[GEMMCL_MAX_DEVICES];
+  gsize sizes[GEMMCL_MAX_DEVICES];
+  guchar *binaries[GEMMCL_MAX_DEVICES] = {NULL};
+  gsize bytes;
 
-  if (clGetProgramInfo (program, CL_PROGRAM_NUM_DEVICES, sizeof (n), &n, NULL) != CL_SUCCESS)
-    return NULL;
-  devices = g_new0 (cl_device_id, n);
-  sizes = g_new0 (gsize, n);
-  binaries = g_new0 (guchar *, n);
-  if (clGetProgramInfo (program, CL_PROGRAM_DEVICES, n * sizeof (*devices), devices, NULL) !=
+  if (clGetProgramInfo (program, CL_PROGRAM_DEVICES, sizeof (devices), devices, &bytes) !=
           CL_SUCCESS ||
-      clGetProgramInfo (program, CL_PROGRAM_BINARY_SIZES, n * sizeof (*sizes), sizes, NULL) !=
+      clGetProgramInfo (program, CL_PROGRAM_BINARY_SIZES, sizeof (sizes), sizes, NULL) !=
           CL_SUCCESS)
     return NULL;
 
   /* A wrapped context may have several devices. OpenCL skips those whose place for a binary is
    * NULL. */
-  for (cl_uint i = 0; i < n; i++)
+  for (gsize i = 0; i < bytes / sizeof (*devices); i++)
     if (devices[i] == device && sizes[i] > 0) {
-      binary = g_malloc0 (sizes[i] + 1);
-      binaries[i] = binary;
+      g_autofree guchar *binary = binaries[i] = g_malloc0 (sizes[i] + 1);
+
       *size = sizes[i];
-      return clGetProgramInfo (program, CL_PROGRAM_BINARIES, n * sizeof (*binaries), binaries,
-                               NULL) == CL_SUCCESS
+      return clGetProgramInfo (program, CL_PROGRAM_BINARIES, bytes, binaries, NULL) == CL_SUCCESS
                  ? g_steal_pointer (&binary)
                  : NULL;
     }
