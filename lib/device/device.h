@@ -129,6 +129,10 @@ const gchar *gemmcl_program_get_text (const gchar *name);
  * @options has a -cl-std. */
 gchar *gemmcl_program_complete_options (const gchar *options);
 
+/** (transfer full): the key in the disk cache of @text, compiled with @options for the device. */
+gchar *gemmcl_program_make_key (const GemmclDeviceInfo *device, const gchar *text,
+                                const gchar *options);
+
 /** Builds the embedded program @source from the binary in the disk cache. If there is none,
  * compiles it, which may take seconds, stores the binary in the cache and logs that at level INFO.
  * @compiled: (out): TRUE if it was compiled. Returns: (transfer full): a built program, or %NULL

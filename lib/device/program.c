@@ -29,24 +29,13 @@ gemmcl_program_get_text (const gchar *name)
   return source->text;
 }
 
-/* A hash of everything that a binary depends on. */
-static gchar *
-cache_key (const GemmclDevice *device, const gchar *text, const gchar *options)
+gchar *
+gemmcl_program_make_key (const GemmclDeviceInfo *device, const gchar *text, const gchar *options)
 {
-  const gchar *const parts[] = {
-      text,
-      options,
-      device->info.platform,
-      device->info.name,
-      device->info.vendor,
-      device->info.version,
-      device->info.driver,
-  };
-  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+  g_autofree gchar *all = g_strjoin ("\n", text, options, device->platform, device->name,
+                                     device->vendor, device->version, device->driver, NULL);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
-    g_checksum_update (sum, (const guchar *)parts[i], strlen (parts[i]) + 1);
-  return g_strdup (g_checksum_get_string (sum));
+  return g_compute_checksum_for_string (G_CHECKSUM_SHA256, all, -1);
 }
 
 /* Builds @program, or fails with GEMMCL_ERROR_BUILD and the compiler's log. */
@@ -184,7 +173,7 @@ gemmcl_program_build (cl_context context, const GemmclDevice *device, const gcha
 {
   const gchar *text = gemmcl_program_get_text (source);
   g_autofree gchar *all_options = gemmcl_program_complete_options (options);
-  g_autofree gchar *key = cache_key (device, text, all_options);
+  g_autofree gchar *key = gemmcl_program_make_key (&device->info, text, all_options);
   g_autofree guchar *binary = NULL;
   cl_program program = build_from_cache (context, device, key, all_options);
   const gint64 start = g_get_monotonic_time ();

@@ -89,16 +89,6 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
       "Expected an exact product, found an element that is not finite or off by %g.", error_of_d);
 }
 
-static gchar *
-make_key (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
-{
-  g_autofree gchar *text =
-      g_strjoin ("\n", "proof", kernel->name, gemmcl_program_get_text (kernel->source),
-                 device->platform, device->name, device->version, device->driver, NULL);
-
-  return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
-}
-
 /* TRUE if @kernel needs no proof or passed it. A kernel that depends on more than a driver promises
  * (lib/device/program.c) first multiplies small integers, whose product is exact. The outcome is
  * cached for each driver, and logged at level INFO. */
@@ -114,7 +104,7 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
 
   if (!kernel->wgmma)
     return TRUE;
-  key = make_key (device, kernel);
+  key = gemmcl_program_make_key (device, gemmcl_program_get_text (kernel->source), kernel->name);
   g_mutex_lock (&lock);
   known = gemmcl_cache_load (key);
   if (known != NULL) {
