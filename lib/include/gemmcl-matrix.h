@@ -182,8 +182,8 @@ GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize 
  * @cols: the number of columns, at least 1
  * @data: (transfer none): @rows x @cols row-major elements; copied
  *
- * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID (an empty shape) or
- *   %GEMMCL_ERROR_TOO_LARGE (the size in bytes overflows).
+ * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID (an unknown type, an
+ *   empty shape or no data) or %GEMMCL_ERROR_TOO_LARGE (not enough memory).
  */
 GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data,
                                  GError **error);

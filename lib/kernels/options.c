@@ -112,7 +112,7 @@ gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
                                                    : GEMMCL_TYPE_F32;
 }
 
-/* A D that is a frame has samples, whatever d_type is. Logits for a later step are f32. */
+/* The type of D in memory: a frame's samples, f32 if a later step reads D as logits, or d_type. */
 static GemmclType
 get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {

@@ -60,8 +60,9 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 }
 
 /* A device with cl_khr_subgroup_shuffle has subgroups, although OpenCL 3.0 does not require
- * cl_khr_subgroups. OpenCL 2.1 and later can report their size. A CPU shuffles through memory, with
- * a barrier each time, which PoCL takes minutes to compile, so it must be requested. */
+ * cl_khr_subgroups. OpenCL 2.1 and later can report their size. On a CPU the level must be
+ * requested: each shuffle goes through memory with a barrier, which PoCL takes minutes to
+ * compile. */
 static gboolean
 has_khr (const GemmclDeviceInfo *device)
 {
