@@ -279,9 +279,9 @@ gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
  * Writes an entry to the file, in place of one for the same device, driver and problem. Removes
  * entries that are not JSON objects.
  *
- * Returns: %FALSE with %GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device, or with
- *   %GEMMCL_ERROR_IO if the file cannot be written, is newer, a symbolic link, another user's or
- *   writable by others.
+ * Returns: %FALSE with %GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device,
+ *   %GEMMCL_ERROR_INVALID if @gflops is infinite, or %GEMMCL_ERROR_IO if the file cannot be
+ *   written, is newer, a symbolic link, another user's or writable by others.
  */
 gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                               gdouble gflops, GError **error);

@@ -344,6 +344,9 @@ gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar
   g_return_val_if_fail (gemm != NULL && gemmcl_tuning_has_entries (gemm), FALSE);
   g_return_val_if_fail (kernel != NULL && gflops > 0, FALSE);
 
+  if (!isfinite (gflops)) /* JSON has no infinity */
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected a finite speed, found %g GFLOPS.",
+                        gflops);
   tuned.gemm = *gemm;
   device = gemmcl_context_get_device_info (context);
   return gemmcl_choice_find (&tuned.choice, kernel, error) &&

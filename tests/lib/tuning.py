@@ -199,8 +199,10 @@ class Tuning(TestCase):
             self.chooses(TUNED, NAIVE)
 
     def test_refused(self):
-        for kernel in "gemm_clever", "gemv_1x4_64x4":
-            self.refuses("kernel", "", "tuning_store", get_context(), byref(self.gemm), kernel, 1.0)
+        for code, kernel, gflops in (("kernel", "gemm_clever", 1.0),
+                                     ("kernel", "gemv_1x4_64x4", 1.0),
+                                     ("invalid", NAIVE, float("inf"))):
+            self.refuses(code, "", "tuning_store", get_context(), byref(self.gemm), kernel, gflops)
         store(self.gemm)
         os.unlink(self.path)
         os.mkdir(self.path, 0o700)
