@@ -314,15 +314,14 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   const gsize per_texel = gemmcl_blocks_are_f16 (kernel, gemm, which) ? 2 : 1;
   const gsize step = kernel->depth * kernel->subgroup;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
-  gsize blocks = 0;
+  const gboolean of_a = which == GEMMCL_OPERAND_A;
+  /* A run has an A for each problem even if a_stride is 0. */
+  const gsize batches = of_a || gemm->b_stride ? gemmcl_gemm_get_batch (gemm) : 1;
+  gsize blocks;
 
-  /* As much of K as fits in whole steps. */
+  /* As much of K as fits in whole steps; 0 if not even one fits. */
   self->chunk = MIN ((gemm->k + step - 1) / step, MIN (max_width, max_height) / step) * step;
   if (self->chunk > 0) {
-    const gboolean of_a = which == GEMMCL_OPERAND_A;
-    /* A run has an A for each problem even if a_stride is 0. */
-    const gsize batches = of_a || gemm->b_stride ? gemmcl_gemm_get_batch (gemm) : 1;
-
     self->width = (of_a ? self->chunk : tiles.cols) / per_texel;
     self->height = of_a ? kernel->tile_m : self->chunk;
     self->per_panel = (gemm->k + self->chunk - 1) / self->chunk;
@@ -331,16 +330,16 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
         !g_size_checked_mul (&blocks, blocks, batches))
       blocks = G_MAXSIZE;
     self->side = MIN (max_width / self->width, blocks);
-  }
-  if (self->chunk > 0 && self->side > 0 && (blocks - 1) / self->side < max_height / self->height) {
-    self->image_width = self->side * self->width;
-    self->image_height = ((blocks - 1) / self->side + 1) * self->height;
-    return TRUE;
+    if (self->side > 0 && (blocks - 1) / self->side < max_height / self->height) {
+      self->image_width = self->side * self->width;
+      self->image_height = ((blocks - 1) / self->side + 1) * self->height;
+      return TRUE;
+    }
   }
   return gemmcl_fail (
       error, GEMMCL_ERROR_KERNEL,
       "Kernel %s reads images, but %s does not fit an image of %s, at most %zu x %zu texels.",
-      kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", device->name, max_width, max_height);
+      kernel->name, of_a ? "A" : "B", device->name, max_width, max_height);
 }
 
 static gboolean
