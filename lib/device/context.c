@@ -325,8 +325,6 @@ gemmcl_context_get_cl_queue (GemmclContext *self)
   return self->queue;
 }
 
-/* Builds a program once for all threads: a thread waits only for another one that builds the same
- * program. */
 static cl_program
 get_program (GemmclContext *self, const gchar *source, const gchar *options, GError **error)
 {

@@ -75,17 +75,6 @@ build_binary (cl_context context, const GemmclDevice *device, const gchar *name,
              : NULL;
 }
 
-static cl_program
-build_from_cache (cl_context context, const GemmclDevice *device, const gchar *key,
-                  const gchar *options)
-{
-  g_autoptr (GBytes) binary = gemmcl_cache_load (key);
-
-  return binary != NULL ? build_binary (context, device, key, g_bytes_get_data (binary, NULL),
-                                        g_bytes_get_size (binary), options, NULL)
-                        : NULL;
-}
-
 /* (transfer full): the binary of @program for @device; NULL if there is none. */
 static guchar *
 get_binary (cl_program program, cl_device_id device, gsize *size)
@@ -174,14 +163,19 @@ gemmcl_program_build (cl_context context, const GemmclDevice *device, const gcha
   const gchar *text = gemmcl_program_get_text (source);
   g_autofree gchar *all_options = gemmcl_program_complete_options (options);
   g_autofree gchar *key = gemmcl_program_make_key (&device->info, text, all_options);
+  g_autoptr (GBytes) cached = gemmcl_cache_load (key);
   g_autofree guchar *binary = NULL;
-  cl_program program = build_from_cache (context, device, key, all_options);
-  const gint64 start = g_get_monotonic_time ();
+  cl_program program = NULL;
+  gint64 start;
   gsize size;
 
   *compiled = FALSE;
+  if (cached != NULL)
+    program = build_binary (context, device, source, g_bytes_get_data (cached, NULL),
+                            g_bytes_get_size (cached), all_options, NULL);
   if (program != NULL)
     return program;
+  start = g_get_monotonic_time ();
   program = build_from_source (context, device, source, text, all_options, error);
   if (program == NULL)
     return NULL;
