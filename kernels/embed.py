@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Embeds the programs beside kernels.def into a C file, each with its #includes inlined.
+"""Embeds the programs beside kernels.def, each with its #includes inlined, and the JSON files there
+into a C file.
 
 usage: embed.py KERNELS.DEF OUTPUT.C OUTPUT.D
 
@@ -49,19 +50,25 @@ def c_array(name, text):
 
 def embed(table, output, depfile):
     used = [table, table.parent]  # a folder's time stamp changes when a file is added
-    arrays, entries = [], []
+    texts = {}
     for source in find_sources(table):
         seen = []
-        name = re.sub(r'\W', '_', source)
-        arrays.append(c_array(name, inline(table.parent / source, seen, table.name)))
-        entries.append(f'  {{ "{source}", {name} }},\n')
+        texts[source] = inline(table.parent / source, seen, table.name)
         used += [path for path in seen if path not in used]
+    for path in sorted(table.parent.glob('*.json')):
+        texts[path.name] = path.read_text()
+        used.append(path)
     orphans = {*table.parent.glob('*.clh')} - set(used)
     if orphans:
         sys.exit('included by no program: ' + ', '.join(sorted(path.name for path in orphans)))
+    arrays, entries = [], []
+    for source, text in texts.items():
+        name = re.sub(r'\W', '_', source)
+        arrays.append(c_array(name, text))
+        entries.append(f'  {{ "{source}", {name} }},\n')
     output.write_text('/* Made by embed.py. */\n#include "device/device.h"\n\n' +
                       '\n'.join(arrays) +
-                      '\nconst GemmclSource gemmcl_sources[] = {\n' + ''.join(entries) +
+                      '\nconst GemmclEmbedded gemmcl_embedded[] = {\n' + ''.join(entries) +
                       '  { NULL, NULL },\n};\n')
     depfile.write_text(f'{output}: ' + ' '.join(str(path) for path in used) + '\n')
 

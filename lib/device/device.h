@@ -104,13 +104,14 @@ guint gemmcl_cl_get_version (const gchar *version);
 
 /* program.c: the embedded programs */
 
-/** An embedded program with its includes inlined. The name of the last one is NULL. */
+/** An embedded text: a program with its includes inlined, or a JSON file of kernels/. The name of
+ * the last one is NULL. */
 typedef struct {
   const gchar *name;
   const gchar *text;
-} GemmclSource;
+} GemmclEmbedded;
 
-extern const GemmclSource gemmcl_sources[];
+extern const GemmclEmbedded gemmcl_embedded[];
 
 /** Marks programs with instructions of sm_90a, a target that NVIDIA's OpenCL compiler does not
  * offer. The compiler's output for such a program, PTX for sm_90, passes through
@@ -122,8 +123,8 @@ extern const GemmclSource gemmcl_sources[];
  * comments. */
 gchar *gemmcl_ptx_retarget (const gchar *ptx, GError **error);
 
-/** The text of the embedded program @name; %NULL if there is none. */
-const gchar *gemmcl_program_get_text (const gchar *name);
+/** The embedded text @name; %NULL if there is none. */
+const gchar *gemmcl_embedded_get_text (const gchar *name);
 
 /** (transfer full): @options and the options of every program. The language is OpenCL C 1.2 unless
  * @options has a -cl-std. */

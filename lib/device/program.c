@@ -20,13 +20,13 @@
 #define VERSION "\n.version "
 
 const gchar *
-gemmcl_program_get_text (const gchar *name)
+gemmcl_embedded_get_text (const gchar *name)
 {
-  const GemmclSource *source = gemmcl_sources;
+  const GemmclEmbedded *embedded = gemmcl_embedded;
 
-  while (source->name != NULL && strcmp (source->name, name) != 0)
-    source++;
-  return source->text;
+  while (embedded->name != NULL && strcmp (embedded->name, name) != 0)
+    embedded++;
+  return embedded->text;
 }
 
 gchar *
@@ -160,7 +160,7 @@ cl_program
 gemmcl_program_build (cl_context context, const GemmclDevice *device, const gchar *source,
                       const gchar *options, gboolean *compiled, GError **error)
 {
-  const gchar *text = gemmcl_program_get_text (source);
+  const gchar *text = gemmcl_embedded_get_text (source);
   g_autofree gchar *all_options = gemmcl_program_complete_options (options);
   g_autofree gchar *key = gemmcl_program_make_key (&device->info, text, all_options);
   g_autoptr (GBytes) cached = gemmcl_cache_load (key);

@@ -286,5 +286,5 @@ gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **opt
   computed = gemmcl_gemm_get_computed (gemm);
   own = gemmcl_kernel_make_options (kernel, &computed, &no_device, GEMMCL_KERNEL_LEVEL_NATIVE);
   *options = gemmcl_program_complete_options (own);
-  return gemmcl_program_get_text (kernel->source);
+  return gemmcl_embedded_get_text (kernel->source);
 }

@@ -7,20 +7,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
 
-#include "tuning-shipped.h"
-
 #define VERSION     1
 #define MAX_SIZE    (4 << 20) /* the largest file that is read, in bytes */
 #define MAX_ENTRIES 4096      /* the oldest are removed */
 #define NAME        "tuning.json"
-#define SHIPPED     "/gemmcl/tuning-shipped.json"
+#define SHIPPED     "tuning-shipped.json"
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
@@ -186,9 +183,8 @@ get_shipped (void)
   static gsize entries;
 
   if (g_once_init_enter (&entries)) {
-    /* The function is called by name so that a static library is linked with it. */
-    g_autoptr (GBytes) bytes = g_resource_lookup_data (gemmcl_shipped_get_resource (), SHIPPED,
-                                                       G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    const gchar *text = gemmcl_embedded_get_text (SHIPPED);
+    g_autoptr (GBytes) bytes = g_bytes_new_static (text, strlen (text));
     json_int_t version;
 
     g_once_init_leave (&entries, (gsize)get_entries (bytes, &version));

@@ -104,7 +104,7 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
 
   if (!kernel->wgmma)
     return TRUE;
-  key = gemmcl_program_make_key (device, gemmcl_program_get_text (kernel->source), kernel->name);
+  key = gemmcl_program_make_key (device, gemmcl_embedded_get_text (kernel->source), kernel->name);
   g_mutex_lock (&lock);
   known = gemmcl_cache_load (key);
   if (known != NULL) {

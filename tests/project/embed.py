@@ -66,6 +66,7 @@ def builds_again():
 
 tap.play({
     "the sources are complete": lambda: expect(0, '"gemm_naive.cl"', {}),
+    "the measurements that ship are embedded": lambda: expect(0, '"tuning-shipped.json"', {}),
     "a .clh that nothing includes is an error": lambda: expect(1, "stray.clh", HEADER),
     "a row without its source is an error": lambda: expect(1, "stray.cl", NAMED),
     "a program beside the table is embedded": lambda: expect(0, '"stray.cl"', {**STRAY, **NAMED}),
