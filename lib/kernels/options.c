@@ -45,7 +45,12 @@ static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
 
 /* The device that is assumed for offline compilation. */
 static const GemmclDeviceInfo no_device = {
-    .version = "OpenCL 3.0", .max_image_width = 16384, .max_image_height = 16384};
+    .version = "OpenCL 3.0",
+    .extensions = "cl_khr_integer_dot_product",
+    .type = GEMMCL_DEVICE_TYPE_GPU,
+    .max_image_width = 16384,
+    .max_image_height = 16384,
+};
 
 /* TRUE if a work-group computes entire rows of D, not of partial sums. */
 static gboolean

@@ -91,13 +91,11 @@ has_vnni (G_GNUC_UNUSED const GemmclDeviceInfo *device)
 #endif
 }
 
-/* A NULL platform is the device of offline compilation, which is assumed to have all. */
 static gboolean
 has_khr_dot (const GemmclDeviceInfo *device)
 {
-  return device->platform == NULL ||
-         (device->type != GEMMCL_DEVICE_TYPE_CPU &&
-          gemmcl_device_info_has_extension (device, "cl_khr_integer_dot_product"));
+  return device->type != GEMMCL_DEVICE_TYPE_CPU &&
+         gemmcl_device_info_has_extension (device, "cl_khr_integer_dot_product");
 }
 
 /* TRUE if NVIDIA's compiler, which takes inline PTX, compiles for a GPU of at least @capability. */

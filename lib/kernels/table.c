@@ -77,19 +77,18 @@ describe_needs (const GemmclKernelInfo *info)
 static gchar *
 describe_method (const GemmclKernel *kernel)
 {
-  g_autoptr (GString) text = g_string_new (kernel->summary);
+  GString *text = g_string_new (kernel->summary);
   const guint group = kernel->group_m * kernel->group_n;
 
-  if (kernel->subgroup == 0)
-    return g_strdup (kernel->summary);
-  g_string_append_printf (text, ", tiles of %ux%u", kernel->tile_m * kernel->group_m,
-                          kernel->tile_n * kernel->group_n);
-  if (group > kernel->subgroup)
+  if (kernel->subgroup > 0)
+    g_string_append_printf (text, ", tiles of %ux%u", kernel->tile_m * kernel->group_m,
+                            kernel->tile_n * kernel->group_n);
+  if (kernel->subgroup > 0 && group > kernel->subgroup)
     g_string_append_printf (text, ", %u subgroups of %ux%u", group / kernel->subgroup,
                             kernel->tile_m, kernel->tile_n * kernel->subgroup);
   if (kernel->registers > 0)
     g_string_append_printf (text, ", %u registers", kernel->registers);
-  return g_strdup (text->str);
+  return g_string_free (text, FALSE);
 }
 
 /* The part of a name before the tile's size: "vector" of "vector_12x32_1x1". */
