@@ -11,13 +11,6 @@
 
 #include "matrix/matrix.h"
 
-/* Fields of fail_format()'s table: the modules to import, a tensor t in the form to save, and all
- * tensors of the file. */
-#define TORCH                                                                                      \
-  "torch, safetensors.torch", "t.clone().contiguous()",                                            \
-      "torch.load(sys.argv[1], map_location=\"cpu\")"
-#define NUMPY "numpy, safetensors.numpy", "numpy.ascontiguousarray(t)", "numpy.load(sys.argv[1])"
-
 typedef struct {
   const gchar *start, *p; /* the text, and the place in it */
   gfloat *values;
@@ -257,15 +250,17 @@ load_raw (const gchar *path, const gchar *part, GError **error)
 static gpointer
 fail_format (const gchar *where, const gchar *path, const gchar *lower, GError **error)
 {
+  /* The module that reads the file, the form of a tensor t to save, further arguments of load() */
   static const struct {
-    const gchar *suffix, *modules, *tensor, *load;
+    const gchar *suffix, *module, *tensor, *arguments;
   } formats[] = {
-      {".npz", NUMPY},
-      {".pt", TORCH},
-      {".pth", TORCH},
+      {".npz", "numpy", "numpy.ascontiguousarray(t)", ""},
+      {".pt", "torch", "t.clone().contiguous()", ", map_location=\"cpu\""},
+      {".pth", "torch", "t.clone().contiguous()", ", map_location=\"cpu\""},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++) {
+    const gchar *module = formats[i].module;
     g_autofree gchar *new = NULL, *from = NULL, *to = NULL;
 
     if (!g_str_has_suffix (lower, formats[i].suffix))
@@ -275,10 +270,11 @@ fail_format (const gchar *where, const gchar *path, const gchar *lower, GError *
     to = g_shell_quote (new);
     return FAIL_FILE_NULL (
         error, GEMMCL_ERROR_FORMAT, path,
-        "Only Python reads %s. Save it as safetensors: python3 -c 'import sys, %s; "
-        "%s.save_file({k: %s for k, t in %s.items()}, sys.argv[2])' %s %s",
-        formats[i].suffix, formats[i].modules, strstr (formats[i].modules, "safetensors"),
-        formats[i].tensor, formats[i].load, from, to);
+        "Only Python reads %s. Save it as safetensors: python3 -c 'import sys, %s, safetensors.%s; "
+        "safetensors.%s.save_file({k: %s for k, t in %s.load(sys.argv[1]%s).items()}, "
+        "sys.argv[2])' %s %s",
+        formats[i].suffix, module, module, module, formats[i].tensor, module, formats[i].arguments,
+        from, to);
   }
   return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, where,
                          "Expected a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, "
