@@ -81,9 +81,10 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  * @GEMMCL_PRECISION_TF32: the factors may be rounded to tf32, which has the range of f32, the
  *   digits of f16, and four bytes; for matrix engines
  * @GEMMCL_PRECISION_I8: the factors may be quantized to int8: B with a scale per column, A with a
- *   scale and a zero point per row, computed in each run. An A of i8 or u8 in which a stored value
- *   stands for 0 is used unchanged. Sums of products are exact. NaN or an infinity in a row of A or
- *   a column of a run's own B makes that row or column of D NaN; gemmcl_plan_set() refuses such a B
+ *   scale and a zero point per row, computed in each run. An A of i8 or u8 is used unchanged if
+ *   one of its stored values represents 0. Sums of products are exact. NaN or an infinity in a row
+ *   of A or a column of a run's own B makes that row or column of D NaN; gemmcl_plan_set() refuses
+ *   such a B
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used with any
  * precision. Sums are f32, except sums of int8 products.
@@ -211,10 +212,10 @@ typedef enum {
  * @precision: the lowest precision allowed
  * @a_scale: each element of A is its stored value * a_scale + a_shift
  * @a_shift: see @a_scale
- * @d_scale: each element of D is its stored value * d_scale + d_shift; 0 means 1. A @d_scale other
- *   than 0 and 1 and a @d_shift other than 0 need an integer D that is a matrix, a @d_scale above
- *   0, and no %GEMMCL_ADDEND_OUTPUT. Row outputs and the previous result use the elements, not the
- *   stored values
+ * @d_scale: each element of D is its stored value * d_scale + d_shift; a @d_scale of 0 means 1.
+ *   Values other than 1 and 0 require an integer D that is a matrix, a positive @d_scale, and no
+ *   %GEMMCL_ADDEND_OUTPUT. Row outputs and the previous result use the elements, not the stored
+ *   values
  * @d_shift: see @d_scale
  * @addend: the source of C
  * @bias: add a bias of N f32 to each row of each batch

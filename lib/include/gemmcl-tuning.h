@@ -79,8 +79,8 @@ typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCan
  * @seconds: time on the device for the whole search
  * @share: the share of time in which the search may occupy the device, above 0 and at most 1; it
  *   sleeps the rest of the time
- * @names: (nullable) (array zero-terminated=1): the kernels to try, as for gemmcl_plan_new(); the
- *   others have to beat the first. %NULL: the kernels of gemmcl_tuning_list_candidates()
+ * @names: (nullable) (array zero-terminated=1): the kernels to try, as for gemmcl_plan_new(), first
+ *   the one to beat; %NULL for the kernels of gemmcl_tuning_list_candidates()
  * @dry_run: do not store the result
  * @try_seconds: wall-clock seconds after which no more candidates are tried; 0: no limit
  * @runs: the largest number of runs per turn

@@ -12,11 +12,12 @@
 
 #define MAX_NEAR 5 /* similar names in the message about an unknown one */
 
-/* Copying A pays in two cases: A's type takes many instructions to convert and at least COPY_PANELS
- * panels read the copy; or A's rows are a multiple of COPY_DISTANCE floats apart and D has at least
- * COPY_COLUMNS columns. Such rows fall into one set of a first-level cache, which slows tiles of
- * vectors of up to COPY_WIDTH floats. Up to COPY_ROWS of them are read in place, since their groups
- * are narrow. Groups that copy are COPY_WIDE times as wide, and there are COPY_WIDE times fewer. */
+/* Copying A pays in two cases:
+ * 1. A's type takes many instructions to convert, and at least COPY_PANELS panels read the copy.
+ * 2. A has more than COPY_ROWS rows, a multiple of COPY_DISTANCE floats apart, and D has at least
+ *    COPY_COLUMNS columns. Such rows fall into one set of a first-level cache, which slows tiles of
+ *    vectors of up to COPY_WIDTH floats.
+ * Groups that copy are COPY_WIDE times as wide, and there are COPY_WIDE times fewer. */
 #define COPY_PANELS   4
 #define COPY_WIDTH    8
 #define COPY_DISTANCE 1024
