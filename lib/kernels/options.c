@@ -175,9 +175,10 @@ can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, Gem
  * tight copy. X_CHUNKS: see can_be_chunks(). For subgroups: X_UNIT_ROW: the elements of a column
  * are contiguous; X_BLOCKS: block reads; X_PITCHED: 2D block reads. */
 static void
-append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
-               const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
+append_access (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm,
+               GemmclOperand which, GemmclType type)
 {
+  const gchar *name = which == GEMMCL_OPERAND_A ? "A" : "D";
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
 
   if (layout.by_column) {
@@ -208,7 +209,7 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
                           : gemm->d_image                      ? type
                                                                : gemm->d_type,
                           type, activations[gemm->activation]);
-  append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, type);
+  append_access (options, kernel, gemm, GEMMCL_OPERAND_D, type);
 }
 
 /* Appends the options for softmax and row outputs, if the kernel computes them itself. */
@@ -254,7 +255,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   if (kernel->precision != GEMMCL_PRECISION_I8) {
     if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
       g_string_append (options, " -DA_SCALED");
-    append_access (options, "A", kernel, gemm, GEMMCL_OPERAND_A, a_type);
+    append_access (options, kernel, gemm, GEMMCL_OPERAND_A, a_type);
   }
   append_result (options, kernel, gemm, 1);
   append_whole_rows (options, kernel, gemm);

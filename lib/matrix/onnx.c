@@ -10,8 +10,6 @@
  *
  * Source: https://onnx.ai/onnx/repo-docs/IR.html and ExternalData.html.
  */
-#include <string.h>
-
 #include "matrix/matrix.h"
 
 #ifdef HAVE_ONNX
