@@ -324,9 +324,10 @@ gboolean
 gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
                           GError **error)
 {
-  /* D is filled with NaN, or with zeros if it is also C. */
+  /* D is filled with NaN, or with zeros if it is also C. The previous result is zeros, too. */
   const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
 
+  gemmcl_plan_reset_previous (plan);
   if (!gemmcl_cl_check (
           clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, NULL),
           error, "clEnqueueFillBuffer for D of a search") ||

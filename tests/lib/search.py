@@ -112,6 +112,13 @@ class Search(TestCase):
         for kernel, rows in (self.second, 6), (self.first, 0):
             self.assertEqual(self.clock.rows[kernel], rows)
 
+    def test_part_of_previous(self):
+        """The run on a sixteenth of the rows leaves no previous result to the run that is
+        checked."""
+        self.clock.reset(usual=2000)
+        result = self.search(describe(96, 64, 128, addend="previous"), candidates=2)
+        self.assertEqual([each.why for each in result.list() if each.faulty], [])
+
     def test_dry_run(self):
         result = self.search(dry_run=True)
         self.assertTrue(result.best)
