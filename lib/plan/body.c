@@ -3,7 +3,14 @@
  *
  * The kernels and memory of a body.
  */
+#include <CL/cl_ext.h>
+
 #include "plan/body.h"
+
+/* From cl_intel_required_subgroup_size; older headers lack it. */
+#ifndef CL_KERNEL_SPILL_MEM_SIZE_INTEL
+  #define CL_KERNEL_SPILL_MEM_SIZE_INTEL 0x4109
+#endif
 
 void
 gemmcl_held_clear (GemmclHeld *self)
@@ -80,4 +87,128 @@ gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const 
       !g_size_checked_mul (&size, size, self->gemm.batch))
     size = G_MAXSIZE;
   return gemmcl_context_create_buffer (self->context, size, what, error);
+}
+
+/* The status of a query about the kernel */
+#define ASK(NAME, value)                                                                           \
+  clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_##NAME, sizeof (value), &(value), NULL)
+
+/* TRUE if the built kernel allows work-groups of its row's size, and the device has enough local
+ * memory. NVIDIA's driver reports 48 KiB, although arrays of a kernel may have more: its compiler
+ * knows the limit. It also reports work-groups of 256 for each kernel, although it compiles for the
+ * size that the kernel requires. */
+static gboolean
+check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError **error)
+{
+  const cl_device_id id = gemmcl_context_get_cl_device (self->context);
+  const gsize group = self->kernel->group_m * self->kernel->group_n;
+  gsize max = 0, required[3] = {0};
+  cl_ulong local = 0;
+  cl_int status;
+
+  status = ASK (WORK_GROUP_SIZE, max) ?: ASK (COMPILE_WORK_GROUP_SIZE, required)
+           ?: ASK (LOCAL_MEM_SIZE, local);
+  if (!gemmcl_cl_check (status, error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
+    return FALSE;
+  if (group > max && (self->device->nvidia_capability == 0 || required[0] != group))
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_KERNEL,
+        "Kernel %s needs work-groups of %zu, but as built for this device it can have %zu.",
+        self->kernel->name, group, max);
+  if (local > self->device->local_bytes &&
+      (self->kernel->capability == 0 || level != GEMMCL_KERNEL_LEVEL_NATIVE))
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s needs %" G_GUINT64_FORMAT
+                        " bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
+                        self->kernel->name, (guint64)local, self->device->name,
+                        self->device->local_bytes);
+  return TRUE;
+}
+
+/* The problem that multiply computes: the whole, or a part of a split K whose sums reduce adds
+ * up. */
+static GemmclGemm
+get_multiplied (GemmclBody *self)
+{
+  GemmclGemm gemm = self->gemm;
+
+  if (self->split > 1) {
+    gemm.lda = gemmcl_gemm_get_layout (&gemm, GEMMCL_OPERAND_A, FALSE).ld;
+    gemm.k /= self->split;
+    gemm.d_type = GEMMCL_TYPE_F32;
+    gemm.addend = GEMMCL_ADDEND_NONE;
+    gemm.activation = GEMMCL_ACTIVATION_NONE;
+    gemm.row_outputs = 0;
+    gemm.ldd = gemm.d_offset = gemm.d_stride = 0;
+  }
+  return gemm;
+}
+
+static gboolean
+build_at_level (GemmclBody *self, GemmclKernelLevel level, GError **error)
+{
+  const GemmclGemm gemm = get_multiplied (self);
+  g_autofree gchar *options = gemmcl_kernel_make_options (self->kernel, &gemm, self->device, level);
+  g_auto (cl_kernel) kernel =
+      gemmcl_context_create_kernel (self->context, self->kernel->source, options, "gemm", error);
+
+  if (kernel == NULL || !check_room (self, kernel, level, error) ||
+      !gemmcl_subgroups_check (self->kernel, kernel, self->context, level, error))
+    return FALSE;
+  self->multiply = g_steal_pointer (&kernel);
+  self->level = level;
+  return TRUE;
+}
+
+gboolean
+gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel worst,
+                            GError **error)
+{
+  const GemmclKernel *kernel = choice->kernel;
+  GemmclKernelLevel level = gemmcl_subgroups_get_level (kernel, self->device,
+                                                        GEMMCL_KERNEL_LEVEL_NATIVE),
+                    next;
+  g_autoptr (GError) failure = NULL;
+
+  g_clear_pointer (&self->multiply, clReleaseKernel);
+  self->kernel = kernel;
+  self->split = choice->split;
+  while (!build_at_level (self, level, &failure)) {
+    next = gemmcl_subgroups_get_level (kernel, self->device, level + 1);
+    if (next == level || level >= worst) {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return FALSE;
+    }
+    g_debug ("%s", failure->message);
+    g_clear_error (&failure);
+    level = next;
+  }
+  return TRUE;
+}
+
+/* A number of up to 64 bits that a driver may report for a kernel; 0 if it does not. */
+static guint64
+get_number (GemmclBody *self, cl_kernel_work_group_info which)
+{
+  guint64 number = 0;
+
+  if (clGetKernelWorkGroupInfo (self->multiply, gemmcl_context_get_cl_device (self->context), which,
+                                sizeof (number), &number, NULL) != CL_SUCCESS)
+    return 0;
+  return number;
+}
+
+GemmclPlanInfo
+gemmcl_body_get_info (GemmclBody *self)
+{
+  return (GemmclPlanInfo){
+      .precision = self->kernel->precision,
+      .source = self->source,
+      .level = self->level,
+      .subgroup_size = gemmcl_subgroups_get_size (self->kernel, self->multiply, self->context),
+      .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),
+      .local_bytes = get_number (self, CL_KERNEL_LOCAL_MEM_SIZE),
+      .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),
+      .spill_bytes = get_number (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL),
+  };
 }

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A problem made ready for one kernel, and the steps of its runs. The caller owns returned objects.
- * Functions with a #GError return %FALSE or %NULL if they set it. The files are listed in the order
- * of their layers: each calls only functions of files above it.
+ * A problem made ready for one kernel, the steps of its runs, and the runs. The caller owns returned
+ * objects. Functions with a #GError return %FALSE or %NULL if they set it. The files are listed in
+ * the order of their layers: each calls only functions of files above it.
  */
 #pragma once
 
@@ -98,6 +98,14 @@ cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes,
 /** Builds @step from the kernel function @name in @source. Takes @options. */
 gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
                                  const gchar *name, gchar *options, GError **error);
+
+/** Builds multiply at the first level that this driver can build: the one that the device promises,
+ * or a lower one down to @worst. Replaces an earlier multiply. */
+gboolean gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice,
+                                     GemmclKernelLevel worst, GError **error);
+
+/** Describes multiply. */
+GemmclPlanInfo gemmcl_body_get_info (GemmclBody *self);
 
 /* pack.c: A and B in the form that multiply reads */
 
@@ -208,21 +216,36 @@ gboolean gemmcl_body_build_steps (GemmclBody *self, GError **error);
 gboolean gemmcl_body_enqueue (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                               GError **error);
 
-/* build.c */
+/* run.c: runs of a body */
 
-/** Builds multiply at the best level that this driver can build, but not below @worst. Replaces an
- * earlier multiply. */
-gboolean gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice,
-                                     GemmclKernelLevel worst, GError **error);
+/** Runs, their resources and statistics. Use it from one thread at a time. */
+typedef struct {
+  GPtrArray *slots; /* slots of run.c, as many as there were runs in flight at once; owned */
+  guint oldest;     /* index of the slot whose run is the oldest */
+  cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
+  GemmclPlanStats stats;
+  gdouble ns_per_flop; /* of the last run with a time; 0 before it */
+} GemmclRuns;
 
-/** After multiply was built, makes everything else that runs need. */
-gboolean gemmcl_body_complete (GemmclBody *self, GError **error);
+/** @self: filled with zeros */
+void gemmcl_runs_init (GemmclRuns *self);
 
-/** Describes multiply. */
-GemmclPlanInfo gemmcl_body_get_info (GemmclBody *self);
+/** All runs must be done. */
+void gemmcl_runs_clear (GemmclRuns *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclRuns, gemmcl_runs_clear)
 
-/* choose.c */
+/** Does gemmcl_plan_submit(). @run: valid, with its m and batch; @body: of the same context in all
+ * runs */
+gboolean gemmcl_runs_submit (GemmclRuns *self, GemmclBody *body, const GemmclRun *run,
+                             cl_event *first, cl_event *done, GError **error);
 
-/** @kernel: as for gemmcl_plan_new() */
+/** (transfer full): the last event of each run that may not be done, to wait for. */
+GPtrArray *gemmcl_runs_get_events (GemmclRuns *self);
+
+GemmclPlanStats gemmcl_runs_get_stats (GemmclRuns *self);
+
+/* choose.c: the choice of the kernel */
+
+/** A body that is ready for runs. @kernel: as for gemmcl_plan_new() */
 GemmclBody *gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);

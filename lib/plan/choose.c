@@ -1,14 +1,14 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The choice of the kernel for a problem: the kernel that the user named; else the one that tuning
- * found; else the first in the order of the rules that builds, does not spill registers, and passes
- * its proof if it needs one.
+ * Bodies that are ready for runs, and the choice of their kernel: the kernel that the user named;
+ * else the one that tuning found; else the first in the order of the rules that builds, does not
+ * spill registers, and passes its proof if it needs one.
  */
 #include <string.h>
 
 #include "gemmcl-verify.h"
-#include "plan/run.h"
+#include "plan/body.h"
 
 #define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
 
@@ -17,6 +17,67 @@
 #define M 130
 #define N 262
 #define K 600
+
+static gboolean
+enqueue_warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
+{
+  g_auto (cl_mem) a = gemmcl_body_create_copy (self, GEMMCL_OPERAND_A, error);
+  g_auto (cl_mem) d = a ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
+  g_auto (cl_mem) row_outputs =
+      d && self->problem.row_outputs
+          ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error)
+          : NULL;
+  const GemmclOperands operands = {
+      .m = self->gemm.m,
+      .batch = self->gemm.batch,
+      .a = a,
+      .d = d,
+      .row_outputs = row_outputs,
+      .previous = d,
+      .tight = TRUE,
+      .alpha = 1,
+  };
+
+  return d != NULL && (!self->problem.row_outputs || row_outputs != NULL) &&
+         gemmcl_body_warm_up_b (self, chain->queue, error) &&
+         gemmcl_body_enqueue (self, &operands, chain, error);
+}
+
+/* Makes PoCL, which compiles a kernel at its first launch, compile the kernels of a run: launches a
+ * part of each grid (see GemmclChain.warm_up), in memory as large as a run's. A failure is only
+ * logged: smaller runs may have enough memory, and a lasting error fails the runs. */
+static void
+warm_up (GemmclBody *self)
+{
+  g_autoptr (GPtrArray) events = gemmcl_events_new ();
+  g_autoptr (GError) failure = NULL;
+  g_auto (cl_command_queue) queue = NULL;
+  GemmclChain chain = {.events = events, .warm_up = TRUE};
+
+  if (self->device->type != GEMMCL_DEVICE_TYPE_CPU)
+    return;
+  chain.queue = queue = gemmcl_context_create_queue (self->context, 0, &failure);
+  if (queue != NULL) {
+    const gboolean enqueued = enqueue_warm_up (self, &chain, &failure);
+
+    gemmcl_cl_check (clFinish (queue), enqueued ? &failure : NULL, "clFinish after warming up");
+  }
+  gemmcl_held_clear (&self->operands[GEMMCL_PLAN_B]);
+  if (failure != NULL)
+    g_debug ("The first run compiles instead: %s", failure->message);
+}
+
+/* Makes everything besides multiply that runs need. */
+static gboolean
+complete (GemmclBody *self, GError **error)
+{
+  if (!gemmcl_body_build_steps (self, error))
+    return FALSE;
+  warm_up (self);
+  self->state_is_void = TRUE; /* set late: the warm-up needs no zeros */
+  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split, 0});
+  return TRUE;
+}
 
 /* A positive integer as f16 or bf16. A normal f16 is its f32 with another bias and fewer digits. */
 static guint16
@@ -78,7 +139,7 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   body = gemmcl_body_alloc (context, &gemm);
   if (!gemmcl_body_build_multiply (body, &(GemmclChoice){kernel, 1, 0}, GEMMCL_KERNEL_LEVEL_NATIVE,
                                    error) ||
-      !gemmcl_body_complete (body, error) || !run_once (body, elements, b, d, error))
+      !complete (body, error) || !run_once (body, elements, b, d, error))
     return FALSE;
   /* A NaN or an infinity is outside every bound, but does not count in the largest error. */
   if (gemmcl_gemm_verify (&gemm, elements, b, NULL, NULL, d, &error_of_d, &bound) &&
@@ -225,7 +286,6 @@ gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
 {
   g_autoptr (GemmclBody) self = gemmcl_body_alloc (context, gemm);
 
-  return choose_kernel (self, kernel, error) && gemmcl_body_complete (self, error)
-             ? g_steal_pointer (&self)
-             : NULL;
+  return choose_kernel (self, kernel, error) && complete (self, error) ? g_steal_pointer (&self)
+                                                                       : NULL;
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "plan/run.h"
+#include "plan/body.h"
 
 struct _GemmclPlan {
   GObject parent;

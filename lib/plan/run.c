@@ -12,7 +12,7 @@
  * memory, or the caller names a queue, one queue has all commands. Data that kernels can use in the
  * caller's memory are not copied.
  */
-#include "plan/run.h"
+#include "plan/body.h"
 
 /* The resources of a run from its submission until it is done; then the next run reuses them. */
 typedef struct {
