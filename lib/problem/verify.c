@@ -20,11 +20,11 @@
 /* A device may flush results below the smallest normal float to 0. */
 #define FLUSHED ((gdouble)FLT_MIN)
 
-/* A row of D and the error bounds of its elements. */
+/* An element of D. */
 typedef struct {
-  gdouble *value;
-  gdouble *bound;
-} Row;
+  gdouble value;
+  gdouble bound; /* of its error */
+} Element;
 
 /* The least divisor of a row, and the absolute error of a normalized element: kernels/normalize.cl
  * scales by 2^-80 if squares overflow, and a device may flush a small result to 0 before it is
@@ -45,7 +45,7 @@ typedef struct {
   Errors errors;
   GemmclStrides a_strides, b_strides, c_strides, d_strides;
   gconstpointer a;
-  const gfloat *b, *c, *bias, *d;
+  const gfloat *b, *c, *bias;
   gdouble alpha, beta, a_scale, a_shift; /* rounded to f32, as a device gets them */
   gdouble *row;                          /* of A, scaled and normalized */
   gdouble *b_steps; /* I8: half a quantization step of each column of B in this batch */
@@ -182,7 +182,7 @@ gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b)
 
 /* The sums of products, and their error bounds before alpha. */
 static void
-add_products (const Reference *self, gsize batch, gsize i, Row *row)
+add_products (const Reference *self, gsize batch, gsize i, Element *row)
 {
   const GemmclGemm *gemm = self->gemm;
   gdouble ea = 0;
@@ -194,33 +194,33 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
     for (gsize j = 0; j < gemm->n; j++) {
       const gdouble a = self->row[k], b = self->b[find (&self->b_strides, batch, k, j)];
 
-      row->value[j] += a * b;
-      row->bound[j] += product_error (&self->errors, a, ea, b, self->b_steps[j]);
+      row[j].value += a * b;
+      row[j].bound += product_error (&self->errors, a, ea, b, self->b_steps[j]);
     }
 }
 
 /* alpha A B + beta C + bias, and g (K) (|alpha| |A||B| + |beta||C| + |bias|). */
 static void
-compute_row (const Reference *self, gsize batch, gsize i, Row *row)
+compute_row (const Reference *self, gsize batch, gsize i, Element *row)
 {
   const GemmclGemm *gemm = self->gemm;
   const gboolean has_c = gemm->addend != GEMMCL_ADDEND_NONE && self->beta != 0;
 
   for (gsize j = 0; j < gemm->n; j++)
-    row->value[j] = row->bound[j] = 0;
+    row[j] = (Element){0, 0};
   if (self->alpha != 0)
     add_products (self, batch, i, row);
   for (gsize j = 0; j < gemm->n; j++) {
     const gdouble c = has_c ? self->beta * self->c[find (&self->c_strides, batch, i, j)] : 0;
     const gdouble bias = gemm->bias ? self->bias[j] : 0;
 
-    row->value[j] = self->alpha * row->value[j] + c + bias;
-    row->bound[j] = fabs (self->alpha) * row->bound[j] +
-                    self->errors.growth * (fabs (c) + fabs (bias)) + FLUSHED;
+    row[j].value = self->alpha * row[j].value + c + bias;
+    row[j].bound = fabs (self->alpha) * row[j].bound +
+                   self->errors.growth * (fabs (c) + fabs (bias)) + FLUSHED;
     /* An infinite reference has no relative bound. With I8 a NaN bound stays: the device may return
      * NaN. */
-    if (isinf (row->value[j]) && !isnan (row->bound[j]))
-      row->bound[j] = FLUSHED;
+    if (isinf (row[j].value) && !isnan (row[j].bound))
+      row[j].bound = FLUSHED;
   }
 }
 
@@ -244,74 +244,74 @@ activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *growt
 }
 
 static void
-activate_row (GemmclActivation activation, gsize n, Row *row)
+activate_row (GemmclActivation activation, gsize n, Element *row)
 {
   if (activation == GEMMCL_ACTIVATION_NONE)
     return;
   for (gsize j = 0; j < n; j++) {
-    const gdouble x = row->value[j];
+    const gdouble x = row[j].value;
     gdouble slope, growth_of_exp;
 
-    row->value[j] = activate (activation, x, &slope, &growth_of_exp);
+    row[j].value = activate (activation, x, &slope, &growth_of_exp);
     if (isinf (x)) {
       slope = 1;
       growth_of_exp = 0;
     }
-    row->bound[j] = slope * row->bound[j] +
-                    (ACTIVATION_ERROR + 4 * growth_of_exp) * UNIT_ROUNDOFF * fabs (row->value[j]) +
-                    FLUSHED;
+    row[j].bound = slope * row[j].bound +
+                   (ACTIVATION_ERROR + 4 * growth_of_exp) * UNIT_ROUNDOFF * fabs (row[j].value) +
+                   FLUSHED;
   }
 }
 
 /* A share is smallest if its own logit is as low and all others are as high as their bounds allow,
  * and largest in the opposite case. A share of 0 has no rounding error, however low its logit. */
 static void
-softmax_row (gsize n, Row *row)
+softmax_row (gsize n, Element *row)
 {
   gdouble highest = -INFINITY, sum = 0, low_sum = 0, high_sum = 0;
 
   for (gsize j = 0; j < n; j++)
-    highest = isnan (row->value[j]) ? NAN : row->value[j] > highest ? row->value[j] : highest;
+    highest = isnan (row[j].value) ? NAN : row[j].value > highest ? row[j].value : highest;
   for (gsize j = 0; j < n; j++) {
-    row->value[j] -= highest;
-    sum += exp (row->value[j]);
-    low_sum += exp (row->value[j] - row->bound[j]);
-    high_sum += exp (row->value[j] + row->bound[j]);
+    row[j].value -= highest;
+    sum += exp (row[j].value);
+    low_sum += exp (row[j].value - row[j].bound);
+    high_sum += exp (row[j].value + row[j].bound);
   }
   for (gsize j = 0; j < n; j++) {
-    const gdouble x = row->value[j], off = row->bound[j];
+    const gdouble x = row[j].value, off = row[j].bound;
     const gdouble share = exp (x) / sum;
     const gdouble rounding = share > 0 ? (ACTIVATION_ERROR + n + 2 * fabs (x)) * UNIT_ROUNDOFF : 0;
 
-    row->value[j] = share;
-    row->bound[j] = fmax (fmin (exp (x + off) / low_sum, 1) - share,
-                          share - fmax (exp (x - off) / high_sum, 0)) +
-                    rounding * share + FLUSHED;
+    row[j].value = share;
+    row[j].bound = fmax (fmin (exp (x + off) / low_sum, 1) - share,
+                         share - fmax (exp (x - off) / high_sum, 0)) +
+                   rounding * share + FLUSHED;
   }
 }
 
 /* Divides a row by its norm. The device's row differs by at most the vector of the bounds, and its
  * norm by at most the norm of that vector. No element of a normalized row exceeds 1. */
 static void
-normalize_row (gsize n, Row *row)
+normalize_row (gsize n, Element *row)
 {
   gdouble squares = 0, off_squares = 0, divisor, off, least;
 
   for (gsize j = 0; j < n; j++) {
-    squares += row->value[j] * row->value[j];
-    off_squares += row->bound[j] * row->bound[j];
+    squares += row[j].value * row[j].value;
+    off_squares += row[j].bound * row[j].bound;
   }
   divisor = get_divisor (squares);
   off = sqrt (off_squares);
   least = fmax (divisor - off, LEAST_NORM);
   for (gsize j = 0; j < n; j++) {
-    const gdouble share = row->value[j] / divisor, bound = row->bound[j];
+    const gdouble share = row[j].value / divisor, bound = row[j].bound;
 
-    row->value[j] = share;
-    row->bound[j] =
+    row[j].value = share;
+    row[j].bound =
         (bound + fabs (share) * off) / least + normalizing_error (n) * fabs (share) + LOST;
-    if (row->bound[j] > 2)
-      row->bound[j] = 2;
+    if (row[j].bound > 2)
+      row[j].bound = 2;
   }
 }
 
@@ -334,7 +334,7 @@ is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
 
 static Reference
 make_reference (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
-                const gfloat *bias, const gfloat *d)
+                const gfloat *bias)
 {
   Reference self = {
       .gemm = gemm,
@@ -342,7 +342,6 @@ make_reference (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const 
       .b = b,
       .c = c,
       .bias = bias,
-      .d = d,
       .errors = get_errors (gemm),
       .a_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_A, FALSE),
       .b_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_B, FALSE),
@@ -363,41 +362,40 @@ gboolean
 gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
                     const gfloat *bias, const gfloat *d, gdouble *max_error, gdouble *error_bound)
 {
-  g_autofree gdouble *a_row = NULL, *values = NULL, *bounds = NULL, *b_steps = NULL;
+  g_autofree gdouble *a_row = NULL, *b_steps = NULL;
+  g_autofree Element *row = NULL;
   gdouble worst = 0, share = -1, worst_bound = 0;
   gboolean right = TRUE;
   Reference self;
-  Row row;
 
   g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
   g_return_val_if_fail (gemm->d_type == GEMMCL_TYPE_F32, FALSE);
   g_return_val_if_fail (gemmcl_gemm_validate (gemm, NULL), FALSE);
 
-  self = make_reference (gemm, a, b, c, bias, d);
+  self = make_reference (gemm, a, b, c, bias);
   self.row = a_row = g_new (gdouble, gemm->k);
   self.b_steps = b_steps = g_new0 (gdouble, gemm->n);
-  row.value = values = g_new (gdouble, gemm->n);
-  row.bound = bounds = g_new (gdouble, gemm->n);
+  row = g_new (Element, gemm->n);
   for (gsize at = 0; at < gemmcl_gemm_get_batch (gemm) * gemm->m; at++) {
     const gsize batch = at / gemm->m, i = at % gemm->m;
 
     for (gsize j = 0; self.errors.is_int8 && i == 0 && gemm->alpha != 0 && j < gemm->n; j++)
       b_steps[j] = get_b_step (&self, batch, j);
-    compute_row (&self, batch, i, &row);
+    compute_row (&self, batch, i, row);
     if (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX)
-      softmax_row (gemm->n, &row);
+      softmax_row (gemm->n, row);
     else
-      activate_row (gemm->activation, gemm->n, &row);
+      activate_row (gemm->activation, gemm->n, row);
     if (gemm->normalize & GEMMCL_NORMALIZE_D)
-      normalize_row (gemm->n, &row);
+      normalize_row (gemm->n, row);
     for (gsize j = 0; j < gemm->n; j++) {
       gdouble off;
 
-      right &= is_within (row.value[j], row.bound[j], d[find (&self.d_strides, batch, i, j)], &off);
+      right &= is_within (row[j].value, row[j].bound, d[find (&self.d_strides, batch, i, j)], &off);
       worst = fmax (worst, off);
-      if (off / row.bound[j] > share) {
-        share = off / row.bound[j];
-        worst_bound = row.bound[j];
+      if (off / row[j].bound > share) {
+        share = off / row[j].bound;
+        worst_bound = row[j].bound;
       }
     }
   }
