@@ -29,22 +29,14 @@ gemmcl_activation_get_name (GemmclActivation activation)
   return activation_names[activation];
 }
 
-static const struct {
-  const gchar *name;
-  gdouble roundoff, normal;
-} precisions[GEMMCL_N_PRECISIONS] = {
-    [GEMMCL_PRECISION_F32] = {"f32"},
-    [GEMMCL_PRECISION_F16] = {"f16", 0x1p-11, 0x1p-14},
-    [GEMMCL_PRECISION_BF16] = {"bf16", 0x1p-8, 0x1p-126},
-    [GEMMCL_PRECISION_TF32] = {"tf32", 0x1p-11, 0x1p-126},
-    [GEMMCL_PRECISION_I8] = {"i8"},
-};
+static const gchar *const precision_names[] = {"f32", "f16", "bf16", "tf32", "i8"};
+G_STATIC_ASSERT (G_N_ELEMENTS (precision_names) == GEMMCL_N_PRECISIONS);
 
 const gchar *
 gemmcl_precision_get_name (GemmclPrecision precision)
 {
   g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, NULL);
-  return precisions[precision].name;
+  return precision_names[precision];
 }
 
 GemmclPrecision
@@ -62,13 +54,6 @@ gemmcl_precision_of_matrix (const GemmclMatrix *b)
   default:
     return GEMMCL_PRECISION_F32;
   }
-}
-
-gdouble
-gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal)
-{
-  *normal = precisions[precision].normal;
-  return precisions[precision].roundoff;
 }
 
 guint
@@ -460,20 +445,17 @@ gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
 {
   g_return_val_if_fail (gemm != NULL, FALSE);
 
-  if (!validate_enums (gemm, error) || !validate_normalize (gemm, error) ||
-      !validate_d_scale (gemm, error) || !validate_row_outputs (gemm, error) ||
-      !validate_size ("M", gemm->m, error) || !validate_size ("N", gemm->n, error) ||
-      !validate_size ("K", gemm->k, error) ||
-      !validate_size ("The number of batches", gemmcl_gemm_get_batch (gemm), error))
-    return FALSE;
-  if (!(gemm->a_image ? validate_a_image (gemm, error)
-                      : validate_matrix (gemm, GEMMCL_OPERAND_A, error)))
-    return FALSE;
-  if (!validate_matrix (gemm, GEMMCL_OPERAND_B, error))
-    return FALSE;
-  if (gemm->addend == GEMMCL_ADDEND_MATRIX && !validate_matrix (gemm, GEMMCL_OPERAND_C, error))
-    return FALSE;
-  if (gemm->d_image)
-    return validate_d_image (gemm, error);
-  return validate_matrix (gemm, GEMMCL_OPERAND_D, error) && validate_no_overlap (gemm, error);
+  return validate_enums (gemm, error) && validate_normalize (gemm, error) &&
+         validate_d_scale (gemm, error) && validate_row_outputs (gemm, error) &&
+         validate_size ("M", gemm->m, error) && validate_size ("N", gemm->n, error) &&
+         validate_size ("K", gemm->k, error) &&
+         validate_size ("The number of batches", gemmcl_gemm_get_batch (gemm), error) &&
+         (gemm->a_image ? validate_a_image (gemm, error)
+                        : validate_matrix (gemm, GEMMCL_OPERAND_A, error)) &&
+         validate_matrix (gemm, GEMMCL_OPERAND_B, error) &&
+         (gemm->addend != GEMMCL_ADDEND_MATRIX ||
+          validate_matrix (gemm, GEMMCL_OPERAND_C, error)) &&
+         (gemm->d_image ? validate_d_image (gemm, error)
+                        : validate_matrix (gemm, GEMMCL_OPERAND_D, error) &&
+                              validate_no_overlap (gemm, error));
 }

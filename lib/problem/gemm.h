@@ -74,10 +74,6 @@ const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand 
  * FALSE if a signed 64-bit number cannot count them. */
 gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
 
-/** The unit roundoff of factors in @precision, 2^-11 for f16; 0 for F32 and I8. @normal: (out): the
- * smallest normal number; a smaller one has at most the error @normal times the unit roundoff */
-gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal);
-
 /** The error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, above 0. */
 gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b);
 

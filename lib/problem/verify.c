@@ -32,11 +32,22 @@ typedef struct {
 #define LEAST_NORM 1e-12
 #define LOST       0x1p-109
 
+/* The rounding of factors to a precision: the unit roundoff, and the smallest normal number. The
+ * error of a smaller number is at most their product. 0: factors are not rounded. */
+typedef struct {
+  gdouble roundoff, normal;
+} Rounding;
+
+static const Rounding roundings[GEMMCL_N_PRECISIONS] = {
+    [GEMMCL_PRECISION_F16] = {0x1p-11, 0x1p-14},
+    [GEMMCL_PRECISION_BF16] = {0x1p-8, 0x1p-126},
+    [GEMMCL_PRECISION_TF32] = {0x1p-11, 0x1p-126},
+};
+
 /* The rounding errors that a product may have. */
 typedef struct {
   gdouble growth, normalizing; /* relative errors of the sum, and of A if it is normalized */
-  gdouble roundoff, normal;    /* of factors that are rounded; below this normal number the error is
-                                * absolute */
+  Rounding rounding;
   gboolean is_int8;
 } Errors;
 
@@ -67,21 +78,20 @@ static Errors
 get_errors (const GemmclGemm *gemm)
 {
   const gdouble nu = (gemm->k + 4) * UNIT_ROUNDOFF;
-  Errors self = {
+
+  return (Errors){
       .growth = nu < 1 ? nu / (1 - nu) : INFINITY,
       .normalizing = gemm->normalize & GEMMCL_NORMALIZE_A ? normalizing_error (gemm->k) : 0,
+      .rounding = roundings[gemm->precision],
       .is_int8 = gemm->precision == GEMMCL_PRECISION_I8,
   };
-
-  self.roundoff = gemmcl_precision_get_rounding (gemm->precision, &self.normal);
-  return self;
 }
 
 /* The error of the product a b. Quantization changes the factors by up to @ea and @eb. */
 static gdouble
 product_error (const Errors *self, gdouble a, gdouble ea, gdouble b, gdouble eb)
 {
-  const gdouble product = fabs (a * b), v = self->roundoff;
+  const gdouble product = fabs (a * b), v = self->rounding.roundoff;
   gdouble before = 0, error = self->growth * product;
 
   if (self->normalizing > 0)
@@ -89,7 +99,7 @@ product_error (const Errors *self, gdouble a, gdouble ea, gdouble b, gdouble eb)
   if (self->is_int8)
     before += ea * fabs (b) + eb * fabs (a) + ea * eb;
   if (v > 0)
-    error += (2 * v + v * v) * product + v * self->normal * (fabs (a) + fabs (b));
+    error += (2 * v + v * v) * product + v * self->rounding.normal * (fabs (a) + fabs (b));
   return error + (1 + self->growth) * before;
 }
 
