@@ -189,8 +189,8 @@ typedef struct {
 /**
  * gemmcl_image_get_planes:
  * @image: a frame that gemmcl_image_get_shape() accepts
- * @planes: (out) (array fixed-size=3): the planes of @image in a device buffer; a tensor is a plane
- *   of one row
+ * @planes: (out) (optional) (array fixed-size=3): the planes of @image in a device buffer; a tensor
+ *   is a plane of one row
  *
  * Returns: the size of that buffer in bytes, at most 2^36 for a frame and 2^51 for a tensor.
  */

@@ -214,9 +214,8 @@ static gboolean
 gather (const GemmclTransfer *self, GError **error)
 {
   const GemmclImage *image = self->body->problem.a_image;
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize frame_samples = gemmcl_image_get_planes (image, planes) /
-                              gemmcl_pixel_format_get_sample_bytes (image->format);
+  const gsize frame_samples =
+      gemmcl_image_get_planes (image, NULL) / gemmcl_pixel_format_get_sample_bytes (image->format);
 
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
     const Texels texels = get_texels (image, i);
@@ -393,10 +392,9 @@ gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m)
 {
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->problem, which, TRUE);
   const GemmclImage *image = gemmcl_gemm_get_image (&self->problem, which);
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (image)
-    return gemmcl_image_get_planes (image, planes);
+    return gemmcl_image_get_planes (image, NULL);
   return m * (layout.by_column ? layout.runs : layout.length) *
          gemmcl_gemm_get_element_size (&self->problem, which);
 }

@@ -166,12 +166,11 @@ static GemmclStrides
 get_strides (GemmclBody *self, GemmclOperand which, gboolean tight)
 {
   const GemmclImage *image = gemmcl_gemm_get_image (&self->gemm, which);
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (which == GEMMCL_OPERAND_A && self->features)
     return tight_strides (self->gemm.m, self->gemm.k);
   return image
-             ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes) /
+             ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, NULL) /
                                         gemmcl_type_get_size (gemmcl_image_get_sample_type (image))}
              : gemmcl_gemm_get_strides (&self->gemm, which, tight);
 }
@@ -332,8 +331,7 @@ launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *ch
 {
   const GemmclImage *image = self->problem.a_image;
   const GemmclPatches patches = gemmcl_image_get_patches (image);
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const cl_ulong frame_bytes = gemmcl_image_get_planes (image, planes);
+  const cl_ulong frame_bytes = gemmcl_image_get_planes (image, NULL);
   const gsize items = image->channels > 0 ? image->channels : 1; /* for each pixel */
   const gsize global[3] = {ROUND_UP (patches.across * patches.width * items, GROUP),
                            patches.down * patches.height, operands->batch};

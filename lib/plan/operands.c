@@ -283,9 +283,8 @@ static Runs
 get_pixels (GemmclBody *self)
 {
   const GemmclImage *image = self->problem.d_image;
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize bytes = gemmcl_image_get_planes (image, planes);
-  const gsize samples = bytes / gemmcl_pixel_format_get_sample_bytes (image->format);
+  const gsize samples =
+      gemmcl_image_get_planes (image, NULL) / gemmcl_pixel_format_get_sample_bytes (image->format);
   const gsize m = self->gemm.m, n = self->gemm.n;
 
   return (Runs){

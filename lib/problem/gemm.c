@@ -256,11 +256,10 @@ gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *byte
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
   const GemmclImage *image = gemmcl_gemm_get_image (gemm, which);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize batches, runs, elements;
 
   if (image != NULL)
-    return g_size_checked_mul (bytes, gemmcl_image_get_planes (image, planes), batch) &&
+    return g_size_checked_mul (bytes, gemmcl_image_get_planes (image, NULL), batch) &&
            *bytes <= G_MAXINT64;
   return g_size_checked_mul (&batches, batch - 1, layout.stride) &&
          g_size_checked_mul (&runs, layout.runs - 1, layout.ld) &&

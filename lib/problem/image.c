@@ -96,18 +96,14 @@ check_range (const gchar *what, gsize found, gsize least, GError **error)
 static gboolean
 check_colours (const GemmclImage *image, GError **error)
 {
-  gchar kr[G_ASCII_DTOSTR_BUF_SIZE];
-  gchar kb[G_ASCII_DTOSTR_BUF_SIZE];
-
   if (image->channels > 0 || formats[image->format].n_planes == 1 ||
       (image->kr > 0.0 && image->kb > 0.0 && image->kr + image->kb < 1.0))
     return TRUE;
   return gemmcl_fail (
       error, GEMMCL_ERROR_INVALID,
       "The weights of red and blue in %s's luma must be more than 0 and together less than 1, "
-      "as 0.299 and 0.114 are, not %s and %s.",
-      formats[image->format].name, g_ascii_dtostr (kr, sizeof kr, image->kr),
-      g_ascii_dtostr (kb, sizeof kb, image->kb));
+      "as 0.299 and 0.114 are, not %g and %g.",
+      formats[image->format].name, image->kr, image->kb);
 }
 
 GemmclPatches
@@ -215,8 +211,11 @@ guint64
 gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 {
   const Format *format = &formats[image->format];
+  GemmclPlane unused[GEMMCL_MAX_PLANES];
   guint64 bytes = 0;
 
+  if (planes == NULL)
+    planes = unused;
   if (image->channels > 0) {
     bytes = (guint64)image->width * image->height * image->channels *
             gemmcl_type_get_size (image->type);
@@ -239,7 +238,6 @@ gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX
 gboolean
 gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error)
 {
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
   GemmclPatches patches;
   guint64 rows, columns;
 
@@ -256,7 +254,7 @@ gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **e
                         " x %" G_GUINT64_FORMAT
                         "; the most is %d each way. Choose another feature mode, or scale it down.",
                         image->width, image->height, rows, columns, G_MAXINT32);
-  if (gemmcl_image_get_planes (image, planes) > G_MAXSIZE)
+  if (gemmcl_image_get_planes (image, NULL) > G_MAXSIZE)
     return gemmcl_fail (
         error, GEMMCL_ERROR_TOO_LARGE,
         "A frame of %zu x %zu has more bytes than this host can address. Scale it down.",

@@ -121,8 +121,10 @@ class Images(TestCase):
 
     def test_planes(self):
         for name, expected in self.PLANES.items():
-            size, planes = get_planes(make_image(1279, 719, name, kr=0.2126, kb=0.0722))
+            image = make_image(1279, 719, name, kr=0.2126, kb=0.0722)
+            size, planes = get_planes(image)
             self.assertEqual(planes, expected)
+            self.assertEqual(call("image_get_planes", byref(image), None, result=c_size_t), size)
             self.assertEqual(size, sum(row_bytes * rows for _, row_bytes, rows in planes))
 
     def test_refused(self):
