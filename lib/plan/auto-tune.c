@@ -16,8 +16,6 @@
 
 #ifdef __linux__
   #include <sys/resource.h>
-  #include <sys/syscall.h>
-  #include <unistd.h>
 #endif
 
 /* The nice value of the thread; the lowest priority has 19. */
@@ -80,8 +78,8 @@ static void
 lower_priority (void)
 {
 #ifdef __linux__
-  /* On Linux each thread has a priority, in POSIX only the process. */
-  setpriority (PRIO_PROCESS, (id_t)syscall (SYS_gettid), NICENESS);
+  /* On Linux 0 is the calling thread, in POSIX the process. */
+  setpriority (PRIO_PROCESS, 0, NICENESS);
 #endif
 }
 

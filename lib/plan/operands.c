@@ -95,13 +95,10 @@ gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error)
 static gboolean
 check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GError **error)
 {
-  const gsize has_rows = matrix->rows;
-  const gsize has_cols = matrix->cols;
-
-  if (has_rows == rows && has_cols == cols)
+  if (matrix->rows == rows && matrix->cols == cols)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_SHAPE, "%s must be %zu x %zu but is %zu x %zu.", name,
-                      rows, cols, has_rows, has_cols);
+                      rows, cols, matrix->rows, matrix->cols);
 }
 
 /* f16 reaches 65504; larger elements would become infinite. int8 represents no NaN and no

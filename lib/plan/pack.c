@@ -40,7 +40,7 @@ get_packed_k (const GemmclKernel *kernel, gsize k)
                      : kernel->capability > 0 ? MMA_STEP * count_in_word (kernel)
                                               : 1;
 
-  return (k + step - 1) / step * step;
+  return ROUND_UP (k, step);
 }
 
 gsize
@@ -161,23 +161,21 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
                          GError **error)
 {
   const cl_int n = self->gemm.n, k = self->gemm.k, part = k / (cl_int)self->split;
-  gsize global[3] = {gemmcl_body_get_padded_n (self), 1, batch};
+  const gboolean is_int8 = gemmcl_body_is_int8 (self);
+  /* A work-item packs a column of int8, or a word of another type. */
+  const gsize words =
+      is_int8 ? 1 : get_packed_k (self->kernel, part) / count_in_word (self->kernel);
+  const gsize global[3] = {gemmcl_body_get_padded_n (self), words, batch * self->split};
   GemmclStrides part_strides = *strides;
 
   if (self->kernel->images)
     return launch_pack_image (&(ImagePack){pack, b, packed, *strides, k, n, batch, &self->b_blocks},
                               chain, error);
-  if (gemmcl_body_is_int8 (self))
-    return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
-                   error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (*strides), ARGUMENT (n),
-                   ARGUMENT (k), ARGUMENT (scales));
   if (self->split > 1)
     part_strides.batch = part * strides->row;
-  global[1] = get_packed_k (self->kernel, part) / count_in_word (self->kernel);
-  global[2] = batch * self->split;
   return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
                  error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
-                 ARGUMENT (part));
+                 ARGUMENT (part), is_int8 ? sizeof (scales) : 0, &scales);
 }
 
 gboolean
