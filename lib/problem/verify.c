@@ -214,7 +214,7 @@ static void
 compute_row (const Reference *self, gsize batch, gsize i, Element *row)
 {
   const GemmclGemm *gemm = self->gemm;
-  const gboolean has_c = gemm->addend != GEMMCL_ADDEND_NONE && self->beta != 0;
+  const gboolean has_c = self->c != NULL && gemm->addend != GEMMCL_ADDEND_NONE && self->beta != 0;
 
   for (gsize j = 0; j < gemm->n; j++)
     row[j] = (Element){0, 0};
