@@ -42,7 +42,7 @@ get_texels (const GemmclImage *image, guint index)
 static gboolean
 check_format (const GemmclImage *image, GError **error)
 {
-  if (image != NULL && get_texels (image, 0).samples == 1)
+  if (image != NULL && image->channels == 0 && get_texels (image, 0).samples == 1)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                       "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; "

@@ -154,11 +154,13 @@ class Planes(TestCase):
         get_device().cl.clReleaseMemObject(buffer)
 
     def test_wrong_format(self):
-        tensor = make_image(WIDTH, HEIGHT, "GRAY8", channels=1, type=5)
-        for image, k, words in ((tensor, 1, "is a tensor"),
-                                (make_image(WIDTH, HEIGHT, "RGB"), 3, "is RGB")):
+        for image, words in (
+                (make_image(WIDTH, HEIGHT, "GRAY8", channels=1, type=5), "is a tensor"),
+                (make_image(WIDTH, 1, "GRAY8", channels=1, type=5), "is a tensor"),
+                (make_image(WIDTH, HEIGHT, "RGB"), "is RGB")):
+            m, k = get_shape(image)
             self.make("GRAY8", PIXEL)
-            self.plan = Plan(describe(WIDTH * HEIGHT, 2, k, a_image=image))
+            self.plan = Plan(describe(m, 2, k, a_image=image))
             self.check_refused("invalid", words, self.images, shared=False)
 
 
