@@ -165,16 +165,16 @@ gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice, Gemmcl
                             GError **error)
 {
   const GemmclKernel *kernel = choice->kernel;
-  GemmclKernelLevel level = gemmcl_subgroups_get_level (kernel, self->device,
-                                                        GEMMCL_KERNEL_LEVEL_NATIVE),
-                    next;
+  GemmclKernelLevel level =
+      gemmcl_subgroups_get_level (kernel, self->device, GEMMCL_KERNEL_LEVEL_NATIVE);
   g_autoptr (GError) failure = NULL;
 
   g_clear_pointer (&self->multiply, clReleaseKernel);
   self->kernel = kernel;
   self->split = choice->split;
   while (!build_at_level (self, level, &failure)) {
-    next = gemmcl_subgroups_get_level (kernel, self->device, level + 1);
+    const GemmclKernelLevel next = gemmcl_subgroups_get_level (kernel, self->device, level + 1);
+
     if (next == level || level >= worst) {
       g_propagate_error (error, g_steal_pointer (&failure));
       return FALSE;

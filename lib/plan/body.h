@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A problem made ready for one kernel, the steps of its runs, and the runs. The caller owns returned
- * objects. Functions with a #GError return %FALSE or %NULL if they set it. The files are listed in
- * the order of their layers: each calls only functions of files above it.
+ * A problem made ready for one kernel, the steps of its runs, and the runs. The caller owns
+ * returned objects. Functions with a #GError return %FALSE or %NULL if they set it. The files are
+ * listed in the order of their layers: each calls only functions of files above it.
  */
 #pragma once
 
@@ -15,9 +15,9 @@
 
 /** An operand on the device. */
 typedef struct {
-  GemmclWeights *weights; /* the shared weights that own B's buffer, too; NULL for other operands */
+  GemmclWeights *weights; /* B's buffer, shared with other plans; NULL for other operands */
   cl_mem buffer;          /* B as the kernel reads it, packed or k x n; C in the problem's layout */
-  GemmclMatrix *matrix;   /* its source, for the tuner; may be NULL */
+  GemmclMatrix *matrix;   /* its source, which auto-tune needs; may be NULL */
 } GemmclHeld;
 
 /** A problem made ready for one kernel: everything in a plan that depends on the kernel. Setting
@@ -73,7 +73,7 @@ typedef struct {
   cl_mem a, d, row_outputs;
   cl_mem b, c;     /* NULL: the plan's own */
   cl_mem previous; /* replaces the plan's previous result, laid out as d; NULL: keep it */
-  gboolean tight;  /* a, d and previous have no gaps but for a smaller m */
+  gboolean tight;  /* a, d and previous have no gaps if m is the plan's */
   float alpha, beta;
 } GemmclOperands;
 
@@ -170,7 +170,7 @@ void gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from);
 
 /* data.c: the caller's data */
 
-/** TRUE if the plan can do @run, which has its m and batch. */
+/** TRUE if the plan can do @run, whose m and batch are not 0. */
 gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, GError **error);
 
 /** Builds the step, if A may be frames in images. */
@@ -202,7 +202,7 @@ cl_mem gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **
 /** Bytes of A, D or the row outputs of one problem of @m rows, tight. */
 gsize gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m);
 
-/** The reason why @run, which has its m and batch, copies @which, A or D. @data: (nullable): of
+/** The reason why @run, whose m and batch are not 0, copies @which, A or D. @data: (nullable): of
  * @run */
 GemmclCopyReason gemmcl_body_explain_copy (GemmclBody *self, const GemmclRun *run,
                                            GemmclOperand which, const GemmclData *data);
@@ -234,8 +234,8 @@ void gemmcl_runs_init (GemmclRuns *self);
 void gemmcl_runs_clear (GemmclRuns *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclRuns, gemmcl_runs_clear)
 
-/** Does gemmcl_plan_submit(). @run: valid, with its m and batch; @body: of the same context in all
- * runs */
+/** Does gemmcl_plan_submit(). @run: as gemmcl_body_check_run() accepts it; @body: of the same
+ * context in all runs */
 gboolean gemmcl_runs_submit (GemmclRuns *self, GemmclBody *body, const GemmclRun *run,
                              cl_event *first, cl_event *done, GError **error);
 

@@ -255,10 +255,11 @@ is_tight_region (const Region *region)
 static gboolean
 copy (const GemmclTransfer *self, const Region *region, GError **error)
 {
-  static const gchar *const names[GEMMCL_N_OPERANDS] = {
-      [GEMMCL_OPERAND_A] = "Copying A to the device",
-      [GEMMCL_OPERAND_D] = "Copying D from the device",
-      [GEMMCL_OPERAND_ROW_OUTPUTS] = "Copying row outputs from the device",
+  static const gchar *const names[GEMMCL_N_OPERANDS][2] = {
+      /* from the device, to the device */
+      [GEMMCL_OPERAND_A] = {NULL, "Copying A to the device"},
+      [GEMMCL_OPERAND_D] = {"Copying D from the device", "Copying C to the device"},
+      [GEMMCL_OPERAND_ROW_OUTPUTS] = {"Copying row outputs from the device"},
   };
   const gboolean in = self->to_device, tight = is_tight_region (region);
   const cl_command_queue queue = self->chain->queue;
@@ -290,10 +291,7 @@ copy (const GemmclTransfer *self, const Region *region, GError **error)
                                        0, stride[1], 0, host, CHAIN_WAIT (self->chain), &done)
            : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size, stride[0],
                                       0, stride[1], 0, host, CHAIN_WAIT (self->chain), &done);
-  return gemmcl_chain_add (self->chain, status, done,
-                           in && self->which == GEMMCL_OPERAND_D ? "Copying C to the device"
-                                                                 : names[self->which],
-                           error);
+  return gemmcl_chain_add (self->chain, status, done, names[self->which][in], error);
 }
 
 /* The number of rows, from the first on, that OpenCL can copy as a rectangle: 0 if the rows are

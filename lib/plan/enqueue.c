@@ -76,7 +76,7 @@ build_reduce (GemmclBody *self, GError **error)
                                            "The split-K workspace", error)) != NULL;
 }
 
-/* TRUE if normalize_d follows softmax and stores D. */
+/* TRUE if rows of D are normalized, by the step that stores D. */
 static gboolean
 normalizes_d (GemmclBody *self)
 {

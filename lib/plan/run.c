@@ -377,7 +377,7 @@ count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
   return n * gemmcl_body_get_operand_bytes (self->body, which, self->operands.m);
 }
 
-/* Records the run, which is now in flight, in its slot, which is occupied until the run is done. */
+/* Records the run in its slot, which is occupied until the run is done. */
 static void
 track (Submission *self)
 {
@@ -393,7 +393,7 @@ track (Submission *self)
   self->runs->stats.copies += self->n_copied;
 }
 
-/* @run: valid. Returns: the run, with the slot and the queue for it. */
+/* Returns: the run, with a slot and a queue. */
 static Submission
 make_submission (GemmclRuns *runs, GemmclBody *body, const GemmclRun *run)
 {

@@ -20,8 +20,6 @@
 /* The approximate largest argument of an activation. */
 #define ACTIVE_RANGE 4.0
 
-#define UNIT_ROUNDOFF 0x1p-24
-
 /* The error of two results' activations that gemmcl_gemm_verify() allows, for such arguments. */
 #define ACTIVATION_ERROR 2e-5
 

@@ -236,7 +236,7 @@ add_racer (Race *self, Racer *racer)
     leave (self, slowest, FALSE, "Others were faster.");
 }
 
-/* The rows of a run on a part of the problem, which comes before the first run; 0: none. */
+/* The rows of the short run before a candidate's first run; 0: there is none. */
 static gsize
 get_part (const Race *self)
 {
@@ -278,7 +278,7 @@ run_first (Race *self, Racer *racer, gdouble *seconds, GError **error)
   return right;
 }
 
-/* Does the first runs of @racer's plan. */
+/* Does the first runs of @racer's plan, after which it takes turns or leaves. */
 static gboolean
 try_plan (Race *self, Racer *racer, GError **error)
 {

@@ -74,6 +74,8 @@ const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand 
  * FALSE if a signed 64-bit number cannot count them. */
 gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
 
+#define UNIT_ROUNDOFF 0x1p-24 /* of f32 */
+
 /** The error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, above 0. */
 gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b);
 

@@ -11,8 +11,6 @@
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 
-#define UNIT_ROUNDOFF 0x1p-24
-
 /* The error of exp, erfc, tanh and a division together, in unit roundoffs: 40 covers OpenCL's full
  * profile (section 7.4 of its C specification; the largest error is erfc's 16 ulp). */
 #define ACTIVATION_ERROR 40
