@@ -71,63 +71,63 @@ gemmcl_gemm_get_batch (const GemmclGemm *gemm)
   return MAX (gemm->batch, 1);
 }
 
-/* A matrix as the problem states it, before defaults. */
-typedef struct {
-  const gchar *name;
-  gsize rows, cols, ld, offset, stride;
-  gboolean transposed;
-  GemmclType type;
-} Operand;
-
-static Operand
-get_operand (const GemmclGemm *gemm, GemmclOperand which)
+static GemmclType
+get_type (const GemmclGemm *gemm, GemmclOperand which)
 {
+  return which == GEMMCL_OPERAND_A   ? gemm->a_type
+         : which == GEMMCL_OPERAND_D ? gemm->d_type
+                                     : GEMMCL_TYPE_F32;
+}
+
+/* The layout of a matrix as the problem states it, before defaults. */
+typedef struct {
+  gsize rows, cols;
+  gboolean transposed;
+  gsize ld, offset, stride;
+} Place;
+
+static Place
+get_place (const GemmclGemm *gemm, GemmclOperand which)
+{
+  const gsize m = gemm->m, n = gemm->n, k = gemm->k, q = gemmcl_gemm_count_row_outputs (gemm);
+
   switch (which) {
   case GEMMCL_OPERAND_A:
     if (gemm->a_image) /* The layout of im2col's output */
-      return (Operand){"A", gemm->m, gemm->k, .type = gemm->a_type};
-    return (Operand){"A",           gemm->m,     gemm->k, gemm->lda, gemm->a_offset, gemm->a_stride,
-                     gemm->trans_a, gemm->a_type};
+      return (Place){m, k, FALSE, 0, 0, 0};
+    return (Place){m, k, gemm->trans_a, gemm->lda, gemm->a_offset, gemm->a_stride};
   case GEMMCL_OPERAND_B:
-    return (Operand){"B",           gemm->k,        gemm->n,
-                     gemm->ldb,     gemm->b_offset, gemm->b_stride,
-                     gemm->trans_b, GEMMCL_TYPE_F32};
+    return (Place){k, n, gemm->trans_b, gemm->ldb, gemm->b_offset, gemm->b_stride};
   case GEMMCL_OPERAND_C:
-    return (Operand){"C",   gemm->m,        gemm->n, gemm->ldc, gemm->c_offset, gemm->c_stride,
-                     FALSE, GEMMCL_TYPE_F32};
+    return (Place){m, n, FALSE, gemm->ldc, gemm->c_offset, gemm->c_stride};
   case GEMMCL_OPERAND_ROW_OUTPUTS:
-    return (Operand){.rows = gemm->m,
-                     .cols = gemmcl_gemm_count_row_outputs (gemm),
-                     .stride = gemm->m * gemmcl_gemm_count_row_outputs (gemm),
-                     .transposed = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR,
-                     .type = GEMMCL_TYPE_F32};
+    return (Place){m, q, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, 0, 0, m * q};
   default:
-    return (Operand){"D",   gemm->m,     gemm->n, gemm->ldd, gemm->d_offset, gemm->d_stride,
-                     FALSE, gemm->d_type};
+    return (Place){m, n, FALSE, gemm->ldd, gemm->d_offset, gemm->d_stride};
   }
 }
 
 GemmclMatrixLayout
 gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which, gboolean tight)
 {
-  const Operand operand = get_operand (gemm, which);
+  const Place place = get_place (gemm, which);
   GemmclMatrixLayout layout = {
-      .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!operand.transposed,
+      .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!place.transposed,
   };
 
   /* One row, added to all rows of all batches. */
   if (which == GEMMCL_OPERAND_C && gemm->addend == GEMMCL_ADDEND_ROW)
     return (GemmclMatrixLayout){.runs = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
-  layout.runs = layout.by_column ? operand.cols : operand.rows;
-  layout.length = layout.by_column ? operand.rows : operand.cols;
+  layout.runs = layout.by_column ? place.cols : place.rows;
+  layout.length = layout.by_column ? place.rows : place.cols;
   if (tight) {
     layout.ld = layout.length;
     layout.stride = layout.runs * layout.ld;
     return layout;
   }
-  layout.ld = operand.ld ? operand.ld : layout.length;
-  layout.offset = operand.offset;
-  layout.stride = operand.stride;
+  layout.ld = place.ld ? place.ld : layout.length;
+  layout.offset = place.offset;
+  layout.stride = place.stride;
   if (which == GEMMCL_OPERAND_D && layout.stride == 0)
     layout.stride = layout.runs * layout.ld;
   return layout;
@@ -136,7 +136,7 @@ gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
 gsize
 gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 {
-  return gemmcl_type_get_size (get_operand (gemm, which).type);
+  return gemmcl_type_get_size (get_type (gemm, which));
 }
 
 gboolean
@@ -281,27 +281,28 @@ validate_size (const gchar *name, gsize size, GError **error)
   return TRUE;
 }
 
+/* @which: A, B, C or D */
 static gboolean
 validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
 {
-  const Operand operand = get_operand (gemm, which);
-  GemmclMatrixLayout layout;
+  static const gchar *const names[] = {"A", "B", "C", "D"};
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
+  const GemmclType type = get_type (gemm, which);
   gsize bytes;
 
-  if ((guint)operand.type >= GEMMCL_N_TYPES)
+  if ((guint)type >= GEMMCL_N_TYPES)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "The type of %s, %d, is none of GemmclType.",
-                        operand.name, operand.type);
-  layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
+                        names[which], type);
   if (layout.ld < layout.length)
     return gemmcl_fail (
         error, GEMMCL_ERROR_INVALID,
-        "The leading dimension of %s is %zu, shorter than its %s of %zu elements.", operand.name,
+        "The leading dimension of %s is %zu, shorter than its %s of %zu elements.", names[which],
         layout.ld, gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns", layout.length);
   if (!gemmcl_gemm_get_extent (gemm, which, &bytes))
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "The bytes of %s cannot be counted in 63 bits: "
                         "sizes, leading dimension, offset, batches or their stride are too large.",
-                        operand.name);
+                        names[which]);
   return TRUE;
 }
 
