@@ -80,11 +80,9 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
   cl_image_format found = {0, 0};
   gsize width = 0, height = 0;
 
-  if (plane != NULL) {
-    clGetImageInfo (plane, CL_IMAGE_WIDTH, sizeof (width), &width, NULL);
-    clGetImageInfo (plane, CL_IMAGE_HEIGHT, sizeof (height), &height, NULL);
-    clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
-  }
+  clGetImageInfo (plane, CL_IMAGE_WIDTH, sizeof (width), &width, NULL);
+  clGetImageInfo (plane, CL_IMAGE_HEIGHT, sizeof (height), &height, NULL);
+  clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
   if (width < texels.columns || height < texels.rows)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The image of plane %u has %zu x %zu texels; expected %zu x %zu.", index,

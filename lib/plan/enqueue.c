@@ -255,10 +255,8 @@ get_outputs_batch (GemmclBody *self)
   return gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_ROW_OUTPUTS, TRUE).stride;
 }
 
-/*
- * Makes batches one tall problem if they share B, and the rows of A, D, C and the row outputs of
- * each batch follow the rows of the batch before. A C that is a row qualifies.
- */
+/* Makes batches one tall problem if they share B, and the rows of A, D, C and the row outputs of
+ * each batch follow the rows of the batch before. A C that is a row qualifies. */
 static void
 collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)
 {
@@ -267,7 +265,7 @@ collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)
   if (*batch == 1 || (makes_row_outputs (self) && (gsize)p->M != self->gemm.m) ||
       (max_m && rows > max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
       p->a.batch != p->M * p->a.row || p->d.batch != p->M * p->d.row ||
-      p->c.batch != p->M * p->c.row || p->a.row == 0)
+      p->c.batch != p->M * p->c.row)
     return;
   p->M = rows;
   *batch = 1;

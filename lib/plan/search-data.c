@@ -84,8 +84,9 @@ fail_memory (GError **error)
                       "A search for the fastest kernel would need more memory than it may take.");
 }
 
+/* Fills A, and sets the largest |A| and the type of D. */
 static void
-set_types (GemmclSearchData *self)
+fill_a (GemmclSearchData *self)
 {
   const GemmclGemm *gemm = &self->gemm;
   const GemmclType a_type =
@@ -115,17 +116,17 @@ make_b (GemmclSearchData *self, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
   const gsize rows = gemm->trans_b ? gemm->n : gemm->k, cols = gemm->trans_b ? gemm->k : gemm->n;
-  g_autofree gfloat *b = NULL;
-  gsize size;
+  const gsize size = rows * cols * sizeof (gfloat);
+  gfloat *b = g_try_malloc (size);
 
-  if (!gemmcl_matrix_get_n_bytes (GEMMCL_TYPE_F32, rows, cols, &size) || !(b = g_try_malloc (size)))
+  if (b == NULL)
     return fail_memory (error);
   self->b_most = self->a_most > 0 ? get_target (self) / (self->a_most * sqrt (gemm->k)) : 1;
   fill ((guchar *)b, size, GEMMCL_TYPE_F32);
   for (gsize at = 0; at < rows * cols; at++)
     b[at] *= (gfloat)self->b_most;
-  self->b = gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, b, error);
-  return self->b != NULL;
+  self->b = gemmcl_matrix_new_take (GEMMCL_TYPE_F32, rows, cols, FALSE, g_bytes_new_take (b, size));
+  return TRUE;
 }
 
 /* Finds the sizes of the matrices, in bytes. Fails if there is not enough memory for them. */
@@ -152,7 +153,7 @@ make_memory (GemmclSearchData *self, GError **error)
   self->host_d = g_try_malloc (self->d_size);
   if (self->host_a == NULL || self->host_d == NULL)
     return fail_memory (error);
-  set_types (self);
+  fill_a (self);
   return (self->queue = gemmcl_context_create_queue (self->context, CL_QUEUE_PROFILING_ENABLE,
                                                      error)) != NULL &&
          (self->a = gemmcl_context_create_buffer (self->context, self->a_size, "A of a search",
