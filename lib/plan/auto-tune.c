@@ -21,8 +21,8 @@
 /* The nice value of the thread; the lowest priority has 19. */
 #define NICENESS 10
 
-/* A search. Its thread may never end, if a compiler hangs. It therefore holds references to
- * everything that it uses, but to the plan only while it changes the plan. */
+/* A search. Its thread never ends if a compiler hangs. It therefore holds references to everything
+ * that it uses, but keeps the plan alive only while it changes the plan. */
 typedef struct {
   GWeakRef plan;
   GemmclContext *context;

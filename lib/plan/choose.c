@@ -12,8 +12,8 @@
 
 #define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
 
-/* The problem of a proof: several tiles and steps of each row, with edges; rows of A in whole
- * chunks of 16 bytes. */
+/* The sizes of a proof's problem. They are several tiles and steps of each kernel, with edges. Rows
+ * of A consist of whole chunks of 16 bytes. */
 #define M 130
 #define N 262
 #define K 600
@@ -111,7 +111,7 @@ run_once (GemmclBody *self, gpointer a, const gfloat *b, gpointer d, GError **er
          gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after a proof");
 }
 
-/* TRUE if @kernel multiplies an A of @type as it should, natively. Every precision holds the
+/* TRUE if the native @kernel multiplies an A of @type without error. Every precision holds the
  * elements: for int8 a row of A has the range 0 to 255 and a column of B at most 127, so that all
  * scales are 1. */
 static gboolean

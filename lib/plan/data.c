@@ -9,8 +9,8 @@
 #include "plan/body.h"
 
 /* Conditions for sharing host memory. A GPU needs buffers that start at a page and consist of whole
- * cache lines. On a CPU kernels read four floats at once, and the emulation of matrix engines whole
- * cache lines. SHARE_BYTES: see explain(). */
+ * cache lines. On a CPU kernels read four floats at once, and the emulation of matrix engines reads
+ * whole cache lines. SHARE_BYTES: see explain(). */
 #define PAGE        4096
 #define CACHE_LINE  64
 #define CPU_ALIGN   16
@@ -207,7 +207,7 @@ gemmcl_body_build_gather (GemmclBody *self, GError **error)
       error);
 }
 
-/* Enqueues copying the planes of a frame in images into the plan's buffer. */
+/* Enqueues copies of a frame's planes, from images to the plan's buffer. */
 static gboolean
 gather (const GemmclTransfer *self, GError **error)
 {

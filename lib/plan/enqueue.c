@@ -13,8 +13,8 @@ create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
   return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
 }
 
-/* The options of steps that read rows of A of @gemm (kernels/row_steps.clh), which im2col made if A
- * is frames. */
+/* The options of steps that read rows of @gemm's A (kernels/row_steps.clh). If A is frames, im2col
+ * made the rows. */
 static gchar *
 make_row_options (GemmclBody *self, const GemmclGemm *gemm)
 {

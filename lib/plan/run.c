@@ -77,7 +77,7 @@ count (GemmclRuns *self, const Slot *slot)
   stats->bytes_out += slot->bytes_out;
 }
 
-/* Makes the slot free if its run is completed, or failed. Returns: TRUE if it is free. */
+/* Frees the slot if its run is complete or failed. Returns: TRUE if the slot is free. */
 static gboolean
 reap (GemmclRuns *self, Slot *slot)
 {

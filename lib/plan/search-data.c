@@ -20,7 +20,7 @@
 /* The approximate largest argument of an activation. */
 #define ACTIVE_RANGE 4.0
 
-/* The error of two results' activations that gemmcl_gemm_verify() allows, for such arguments. */
+/* The errors of two activations of such arguments, together, that gemmcl_gemm_verify() allows. */
 #define ACTIVATION_ERROR 2e-5
 
 /* The largest slope of an activation. */
@@ -223,7 +223,7 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gd
   g_auto (cl_event) done = NULL;
   guint64 ns;
 
-  /* beta 1 makes the kernel read C. */
+  /* beta 1 makes the kernel read a C that is D or the previous result. */
   run.beta = self->gemm.addend == GEMMCL_ADDEND_NONE ? 0.0 : 1.0;
   run.a = &a;
   run.d = &d;

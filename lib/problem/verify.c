@@ -60,10 +60,10 @@ typedef struct {
   gdouble *b_steps; /* I8: half a quantization step of each column of B in this batch */
 } Reference;
 
-/* The relative error of x / |x| in f32, of a row of @n elements. Squares of x, which has the error
- * u, and their sum have the error (n + 2) u, since all are positive, and their root half of that.
- * A root may be off by 3 ulp and a division by 2.5 ulp (section 7.4 of OpenCL's C specification),
- * or 11 u, and x once more by u. */
+/* The relative error of x / |x| in f32, for a row x of @n elements with the error u. The sum of
+ * their squares has the error (n + 2) u, since all are positive, and its root half of that. The
+ * root itself may be off by 3 ulp and the division by 2.5 ulp (section 7.4 of OpenCL's C
+ * specification), together 11 u, and the dividend by u. */
 static gdouble
 normalizing_error (gsize n)
 {
@@ -151,7 +151,7 @@ get_a_step (const Reference *self)
 {
   gdouble low = 0, high = 0, spoil = 0;
 
-  /* Scale and shift are rounded, so the byte for 0 stands for a little more or less here. */
+  /* Scale and shift are rounded here, so the byte for 0 stands for a little more or less. */
   if (gemmcl_gemm_keeps_bytes (self->gemm)) {
     const gdouble zero = rint (-self->gemm->a_shift / self->gemm->a_scale);
 
