@@ -41,11 +41,10 @@ gsize
 gst_gemmcl_get_output_size (GstGemmcl *self, gsize m)
 {
   const GemmclGemm *gemm = &self->problem.gemm;
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize size;
 
   if (gemm->d_image)
-    return gemmcl_image_get_planes (gemm->d_image, planes);
+    return gemmcl_image_get_planes (gemm->d_image, NULL);
   return g_size_checked_mul (&size, m, gemm->n) &&
                  g_size_checked_mul (&size, size, gemmcl_type_get_size (gemm->d_type)) &&
                  g_size_checked_add (&size, size, gst_gemmcl_get_header_size (self))

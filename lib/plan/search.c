@@ -63,7 +63,6 @@ racer_free (gpointer data)
 {
   Racer *self = data;
 
-  g_clear_object (&self->plan);
   g_free (self->public.kernel);
   g_free (self->public.why);
   g_free (self);
@@ -191,7 +190,7 @@ is_within (const Race *self, gdouble seconds)
 }
 
 /* TRUE if there is time for one more candidate as fast as the best: its first run, and LEAST_TURNS
- * of all racers. */
+ * of all racers. Always TRUE for the first. */
 static gboolean
 has_time (const Race *self)
 {
@@ -306,7 +305,7 @@ try_kernel (Race *self, const gchar *name, GError **error)
   if (g_cancellable_set_error_if_cancelled (self->cancellable, error))
     return FALSE;
   racer = add_candidate (self, name ? name : "rules");
-  if (name != NULL && !has_time (self)) {
+  if (!has_time (self)) {
     leave (self, racer, FALSE, "There was no time to try it.");
     self->is_short = TRUE;
     return TRUE;
