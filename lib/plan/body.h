@@ -218,17 +218,13 @@ gboolean gemmcl_body_enqueue (GemmclBody *self, const GemmclOperands *operands, 
 
 /* run.c: runs of a body */
 
-/** Runs, their resources and statistics. Use it from one thread at a time. */
+/** Runs, their resources and statistics. Zeros at first. Use it from one thread at a time. */
 typedef struct {
-  GPtrArray *slots; /* slots of run.c, as many as there were runs in flight at once; owned */
-  guint oldest;     /* index of the slot whose run is the oldest */
+  GQueue slots; /* slots of run.c, oldest run first, as many as were in flight at once; owned */
   cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
   GemmclPlanStats stats;
   gdouble ns_per_flop; /* of the last run with a time; 0 before it */
 } GemmclRuns;
-
-/** @self: filled with zeros */
-void gemmcl_runs_init (GemmclRuns *self);
 
 /** All runs must be done. */
 void gemmcl_runs_clear (GemmclRuns *self);

@@ -104,7 +104,6 @@ run_once (GemmclBody *self, gpointer a, const gfloat *b, gpointer d, GError **er
   run.batch = 1;
   run.a = &in;
   run.d = &out;
-  gemmcl_runs_init (&runs);
   return matrix != NULL &&
          gemmcl_body_prepare (self, GEMMCL_PLAN_B, matrix, &self->operands[GEMMCL_PLAN_B], error) &&
          gemmcl_runs_submit (&runs, self, &run, NULL, &done, error) &&

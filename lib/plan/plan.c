@@ -14,7 +14,6 @@ gemmcl_plan_init (GemmclPlan *self)
 {
   g_mutex_init (&self->lock);
   g_cond_init (&self->changed);
-  gemmcl_runs_init (&self->runs);
 }
 
 void

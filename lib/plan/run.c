@@ -95,34 +95,28 @@ reap (GemmclRuns *self, Slot *slot)
   return TRUE;
 }
 
-/* The slots are a ring in the order of their runs. Asking a driver for the state of an event takes
- * a microsecond or two, so only the oldest is asked: runs end in their order. */
+/* Returns: a slot for the newest run. Asking a driver for the state of an event takes a microsecond
+ * or two, so only the oldest run is asked: runs end in their order. */
 static Slot *
 find_slot (GemmclRuns *self)
 {
-  Slot *slot;
+  Slot *slot = g_queue_peek_head (&self->slots);
 
-  if (self->slots->len == 0 || !reap (self, g_ptr_array_index (self->slots, self->oldest))) {
-    slot = g_new0 (Slot, 1);
-    slot->events = gemmcl_events_new ();
-    slot->acquired = g_ptr_array_new ();
-    g_ptr_array_insert (self->slots, self->oldest, slot);
+  if (slot != NULL && reap (self, slot)) {
+    g_queue_push_tail_link (&self->slots, g_queue_pop_head_link (&self->slots));
+    return slot;
   }
-  slot = g_ptr_array_index (self->slots, self->oldest);
-  self->oldest = (self->oldest + 1) % self->slots->len;
+  slot = g_new0 (Slot, 1);
+  slot->events = gemmcl_events_new ();
+  slot->acquired = g_ptr_array_new ();
+  g_queue_push_tail (&self->slots, slot);
   return slot;
-}
-
-void
-gemmcl_runs_init (GemmclRuns *self)
-{
-  self->slots = g_ptr_array_new_with_free_func (slot_free);
 }
 
 void
 gemmcl_runs_clear (GemmclRuns *self)
 {
-  g_clear_pointer (&self->slots, g_ptr_array_unref);
+  g_queue_clear_full (&self->slots, slot_free);
   g_clear_pointer (&self->upload, clReleaseCommandQueue);
   g_clear_pointer (&self->download, clReleaseCommandQueue);
 }
@@ -132,8 +126,8 @@ gemmcl_runs_get_events (GemmclRuns *self)
 {
   GPtrArray *events = gemmcl_events_new ();
 
-  for (guint i = 0; i < self->slots->len; i++) {
-    const Slot *slot = g_ptr_array_index (self->slots, i);
+  for (GList *each = self->slots.head; each != NULL; each = each->next) {
+    const Slot *slot = each->data;
 
     if (slot->done != NULL && clRetainEvent (slot->done) == CL_SUCCESS)
       g_ptr_array_add (events, slot->done);
@@ -144,8 +138,8 @@ gemmcl_runs_get_events (GemmclRuns *self)
 GemmclPlanStats
 gemmcl_runs_get_stats (GemmclRuns *self)
 {
-  for (guint i = 0; i < self->slots->len; i++)
-    reap (self, g_ptr_array_index (self->slots, i));
+  for (GList *each = self->slots.head; each != NULL; each = each->next)
+    reap (self, each->data);
   return self->stats;
 }
 
