@@ -22,8 +22,8 @@ static cl_mem
 create_filled (GemmclBody *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
                const gchar *what, GError **error)
 {
-  const gsize step = self->device->type == GEMMCL_DEVICE_TYPE_CPU ? SLICE : n,
-              size = sizeof (gfloat);
+  const gsize step = self->device->type == GEMMCL_DEVICE_TYPE_CPU ? SLICE : n;
+  const gsize size = sizeof (gfloat);
   const gfloat zero = 0.0f;
   g_auto (cl_mem) buffer = gemmcl_context_create_buffer (self->context, n * size, what, error);
 
@@ -201,10 +201,8 @@ prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **
   scales = get_scales (self, b);
   key = make_key (self, floats->data, scales);
   held->weights = gemmcl_weights_share (self->context, key, &held->buffer);
-  if (held->weights != NULL)
-    return TRUE;
-  held->buffer = create_b (self, queue, floats->data, scales, error);
-  if (held->buffer != NULL)
+  if (held->weights == NULL &&
+      (held->buffer = create_b (self, queue, floats->data, scales, error)) != NULL)
     held->weights = gemmcl_weights_share (self->context, key, &held->buffer);
   return held->buffer != NULL;
 }
