@@ -5,14 +5,15 @@
 #include <string.h>
 
 /* The OpenCL objects that an element made from a memory. Elements do not share objects: their runs
- * would acquire an object twice. The memory has the list of its imports as qdata. */
-typedef struct Import {
-  struct Import *next;
+ * would acquire an object twice. The memory has an array of its imports as qdata. */
+typedef struct {
   GWeakRef element;
   GemmclContext *context;
   guintptr id; /* the content from which objects were made; NO_ID: none */
   cl_mem objects[GEMMCL_MAX_PLANES];
 } Import;
+
+#define NO_ID ((guintptr)-1)
 
 cl_platform_id
 gst_gemmcl_get_platform (GemmclContext *context)
@@ -40,60 +41,48 @@ release_objects (Import *self)
 }
 
 static void
-free_imports (gpointer data)
+free_import (gpointer data)
 {
-  for (Import *import = data, *next; import; import = next) {
-    next = import->next;
-    release_objects (import);
-    g_weak_ref_clear (&import->element);
-    g_object_unref (import->context);
-    g_free (import);
-  }
+  Import *self = data;
+
+  release_objects (self);
+  g_weak_ref_clear (&self->element);
+  g_object_unref (self->context);
+  g_free (self);
 }
 
-/* Guards the lists of all memories, which several threads use. An import belongs to the streaming
- * thread of its element, which uses it without the lock. */
-static GMutex lock;
-
-#define NO_ID ((guintptr)-1)
-
 /* Returns: (transfer none): the import of @owner for the element and context of @device; a new one
- * if there is none. Frees the imports of elements that are gone. */
+ * if there is none. Frees the imports of elements that are gone. The streaming thread of the
+ * element uses its import without the lock. */
 static Import *
 get_import (GstMiniObject *owner, const GstGemmclDevice *device)
 {
   const GQuark quark = g_quark_from_static_string ("gst-gemmcl-imports");
-  Import *first, *before, *found = NULL, *gone = NULL;
+  static GMutex lock; /* guards the arrays of all memories, which several threads use */
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+  GPtrArray *imports = gst_mini_object_get_qdata (owner, quark);
+  Import *found = NULL;
 
-  g_mutex_lock (&lock);
-  first = before = gst_mini_object_get_qdata (owner, quark);
-  for (Import **link = &first, *import; (import = *link);) {
+  if (!imports) {
+    imports = g_ptr_array_new_with_free_func (free_import);
+    gst_mini_object_set_qdata (owner, quark, imports, (GDestroyNotify)g_ptr_array_unref);
+  }
+  for (guint i = imports->len; i > 0; i--) {
+    Import *import = imports->pdata[i - 1];
     g_autoptr (GstElement) element = g_weak_ref_get (&import->element);
 
-    if (element) {
-      if (element == device->element && import->context == device->context)
-        found = import;
-      link = &import->next;
-    } else {
-      *link = import->next;
-      import->next = gone;
-      gone = import;
-    }
+    if (!element)
+      g_ptr_array_remove_index_fast (imports, i - 1);
+    else if (element == device->element && import->context == device->context)
+      found = import;
   }
-  if (!found) {
-    found = g_new0 (Import, 1);
-    g_weak_ref_init (&found->element, device->element);
-    found->context = g_object_ref (device->context);
-    found->id = NO_ID;
-    found->next = first;
-    first = found;
-  }
-  if (first != before) {
-    (void)!gst_mini_object_steal_qdata (owner, quark);
-    gst_mini_object_set_qdata (owner, quark, first, free_imports);
-  }
-  g_mutex_unlock (&lock);
-  free_imports (gone);
+  if (found)
+    return found;
+  found = g_new0 (Import, 1);
+  g_weak_ref_init (&found->element, device->element);
+  found->context = g_object_ref (device->context);
+  found->id = NO_ID;
+  g_ptr_array_add (imports, found);
   return found;
 }
 
