@@ -1,17 +1,22 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "va-driver.h"
+#include "va-surface.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <va/va_drmcommon.h>
 #include <va/va_version.h>
 
+/*
+ * The fake libva driver "gemmcl-double". It has surfaces, images and VideoProc for NV12 and P010,
+ * but no codecs. VideoProc copies. GEMMCL_DOUBLES_VENDOR is the vendor string (default: Intel's);
+ * GEMMCL_DOUBLES_MODIFIER is the modifier of exported surfaces.
+ */
+
 /* libva fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define VENDOR   "Intel iHD driver for nobody's GPU, a test double of gemmcl - 1.0.0"
-#define MAX_SIDE 16384
+#define VENDOR "Intel iHD driver for nobody's GPU, a test double of gemmcl - 1.0.0"
 
 static VAStatus
 terminate (VADriverContextP context)
@@ -60,16 +65,6 @@ create_config (VADriverContextP context, VAProfile profile, VAEntrypoint entrypo
 }
 
 static VAStatus
-create_context (VADriverContextP context, VAConfigID config, int width, int height, int flags,
-                VASurfaceID *surfaces, int n, VAContextID *id)
-{
-  static gint last;
-
-  *id = (VAContextID)g_atomic_int_add (&last, 1) % VA_MAX_CONTEXTS;
-  return VA_STATUS_SUCCESS;
-}
-
-static VAStatus
 create_surfaces (VADriverContextP context, unsigned format, unsigned width, unsigned height,
                  VASurfaceID *ids, unsigned n, VASurfaceAttrib *attributes, unsigned n_attributes)
 {
@@ -86,7 +81,7 @@ create_surfaces (VADriverContextP context, unsigned format, unsigned width, unsi
         attributes[i].value.value.p)
       return VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE;
   }
-  if (width == 0 || height == 0 || width > MAX_SIDE || height > MAX_SIDE)
+  if (width == 0 || height == 0 || width > SURFACE_MAX_SIDE || height > SURFACE_MAX_SIDE)
     return VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED;
   for (guint i = 0; i < n && status == VA_STATUS_SUCCESS; i++)
     status = surface_new (context->pDisplayContext, fourcc, width, height, &ids[i]);
@@ -144,9 +139,9 @@ query_surface_attributes (VADriverContextP context, VAConfigID config, VASurface
       integer_attribute (VASurfaceAttribPixelFormat, VA_SURFACE_ATTRIB_SETTABLE, VA_FOURCC_NV12),
       integer_attribute (VASurfaceAttribPixelFormat, VA_SURFACE_ATTRIB_SETTABLE, VA_FOURCC_P010),
       integer_attribute (VASurfaceAttribMinWidth, 0, 1),
-      integer_attribute (VASurfaceAttribMaxWidth, 0, MAX_SIDE),
+      integer_attribute (VASurfaceAttribMaxWidth, 0, SURFACE_MAX_SIDE),
       integer_attribute (VASurfaceAttribMinHeight, 0, 1),
-      integer_attribute (VASurfaceAttribMaxHeight, 0, MAX_SIDE),
+      integer_attribute (VASurfaceAttribMaxHeight, 0, SURFACE_MAX_SIDE),
       integer_attribute (VASurfaceAttribMemoryType, VA_SURFACE_ATTRIB_SETTABLE,
                          VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2),
   };
@@ -256,7 +251,6 @@ install (struct VADriverVTable *table)
   table->vaDestroySurfaces = destroy_surfaces;
   table->vaQuerySurfaceAttributes = query_surface_attributes;
   table->vaExportSurfaceHandle = export_surface;
-  table->vaCreateContext = create_context;
   table->vaSyncSurface = sync_surface;
   table->vaQuerySurfaceStatus = query_status;
 }
@@ -283,8 +277,7 @@ INIT_NAME (VA_MAJOR_VERSION, VA_MINOR_VERSION) (VADriverContextP context)
   context->max_display_attributes = 1;
   context->str_vendor = vendor ? vendor : VENDOR;
   install (context->vtable);
-  va_images_install (context->vtable);
-  va_process_install (context);
+  va_copies_install (context);
   display_add (context->pDisplayContext, context->str_vendor);
   return VA_STATUS_SUCCESS;
 }

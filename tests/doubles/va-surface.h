@@ -3,7 +3,7 @@
 #pragma once
 
 #include <glib.h>
-#include <va/va.h>
+#include <va/va_backend.h>
 
 #include "doubles.h"
 
@@ -33,7 +33,8 @@ typedef struct {
   guint channels, size; /* of an element: 1 or 2 channels of 1 or 2 bytes */
 } SurfacePlane;
 
-#define SURFACE_PLANES 2
+#define SURFACE_PLANES   2
+#define SURFACE_MAX_SIDE 16384 /* of a width or height */
 
 typedef struct {
   VADisplay display;
@@ -85,3 +86,6 @@ int surface_new_file (gsize size);
 
 /** Called when @who of VA writes to the surface. It is misuse if OpenCL uses it. */
 void surface_write (Surface *self, const gchar *who);
+
+/** Adds the entry points of images and VideoProc to the tables of @driver (va-copies.c). */
+void va_copies_install (VADriverContextP driver);
