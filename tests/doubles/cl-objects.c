@@ -44,12 +44,13 @@ shared_object_unref (gpointer self)
   g_atomic_rc_box_release_full (self, clear);
 }
 
-/* @self: (transfer full): without bytes */
 static SharedObject *
-take_bytes (SharedObject *self)
+new_object (cl_context context, gsize size)
 {
-  self->bytes = g_aligned_alloc (1, self->size, ALIGNMENT);
-  memset (self->bytes, SPOIL_BYTE, self->size);
+  SharedObject *self = g_atomic_rc_box_new0 (SharedObject);
+
+  *self = (SharedObject){context, g_aligned_alloc (1, size, ALIGNMENT), size};
+  memset (self->bytes, SPOIL_BYTE, size);
   return self;
 }
 
@@ -96,12 +97,11 @@ shared_image_new (cl_context context, Surface *surface, guint plane, cl_int *sta
       .image_width = layout->columns,
       .image_height = layout->rows,
   };
-  SharedObject *self = g_atomic_rc_box_new0 (SharedObject);
+  SharedObject *self =
+      new_object (context, (gsize)layout->columns * layout->rows * layout->size * CHANNELS);
 
-  *self = (SharedObject){context, .plane = plane};
   self->surface = g_atomic_rc_box_acquire (surface);
-  self->size = (gsize)layout->columns * layout->rows * layout->size * CHANNELS;
-  take_bytes (self);
+  self->plane = plane;
   return add (self, cl_next->clCreateImage (context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
                                             &format, &description, self->bytes, status));
 }
@@ -109,12 +109,10 @@ shared_image_new (cl_context context, Surface *surface, guint plane, cl_int *sta
 cl_mem
 shared_buffer_new (cl_context context, int fd, gsize size, cl_int *status)
 {
-  SharedObject *self = g_atomic_rc_box_new0 (SharedObject);
+  SharedObject *self = new_object (context, size);
 
-  *self = (SharedObject){context, .size = size};
   self->map = mmap (NULL, size, PROT_READ, MAP_SHARED, fd, 0);
   g_assert (self->map != MAP_FAILED);
-  take_bytes (self);
   return add (self, cl_next->clCreateBuffer (context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, size,
                                              self->bytes, status));
 }

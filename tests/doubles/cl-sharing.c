@@ -93,8 +93,6 @@ create_context (const cl_context_properties *all, cl_uint n, const cl_device_id 
     return NULL;
   {
     DOUBLES_LOCK ();
-    if (!contexts)
-      contexts = g_hash_table_new_full (NULL, NULL, NULL, g_free);
     g_hash_table_insert (contexts, context, g_memdup2 (all, get_size (all)));
     g_atomic_int_inc (&doubles_counts.live_contexts);
   }
@@ -106,7 +104,7 @@ static const cl_context_properties *
 get_properties (cl_context context)
 {
   DOUBLES_LOCK ();
-  return contexts ? g_hash_table_lookup (contexts, context) : NULL;
+  return g_hash_table_lookup (contexts, context);
 }
 
 static cl_int CL_API_CALL
@@ -255,6 +253,7 @@ get_address_over_driver (cl_platform_id platform, const char *name)
 void
 sharing_install (cl_icd_dispatch *table)
 {
+  contexts = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   if (g_getenv ("GEMMCL_DOUBLES_OVER_DRIVER")) {
     table->clGetExtensionFunctionAddressForPlatform = get_address_over_driver;
     return;
