@@ -104,29 +104,14 @@ fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t
   return origin[0] + (origin[1] + region[1]) * row + (origin[2] + region[2] - 1) * slice <= size;
 }
 
-/* The check of each command besides its wait list; 1: none. RECT_PARAMETERS calls the rectangle of
- * @to the host's. */
-#define CHECK_clEnqueueReadBuffer         1
-#define CHECK_clEnqueueWriteBuffer        1
-#define CHECK_clEnqueueReadBufferRect     fits (buffer, origin, region, row, slice)
-#define CHECK_clEnqueueWriteBufferRect    fits (buffer, origin, region, row, slice)
-#define CHECK_clEnqueueCopyBuffer         1
-#define CHECK_clEnqueueFillBuffer         1
-#define CHECK_clEnqueueReadImage          1
-#define CHECK_clEnqueueCopyImageToBuffer  1
-#define CHECK_clEnqueueNDRangeKernel      1
-#define CHECK_clEnqueueMarkerWithWaitList 1
-#define CHECK_clEnqueueCopyBufferRect                                                              \
-  fits (from, origin, region, row, slice) && fits (to, host_origin, region, host_row, host_slice)
-
-#define TRANSFER(function, parameters, arguments, is_blocking, ...)                                \
+#define COMMAND(function, parameters, arguments, is_blocking, kind, is_valid)                      \
   static cl_int CL_API_CALL layer_##function parameters                                            \
   {                                                                                                \
     cl_int status = layer_fault (#function);                                                       \
                                                                                                    \
     if (status != CL_SUCCESS)                                                                      \
       return status;                                                                               \
-    if (!(CHECK_##function))                                                                       \
+    if (!(is_valid))                                                                               \
       return CL_INVALID_VALUE;                                                                     \
     if (!are_flushed (queue, n_waits, waits))                                                      \
       return CL_INVALID_EVENT_WAIT_LIST;                                                           \
@@ -137,14 +122,8 @@ fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t
       note_flush (queue);                                                                          \
     return status;                                                                                 \
   }
-#include "cl-transfers.def"
-TRANSFER (clEnqueueNDRangeKernel,
-          (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-           const size_t *global, const size_t *local, WAIT_PARAMETERS),
-          (queue, kernel, dims, offset, global, local, WAIT_ARGUMENTS), CL_FALSE)
-TRANSFER (clEnqueueMarkerWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
-          (queue, WAIT_ARGUMENTS), CL_FALSE)
-#undef TRANSFER
+#include "cl-commands.def"
+#undef COMMAND
 
 static cl_int CL_API_CALL
 set_kernel_arg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
@@ -173,9 +152,6 @@ strict_install (cl_icd_dispatch *table)
   table->clFlush = flush;
   table->clFinish = finish;
   table->clWaitForEvents = wait_for_events;
-#define TRANSFER(function, ...) table->function = layer_##function;
-#include "cl-transfers.def"
-  TRANSFER (clEnqueueNDRangeKernel)
-  TRANSFER (clEnqueueMarkerWithWaitList)
-#undef TRANSFER
+#define COMMAND(function, ...) table->function = layer_##function;
+#include "cl-commands.def"
 }

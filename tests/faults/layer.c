@@ -231,7 +231,7 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
       return refuse (status, CL_OUT_OF_RESOURCES);                                                 \
     return note_created (cl_next->function arguments, FAULTS_##Type);                              \
   }
-#define COMMAND(function, parameters, arguments, is_blocking)                                      \
+#define COMMAND(function, parameters, arguments, is_blocking, kind, is_valid)                      \
   static cl_int CL_API_CALL layer_##function parameters                                            \
   {                                                                                                \
     cl_event *delay = NULL;                                                                        \
@@ -248,9 +248,6 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
     late_end_delay (delay, n_waits);                                                               \
     return status;                                                                                 \
   }
-#define ENQUEUE(function, parameters, arguments) COMMAND (function, parameters, arguments, CL_FALSE)
-#define TRANSFER(function, parameters, arguments, is_blocking, kind)                               \
-  COMMAND (function, parameters, arguments, is_blocking)
 #define CALL(function, parameters, arguments)                                                      \
   static cl_int CL_API_CALL layer_##function parameters                                            \
   {                                                                                                \
@@ -369,21 +366,19 @@ layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const c
 }
 
 #undef CREATE
-#undef ENQUEUE
-#undef TRANSFER
+#undef COMMAND
 #undef CALL
 #undef RETAIN
 #undef RELEASE
 #undef CUSTOM
 #define INSTALL(function) table->function = layer_##function;
 
-#define CREATE(Type, function, parameters, arguments)                INSTALL (function)
-#define ENQUEUE(function, parameters, arguments)                     INSTALL (function)
-#define TRANSFER(function, parameters, arguments, is_blocking, kind) INSTALL (function)
-#define CALL(function, parameters, arguments)                        INSTALL (function)
-#define RETAIN(Type, function)                                       INSTALL (function)
-#define RELEASE(Type, function)                                      INSTALL (function)
-#define CUSTOM(function)                                             INSTALL (function)
+#define CREATE(Type, function, ...) INSTALL (function)
+#define COMMAND(function, ...)      INSTALL (function)
+#define CALL(function, ...)         INSTALL (function)
+#define RETAIN(Type, function)      INSTALL (function)
+#define RELEASE(Type, function)     INSTALL (function)
+#define CUSTOM(function)            INSTALL (function)
 
 void
 cl_layer_install (cl_icd_dispatch *table)

@@ -46,10 +46,6 @@ HOOK (cl_int, clBuildProgram,
       (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
        void (CL_CALLBACK *notify) (cl_program, void *), void *data),
       program, n, devices, options, notify, data)
-HOOK (cl_int, clEnqueueNDRangeKernel,
-      (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-       const size_t *global, const size_t *local, WAIT_PARAMETERS),
-      queue, kernel, dims, offset, global, local, WAIT_ARGUMENTS)
 HOOK (cl_int, clGetEventProfilingInfo,
       (cl_event event, cl_profiling_info name, size_t room, void *value, size_t *size), event, name,
       room, value, size)
@@ -57,13 +53,14 @@ HOOK (gboolean, gemmcl_plan_submit,
       (GemmclPlan * plan, const GemmclRun *run, cl_event *first, cl_event *done, GError **error),
       plan, run, first, done, error)
 
-/* The number of copies of memory, by the kinds of cl-transfers.def (read by interposed.py). */
-gint count_reads, count_writes, count_copies, count_fills;
+/* The number of commands, by the kinds of cl-commands.def (read by interposed.py). */
+gint count_reads, count_writes, count_copies, count_fills, count_others;
 
-#define TRANSFER(function, parameters, arguments, is_blocking, kind)                               \
+#define COMMAND(function, parameters, arguments, is_blocking, kind, is_valid)                      \
+  __typeof__ (function) *hook_##function;                                                          \
   cl_int function parameters                                                                       \
   {                                                                                                \
     g_atomic_int_inc (&count_##kind);                                                              \
-    return NEXT (function) arguments;                                                              \
+    return (hook_##function ? hook_##function : NEXT (function))arguments;                         \
   }
-#include "../doubles/cl-transfers.def"
+#include "../doubles/cl-commands.def"
