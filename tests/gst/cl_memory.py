@@ -8,7 +8,7 @@ import threading
 from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint, c_void_p
 
 from library import fields
-from stream import GST, Gst
+from stream import GST
 
 READ, WRITE, OPENCL = 1, 2, 1 << 17  # GstMapFlags
 MAX_EVENTS = 8
@@ -35,13 +35,6 @@ class Map(ctypes.Structure):
 
 class Unmapped(Exception):
     """A map failed."""
-
-
-def get_allocator(stream, caps):
-    """Returns the allocator that the stream's first element offers upstream."""
-    query = Gst.Query.new_allocation(Gst.Caps.from_string(caps), True)
-    assert stream.src.peer_query(query)
-    return query.parse_nth_allocation_param(0)[0]
 
 
 class Gate:

@@ -8,18 +8,14 @@ does not allocate."""
 
 import ctypes
 import itertools
-import os
 from ctypes import CFUNCTYPE, c_int, c_size_t, c_ssize_t, c_void_p
 
 from cl_memory import OPENCL, READ, WRITE, Memory
+from doubles import GstAllocators, make_file
 from gemmcl import get_info
 from library import fields
 from medium import Medium
 from stream import ERROR, OK, Gst, TestCase, audio, main, np, tensors, video
-import gi  # after stream, which skips the test if gi is missing
-
-gi.require_version("GstAllocators", "1.0")
-from gi.repository import GstAllocators
 
 RGB, SIZE = video("RGB", 53, 9), 9 * 160
 COLOUR = "weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
@@ -81,9 +77,7 @@ class Owner:
 
     def make(self, data):
         """Returns a memory with these bytes."""
-        file = os.memfd_create("memory")
-        os.write(file, data)
-        return GstAllocators.FdAllocator.alloc(self.allocator, file, len(data),
+        return GstAllocators.FdAllocator.alloc(self.allocator, make_file(data), len(data),
                                                GstAllocators.FdMemoryFlags.NONE)
 
 

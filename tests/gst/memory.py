@@ -9,24 +9,28 @@ import ctypes
 import time
 from ctypes import byref, c_size_t, c_ubyte, c_void_p
 
-from cl_memory import (CL, LATE, MAX_EVENTS, OPENCL, READ, WRITE, Gate, Memory, Unmapped,
-                       get_allocator)
+from cl_memory import CL, LATE, MAX_EVENTS, OPENCL, READ, WRITE, Gate, Memory, Unmapped
 from gemmcl import get_device, get_info
 from interposed import count_copies, pretend_discrete, reset_copies
 from stream import Gst, GstVideo, TestCase, main, tensors
 
 BYTES = 4096
 CAPS = tensors("1:1024").replace("tensors,", "tensors(memory:OpenCL),", 1)
-
-
+# Formats, with the size, strides and offsets of a frame of 5 x 3 pixels
 FORMATS = [("RGB", 5 * 3 * 3, [15], [0]), ("GRAY16_LE", 5 * 3 * 2, [10], [0]),
            ("NV12", 5 * 3 + 2 * 6, [5, 6], [0, 15]),
            ("I420", 5 * 3 + 2 * 2 * 3, [5, 3, 3], [0, 15, 21])]
 
 
 def frames(pixels, size="width=5,height=3"):
-    return Gst.Caps.from_string(
-        f"video/x-raw(memory:OpenCL),format={pixels},{size},framerate=1/1")
+    return f"video/x-raw(memory:OpenCL),format={pixels},{size},framerate=1/1"
+
+
+def configure(pool, caps, size=0):
+    """Returns whether the pool takes this configuration."""
+    config = pool.get_config()
+    Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(caps), size, 0, 0)
+    return pool.set_config(config)
 
 
 class Tests:
@@ -43,7 +47,7 @@ class Tests:
         self.addCleanup(stack.close)
         stack.enter_context(pretend_discrete(self.is_staged))
         self.stream = self.start(CAPS, "gemmcl weight=[1]")
-        self.allocator = get_allocator(self.stream, CAPS)
+        self.allocator = self.stream.ask_allocation(CAPS).parse_nth_allocation_param(0)[0]
         self.queue = c_void_p(CL.clCreateCommandQueue(
             c_void_p(self.allocate().context), get_device().device, ctypes.c_uint64(0), None))
         self.addCleanup(CL.clReleaseCommandQueue, self.queue)
@@ -227,12 +231,8 @@ class Tests:
         """A pool gives the same memory again, at its full size. A map that writes it fetches
         nothing. The next writer waits for commands that are not complete; events of complete
         commands are released."""
-        query = Gst.Query.new_allocation(Gst.Caps.from_string(CAPS), True)
-        self.assertTrue(self.stream.src.peer_query(query))
-        pool, found = query.parse_nth_allocation_pool(0)[0], set()
-        config = pool.get_config()
-        Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(CAPS), BYTES, 0, 0)
-        self.assertTrue(pool.set_config(config) and pool.set_active(True))
+        pool, found = self.stream.ask_allocation(CAPS).parse_nth_allocation_pool(0)[0], set()
+        self.assertTrue(configure(pool, CAPS, BYTES) and pool.set_active(True))
         self.addCleanup(pool.set_active, False)
         reset_copies()
         for i in range(5):
@@ -273,25 +273,17 @@ class Pool(TestCase):
 
     def setUp(self):
         super().setUp()
-        stream = self.start(frames("RGB").to_string(), "gemmcl weight=[[1],[1],[1]]")
-        query = Gst.Query.new_allocation(frames("RGB"), True)
-        self.assertTrue(stream.src.peer_query(query))
-        self.pool = query.parse_nth_allocation_pool(0)[0]
-
-    def configure(self, caps):
-        config = self.pool.get_config()
-        Gst.BufferPool.config_set_params(config, caps, 0, 0, 0)
-        return self.pool.set_config(config)
+        stream = self.start(frames("RGB"), "gemmcl weight=[[1],[1],[1]]")
+        self.pool = stream.ask_allocation(frames("RGB")).parse_nth_allocation_pool(0)[0]
 
     def test_layout(self):
         """Rows follow one another without gaps, and a map of the frame gives their places."""
         for pixels, size, strides, offsets in FORMATS:
             with self.subTest(pixels=pixels):
-                self.assertTrue(self.configure(frames(pixels)))
-                self.assertTrue(self.pool.set_active(True))
+                self.assertTrue(configure(self.pool, frames(pixels)) and self.pool.set_active(True))
                 buffer = self.pool.acquire_buffer(None)[1]
                 self.assertEqual(buffer.get_size(), size)
-                info = GstVideo.VideoInfo.new_from_caps(frames(pixels))
+                info = GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(frames(pixels)))
                 mapped, frame = GstVideo.VideoFrame.map(info, buffer, Gst.MapFlags.READ)
                 self.assertTrue(mapped)
                 planes = frame.info.finfo.n_planes
@@ -303,8 +295,8 @@ class Pool(TestCase):
 
     def test_refused(self):
         for caps in (frames("YUY2"), frames("RGBA", "width=65535,height=65535"),
-                     Gst.Caps.from_string("video/x-raw(memory:OpenCL),width=65535")):
-            self.assertFalse(self.configure(caps))
+                     "video/x-raw(memory:OpenCL),width=65535"):
+            self.assertFalse(configure(self.pool, caps))
 
 
 main()

@@ -9,7 +9,7 @@ import ctypes
 import time
 from ctypes import byref, c_size_t, c_void_p
 
-from cl_memory import CL, OPENCL, READ, WRITE, Gate, Map, Memory, Unmapped, get_allocator
+from cl_memory import CL, OPENCL, READ, WRITE, Gate, Map, Memory, Unmapped
 from gemmcl import get_device
 from interposed import pretend_discrete
 from medium import Medium
@@ -118,7 +118,7 @@ class OpenCl(TestCase):
     def make_frame(self, stream, offset=0, stride=159, seed=0):
         """Returns a frame in memory that the element offers, behind offset bytes and with rows
         stride bytes apart."""
-        allocator = get_allocator(stream, OPENCL_RGB)
+        allocator = stream.ask_allocation(OPENCL_RGB).parse_nth_allocation_param(0)[0]
         buffer = Gst.Buffer.new_allocate(allocator, offset + 9 * stride, None)
         GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.RGB, 53, 9, 1,
                                             [offset, 0, 0, 0], [stride, 0, 0, 0])

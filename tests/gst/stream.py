@@ -165,6 +165,12 @@ class Stream:
 
         self.sink.set_query_function_full(answer)
 
+    def ask_allocation(self, caps):
+        """Returns the answer of the element to an allocation query from upstream."""
+        query = Gst.Query.new_allocation(Gst.Caps.from_string(caps), True)
+        assert self.src.peer_query(query)
+        return query
+
     def play(self, caps):
         """Begins a stream with these caps. Returns whether they were accepted."""
         self.element.set_state(PLAYING)
