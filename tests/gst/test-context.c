@@ -120,25 +120,24 @@ test_readers (gconstpointer is_discrete)
 {
   gfloat numbers[N_NUMBERS];
   GThread *threads[4];
+  GstHarness *harness;
+  GstBuffer *output;
 
   for (guint i = 0; i < N_NUMBERS; i++)
     numbers[i] = i;
   if (is_discrete)
     g_setenv ("GEMMCL_TEST_DISCRETE", "1", TRUE);
-  {
-    GstHarness *harness =
-        gst_harness_new_parse ("gemmcl weight=[2] ! capsfilter caps=other/tensors(memory:OpenCL)");
-    g_autoptr (GstBuffer) output = NULL;
-
-    gst_harness_set_src_caps_str (harness, TENSORS ("1:1024"));
-    output = gst_harness_push_and_pull (harness, gst_buffer_new_memdup (numbers, sizeof numbers));
-    for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-      threads[i] = g_thread_new ("reader", i % 2 ? read_on_device : read_on_host,
-                                 gst_buffer_peek_memory (output, 0));
-    for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-      g_thread_join (threads[i]);
-    gst_harness_teardown (harness);
-  }
+  harness =
+      gst_harness_new_parse ("gemmcl weight=[2] ! capsfilter caps=other/tensors(memory:OpenCL)");
+  gst_harness_set_src_caps_str (harness, TENSORS ("1:1024"));
+  output = gst_harness_push_and_pull (harness, gst_buffer_new_memdup (numbers, sizeof numbers));
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("reader", i % 2 ? read_on_device : read_on_host,
+                               gst_buffer_peek_memory (output, 0));
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+  gst_buffer_unref (output);
+  gst_harness_teardown (harness);
   g_unsetenv ("GEMMCL_TEST_DISCRETE");
 }
 
