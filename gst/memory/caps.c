@@ -15,12 +15,6 @@
 #define VA_FEATURE     "memory:VAMemory"
 #define DMABUF_FEATURE "memory:DMABuf"
 
-#ifdef GEMMCL_HAVE_VA
-  #define HAVE_VA TRUE
-#else
-  #define HAVE_VA FALSE
-#endif
-
 /* Weights of BT.601, for YUV whose caps do not name a matrix with weights. */
 #define DEFAULT_KR 0.299
 #define DEFAULT_KB 0.114
@@ -242,7 +236,7 @@ gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction)
   append_in (result, gst_caps_copy (caps), GST_GEMMCL_CAPS_FEATURE_OPENCL);
   if (direction == GST_PAD_SRC)
     return result;
-  if (HAVE_VA)
+  if (GEMMCL_HAVE_VA)
     append_surfaces (result, caps);
   append_dmabufs (result, caps);
   gst_caps_append (result, gst_caps_copy (caps));

@@ -34,7 +34,7 @@ gboolean gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr
  * libgstva reads no surfaces, and its errors say so. Any thread may call the functions, unless they
  * say otherwise. */
 
-#ifdef GEMMCL_HAVE_VA
+#if GEMMCL_HAVE_VA
 
 /** gst_gemmcl_va_take_display: @shared: (nullable): a GstContext. Stores the display in it, if it
  * has one. */
