@@ -108,8 +108,7 @@ class Dmabufs(TestCase):
 
     def test_tee(self):
         """Two elements import the same dma-buf separately, so that their runs do not acquire the
-        same object. The first element has no thread of its own: it has all frames once the stream
-        of the other has ended."""
+        same object. The first branch has no queue, so it is done when the second one ends."""
         imported = COUNTS.dmabuf_objects
         found = self.play_dmabufs(ODD, before="tee name=t  t. ! gemmcl weight=[[1],[1],[1]]"
                                   " ! fakesink  t. ! queue !", settings="name=g")

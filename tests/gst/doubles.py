@@ -3,13 +3,13 @@
 """Plays elements under the doubles (tests/doubles/README.md), which count the calls of OpenCL and
 VA and make them fail on request."""
 
-import contextlib
 import ctypes
 import gc
 import os
 import time
 from collections import namedtuple
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
+from unittest import mock
 
 import stream
 from gemmcl import get_device
@@ -55,14 +55,9 @@ def fail(function, number, error):
     FAULT.function, FAULT.error, FAULT.left = function.encode(), error, number
 
 
-@contextlib.contextmanager
 def without(extensions):
-    """Hides these extensions of the device."""
-    os.environ["GEMMCL_DOUBLES_WITHOUT"] = extensions
-    try:
-        yield
-    finally:
-        del os.environ["GEMMCL_DOUBLES_WITHOUT"]
+    """Hides these extensions of the device, in a `with` block."""
+    return mock.patch.dict(os.environ, {"GEMMCL_DOUBLES_WITHOUT": extensions})
 
 
 def get_info(caps):
@@ -130,10 +125,6 @@ class TestCase(stream.TestCase):
         device = get_device()
         device.cl.clGetDeviceInfo(device.device, name, c_size_t(size), value, None)
         return value.raw
-
-    def needs(self, element):
-        if not Gst.ElementFactory.find(element):
-            self.skipTest(f"GStreamer's {element} is not there")
 
     def is_clean(self):
         """No object or context of OpenCL or VA is left. OpenCL's threads may hold some for a
