@@ -156,27 +156,6 @@ find_file (GstBuffer *buffer, gsize *size)
   return first;
 }
 
-/* Turns the offsets of planes in @buffer into offsets in the dma-buf. FALSE if a plane is in
- * several memories. */
-static gboolean
-find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclData *data)
-{
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-
-  gemmcl_image_get_planes (image, planes);
-  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
-    const gsize bytes = (planes[i].rows - 1) * data->stride[i] + planes[i].row_bytes;
-    gsize start, skip;
-    guint index, n;
-
-    if (!gst_buffer_find_memory (buffer, data->offset[i], bytes, &index, &n, &skip) || n != 1)
-      return FALSE;
-    gst_memory_get_sizes (gst_buffer_peek_memory (buffer, index), &start, NULL);
-    data->offset[i] = start + skip;
-  }
-  return TRUE;
-}
-
 gboolean
 gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const GstVideoInfo *info,
                         GstBuffer *buffer, GemmclData *data, GemmclRun *run)
@@ -189,8 +168,7 @@ gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const G
   run->acquire = self->acquire;
   run->release = self->release;
   *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
-  if (!gst_gemmcl_find_planes (image, info, buffer, gst_buffer_get_size (buffer), data) ||
-      !find_in_file (image, buffer, data)) {
+  if (!gst_gemmcl_find_planes (image, info, buffer, data)) {
     GST_LOG_OBJECT (self->element,
                     "dma-bufs of %zu bytes do not hold a frame of the caps, and are mapped",
                     gst_buffer_get_size (buffer));

@@ -27,8 +27,7 @@ name_format (const GstVideoInfo *info, GstBuffer *buffer)
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   GstBuffer *named;
 
-  if (!meta || meta->format != GST_VIDEO_FORMAT_DMA_DRM ||
-      meta->n_planes != GST_VIDEO_INFO_N_PLANES (info))
+  if (!meta || meta->format != GST_VIDEO_FORMAT_DMA_DRM)
     return NULL;
   named = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_MEMORY, 0, -1);
   gst_buffer_add_video_meta_full (named, meta->flags, GST_VIDEO_INFO_FORMAT (info), meta->width,
@@ -65,8 +64,8 @@ can_map (GstBuffer *buffer, GstMapFlags access, GError **error)
   return TRUE;
 }
 
-/* Maps @memory for the device. @data: (out): its start, for each plane. FALSE if it is not OpenCL
- * memory of @context. */
+/* Maps @memory for the device. @data: (out): its start. FALSE if it is not OpenCL memory of
+ * @context. */
 static gboolean
 open_opencl (GstGemmclMapping *self, GemmclContext *context, GstMemory *memory, GstMapFlags access,
              GemmclData *data)
@@ -78,15 +77,14 @@ open_opencl (GstGemmclMapping *self, GemmclContext *context, GstMemory *memory, 
     return FALSE;
   self->memory = gst_memory_ref (memory);
   gst_memory_get_sizes (memory, &offset, NULL);
-  *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {(cl_mem)self->map.data}};
-  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
-    data->offset[i] = offset;
+  *data = (GemmclData){
+      .kind = GEMMCL_DATA_BUFFER, .objects = {(cl_mem)self->map.data}, .offset = {offset}};
   return TRUE;
 }
 
 gboolean
 gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstBuffer *buffer,
-                        gsize size, GemmclData *data)
+                        GemmclData *data)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
@@ -99,13 +97,19 @@ gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstB
   gemmcl_image_get_planes (image, planes);
   for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     const gsize offset = meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
-    const gint stride = meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
-    const GemmclPlane *plane = &planes[i];
+    const gssize stride = meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+    const gsize row_bytes = planes[i].row_bytes;
+    const gsize last = (planes[i].rows - 1) * ABS (stride); /* the last row's distance */
+    gsize start, skip;
+    guint index, n;
 
-    if (stride < 0 || (gsize)stride < plane->row_bytes || offset > size ||
-        (plane->rows - 1) * stride + plane->row_bytes > size - offset)
+    if ((data->kind != GEMMCL_DATA_HOST && stride < (gssize)row_bytes) ||
+        !gst_buffer_find_memory (buffer, stride < 0 ? offset - last : offset, last + row_bytes,
+                                 &index, &n, &skip) ||
+        n != 1)
       return FALSE;
-    data->offset[i] += offset;
+    gst_memory_get_sizes (gst_buffer_peek_memory (buffer, index), &start, NULL);
+    data->offset[i] = start + skip;
     data->stride[i] = stride;
   }
   return TRUE;
@@ -121,27 +125,21 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
 
   if (gst_buffer_n_memory (buffer) == 1 &&
       open_opencl (self, context, gst_buffer_peek_memory (buffer, 0), access, data) &&
-      gst_gemmcl_find_planes (image, info, buffer, self->map.size, data))
+      gst_gemmcl_find_planes (image, info, buffer, data))
     return TRUE;
   gst_gemmcl_mapping_clear (self);
   *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
   named = name_format (info, buffer);
-  if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
+  /* GStreamer checks the size of the buffer only if there is no video meta. */
+  if ((gst_buffer_get_video_meta (buffer) && !gst_gemmcl_find_planes (image, info, buffer, data)) ||
+      !gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
     return can_map (buffer, access, error) &&
            gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "A buffer of %zu bytes cannot be mapped as a %dx%d %s frame; expected "
-                            "%zu bytes, or a video meta that fits the buffer.",
+                            "%zu bytes, or a video meta that fits caps and buffer.",
                             gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
                             GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
                             GST_VIDEO_INFO_SIZE (info));
-  if (GST_VIDEO_FRAME_WIDTH (&self->frame) < GST_VIDEO_INFO_WIDTH (info) ||
-      GST_VIDEO_FRAME_HEIGHT (&self->frame) < GST_VIDEO_INFO_HEIGHT (info))
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The video meta of a buffer states %dx%d; expected %dx%d, as "
-                            "in caps.",
-                            GST_VIDEO_FRAME_WIDTH (&self->frame),
-                            GST_VIDEO_FRAME_HEIGHT (&self->frame), GST_VIDEO_INFO_WIDTH (info),
-                            GST_VIDEO_INFO_HEIGHT (info));
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
     data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
     data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);

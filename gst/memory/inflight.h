@@ -41,12 +41,12 @@ gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *
  * Returns: %FALSE. */
 gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
 
-/** gst_gemmcl_find_planes: Finds the planes of a frame in a memory of @size bytes, by the
- * GstVideoMeta of @buffer or, without such a meta, by @info. @data: (inout): its offsets must be
- * the start of the memory, and become the starts of the planes. Returns: %FALSE if a plane exceeds
- * the memory, or has a layout that OpenCL cannot copy. */
+/** gst_gemmcl_find_planes: Finds the planes of a frame by the GstVideoMeta of @buffer or, without
+ * such a meta, by @info. @data: (inout): gets offsets in the memories of @buffer, and strides.
+ * Returns: %FALSE if the meta does not fit @info, if a plane does not lie within one memory or,
+ * unless @data is on the host, if it has a layout that OpenCL cannot copy. */
 gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info,
-                                 GstBuffer *buffer, gsize size, GemmclData *data);
+                                 GstBuffer *buffer, GemmclData *data);
 
 /** gst_gemmcl_event_get_status: @event: (nullable). Returns: CL_COMPLETE (0) for a complete command
  * and for %NULL; positive if the command is not complete; negative if it failed. */

@@ -115,16 +115,43 @@ class OpenCl(TestCase):
         self.assertEqual(len(set(self.end(again, 3))), 1)
         self.has_memory(again, "b", "OpenCL", 0)
 
-    def make_frame(self, stream, offset=0, stride=159, seed=0):
-        """Returns a frame in memory that the element offers, behind offset bytes and with rows
-        stride bytes apart."""
+    def make_buffer(self, stream, size, offset, stride, width=53):
+        """Returns a buffer in memory that the element offers, whose video meta has this layout."""
         allocator = stream.ask_allocation(OPENCL_RGB).parse_nth_allocation_param(0)[0]
-        buffer = Gst.Buffer.new_allocate(allocator, offset + 9 * stride, None)
-        GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.RGB, 53, 9, 1,
+        buffer = Gst.Buffer.new_allocate(allocator, size, None)
+        GstVideo.buffer_add_video_meta_full(buffer, 0, GstVideo.VideoFormat.RGB, width, 9, 1,
                                             [offset, 0, 0, 0], [stride, 0, 0, 0])
-        buffer.memset(0, 255, buffer.get_size())
+        buffer.memset(0, 255, size)
+        return buffer
+
+    def make_frame(self, stream, offset=0, stride=159, seed=0):
+        """Returns a frame behind offset bytes and with rows stride bytes apart."""
+        buffer = self.make_buffer(stream, offset + 9 * stride, offset, stride)
         FRAMES.write(buffer, np.arange(BYTES) + 31 * seed)
         return buffer
+
+    def test_wrong_metas(self):
+        """A video meta is wrong if the frame does not lie within one memory. Rows may be in reverse
+        order."""
+        for layout in [(9 * 160, 0, 161), (9 * 159, 1, 159), (9 * 159, 9 * 159, 159),
+                       (8 * 159, 0, 159), (9 * 159, 7 * 159, -159), (9 * 159, 0, 159, 52)]:
+            for caps in RGB, OPENCL_RGB:
+                with self.subTest(layout=layout, caps=caps):
+                    stream = self.start(caps, WEIGHT)
+                    self.fails(stream, self.make_buffer(stream, *layout), "a video meta that fits")
+        stream = self.start(RGB, WEIGHT)
+        halves = self.make_frame(stream)
+        halves.append_memory(halves.peek_memory(0).copy(5 * 159, -1))
+        halves.replace_memory(0, halves.peek_memory(0).copy(0, 5 * 159))
+        self.fails(stream, halves, "a video meta that fits")
+        stream = self.start(RGB, WEIGHT)
+        for offset, stride in (0, 159), (8 * 159, -159):
+            buffer = self.make_buffer(stream, 9 * 159, offset, stride)
+            buffer.fill(0, np.random.default_rng(1).bytes(9 * 159))
+            self.assertEqual(stream.push(buffer), OK)
+        plain, reverse = (np.frombuffer(output, "u1").reshape(9, 159)
+                          for output in self.end(stream, 2))
+        np.testing.assert_array_equal(plain, reverse[::-1])
 
     def test_strange_inputs(self):
         """Frames in unusual layouts are copied on the device, memory of another context through the
