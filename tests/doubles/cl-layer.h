@@ -10,9 +10,9 @@
  * The OpenCL layer of the tests. It has three parts:
  *
  *   brief    (cl-layer.c) cuts PoCL's compile time to a quarter if GEMMCL_TEST_BRIEF is set. PoCL
- *            compiles without optimisation, which changes results only by rounding. Programs report
- *            no binaries, for which PoCL would compile each kernel once more, for work-groups of
- *            any size. The library therefore stores no unoptimised binaries in its cache.
+ *            compiles without optimisation, which changes results only by rounding. It compiles
+ *            each kernel once more for a binary, so programs report that they have none. The cache
+ *            of the library therefore gets no unoptimised binaries.
  *   strict   (cl-strict.c) refuses calls that other drivers refuse and PoCL accepts.
  *   sharing  (cl-sharing.c, cl-objects.c) adds extensions under run.sh.
  */

@@ -9,8 +9,7 @@
 
 /*
  * The fake libva driver "gemmcl-double". It has surfaces, images and VideoProc for NV12 and P010,
- * but no codecs. VideoProc copies. GEMMCL_DOUBLES_VENDOR is the vendor string (default: Intel's);
- * GEMMCL_DOUBLES_MODIFIER is the modifier of exported surfaces.
+ * but no codecs. VideoProc copies.
  */
 
 /* libva fixes the signatures. */
