@@ -257,7 +257,7 @@ gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
   };
   const GstCapsFeatures *features = gst_caps_get_features (caps, index);
 
-  if (!features || gst_caps_features_is_any (features))
+  if (gst_caps_features_is_any (features))
     return GST_GEMMCL_MEMORY_SYSTEM;
   for (guint i = 0; i < G_N_ELEMENTS (memories); i++)
     if (gst_caps_features_get_size (features) == 1 &&
