@@ -24,7 +24,9 @@ def find_unwatched(layer, *binaries):
                if name.startswith("layer_cl")}
     called = {name for binary in binaries for name in symbols(binary, "-D", "--undefined-only")
               if name.startswith("cl") and name[2:3].isupper()}
-    return [f"not in calls.def: {name}" for name in called - watched] if called else ["no calls"]
+    if not called:
+        return ["no calls"]
+    return [f"not in cl-faults.def: {name}" for name in called - watched]
 
 
 tap.play({

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "../doubles/cl-layer-entry.h"
+#include "cl-layer-entry.h"
 #include "faults.h"
 
-/* The OpenCL layer of faults.h. calls.def is included twice: for the functions, and to install
+/* The OpenCL layer of faults.h. cl-faults.def is included twice: for the functions, and to install
  * them. */
 
 static gint mode, fatal;
@@ -266,7 +266,7 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
     return cl_next->function (object);                                                             \
   }
 #define CUSTOM(function)
-#include "calls.def"
+#include "cl-faults.def"
 
 static cl_int CL_API_CALL
 layer_clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices,
@@ -383,7 +383,7 @@ layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const c
 void
 cl_layer_install (cl_icd_dispatch *table)
 {
-#include "calls.def"
+#include "cl-faults.def"
   late_events = new_events ();
   late_queues = g_hash_table_new (NULL, NULL);
 }

@@ -5,14 +5,14 @@
 #include <glib.h>
 
 /*
- * OpenCL that fails on request. layer.c is an OpenCL layer, which the loader puts between the
+ * OpenCL that fails on request. cl-faults.c is an OpenCL layer, which the loader puts between the
  * program and the driver if OPENCL_LAYERS names it. gemmcl_faults, a FaultsLayer that it exports,
  * controls it, from any thread; tests/lib/failing.py has it for scripts.
  *
- * The layer counts the calls that calls.def lists, in all threads, except retains and releases. A
- * failing call has no other effect, with two exceptions: clWaitForEvents() and clFinish() wait
+ * The layer counts the calls that cl-faults.def lists, in all threads, except retains and releases.
+ * A failing call has no other effect, with two exceptions: clWaitForEvents() and clFinish() wait
  * before they fail, since a lost device no longer uses memory. While calls are counted, a kernel
- * takes at least two milliseconds, so that code that does not wait for it comes too early.
+ * takes at least two milliseconds, so code that does not wait for it reads its result too early.
  */
 
 /**
