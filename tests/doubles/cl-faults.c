@@ -205,8 +205,7 @@ note_enqueued (cl_int result, const cl_event *event)
   return result;
 }
 
-/* TRUE for kernels while calls are counted: they are delayed, so that code that does not wait for
- * them comes too early. */
+/* TRUE if the command is delayed: a kernel while calls are counted. */
 static gboolean
 is_slow (const gchar *function)
 {

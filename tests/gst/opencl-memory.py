@@ -27,9 +27,9 @@ QUEUE_PROPERTIES, PROFILING = 0x1093, 2  # CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILI
 WEIGHT = "gemmcl weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
 FORCE = "! capsfilter caps=video/x-raw(memory:OpenCL)"
 
-# Elements that are played twice, the second time with "@" replaced by elements that force system
-# memory; the number of buffers; and the bytes of each that "b" copies to the host: 0 if OpenCL
-# memory follows it.
+# Each chain: the caps; the elements; the filter that replaces "@" in a second run, which forces
+# system memory; the number of buffers; and the bytes of a buffer that "b" copies to the host, 0 if
+# OpenCL memory follows it. None: that is not checked.
 HOST = "! video/x-raw !"
 CHAINS = [
     (RGB, f"{WEIGHT} queue-depth={depth} @ {WEIGHT} queue-depth={depth} name=b @ {WEIGHT} "

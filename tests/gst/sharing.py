@@ -132,8 +132,8 @@ class Sharing(TestCase):
 
     def test_pair(self):
         """a and b have the same context. One makes and announces it; the other gets it from that
-        element, or from the bin, which keeps announced contexts. States change from the sinks on,
-        so the second element to open asks downstream."""
+        element, or from the bin, which keeps announced contexts. GStreamer opens the last element
+        of a line first, so the other element asks downstream."""
         for text, by_bin in [
                 ("gemmcl name=a ! gemmcl name=b", False),
                 ("gemmcl name=a ! queue ! tee ! identity ! queue ! gemmcl name=b", False),

@@ -80,6 +80,7 @@ class Surfaces(TestCase):
         self.is_right()
 
     def is_right(self):
+        """Nothing is left, and the CPU has read no surface."""
         self.is_clean()
         self.assertEqual(COUNTS.surface_readbacks, 0)
 
