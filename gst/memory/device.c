@@ -166,7 +166,6 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
 {
   g_autoptr (GPtrArray) devices = NULL;
   g_autoptr (GemmclContext) context = NULL;
-  GCallback acquire, release;
 
   if (is_fresh (self, &query))
     return TRUE;
@@ -180,11 +179,9 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
   gst_gemmcl_va_bind (self, context);
   GST_INFO_OBJECT (self->element, "on %s", gemmcl_context_get_device_info (context)->name);
   self->query = query;
-  gst_gemmcl_dmabuf_find_functions (context, &acquire, &release);
   g_mutex_lock (&self->lock);
   g_set_object (&self->context, context);
-  self->acquire = acquire;
-  self->release = release;
+  gst_gemmcl_dmabuf_find_functions (self);
   g_mutex_unlock (&self->lock);
   return TRUE;
 }

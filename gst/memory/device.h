@@ -31,7 +31,7 @@ typedef struct {
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
   GemmclDeviceQuery query; /* the query of context; its strings are interned */
-  GCallback acquire;       /* acquires dma-bufs; NULL: context cannot import them */
+  GCallback acquire;       /* acquires dma-bufs; NULL: context cannot. dmabuf.c sets both */
   GCallback release;       /* releases them */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c sets it and the next two */
   gint display_failed;     /* atomic: making a context with display failed */

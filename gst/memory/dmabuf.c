@@ -44,12 +44,13 @@ look_up (GemmclContext *context, const gchar *name)
 }
 
 void
-gst_gemmcl_dmabuf_find_functions (GemmclContext *context, GCallback *acquire, GCallback *release)
+gst_gemmcl_dmabuf_find_functions (GstGemmclDevice *self)
 {
-  *acquire = look_up (context, "clEnqueueAcquireExternalMemObjectsKHR");
-  *release = look_up (context, "clEnqueueReleaseExternalMemObjectsKHR");
-  if (!*acquire || !*release || !lists_dmabufs (gemmcl_context_get_cl_device (context)))
-    *acquire = *release = NULL;
+  self->acquire = look_up (self->context, "clEnqueueAcquireExternalMemObjectsKHR");
+  self->release = look_up (self->context, "clEnqueueReleaseExternalMemObjectsKHR");
+  if (!self->acquire || !self->release ||
+      !lists_dmabufs (gemmcl_context_get_cl_device (self->context)))
+    self->acquire = self->release = NULL;
 }
 
 gboolean

@@ -97,10 +97,9 @@ gboolean gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclDat
 
 /* Frames in linear dma-bufs, imported as OpenCL buffers by cl_khr_external_memory. */
 
-/** gst_gemmcl_dmabuf_find_functions: @acquire, @release: (out) (nullable): the functions of
- * #GemmclRun for dma-bufs; %NULL if the device of @context cannot import dma-bufs. */
-void gst_gemmcl_dmabuf_find_functions (GemmclContext *context, GCallback *acquire,
-                                       GCallback *release);
+/** gst_gemmcl_dmabuf_find_functions: Sets acquire and release for the context of @self. The caller
+ * holds the lock. */
+void gst_gemmcl_dmabuf_find_functions (GstGemmclDevice *self);
 
 /** gst_gemmcl_dmabuf_can_import: Returns: %TRUE if the device reads dma-bufs without a copy. */
 gboolean gst_gemmcl_dmabuf_can_import (GstGemmclDevice *self);
