@@ -81,8 +81,7 @@ class Dmabufs(TestCase):
                              [make_frame(caps, i % 2) for i in range(N)])
         reset_copies()
         found = self.play_dmabufs(layout, pixels, settings, is_drm)
-        self.is_well(found, N, memory)
-        self.assertTrue(found.outputs == expected.outputs)
+        self.is_well(found, N, memory, expected)
         self.is_clean()
 
     def test_import(self):

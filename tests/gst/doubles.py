@@ -163,11 +163,12 @@ class TestCase(stream.TestCase):
         finally:
             played.stop()
 
-    def is_well(self, result, number, memory):
+    def is_well(self, result, number, memory, expected=None):
         """The result has this number of outputs and this memory, and neither an error nor a
-        warning."""
+        warning. Its outputs are those of the expected result."""
         self.assertEqual((len(result.outputs), result.error, result.warning, result.memory),
                          (number, "", "", memory))
+        self.assertTrue(expected is None or result.outputs == expected.outputs)
 
     def has_words(self, text, words):
         for word in words.split("|"):
