@@ -13,6 +13,6 @@ typedef struct {
 } DoublesCounts;
 
 /** Makes a display that needs neither a window system nor /dev/dri. libva loads the driver of
- * LIBVA_DRIVER_NAME for it; the double if that is unset. Returns: (nullable): the display, which
- * vaTerminate() frees; NULL without the driver. */
+ * LIBVA_DRIVER_NAME for it; the double if that is unset. The preloaded library has this function.
+ * Returns: (nullable): the display, which vaTerminate() frees; NULL without the driver. */
 VADisplay va_display_new (void);

@@ -3,16 +3,89 @@
 #define GST_USE_UNSTABLE_API
 #include <gst/gst.h>
 #include <gst/va/gstva.h>
+#include <stdlib.h>
+#include <string.h>
+#include <va/va_backend.h>
 
 #include "doubles.h"
 
 /*
- * A preloaded library that shows GStreamer's va plugin one render node with a display of the fake
- * driver, so that elements like vapostproc exist and run. It replaces three functions of libgudev
- * and two of libgstva.
+ * A preloaded library that makes displays of the fake driver. It shows GStreamer's va plugin one
+ * render node with such a display, so that elements like vapostproc exist and run, and for this
+ * replaces three functions of libgudev and two of libgstva.
  */
 
-#define NODE "/dev/dri/renderD128"
+#define NODE   "/dev/dri/renderD128"
+#define DRIVER "gemmcl-double"
+
+/* libva exports these for its own libraries that make displays; no header has them. */
+extern VADisplayContextP va_newDisplayContext (void);
+extern VADriverContextP va_newDriverContext (VADisplayContextP display);
+
+/* The first fields of libva's drm_state. */
+typedef struct {
+  int fd, auth_type, reserved[16];
+} DrmState;
+
+static int
+is_valid (VADisplayContextP display)
+{
+  return display != NULL && display->pDriverContext != NULL;
+}
+
+static void
+destroy (VADisplayContextP display)
+{
+  free (display->pDriverContext->drm_state);
+  free (display->pDriverContext);
+  free (display);
+}
+
+#if VA_CHECK_VERSION(1, 20, 0)
+static VAStatus
+get_driver_names (VADisplayContextP display __attribute__ ((unused)), char **names, unsigned *n)
+{
+  names[0] = strdup (DRIVER);
+  *n = 1;
+  return VA_STATUS_SUCCESS;
+}
+#else
+static VAStatus
+get_driver_name (VADisplayContextP display __attribute__ ((unused)), char **name)
+{
+  *name = strdup (DRIVER);
+  return VA_STATUS_SUCCESS;
+}
+#endif
+
+VADisplay
+va_display_new (void)
+{
+  VADisplayContextP display = va_newDisplayContext ();
+  VADriverContextP driver = display ? va_newDriverContext (display) : NULL;
+  DrmState *state = calloc (1, sizeof *state);
+  int major, minor;
+
+  if (!driver || !state) {
+    free (state);
+    free (display);
+    return NULL;
+  }
+  state->fd = -1;
+  driver->drm_state = state;
+  driver->display_type = VA_DISPLAY_DRM_RENDERNODES;
+  display->vaIsValid = is_valid;
+  display->vaDestroy = destroy;
+#if VA_CHECK_VERSION(1, 20, 0)
+  display->vaGetDriverNames = get_driver_names;
+#else
+  display->vaGetDriverName = get_driver_name;
+#endif
+  if (vaInitialize (display, &major, &minor) == VA_STATUS_SUCCESS)
+    return display;
+  vaTerminate (display);
+  return NULL;
+}
 
 GList *g_udev_client_query_by_subsystem (gpointer client, const gchar *subsystem);
 const gchar *g_udev_device_get_device_file (gpointer device);
