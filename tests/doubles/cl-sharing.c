@@ -12,6 +12,9 @@
  * Adds two extensions to each device, unless GEMMCL_DOUBLES_WITHOUT lists them:
  * cl_intel_va_api_media_sharing ("va") for the fake libva driver's displays, and the import of
  * dma-bufs by cl_khr_external_memory ("dmabuf") for any file descriptor that can be mapped.
+ *
+ * All devices share with the fake displays, even without "va": Intel's own driver, which has the
+ * extensions, would look for a display's device in the kernel and abort.
  */
 
 static cl_int CL_API_CALL
@@ -207,7 +210,6 @@ create_buffer (cl_context context, const cl_mem_properties *properties, cl_mem_f
     return shared_objects_move (function, planes, acquire, queue, n, mems, WAIT_ARGUMENTS);        \
   }
 
-#define GET_DEVICES      "clGetDeviceIDsFromVA_APIMediaAdapterINTEL"
 #define ACQUIRE_PLANES   "clEnqueueAcquireVA_APIMediaSurfacesINTEL"
 #define RELEASE_PLANES   "clEnqueueReleaseVA_APIMediaSurfacesINTEL"
 #define ACQUIRE_EXTERNAL "clEnqueueAcquireExternalMemObjectsKHR"
@@ -222,10 +224,10 @@ static void *CL_API_CALL
 get_address (cl_platform_id platform, const char *name)
 {
   static const struct {
-    const gchar *extension, *name;
+    const gchar *part, *name;
     void *function;
   } functions[] = {
-      {"va", GET_DEVICES, (void *)get_devices},
+      {"displays", "clGetDeviceIDsFromVA_APIMediaAdapterINTEL", (void *)get_devices},
       {"va", "clCreateFromVA_APIMediaSurfaceINTEL", (void *)create_image},
       {"va", ACQUIRE_PLANES, (void *)acquire_planes},
       {"va", RELEASE_PLANES, (void *)release_planes},
@@ -234,30 +236,15 @@ get_address (cl_platform_id platform, const char *name)
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
-    if (strcmp (functions[i].name, name) == 0 && layer_has (functions[i].extension))
+    if (strcmp (functions[i].name, name) == 0 && layer_has (functions[i].part))
       return functions[i].function;
   return cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
-}
-
-/* For Intel's own driver without a GPU (tools/intel-driver.sh), which has the extensions. The
- * driver looks for the display's device in the kernel and aborts, since the fake display has none.
- * Here all devices share with the display instead; every other call reaches the driver. */
-static void *CL_API_CALL
-get_address_over_driver (cl_platform_id platform, const char *name)
-{
-  return strcmp (name, GET_DEVICES) == 0
-             ? (void *)get_devices
-             : cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
 }
 
 void
 sharing_install (cl_icd_dispatch *table)
 {
   contexts = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  if (g_getenv ("GEMMCL_DOUBLES_OVER_DRIVER")) {
-    table->clGetExtensionFunctionAddressForPlatform = get_address_over_driver;
-    return;
-  }
   table->clGetDeviceInfo = get_device_info;
   table->clGetExtensionFunctionAddressForPlatform = get_address;
   table->clCreateBufferWithProperties = create_buffer;

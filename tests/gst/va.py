@@ -4,7 +4,7 @@
 """VA surfaces under the doubles: frames of vapostproc give the same results as frames in system
 memory, and the element does not copy them. Three environments have tests of their own: a display of
 another driver (GEMMCL_DOUBLES_VENDOR); tiled dma-bufs of a media driver (GEMMCL_DOUBLES_MODIFIER),
-which can only be read as surfaces; and Intel's own OpenCL driver (GEMMCL_DOUBLES_OVER_DRIVER)."""
+which can only be read as surfaces; and Intel's own OpenCL driver (GEMMCL_DOUBLES_WITHOUT)."""
 
 import ctypes
 import os
@@ -356,10 +356,10 @@ class Tiles(Surfaces):
 
 
 # The test class of the environment.
-KIND = next((kind for kind in ("VENDOR", "MODIFIER", "OVER_DRIVER")
-             if f"GEMMCL_DOUBLES_{kind}" in os.environ), None)
-for kind, name in (None, "Untiled"), ("VENDOR", "Vendor"), ("MODIFIER", "Tiles"), ("OVER_DRIVER",
-                                                                                "Driver"):
-    if kind != KIND:
+CLASSES = {"VENDOR": "Vendor", "MODIFIER": "Tiles", "WITHOUT": "Driver"}
+CLASS = next((name for variable, name in CLASSES.items()
+              if f"GEMMCL_DOUBLES_{variable}" in os.environ), "Untiled")
+for name in "Untiled", *CLASSES.values():
+    if name != CLASS:
         del globals()[name]
 main()
