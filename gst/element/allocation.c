@@ -13,7 +13,7 @@
  * With output=meta inputs pass to downstream, so the element offers upstream what downstream
  * proposes. */
 #include "element/lanes.h"
-#include "element/output.h"
+#include "element/run.h"
 
 #include "memory/memory.h"
 

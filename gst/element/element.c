@@ -4,9 +4,7 @@
  * The class of the element: its states, its buffers and events, and its texts in gst-inspect-1.0.
  */
 #include "element/lanes.h"
-#include "element/output.h"
 #include "element/run.h"
-#include "element/plan.h"
 #include "element/stats.h"
 #include "element/turns.h"
 

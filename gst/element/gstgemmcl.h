@@ -11,8 +11,8 @@
 #include "memory/inflight.h"
 
 /* The struct of the element. Its parts, from the lowest to the highest: operands and devices
- * (lanes.h), counts (stats.h), outputs (output.h), runs (run.h), batches and their turns (turns.h),
- * plans (plan.h), and the parts of the class. A part calls only lower parts. */
+ * (lanes.h), counts (stats.h), outputs and runs (run.h), batches and their turns (turns.h), and the
+ * plans and parts of the class, which are declared here. A part calls only lower parts. */
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
@@ -208,3 +208,28 @@ void gst_gemmcl_output_install (GstBaseTransformClass *klass);
  * reason why they could not be negotiated, unless an error was posted since caps were last accepted
  * or the element is shutting down. */
 void gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input);
+
+/* The plans for the current caps and operands (plan.c). For the streaming thread. */
+
+/**
+ * gst_gemmcl_make_plan:
+ * @audio_m: the rows of A that fit the plan, if they differ between buffers; 0: 1024
+ *
+ * Makes a plan for the present formats and operands on each device, in place of the old plan. The
+ * old plan's previous output is kept if it fits. The library compiles and packs in a thread.
+ * Meanwhile no lock is held; progress messages are posted after 50 ms. A device on which no plan
+ * can be made is dropped if another device has a plan.
+ *
+ * Returns: %FALSE with @error; then there is no plan. Once the sink pad is not active any more, the
+ *   compiler gets one second to return.
+ */
+gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
+
+/** gst_gemmcl_fit_plan: Makes a plan for the next buffer, whose caps are negotiated, if a new plan
+ * is due or if the present one, if any, has another type of A, too few rows, or no C where beta
+ * needs the previous output. Audio and flexible tensors get more rows than they need. Returns:
+ * %FALSE with @error, also if alpha or beta cannot be used. */
+gboolean gst_gemmcl_fit_plan (GstGemmcl *self, GError **error);
+
+/** gst_gemmcl_drop_plan: Waits for all runs and releases the plans. */
+void gst_gemmcl_drop_plan (GstGemmcl *self);

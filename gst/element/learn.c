@@ -5,7 +5,6 @@
  * metadata wait for the first buffer, and the events after them wait, too: the caps of the output
  * depend on the shape of that tensor. */
 #include "element/lanes.h"
-#include "element/output.h"
 #include "element/run.h"
 #include "element/turns.h"
 

@@ -3,7 +3,6 @@
  *
  * Reads A from a GstTensorMeta of the input, for input=meta. For output=meta, attaches D as a
  * GstTensorMeta to the input, which is then pushed. */
-#include "element/output.h"
 #include "element/run.h"
 
 #include <string.h>

@@ -4,9 +4,7 @@
  * Negotiates caps, and says why a negotiation failed.
  */
 #include "element/lanes.h"
-#include "element/output.h"
 #include "element/run.h"
-#include "element/plan.h"
 #include "element/turns.h"
 
 #include "memory/foreign.h"

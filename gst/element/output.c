@@ -4,12 +4,15 @@
  * Prepares output buffers for a run: their memory and their metadata.
  */
 #include "element/lanes.h"
-#include "element/output.h"
+#include "element/run.h"
 #include "element/stats.h"
 
 #include <string.h>
 
 #include "memory/memory.h"
+
+/* The qdata key of the memory of row outputs, which an output keeps when it returns to its pool. */
+#define ROWS g_quark_from_static_string ("gst-gemmcl-rows")
 
 static GstBaseTransformClass *parent_class = NULL;
 
@@ -77,18 +80,23 @@ new_memory (GstGemmcl *self, gsize size, GError **error)
 static GstMemory *
 take_rows (GstGemmcl *self, GstBuffer *output, gsize size, GError **error)
 {
-  const GQuark quark = g_quark_from_static_string (GST_GEMMCL_ROWS);
   GstMiniObject *owner = GST_MINI_OBJECT (output);
-  GstMemory *memory = gst_mini_object_get_qdata (owner, quark);
+  GstMemory *memory = gst_mini_object_get_qdata (owner, ROWS);
 
   if (memory && GST_MINI_OBJECT_REFCOUNT_VALUE (memory) == 1 &&
       gst_memory_get_sizes (memory, NULL, NULL) == size)
     return gst_memory_ref (memory);
   memory = new_memory (self, size, error);
   if (memory)
-    gst_mini_object_set_qdata (owner, quark, gst_memory_ref (memory),
+    gst_mini_object_set_qdata (owner, ROWS, gst_memory_ref (memory),
                                (GDestroyNotify)gst_memory_unref);
   return memory;
+}
+
+GstMemory *
+gst_gemmcl_get_rows_memory (GstBuffer *output)
+{
+  return gst_memory_ref (gst_mini_object_get_qdata (GST_MINI_OBJECT (output), ROWS));
 }
 
 /* Takes @memory, which holds a tensor that passes through. Returns: @memory if it is OpenCL memory,

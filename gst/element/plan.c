@@ -1,8 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/lanes.h"
-#include "element/output.h"
-#include "element/plan.h"
 #include "element/run.h"
 #include "element/stats.h"
 #include "element/turns.h"

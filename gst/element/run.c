@@ -3,7 +3,6 @@
  *
  * Finds A, D and row outputs in buffers, and submits runs.
  */
-#include "element/output.h"
 #include "element/run.h"
 #include "element/stats.h"
 

@@ -4,8 +4,36 @@
 
 #include "element/gstgemmcl.h"
 
-/* Runs (run.c). The caller of each function is the streaming thread, or holds the stream lock of
+/* Outputs and runs. The caller of each function is the streaming thread, or holds the stream lock of
  * the sink pad. */
+
+/* Output buffers (output.c). */
+
+/** gst_gemmcl_prepare_output: Makes the output of @input, with its metadata, in memory of the
+ * current device. Returns: GST_FLOW_ERROR with @error. */
+GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **error);
+
+/** gst_gemmcl_get_m: Returns: M, the rows of A and D, of each buffer of the run that is being
+ * prepared. */
+gsize gst_gemmcl_get_m (GstGemmcl *self);
+
+/** gst_gemmcl_get_header_size: Returns: the bytes of the header before D, and before the row
+ * outputs, in their memories; 0 if the output has no headers. */
+gsize gst_gemmcl_get_header_size (GstGemmcl *self);
+
+/** gst_gemmcl_get_output_size: Returns: the bytes of D with @m rows, without gaps, and of its
+ * header; 0 if they do not fit a gsize. */
+gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
+
+/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, whose run must
+ * have row outputs. */
+GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);
+
+/** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or
+ * audio without samples. */
+gboolean gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer);
+
+/* Runs (run.c). */
 
 /** gst_gemmcl_check_input: Checks that @buffer, the next one, is in the kind of memory that caps
  * name. @needs_context: (out): %TRUE if it is a VA surface that needs a context with its display.

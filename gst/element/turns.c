@@ -4,7 +4,6 @@
  * Batches, the order of their runs on one or several devices, and the push of outputs.
  */
 #include "element/lanes.h"
-#include "element/output.h"
 #include "element/run.h"
 #include "element/stats.h"
 #include "element/turns.h"
