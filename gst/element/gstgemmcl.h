@@ -34,7 +34,7 @@ typedef struct {
   gboolean has_room;     /* learn.c: only M has changed, and the plan can stay */
   gboolean error_posted; /* an error was posted since caps were last accepted */
   guint pool_size;       /* bytes of a buffer of the output's pool; 0: no pool */
-  guint noted_copies;    /* copies.c: bits of copies logged since caps were last accepted */
+  guint noted_copies;    /* stats.c: bits of copies logged since caps were last accepted */
 } GstGemmclStream;
 
 #define GST_GEMMCL_MAX_DEVICES 16

@@ -4,7 +4,7 @@
 
 #include "element/gstgemmcl.h"
 
-/* Counts for the property stats (stats.c). */
+/* Counts for the property stats. */
 
 /** gst_gemmcl_stats_reset: Sets all counts to 0. Needs the lock of the element. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
@@ -48,8 +48,8 @@ GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);
  * buffer was multiplied since the last report. All runs must be finished. */
 void gst_gemmcl_stats_report (GstGemmcl *self);
 
-/* Copies that a better negotiation would avoid (copies.c). Each kind is logged once after new caps,
- * in GStreamer's category GST_PERFORMANCE at INFO. */
+/* Copies that a better negotiation would avoid. Each kind is logged once after new caps, in
+ * GStreamer's category GST_PERFORMANCE at INFO. */
 
 /** GstGemmclCopy: Copies that the element or a map of a buffer makes before a run. */
 typedef enum {
