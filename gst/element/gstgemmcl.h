@@ -5,7 +5,6 @@
 #include <gst/base/gstbasetransform.h>
 
 #include "element/caps.h"
-#include "element/flexible.h"
 #include "memory/device.h"
 #include "memory/error.h"
 #include "memory/inflight.h"

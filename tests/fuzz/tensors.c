@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
-#include "element/flexible.h"
+#include "element/tensors.h"
+#include "memory/caps.h"
 
 #include <string.h>
 
