@@ -262,8 +262,7 @@ check_downstream (GstGemmcl *self, const GstGemmclChange *change, GError **error
     return TRUE;
   text = gst_caps_to_string (output);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Downstream does not accept the output of its N = %zu, which is "
-                          "%s.",
+                          "Downstream does not accept the output of its N = %zu, which is %s.",
                           terms.n, text);
 }
 

@@ -140,9 +140,7 @@ static const GEnumValue outputs[] = {
 };
 
 static const GEnumValue output_types[] = {
-    {GST_GEMMCL_OUTPUT_TYPE_AUTO,
-     "The type that downstream accepts; float32 if it accepts "
-     "several",
+    {GST_GEMMCL_OUTPUT_TYPE_AUTO, "The type that downstream accepts; float32 if it accepts several",
      "auto"},
     {GST_GEMMCL_OUTPUT_TYPE_F32, "float32", "f32"},
     {GST_GEMMCL_OUTPUT_TYPE_F16, "float16", "f16"},
@@ -152,9 +150,7 @@ static const GEnumValue output_types[] = {
 };
 
 static const GEnumValue device_types[] = {
-    {GEMMCL_DEVICE_TYPE_AUTO,
-     "Any type, in this order: Intel GPU, other GPU, accelerator, "
-     "CPU",
+    {GEMMCL_DEVICE_TYPE_AUTO, "Any type, in this order: Intel GPU, other GPU, accelerator, CPU",
      "auto"},
     {GEMMCL_DEVICE_TYPE_CPU, "CPUs only", "cpu"},
     {GEMMCL_DEVICE_TYPE_GPU, "GPUs only", "gpu"},
@@ -169,11 +165,8 @@ static const GEnumValue device_types[] = {
 static const Property table[] = {
     {"weight", "Weight", PLAYING, OPERAND, GEMMCL_PLAN_B,
      "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR ". Required. May be set while "
-     "playing: the next buffer uses it, "
-     "and another N renegotiates the "
-     "output. A weight that does not "
-     "fit is refused with a warning; "
-     "the old weight stays"},
+     "playing: the next buffer uses it, and another N renegotiates the output. A weight that "
+     "does not fit is refused with a warning; the old weight stays"},
     {"weight-matrix", "Weight matrix", PLAYING, ROWS, GEMMCL_PLAN_B,
      "The weight as an array of rows, as in <<1.0,2.0>,<3.0,4.0>>, instead of weight. Default: "
      "none. May be set while playing, like weight"},
@@ -194,10 +187,9 @@ static const Property table[] = {
      "The bias as a GemmclMatrix of any type, which is referenced and not copied, instead of "
      "bias. Default: none. May be set while playing, like weight"},
     {"addend", "Addend", PLAYING, OPERAND, GEMMCL_PLAN_C,
-     "C, a matrix of M x N or 1 x N numbers (audio: 1 x "
-     "N): " MATRIX_GRAMMAR ". It is scaled by beta, which is 1 by default if an addend is set. "
-     "Default: none; C is then the previous output. May be set while "
-     "playing, like weight"},
+     "C, a matrix of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR ". It is scaled by "
+     "beta, which is 1 by default if an addend is set. Default: none; C is then the previous "
+     "output. May be set while playing, like weight"},
     {"alpha", "Alpha", CONTROL, DOUBLE, FIELD (scalars.alpha), "Factor of A * B", 1.0, UNLIMITED},
     {"beta", "Beta", CONTROL, DOUBLE, FIELD (scalars.beta),
      "Factor of C, which is the addend or, without an addend, the previous output. 0: C is not "
@@ -207,8 +199,7 @@ static const Property table[] = {
      "without",
      0.0, UNLIMITED},
     {"activation", "Activation", READY, ENUM, SETTING (gemm.activation),
-     "Function that is applied to alpha * A * B + beta * C + bias; none: no "
-     "function",
+     "Function that is applied to alpha * A * B + beta * C + bias; none: no function",
      GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation", .values = activations},
     {"normalize", "Normalize", READY, FLAGS, SETTING (gemm.normalize),
      "Matrices whose rows are normalized: each row is divided by its L2 norm, or by 1e-12 if the "
@@ -221,9 +212,8 @@ static const Property table[] = {
      "they are exact",
      0, .type = "GstGemmclPrecision", .values = precisions},
     {"feature-mode", "Feature mode", READY, ENUM, SETTING (feature_mode),
-     "The part of a video frame, or of a tensor of dimensions channels:width:height, that is a "
-     "row of A. auto: for video the mode whose row length is the K of the weight, for tensors "
-     "pixel",
+     "The part of a video frame, or of a tensor of dimensions channels:width:height, that is a row "
+     "of A. auto: for video the mode whose row length is the K of the weight, for tensors pixel",
      GST_GEMMCL_FEATURE_MODE_AUTO, .type = "GstGemmclFeatureMode", .values = feature_modes},
     {"patch-width", "Patch width", READY, UINT, SETTING (patch_width),
      "Width of a patch in pixels, required by feature-mode=patch; 0: not set", 0, 0, 65535},
@@ -238,9 +228,8 @@ static const Property table[] = {
      "Elements of A from the border are 0, without input-scale and input-offset",
      0, 0, 65535},
     {"patch-dilation", "Patch dilation", READY, UINT, SETTING (patch_dilation),
-     "Distance from one pixel of a patch to the next in pixels, across and down; 1: no "
-     "gaps",
-     1, 1, 65535},
+     "Distance from one pixel of a patch to the next in pixels, across and down; 1: no gaps", 1, 1,
+     65535},
     {"tensor-index", "Tensor index", READY, UINT, SETTING (tensor_index),
      "Index, from 0, of the tensor in a buffer that is A; other tensors pass through", 0, 0,
      GST_GEMMCL_MAX_TENSORS - 1},
@@ -297,8 +286,8 @@ static const Property table[] = {
     {"auto-tune", "Auto-tune", READY, ENUM, SETTING (auto_tune),
      "Search for a faster kernel while playing, if kernel=auto and no kernel was measured for "
      "the device and the sizes. The search takes 2 % of the device's time, and at most 250 ms in "
-     "all. Later buffers use the kernel that it finds, and so do later starts, as after \"gemmcl "
-     "tune\"",
+     "all. Later buffers use the kernel that it finds, and so do later starts, as after "
+     "\"gemmcl tune\"",
      GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune", .values = auto_tunes},
     {"platform", "Platform", READY, STRING, FIELD (query.platform),
      "OpenCL platform: its number or a part of its name; auto: any", .text = GST_GEMMCL_AUTO},
