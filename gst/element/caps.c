@@ -131,13 +131,6 @@ append_video_input (GstCaps *result, const GstStructure *from, const GstGemmclTe
   append_video (result, from, &values);
 }
 
-/* Returns: the format of output tensors, unless the input is flexible tensors. */
-static const gchar *
-get_format (const GstGemmclSettings *settings)
-{
-  return settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE ? "flexible" : "static";
-}
-
 /* Appends the output tensors of a known input. For patches the dimensions N:across:down, which a
  * next convolution reads, come before N:M. */
 static void
@@ -210,16 +203,18 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
   if (known)
     append_known_tensors (result, from, terms, &format, &shape);
   else if (!is_tensors || gst_gemmcl_caps_allow_format (from, "static"))
-    append_any_tensors (result, from, get_format (settings));
+    append_any_tensors (result, from,
+                        settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE ? "flexible" : "static");
   if (!known && is_tensors && gst_gemmcl_caps_allow_format (from, "flexible"))
     append_any_tensors (result, from, "flexible");
 }
 
-/* From the source pad to the sink pad: appends the inputs whose output can be @from. */
+/* From the source pad to the sink pad: appends the inputs whose output can be @caps, one structure.
+ */
 static void
-transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms)
+transform_output (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *terms)
 {
-  g_autoptr (GstCaps) output = gst_caps_new_full (gst_structure_copy (from), NULL);
+  const GstStructure *from = gst_caps_get_structure (caps, 0);
   g_autoptr (GstCaps) inputs = gst_caps_new_empty ();
   g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
   GstGemmclTerms any_k = *terms; /* without K, transform_input() assumes that any input fits */
@@ -239,7 +234,7 @@ transform_output (GstCaps *result, const GstStructure *from, const GstGemmclTerm
     g_autoptr (GstCaps) input = gst_caps_copy_nth (inputs, i), made = gst_caps_new_empty ();
 
     transform_input (made, input, &any_k);
-    if (gst_caps_can_intersect (made, output))
+    if (gst_caps_can_intersect (made, caps))
       gst_caps_append (result, g_steal_pointer (&input));
   }
 }
@@ -250,7 +245,7 @@ static GstCaps *
 transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
 {
   const GstGemmclSettings *settings = &terms->settings;
-  g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (settings->tensor_id);
+  g_autofree gchar *rows_id = g_strconcat (settings->tensor_id, GST_GEMMCL_ROWS_SUFFIX, NULL);
   const guint n_rows = gemmcl_gemm_count_row_outputs (&terms->settings.gemm);
   GstCaps *result = gst_caps_new_empty ();
   guint n;
@@ -303,7 +298,7 @@ transform_each (GstPadDirection direction, const GstCaps *caps, const GstGemmclT
     if (direction == GST_PAD_SINK)
       transform_input (result, medium, terms);
     else
-      transform_output (result, gst_caps_get_structure (medium, 0), terms);
+      transform_output (result, medium, terms);
   }
   if (direction == GST_PAD_SRC)
     return gst_gemmcl_caps_spread (result, GST_PAD_SINK);

@@ -325,18 +325,16 @@ static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  gboolean is_caps, accepted;
+  const GstEventType type = GST_EVENT_TYPE (event);
 
   if (gst_gemmcl_batch_hold (self, event))
     return TRUE;
   end_before (self, event);
   if (gst_gemmcl_learn_hold (self, event))
     return TRUE;
-  is_caps = GST_EVENT_TYPE (event) == GST_EVENT_CAPS;
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+  if (type == GST_EVENT_EOS)
     pass_waiting (self);
-  accepted = pass_event (self, event);
-  return accepted && (!is_caps || pass_waiting (self));
+  return pass_event (self, event) && (type != GST_EVENT_CAPS || pass_waiting (self));
 }
 
 static gboolean

@@ -111,12 +111,6 @@ gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint inde
          gst_caps_can_intersect (known, plain);
 }
 
-gchar *
-gst_gemmcl_get_rows_id (const gchar *id)
-{
-  return g_strconcat (id, "-rows", NULL);
-}
-
 const gchar *
 gst_gemmcl_get_input_id (const GstGemmclSettings *settings, gboolean *or_only)
 {

@@ -89,6 +89,5 @@ void gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, Gem
  * @or_only: (out): %TRUE if the only tensor of a buffer is A whatever its id. */
 const gchar *gst_gemmcl_get_input_id (const GstGemmclSettings *settings, gboolean *or_only);
 
-/** gst_gemmcl_get_rows_id: Returns: (transfer full): the id of the tensor of row outputs; @id: of
- * D. */
-gchar *gst_gemmcl_get_rows_id (const gchar *id);
+/** GST_GEMMCL_ROWS_SUFFIX: Follows the id of D in the id of the tensor of row outputs. */
+#define GST_GEMMCL_ROWS_SUFFIX "-rows"

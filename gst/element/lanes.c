@@ -7,8 +7,6 @@
 
 #include "memory/memory.h"
 
-#define ALL "all"
-
 static gboolean
 has_device (const GPtrArray *contexts, GemmclContext *context)
 {
@@ -40,7 +38,7 @@ set_name (GemmclDeviceQuery *query, const gchar *entry, GError **error)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                             "The property devices has an empty entry. Expected parts of names or "
                             "numbers, separated by commas, or all.");
-  query->device = g_ascii_strcasecmp (name, ALL) == 0 ? GST_GEMMCL_AUTO : g_intern_string (name);
+  query->device = g_ascii_strcasecmp (name, "all") == 0 ? GST_GEMMCL_AUTO : g_intern_string (name);
   return TRUE;
 }
 

@@ -5,33 +5,25 @@
  * GstTensorMeta to the input, which is then pushed. */
 #include "element/run.h"
 
-#include <string.h>
-
 #ifdef GEMMCL_HAVE_ANALYTICS
+
   #include <gst/analytics/analytics.h>
-#endif
+  #include <string.h>
 
-/* Characters besides letters and digits in the id, which is the name of a field in caps. */
-#define MORE_LETTERS "-_.:/+"
-
-#ifdef GEMMCL_HAVE_ANALYTICS
-
-static gboolean
-check_id (const gchar *id, GError **error)
-{
-  for (const gchar *letter = id; *letter; letter++)
-    if (!g_ascii_isalnum (*letter) && !strchr (MORE_LETTERS, *letter))
-      return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                              "tensor-id is \"%s\"; expected only ASCII letters, digits and %s, "
-                              "since the id is the name of a field in caps.",
-                              id, MORE_LETTERS);
-  return TRUE;
-}
+  /* Characters besides letters and digits in the id, which is the name of a field in caps. */
+  #define MORE_LETTERS "-_.:/+"
 
 gboolean
 gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
 {
-  return settings->output != GST_GEMMCL_OUTPUT_META || check_id (settings->tensor_id, error);
+  const gchar *id = settings->tensor_id;
+
+  return settings->output != GST_GEMMCL_OUTPUT_META ||
+         id[strspn (id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS MORE_LETTERS)] == '\0' ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "tensor-id is \"%s\"; expected only ASCII letters, digits and %s, since "
+                          "the id is the name of a field in caps.",
+                          id, MORE_LETTERS);
 }
 
 /* Returns: the name of @type. GStreamer before 1.28 has no function for that. */
@@ -121,9 +113,8 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
   if (found->layout != GST_TENSOR_LAYOUT_CONTIGUOUS ||
       found->dims_order != GST_TENSOR_DIM_ORDER_ROW_MAJOR)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The tensor \"%s\" of a buffer has gaps or is not row-major. "
-                            "Expected a contiguous, row-major tensor: let the model transpose "
-                            "its output.",
+                            "The tensor \"%s\" of a buffer has gaps or is not row-major. Expected "
+                            "a contiguous, row-major tensor: let the model transpose its output.",
                             get_id (found));
   for (gsize i = 0; found->num_dims <= GST_GEMMCL_MAX_RANK && i < found->num_dims; i++)
     dims[i] = found->dims[found->num_dims - 1 - i];
@@ -163,16 +154,6 @@ tensor_new (const gchar *id, GstBuffer *data, GemmclType type, gsize n)
 
   return gst_tensor_new_simple (g_quark_from_string (id), get_data_type (type), data,
                                 GST_TENSOR_DIM_ORDER_ROW_MAJOR, G_N_ELEMENTS (dims), dims);
-}
-
-/* Returns: (transfer full): a buffer with the row outputs of @result, an output. */
-static GstBuffer *
-wrap_rows (GstBuffer *result)
-{
-  GstBuffer *buffer = gst_buffer_new ();
-
-  gst_buffer_append_memory (buffer, gst_gemmcl_get_rows_memory (result));
-  return buffer;
 }
 
 /* Adds a meta with @tensors, which it takes, even if there is another such meta.
@@ -243,17 +224,21 @@ gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result)
 {
   const GemmclGemm *gemm = &self->problem.gemm;
   const gchar *id = self->stream.settings.tensor_id;
-  g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (id);
+  g_autofree gchar *rows_id = g_strconcat (id, GST_GEMMCL_ROWS_SUFFIX, NULL);
   const guint n_rows = gemmcl_gemm_count_row_outputs (gemm);
   const guint n = n_rows > 0 ? 2 : 1;
   GstTensor **tensors;
+  GstBuffer *rows;
 
   if (gst_buffer_n_memory (result) == 0)
     return buffer;
   tensors = g_new (GstTensor *, n);
   tensors[0] = tensor_new (id, gst_buffer_ref (result), gemm->d_type, gemm->n);
-  if (n_rows > 0)
-    tensors[1] = tensor_new (rows_id, wrap_rows (result), GEMMCL_TYPE_F32, n_rows);
+  if (n_rows > 0) {
+    rows = gst_buffer_new ();
+    gst_buffer_append_memory (rows, gst_gemmcl_get_rows_memory (result));
+    tensors[1] = tensor_new (rows_id, rows, GEMMCL_TYPE_F32, n_rows);
+  }
   buffer = make_writable (buffer);
   relate (buffer, n, tensors);
   add_meta (buffer, n, tensors);

@@ -179,7 +179,6 @@ insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GError **e
 {
   GstBuffer *output = input->output;
   const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->problem.gemm);
-
   g_autoptr (GstMemory) rows = NULL;
   GstMemory *memory;
 
@@ -228,7 +227,6 @@ make_output (GstGemmcl *self, GstGemmclInput *input, GstBufferPool *pool, gsize 
 GstFlowReturn
 gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **error)
 {
-  const gboolean is_tensor = self->stream.output.medium == GST_GEMMCL_MEDIUM_TENSORS;
   const GemmclGemm *gemm = &self->problem.gemm;
   const gsize m = gst_gemmcl_get_m (self);
   gsize size;
@@ -255,9 +253,9 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **erro
     return flow;
   /* Buffers of the pool have room for more rows. */
   gst_buffer_set_size (input->output, (gssize)size);
-  if (!is_tensor || (write_header (self, gst_buffer_peek_memory (input->output, 0), gemm->d_type, m,
-                                   gemm->n, error) &&
-                     insert_others (self, input, m, error)))
+  if (write_header (self, gst_buffer_peek_memory (input->output, 0), gemm->d_type, m, gemm->n,
+                    error) &&
+      insert_others (self, input, m, error))
     return GST_FLOW_OK;
   gst_clear_buffer (&input->output);
   return GST_FLOW_ERROR;

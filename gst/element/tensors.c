@@ -29,7 +29,8 @@ gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank, co
   const gchar *wanted = type ? type : "";
   gsize size;
 
-  for (self->type = 0; g_strcmp0 (type_names[self->type], wanted) != 0;)
+  self->type = 0;
+  while (g_strcmp0 (type_names[self->type], wanted) != 0)
     if (++self->type == GEMMCL_N_TYPES)
       return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                               "The types of tensors contain \"%s\"; expected float16, float32, "
