@@ -351,7 +351,6 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   run.a = turns->a;
   run.d = turns->d;
   run.rows = self->problem.gemm.row_outputs != 0 ? turns->d + turn->n : NULL;
-  turn->lane = self->lane;
   ok = open_buffers (self, turn, &run, error) && submit_open (self, turn, &run, error);
   for (guint i = 0; i < 2 * turn->n; i++)
     gst_gemmcl_mapping_clear (&turns->mapped[i]);

@@ -196,6 +196,7 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   do {
     flow = GST_FLOW_OK;
     turn->n_held = 0;
+    turn->lane = self->lane;
     for (guint i = 0; flow == GST_FLOW_OK && i < turn->n; i++) {
       gst_clear_buffer (&turn->inputs[i].output);
       flow = gst_gemmcl_prepare_output (self, &turn->inputs[i], error);
@@ -205,7 +206,6 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
       flow = GST_FLOW_ERROR;
   } while (flow == GST_FLOW_ERROR && is_of_device (*error) &&
            gst_gemmcl_lane_fail (self, self->lane, error));
-  turn->lane = self->lane;
   self->scalars = present;
   return flow;
 }
