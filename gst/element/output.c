@@ -44,15 +44,10 @@ gsize
 gst_gemmcl_get_output_size (GstGemmcl *self, gsize m)
 {
   const GemmclGemm *gemm = &self->problem.gemm;
-  gsize size;
 
   if (gemm->d_image)
     return gemmcl_image_get_planes (gemm->d_image, NULL);
-  return g_size_checked_mul (&size, m, gemm->n) &&
-                 g_size_checked_mul (&size, size, gemmcl_type_get_size (gemm->d_type)) &&
-                 g_size_checked_add (&size, size, gst_gemmcl_get_header_size (self))
-             ? size
-             : 0;
+  return gst_gemmcl_get_header_size (self) + m * gemm->n * gemmcl_type_get_size (gemm->d_type);
 }
 
 static void
@@ -235,11 +230,6 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **erro
   if (gst_gemmcl_is_empty (self, input->buffer))
     return make_output (self, input, NULL, 0);
   size = gst_gemmcl_get_output_size (self, m);
-  if (size == 0) {
-    gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                     "The output of a buffer is larger than memory can hold.");
-    return GST_FLOW_ERROR;
-  }
   if (size > self->stream.pool_size)
     flow = make_output (self, input, NULL, size);
   else if (self->lane->pool)

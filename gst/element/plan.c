@@ -347,15 +347,12 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
       !gst_gemmcl_tensor_check_k ("The tensor of a buffer", &input->tensors.tensor[input->index],
                                   gst_gemmcl_get_terms (self).k, error))
     return FALSE;
-  if (scalars->m > G_MAXINT32)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                            "A buffer has M = %zu; expected at most %d.", scalars->m, G_MAXINT32);
   if (room == 0 || scalars->m > room || self->needs_plan ||
       (scalars->beta != 0.0 && gemm->addend == GEMMCL_ADDEND_NONE &&
        gst_gemmcl_runs_want_feedback (self))) {
     while (room > 0 && room < scalars->m)
-      room = MIN (2 * room, (gsize)G_MAXINT32);
-    if (!gst_gemmcl_make_plan (self, MAX (scalars->m, room), error))
+      room *= 2;
+    if (!gst_gemmcl_make_plan (self, MAX (scalars->m, MIN (room, G_MAXINT32)), error))
       return FALSE;
     /* The next buffer negotiates a pool for larger outputs, or for outputs of another N. */
     if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)

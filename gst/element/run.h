@@ -21,8 +21,8 @@ gsize gst_gemmcl_get_m (GstGemmcl *self);
  * outputs, in their memories; 0 if the output has no headers. */
 gsize gst_gemmcl_get_header_size (GstGemmcl *self);
 
-/** gst_gemmcl_get_output_size: Returns: the bytes of D with @m rows, without gaps, and of its
- * header; 0 if they do not fit a gsize. */
+/** gst_gemmcl_get_output_size: Returns: the bytes of D with @m rows, at most M of the plan, without
+ * gaps, and of its header. The library has checked that they fit a gsize. */
 gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
 
 /** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, whose run must

@@ -306,7 +306,7 @@ gst_gemmcl_copies_init (void)
 static void
 note (GstGemmcl *self, guint bit)
 {
-  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->stream.noted_copies >> bit & 1)
+  if (!texts[bit] || self->stream.noted_copies >> bit & 1)
     return;
   self->stream.noted_copies |= 1u << bit;
   GST_CAT_INFO_OBJECT (performance, self, "%s would avoid that", texts[bit]);
