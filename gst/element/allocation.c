@@ -35,8 +35,7 @@ get_held (GstGemmcl *self)
   return self->stream.settings.batch_size * self->stream.settings.queue_depth * self->n_lanes;
 }
 
-/* Returns: the bytes of an input buffer; 0 if buffers differ, have several memories, or are larger
- * than a pool allows. */
+/* Returns: the bytes of an input; 0 if inputs differ, have several memories or exceed a pool. */
 static guint
 get_input_size (const GstGemmclFormat *format)
 {

@@ -32,7 +32,6 @@ gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms, GstGemmc
          gst_gemmcl_shape_of_format (format, &terms->settings, terms->k, shape, error);
 }
 
-/* TRUE if the property output asks for tensors. */
 static gboolean
 is_for_tensors (const GstGemmclSettings *settings)
 {
@@ -51,8 +50,7 @@ allows_pixel_mode (const GstGemmclSettings *settings)
           settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
 
-/* TRUE if pixels with @channels can make a row of K elements; with @keep, if a pixel is such a row.
- */
+/* TRUE if pixels with @channels can make a row of K elements; with @keep, if one pixel can. */
 static gboolean
 channels_fit_k (const GstGemmclTerms *terms, guint channels, gboolean keep)
 {
@@ -117,8 +115,7 @@ append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *form
   gst_caps_append_structure (result, structure);
 }
 
-/* Appends video in the formats whose channels fit K; with @keep, only in formats whose output can
- * stay video. */
+/* Appends video in the formats whose channels fit K; with @keep, for an output that stays video. */
 static void
 append_video_input (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
                     gboolean keep)
@@ -209,8 +206,7 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
     append_any_tensors (result, from, "flexible");
 }
 
-/* From the source pad to the sink pad: appends the inputs whose output can be @caps, one structure.
- */
+/* From the source pad to the sink pad: appends the inputs whose output can be @caps. */
 static void
 transform_output (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *terms)
 {
@@ -434,8 +430,7 @@ fixate_video (const GstStructure *input, GstStructure *output)
     gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
 }
 
-/* Two channels are left and right. More channels have GStreamer's fallback positions, if it has
- * any. */
+/* Two channels are left and right. More channels have GStreamer's fallback positions, if any. */
 static void
 fixate_audio (const GstStructure *input, GstStructure *output)
 {

@@ -4,8 +4,7 @@
 
 #include "element/problem.h"
 
-/* Computes the caps of each pad from the caps of the other, the settings and the shape of the
- * weight. Pure functions. */
+/* Computes the caps of a pad from those of the other, settings and weight. Pure functions. */
 
 /** gst_gemmcl_caps_new_pad_template: Returns: (transfer full): the caps of
  * gst_gemmcl_caps_new_template(). A build with GstTensorMeta adds any video and audio to both pads,

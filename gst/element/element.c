@@ -12,8 +12,7 @@
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
-/* Checks that this build has the wanted input and output, and opens the devices that the properties
- * name. */
+/* Opens the devices that the properties name. Fails if the build lacks the input or output. */
 static gboolean
 open_devices (GstGemmcl *self, GError **error)
 {

@@ -42,8 +42,7 @@ set_name (GemmclDeviceQuery *query, const gchar *entry, GError **error)
   return TRUE;
 }
 
-/* Returns: the contexts of the devices that the properties name. Other elements share the first
- * context. */
+/* Returns: contexts of the devices that the properties name. Other elements share the first. */
 static GPtrArray *
 open_contexts (GstGemmcl *self, GError **error)
 {

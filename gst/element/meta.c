@@ -183,8 +183,7 @@ keep_tensors (GstBuffer *copy, GstBuffer *original)
   }
 }
 
-/* Takes @buffer. Returns: (transfer full): a buffer with the same memories to which metas can be
- * added. */
+/* Takes @buffer. Returns: (transfer full): a writable buffer with the same memories. */
 static GstBuffer *
 make_writable (GstBuffer *buffer)
 {

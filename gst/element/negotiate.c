@@ -16,8 +16,7 @@ enum {
   WARNED_OF_ADDEND = 1 << 2,
 };
 
-/* Posts a warning once: the element that fails later only reports "not negotiated". @warning: its
- * bit in the stream's warnings */
+/* Posts a warning once: the element that fails later only reports "not negotiated". */
 static void
 warn_once (GstGemmcl *self, guint warning, const gchar *text, const GError *reason)
 {
@@ -131,8 +130,7 @@ refuse_mode (const GstGemmclTerms *terms)
                       needs[terms->settings.output], terms->n);
 }
 
-/* @output: (out): the format of the output of @input. With output=meta, @outcaps are the caps of
- * the input. */
+/* @output: (out): the format of the output. With output=meta, @outcaps are those of the input. */
 static gboolean
 get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const GstCaps *outcaps,
                    const GstGemmclTerms *terms, GError **error)
@@ -190,8 +188,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
          gst_gemmcl_va_check (&self->device, self->device.context, error);
 }
 
-/* Warns if A may exceed the range of f16. precision=f16 is used even then; precision=auto is not
- * f16. */
+/* Warns if A may exceed the range of f16, which precision=f16 then still uses, unlike auto. */
 static void
 warn_of_infinities (GstGemmcl *self)
 {

@@ -180,8 +180,7 @@ struct _GstGemmclChange {
   GstGemmclProblem problem;
   gboolean changed[GST_GEMMCL_N_OPERANDS]; /* since the current operands */
 
-  /* The plans that can use the new operands, if any, and the changed operands, prepared for those
-   * plans. */
+  /* The plans that can use the new operands, if any, and the operands prepared for them. */
   GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
   GemmclPrepared *prepared[GST_GEMMCL_MAX_DEVICES][GST_GEMMCL_N_OPERANDS];
 };

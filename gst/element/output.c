@@ -125,8 +125,7 @@ take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
   return g_steal_pointer (&copy);
 }
 
-/* If the output has headers, enqueues a write of the header of an @m x @n matrix to @memory, which
- * is of the element's allocator. */
+/* If the output has headers, enqueues a write of that of an @m x @n matrix to OpenCL @memory. */
 static gboolean
 write_header (GstGemmcl *self, GstMemory *memory, GemmclType type, gsize m, gsize n, GError **error)
 {
@@ -151,8 +150,7 @@ get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **erro
   guint first, n;
   gsize skip;
 
-  /* A region of a buffer copies memory that cannot be shared, even if the region is the whole
-   * memory. */
+  /* A region copies memory that cannot be shared, even if it is the whole memory. */
   if (gst_buffer_find_memory (input->buffer, at[0], size, &first, &n, &skip) && n == 1 &&
       gst_memory_get_sizes (gst_buffer_peek_memory (input->buffer, first), NULL, NULL) == size)
     memory = gst_buffer_get_memory (input->buffer, first);
@@ -196,8 +194,7 @@ insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GError **e
   return TRUE;
 }
 
-/* Makes the output of @input: a buffer of @pool or, if that is NULL, a buffer of @size bytes
- * outside of pools. */
+/* Makes the output of @input: a buffer of @pool or, if that is NULL, a new one of @size bytes. */
 static GstFlowReturn
 make_output (GstGemmcl *self, GstGemmclInput *input, GstBufferPool *pool, gsize size)
 {

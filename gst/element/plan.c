@@ -217,8 +217,7 @@ log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
   GST_INFO_OBJECT (self, "other candidates: %s", others[0] ? others : "none");
 }
 
-/* Takes the plans of @job, which is done. A device without a plan is dropped if another device has
- * one. */
+/* Takes the plans of @job, which is done. A device without a plan is dropped if another has one. */
 static gboolean
 take_plans (GstGemmcl *self, Job *job, GError **error)
 {
@@ -286,15 +285,14 @@ log_tuning (GstGemmcl *self)
   }
 }
 
-/* @timeout: in us */
 static gboolean
-cancel_tuning (GstGemmcl *self, gint64 timeout)
+cancel_tuning (GstGemmcl *self, gint64 us)
 {
   gboolean ended = TRUE;
 
   for (guint i = 0; i < self->n_lanes; i++)
     if (self->lanes[i].plan)
-      ended = gemmcl_plan_cancel_tuning (self->lanes[i].plan, timeout) && ended;
+      ended = gemmcl_plan_cancel_tuning (self->lanes[i].plan, us) && ended;
   return ended;
 }
 
@@ -358,8 +356,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
     if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)
       gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
-  /* alpha scales A, but not the bias, so it would not scale offsets of A that are a part of the
-   * bias. */
+  /* alpha scales A, but not the bias, and so not the offsets of A that are in the bias. */
   if (scalars->alpha != 1.0 && self->problem.folds_offset)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                             "alpha is %g, but a list as input-scale or input-offset makes the "

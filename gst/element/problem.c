@@ -53,7 +53,6 @@ gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatr
   *n = settings->gemm.trans_b ? rows : cols;
 }
 
-/* TRUE if @matrix is a row or a column of @length. */
 static gboolean
 is_vector (const GemmclMatrix *matrix, gsize length)
 {

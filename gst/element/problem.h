@@ -43,8 +43,7 @@ gboolean gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError
  * first; static. @n: (out): the number of types. */
 const GemmclType *gst_gemmcl_output_get_types (const GstGemmclSettings *settings, guint *n);
 
-/** gst_gemmcl_output_is_scaled: Returns: %TRUE if output-scale is not 1 or output-offset is not 0.
- */
+/** gst_gemmcl_output_is_scaled: Returns: %TRUE unless output-scale is 1 and output-offset is 0. */
 gboolean gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings);
 
 /** GstGemmclOperands: The matrices as they were loaded. Each is owned and nullable. */
@@ -58,8 +57,7 @@ typedef union {
 void gst_gemmcl_operands_clear (GstGemmclOperands *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclOperands, gst_gemmcl_operands_clear)
 
-/** gst_gemmcl_operands_copy: Replaces the operands of @self by references to the operands of @from.
- */
+/** gst_gemmcl_operands_copy: Makes @self reference the operands of @from instead of its own. */
 void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands *from);
 
 /** gst_gemmcl_weight_get_shape: @weight: (nullable). @k, @n: (out): 0 without a weight. */

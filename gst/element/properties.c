@@ -46,12 +46,11 @@ typedef struct {
   Kind kind;
   gsize field; /* an offset in GstGemmclProperties; for OPERAND to BOXED, a GemmclPlanOperand */
   const gchar *blurb;
-  gdouble initial;     /* the default of numbers, enumerations and flags */
-  gdouble least, most; /* the limits of UINT, INT64 (where most is G_MAXINT64) and DOUBLE */
-  const gchar *text;   /* the default of STRING */
-  const gchar
-      *type; /* of ENUM and FLAGS: the name of the type; values has its values and their texts */
-  gconstpointer values;
+  gdouble initial;      /* the default of numbers, enumerations and flags */
+  gdouble least, most;  /* the limits of UINT, INT64 (where most is G_MAXINT64) and DOUBLE */
+  const gchar *text;    /* the default of STRING */
+  const gchar *type;    /* of ENUM and FLAGS: the name of the type */
+  gconstpointer values; /* the values of the type, with their texts */
 } Property;
 
 /* gst_gemmcl_properties_install() sets the nicks of activations and feature modes. */

@@ -4,8 +4,7 @@
 
 #include "element/gstgemmcl.h"
 
-/* Outputs and runs. The caller of each function is the streaming thread, or holds the stream lock of
- * the sink pad. */
+/* Outputs and runs, for the streaming thread or a caller with the stream lock of the sink pad. */
 
 /* Output buffers (output.c). */
 
@@ -13,8 +12,7 @@
  * current device. Returns: GST_FLOW_ERROR with @error. */
 GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **error);
 
-/** gst_gemmcl_get_m: Returns: M, the rows of A and D, of each buffer of the run that is being
- * prepared. */
+/** gst_gemmcl_get_m: Returns: the rows of A and D in each buffer of the run in preparation. */
 gsize gst_gemmcl_get_m (GstGemmcl *self);
 
 /** gst_gemmcl_get_header_size: Returns: the bytes of the header before D, and before the row
@@ -25,8 +23,7 @@ gsize gst_gemmcl_get_header_size (GstGemmcl *self);
  * gaps, and of its header. The library has checked that they fit a gsize. */
 gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
 
-/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, whose run must
- * have row outputs. */
+/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs that @output must have. */
 GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);
 
 /** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or

@@ -5,8 +5,7 @@
 #include <gemmcl.h>
 #include <gst/gst.h>
 
-/* The values of the element's properties, in plain structs. The table in properties.c documents
- * each property. */
+/* The values of the element's properties, which the table in properties.c documents. */
 
 /** GST_GEMMCL_AUTO: the default of kernel, platform and device: the library chooses. */
 #define GST_GEMMCL_AUTO "auto"
@@ -42,8 +41,7 @@ typedef enum {
   GST_GEMMCL_OUTPUT_TYPE_U8,
 } GstGemmclOutputType;
 
-/** The number of matrices that properties name: weight, bias and addend, as in
- * #GemmclPlanOperand. */
+/** The number of matrices: weight, bias and addend, as in #GemmclPlanOperand. */
 #define GST_GEMMCL_N_OPERANDS (GEMMCL_PLAN_C + 1)
 
 /** GstGemmclSettings: The properties that cannot change while streaming. */

@@ -65,6 +65,5 @@ void gst_gemmcl_copies_init (void);
 /** gst_gemmcl_copies_add: Counts a copy of the element in the stats, and logs it. */
 void gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy);
 
-/** gst_gemmcl_copies_note_run: Logs the copies of @run, a submitted run. @input: its first input.
- */
+/** gst_gemmcl_copies_note_run: Logs the copies of a submitted @run, whose first input is @input. */
 void gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input);

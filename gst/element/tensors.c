@@ -188,8 +188,7 @@ gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k)
     *m *= tensor->dims[i];
 }
 
-/* A way to write trailing dimensions of 1. They do not change a shape, but caps compare dimensions
- * as strings. */
+/* A way to write trailing dimensions of 1, since caps compare dimensions as strings. */
 typedef struct {
   gboolean trims;    /* omits trailing ones */
   const gchar *fill; /* (nullable): appended until there are four dimensions */
@@ -325,8 +324,7 @@ gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n
     self->words[TYPE]++;
 }
 
-/* Reads the header of a flexible tensor at @start of memory @index of @buffer; @room bytes remain
- * there. */
+/* Reads a header at @start of memory @index of @buffer, where @room bytes remain. */
 static gboolean
 read_header (GstBuffer *buffer, guint index, gsize start, gsize room, GstGemmclTensor *tensor,
              GError **error)

@@ -10,8 +10,7 @@
 
 #include "memory/memory.h"
 
-/* Returns: turn @i, counted from the oldest run in flight; the turn that is being collected if @i
- * is n. */
+/* Returns: turn @i, counted from the oldest run in flight; turn n is being collected. */
 static GstGemmclTurn *
 get_turn (GstGemmclTurns *self, guint i)
 {
@@ -174,8 +173,7 @@ choose_lane (GstGemmcl *self)
   turns->next = (guint)(self->lane - self->lanes + 1) % self->n_lanes;
 }
 
-/* TRUE if the device may have caused @error, so that another device can do the run; FALSE if the
- * input caused it. */
+/* TRUE if the device may have caused @error, not the input, so that another device may succeed. */
 static gboolean
 is_of_device (const GError *error)
 {
@@ -210,8 +208,7 @@ begin (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   return flow;
 }
 
-/* Waits until the host can read the outputs. A map of each output shows if its copy from the device
- * failed. */
+/* Waits until the host can read the outputs. A map shows if the copy from the device failed. */
 static gboolean
 wait_for (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
@@ -430,8 +427,7 @@ start_timer (GstGemmcl *self)
   gst_clock_id_wait_async (self->turns->timer, on_timeout, gst_object_ref (self), gst_object_unref);
 }
 
-/* Raises frame_duration to @duration, the duration of a buffer: caps may state none. FALSE if
- * nothing changed. */
+/* Raises frame_duration to that of a buffer: caps may state none. FALSE if nothing changed. */
 static gboolean
 learn_duration (GstGemmcl *self, GstClockTime duration)
 {
