@@ -261,8 +261,7 @@ find_reason (GstGemmcl *self, GstCaps *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GstGemmclTerms terms = gst_gemmcl_get_terms (self);
-  const gboolean several = terms.several;
-  g_autoptr (GstCaps) output = NULL, peer = NULL;
+  g_autoptr (GstCaps) output = NULL, peer = NULL, opencl = NULL;
   g_autofree gchar *offered = NULL, *taken = NULL;
   GstGemmclFormat format;
   GstGemmclShape shape;
@@ -270,14 +269,15 @@ find_reason (GstGemmcl *self, GstCaps *input)
 
   if (!gst_gemmcl_caps_read (input, &terms, &format, &shape, &error))
     return error;
-  terms.several = FALSE;
   output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &terms);
   if (gst_caps_is_empty (output))
     return refuse_mode (&terms);
   peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
   if (!gst_gemmcl_tensors_check_strings (peer, &error))
     return error;
-  if (several && gst_caps_can_intersect (output, peer)) {
+  terms.several = FALSE;
+  opencl = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &terms);
+  if (!gst_caps_can_intersect (output, peer) && gst_caps_can_intersect (opencl, peer)) {
     refuse_memory (&error);
     return error;
   }

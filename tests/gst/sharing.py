@@ -357,6 +357,18 @@ class Devices(TestCase):
         stream = self.make(GEMMCL, "other/tensors(memory:OpenCL)")
         self.assertFalse(stream.play(ONE))
         self.says(stream, "several|system memory")
+        # Downstream has system memory, but accepts no caps.
+        stream = self.make(GEMMCL)
+
+        def refuse(pad, parent, query):
+            if query.type != Gst.QueryType.ACCEPT_CAPS:
+                return Gst.Pad.query_default(pad, parent, query)
+            query.set_accept_caps_result(False)
+            return True
+
+        stream.sink.set_query_function_full(refuse)
+        self.assertFalse(stream.play(ONE))
+        self.says(stream, "Downstream does not accept|downstream expects ANY")
         stream = self.start(ONE, GEMMCL, "other/tensors(memory:OpenCL);other/tensors")
         self.assertEqual(self.run_one(stream, NUMBER), (2 * NUMBER).tobytes())
         self.gives(stream, "other/tensors")
