@@ -93,10 +93,19 @@ downstream_wants_opencl (GstBaseTransform *trans)
 static GstCaps *
 fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *othercaps)
 {
-  if (direction == GST_PAD_SINK && !gst_caps_is_empty (othercaps) &&
-      GST_GEMMCL (trans)->stream.settings.output != GST_GEMMCL_OUTPUT_META)
-    return gst_gemmcl_caps_fixate (caps, othercaps, downstream_wants_opencl (trans));
-  return gst_caps_fixate (othercaps);
+  if (direction == GST_PAD_SRC || gst_caps_is_empty (othercaps) ||
+      gst_gemmcl_is_meta (GST_GEMMCL (trans)))
+    return gst_caps_fixate (othercaps);
+  /* The base class does not ask downstream about fixed caps, which may lack a field that downstream
+   * restricts. */
+  if (gst_caps_is_fixed (othercaps)) {
+    g_autoptr (GstCaps) peer = gst_pad_peer_query_caps (trans->srcpad, othercaps);
+    g_autoptr (GstCaps) both = gst_caps_intersect_full (othercaps, peer, GST_CAPS_INTERSECT_FIRST);
+
+    if (!gst_caps_is_empty (both))
+      gst_caps_replace (&othercaps, both);
+  }
+  return gst_gemmcl_caps_fixate (caps, othercaps, downstream_wants_opencl (trans));
 }
 
 /* Returns: the duration of a buffer; 0 if caps do not state it. */

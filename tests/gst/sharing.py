@@ -12,7 +12,7 @@ from ctypes import byref, c_void_p
 
 from gemmcl import ask, call, get_array, get_device, struct
 from library import Query
-from stream import (FAILURE, OK, PAUSED, READY, GObject, Gst, TestCase, collect_log, main,
+from stream import (FAILURE, OK, PAUSED, READY, GObject, Gst, TestCase, audio, collect_log, main,
                     make_shared, np, share, tensors, video)
 
 REFERENCE_COUNT = 0x1080  # CL_CONTEXT_REFERENCE_COUNT
@@ -369,6 +369,14 @@ class Devices(TestCase):
         stream.sink.set_query_function_full(refuse)
         self.assertFalse(stream.play(ONE))
         self.says(stream, "Downstream does not accept|downstream expects ANY")
+
+    def test_downstream(self):
+        """Downstream restricts a field that the output's caps do not have."""
+        mask = "channel-mask=(bitmask)0"
+        stream = self.start(audio("F32LE", 1), "gemmcl devices=all weight=[[1,2,3]]",
+                            f"audio/x-raw,{mask}")
+        self.assertEqual(self.run_one(stream, NUMBER), np.float32([1, 2, 3]).tobytes())
+        self.gives(stream, f"audio/x-raw,channels=3,{mask}")
         stream = self.start(ONE, GEMMCL, "other/tensors(memory:OpenCL);other/tensors")
         self.assertEqual(self.run_one(stream, NUMBER), (2 * NUMBER).tobytes())
         self.gives(stream, "other/tensors")
