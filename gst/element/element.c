@@ -356,7 +356,7 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
   if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
     return FALSE;
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY) {
-    wait = gst_gemmcl_turns_get_latency (self);
+    wait = gst_gemmcl_stats_get_latency (self);
     gst_query_parse_latency (query_, &live, &min, &max);
     gst_query_set_latency (query_, live, min + wait,
                            GST_CLOCK_TIME_IS_VALID (max) ? max + wait : max);

@@ -161,8 +161,7 @@ gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error)
   g_mutex_lock (&self->lock);
   lane->failed = TRUE;
   plan = g_steal_pointer (&lane->plan);
-  if (plan)
-    gst_gemmcl_stats_add_plan (&lane->past, plan);
+  gst_gemmcl_stats_add_plan (&lane->past, plan);
   g_mutex_unlock (&self->lock);
   if (plan)
     gemmcl_plan_cancel_tuning (plan, 0);

@@ -167,8 +167,7 @@ replace_plans (GstGemmcl *self, Job *job)
   for (guint i = 0; i < self->n_lanes; i++) {
     old[i] = self->lanes[i].plan;
     self->lanes[i].plan = job ? g_steal_pointer (&job->plans[i]) : NULL;
-    if (old[i])
-      gst_gemmcl_stats_add_plan (&self->lanes[i].past, old[i]);
+    gst_gemmcl_stats_add_plan (&self->lanes[i].past, old[i]);
     if (self->lanes[i].plan)
       self->lanes[i].compile_ns += job->compile_us[i] * 1000;
   }

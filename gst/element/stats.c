@@ -41,7 +41,8 @@ gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan)
 {
   GemmclPlanStats stats = {0};
 
-  gemmcl_plan_get_stats (plan, &stats);
+  if (plan)
+    gemmcl_plan_get_stats (plan, &stats);
   add_stats (sum, &stats);
 }
 
@@ -130,6 +131,19 @@ gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time)
   return changed;
 }
 
+GstClockTime
+gst_gemmcl_stats_get_latency (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  GstClockTime latency = 0;
+
+  if (self->stream.started)
+    latency = (self->stream.settings.batch_size - 1) * self->stream.frame_duration;
+  if (self->stream.settings.batch_timeout > 0)
+    latency = MIN (latency, (GstClockTime)self->stream.settings.batch_timeout);
+  return latency + self->stats.latency;
+}
+
 void
 gst_gemmcl_stats_flush (GstGemmcl *self)
 {
@@ -178,8 +192,7 @@ set_rates (const GstGemmclLane *lanes, guint n, GstStructure *structure)
         lane->context ? gemmcl_context_get_device_info (lane->context)->peak_gflops : 0.0;
     GemmclPlanStats stats = lane->past;
 
-    if (lane->plan)
-      gst_gemmcl_stats_add_plan (&stats, lane->plan);
+    gst_gemmcl_stats_add_plan (&stats, lane->plan);
     add_stats (&sum, &stats);
     compile_ns += lane->compile_ns;
     /* One operation in a nanosecond is one GFLOPS. */

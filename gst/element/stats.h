@@ -9,7 +9,7 @@
 /** gst_gemmcl_stats_reset: Sets all counts to 0. Needs the lock of the element. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
 
-/** gst_gemmcl_stats_add_plan: Adds the counts of @plan to @sum. */
+/** gst_gemmcl_stats_add_plan: Adds the counts of @plan, (nullable), to @sum. */
 void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 
 /** gst_gemmcl_stats_add_run: Counts a run of @n buffers on the current device. @bytes: the bytes
@@ -40,6 +40,9 @@ void gst_gemmcl_stats_flush (GstGemmcl *self);
  * Returns: %TRUE if the latency changed
  */
 gboolean gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time);
+
+/** gst_gemmcl_stats_get_latency: Returns: the latency of a batch and its run, in ns. Any thread. */
+GstClockTime gst_gemmcl_stats_get_latency (GstGemmcl *self);
 
 /** gst_gemmcl_stats_new: Returns: (transfer full): the value of the property stats. Any thread. */
 GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);

@@ -497,16 +497,3 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
     return turn->n > 0;
   }
 }
-
-GstClockTime
-gst_gemmcl_turns_get_latency (GstGemmcl *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-  GstClockTime latency = 0;
-
-  if (self->stream.started)
-    latency = (self->stream.settings.batch_size - 1) * self->stream.frame_duration;
-  if (self->stream.settings.batch_timeout > 0)
-    latency = MIN (latency, (GstClockTime)self->stream.settings.batch_timeout);
-  return latency + self->stats.latency;
-}

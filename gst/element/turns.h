@@ -51,9 +51,6 @@ gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
  * free. Posts an error if this run or an earlier one fails and no other device is left. */
 GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
 
-/** gst_gemmcl_turns_get_latency: Returns: the latency of a batch and its run, in ns. Any thread. */
-GstClockTime gst_gemmcl_turns_get_latency (GstGemmcl *self);
-
 /* Learns A from buffers, if caps do not describe it (learn.c). */
 
 /** gst_gemmcl_learn_hold: Takes @event if it is caps that do not state the shape of A, or if such
