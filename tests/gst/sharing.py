@@ -357,6 +357,9 @@ class Devices(TestCase):
         stream = self.make(GEMMCL, "other/tensors(memory:OpenCL)")
         self.assertFalse(stream.play(ONE))
         self.says(stream, "several|system memory")
+        stream = self.start(ONE, GEMMCL, "other/tensors(memory:OpenCL);other/tensors")
+        self.assertEqual(self.run_one(stream, NUMBER), (2 * NUMBER).tobytes())
+        self.gives(stream, "other/tensors")
         # Downstream has system memory, but accepts no caps.
         stream = self.make(GEMMCL)
 
@@ -377,9 +380,6 @@ class Devices(TestCase):
                             f"audio/x-raw,{mask}")
         self.assertEqual(self.run_one(stream, NUMBER), np.float32([1, 2, 3]).tobytes())
         self.gives(stream, f"audio/x-raw,channels=3,{mask}")
-        stream = self.start(ONE, GEMMCL, "other/tensors(memory:OpenCL);other/tensors")
-        self.assertEqual(self.run_one(stream, NUMBER), (2 * NUMBER).tobytes())
-        self.gives(stream, "other/tensors")
 
 
 main()
