@@ -4,7 +4,7 @@
 """Flexible tensors that change from buffer to buffer, that are one of several, and that are
 refused. The test writes their headers apart from the code: 32 words of 32 bits."""
 
-from stream import OK, Gst, TestCase, main, np, tensors, video
+from stream import OK, TestCase, get_bytes, join, main, np, tensors, video
 
 FLEXIBLE = "other/tensors,format=flexible,framerate=10/1"
 WEIGHT = np.array([[1, 2], [3, 4], [5, 6]])
@@ -28,14 +28,6 @@ def write(values, kind="float32"):
     dims = [*reversed(values.shape), *[0] * (16 - values.ndim)]
     words = [0xFEEDCCED, 0xDE001000, TYPES.index(kind), *dims, 1, 4, *[0] * 11]
     return np.array(words, "<u4").tobytes() + values.astype(kind).tobytes()
-
-
-def several(parts):
-    """Returns a buffer with a memory for each part."""
-    buffer = Gst.Buffer.new()
-    for part in parts:
-        buffer.append_memory(Gst.Buffer.new_wrapped(part).get_memory(0))
-    return buffer
 
 
 class Flexible(TestCase):
@@ -77,13 +69,10 @@ class Flexible(TestCase):
                     *((kind, 2) for kind in TYPES)])]
                 cube = make(4)[0].reshape(2, 2, 3)
                 inputs.append((cube, write(cube)))
-                for _, data in inputs:
-                    self.assertEqual(stream.push(data), OK)
-                stream.src.push_event(Gst.Event.new_eos())
-                self.assertEqual([stream.pull() for _ in inputs],
+                outputs = self.run_all(stream, [data for _, data in inputs])
+                self.assertEqual(list(map(get_bytes, outputs)),
                                  [write((a @ WEIGHT).reshape(-1, 2)) for a, _ in inputs])
                 self.gives(stream, FLEXIBLE)
-                self.is_quiet(stream)
 
     def test_previous(self):
         """The previous output is kept while the number of rows stays, even if the type of A
@@ -114,7 +103,7 @@ class Flexible(TestCase):
         caps = f"{FLEXIBLE},num_tensors="
         for index in range(3):
             parts = [data if i == index else other for i in range(3)]
-            for buffer in several(parts), b"".join(parts):
+            for buffer in join(parts), b"".join(parts):
                 stream = self.start(f"{caps}3", f"{TEXT} row-outputs=sum tensor-index={index}")
                 self.assertEqual(stream.push(buffer), OK)
                 d = a @ WEIGHT
@@ -123,7 +112,7 @@ class Flexible(TestCase):
                 output = stream.pull_buffer()
                 self.assertEqual([output.peek_memory(i).get_sizes()[0]
                                   for i in range(output.n_memory())], list(map(len, expected)))
-                self.assertEqual(output.extract_dup(0, output.get_size()), b"".join(expected))
+                self.assertEqual(get_bytes(output), b"".join(expected))
                 self.gives(stream, f"{caps}4")
 
     def test_refused(self):
@@ -149,7 +138,7 @@ class Flexible(TestCase):
                 # The first memory has the tensors without a memory of their own.
                 first = (data * (n - memories + 1))[:size]
                 self.fails(self.start(caps, f"{TEXT} {settings}"),
-                           several([first, *[data] * (memories - 1)]), words)
+                           join([first, *[data] * (memories - 1)]), words)
 
     def test_output(self):
         """With output=flexible, the output of a frame or static tensor has a header, in each

@@ -4,9 +4,9 @@
 """input=meta: A is a tensor in the metadata of frames, where the test attaches it. The element
 learns the type and shape of A from buffers, unless caps announce them."""
 
-from stream import OK, READY, Gst, audio, main, np, tensors, video
+from stream import OK, READY, Gst, audio, join, main, np, tensors, video
 from tensor_meta import (COLOURS, RGB, TYPES, WEIGHT, MetaTestCase, announce, attach, carry,
-                         describe, draw, get_tensors, wrap)
+                         describe, draw, get_tensors, since_1_28, wrap)
 
 A = "input=meta tensor-id=a"
 ONE = np.ones((3, 1), int)
@@ -64,11 +64,7 @@ class Inputs(MetaTestCase):
                 inputs = list(map(carry, arrays))
                 if "input-tensor-id" in settings:
                     attach(inputs[0], "b", draw(1, kind="int8"))
-                for buffer in inputs:
-                    self.assertEqual(stream.push(buffer), OK)
-                outputs = stream.end()
-                self.assertEqual(len(outputs), len(arrays))
-                for a, buffer, output in zip(arrays, inputs, outputs):
+                for a, buffer, output in zip(arrays, inputs, self.run_all(stream, inputs)):
                     self.is_product(output, a, weight, is_meta)
                     if is_meta:
                         self.assertEqual(hash(output.peek_memory(0)), hash(buffer.peek_memory(0)))
@@ -76,7 +72,6 @@ class Inputs(MetaTestCase):
                         self.assertEqual((name, kept.tolist()), ("a", a.tolist()))
                 n, m = weight.shape[1], arrays[-1].size // len(weight)
                 self.gives(stream, RGB if is_meta else tensors(f"{n}:{m}"))
-                self.is_quiet(stream)
 
     def test_rows(self):
         """Row outputs are a second tensor."""
@@ -90,10 +85,9 @@ class Inputs(MetaTestCase):
         """The data of A may have surplus bytes, be unaligned, or lie in several memories. A
         buffer's only tensor needs no id."""
         stream, a = self.start_weight("input=meta"), draw(2, 3)
-        more, odd, parts = map(wrap, (
-            a.tobytes() + bytes(9), b"-" + a.tobytes(), a.tobytes()[:8]))
+        whole = a.tobytes()
+        more, odd, parts = wrap(whole + bytes(9)), wrap(b"-" + whole), join([whole[:8], whole[8:]])
         odd.resize(1, a.nbytes)
-        parts.append_memory(wrap(a.tobytes()[8:]).get_memory(0))
         for data in more, odd, parts:
             self.multiplies(stream, a, buffer=carry(a, None, data=data))
         self.is_quiet(stream)
@@ -121,16 +115,14 @@ class Inputs(MetaTestCase):
             self.multiplies(stream, draw(2, 3), is_meta=True)
             self.gives(stream, caps)
             self.is_quiet(stream)
-            stream = self.make("gemmcl input=meta output=meta", caps)
-            found = stream.element.get_static_pad("sink").query_caps(None)
+            found = self.make("gemmcl input=meta output=meta", caps).query_caps("sink")
             self.assertTrue(found.is_equal(Gst.Caps.from_string(caps)))
-            stream = self.make("gemmcl input=meta", "other/tensors")
-            found = stream.element.get_static_pad("sink").query_caps(None)
+            found = self.make("gemmcl input=meta", "other/tensors").query_caps("sink")
             self.assertTrue(found.can_intersect(Gst.Caps.from_string(caps)))
             stream = self.make(f"gemmcl {A} weight=[[1,2],[3,4],[-5,6]]", None, caps)
             self.assertTrue(stream.play(caps))
             for is_known in False, True:
-                found = stream.element.get_static_pad("src").query_caps(None)
+                found = stream.query_caps("src")
                 self.assertEqual([found.can_intersect(result) for result in results],
                                  [not is_known, True])
                 self.multiplies(stream, draw(2, 3))
@@ -201,11 +193,8 @@ class Inputs(MetaTestCase):
         self.is_quiet(stream)
 
 
+@since_1_28
 class Announced(MetaTestCase):
-    def setUp(self):
-        super().setUp()
-        self.announces()
-
     def test_first(self):
         """Caps are negotiated before the first buffer, which must fit them."""
         stream = self.start_weight(A, ANNOUNCED)
@@ -256,9 +245,9 @@ class Announced(MetaTestCase):
         caps = announce(describe("a", "2,3"), frame=planar)
         stream = self.start_weight("tensor-id=a", caps)
         self.multiplies(stream, draw(2, 3))
-        pad, asked = stream.element.get_static_pad("sink"), Gst.Caps.from_string(caps)
-        self.assertTrue(asked.is_subset(pad.query_caps(asked)))
-        self.assertFalse(Gst.Caps.from_string(planar).can_intersect(pad.query_caps(None)))
+        asked = Gst.Caps.from_string(caps)
+        self.assertTrue(asked.is_subset(stream.query_caps("sink", asked)))
+        self.assertFalse(stream.query_caps("sink").can_intersect(Gst.Caps.from_string(planar)))
         self.gives(self.start_weight("feature-mode=pixel", ANNOUNCED), tensors("2:16"))
         stream = self.make("gemmcl input=media tensor-id=a weight=[[1],[1],[1]]")
         self.assertFalse(stream.play(caps))

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """output=meta: D as a tensor in the metadata of the input, which passes through."""
 
-from stream import OK, Gst, audio, load_plugin, main, np, tensors, video
+from stream import OK, Gst, audio, join, load_plugin, main, np, tensors, video
 from tensor_meta import (COLOURS, RGB, GLib, MetaTestCase, Tensor, announce, call, carry, describe,
-                         draw, find_analytics, get_tensors, wrap)
+                         draw, find_analytics, get_tensors, since_1_28, wrap)
 
 GRAY = video("GRAY8", 4, 4)
 SOFTMAX = "classification-generic-softmaxed-out"
@@ -48,16 +48,11 @@ class Results(MetaTestCase):
                 self.gives(stream, caps)
                 inputs = []
                 for seed in range(7):
-                    buffer = Gst.Buffer.new()
-                    if before:
-                        buffer.append_memory(wrap(bytes(before)).get_memory(0))
                     data = draw(m, k, seed=seed, kind=kind).tobytes()
-                    buffer.append_memory(wrap(data).get_memory(0))
-                    buffer.pts = seed
-                    inputs.append(buffer)
-                    self.assertEqual(stream.push(buffer), OK)
-                    self.assertFalse(get_tensors(buffer))
-                outputs = stream.end()
+                    inputs.append(join([bytes(before), data] if before else [data]))
+                    inputs[-1].pts = seed
+                outputs = self.run_all(stream, inputs)
+                self.assertFalse(any(map(get_tensors, inputs)))
                 self.assertEqual(list(map(get_memories, outputs)), list(map(get_memories, inputs)))
                 for seed, output in enumerate(outputs):
                     self.assertEqual(output.pts, seed)
@@ -65,7 +60,6 @@ class Results(MetaTestCase):
                     rows = np.stack([d.sum(1), d.max(1), d.argmax(1)], 1)
                     self.same_tensors(output, {
                         SOFTMAX: d, **({f"{SOFTMAX}-rows": rows} if ROWS in settings else {})})
-                self.is_quiet(stream)
 
     def test_caps(self):
         """Caps pass in each kind of memory that the element supports, with the tensors of
@@ -77,8 +71,7 @@ class Results(MetaTestCase):
                          "raw", "raw(memory:DMABuf)"),
                      audio("S16LE", 2) + ",tensors=(structure)[before]", tensors("3:2", "uint8")):
             with self.subTest(caps=caps):
-                stream = self.make(text, None, caps)
-                found = stream.element.get_static_pad("src").query_caps(None)
+                found = self.make(text, None, caps).query_caps("src")
                 self.assertTrue(found.is_subset(Gst.Caps.from_string(caps)), found.to_string())
                 self.assertTrue(found.is_fixed())
         for memory in "memory:GLMemory", "memory:OpenCL,memory:Other":
@@ -146,15 +139,12 @@ class Results(MetaTestCase):
         stream = self.start(RGB, f"{COLOURS} output=meta batch-size=2")
         self.assertEqual(stream.push(bytes(48)), OK)
         stream.flush()
-        for number in range(3):
-            buffer = wrap(bytes(48 if number < 2 else 0))
+        inputs = [wrap(bytes(size)) for size in (48, 48, 0)]
+        for number, buffer in enumerate(inputs):
             buffer.pts = number
-            if number == 2:
-                buffer.set_flags(Gst.BufferFlags.GAP)
-            self.assertEqual(stream.push(buffer), OK)
-        self.assertEqual([(output.pts, len(get_tensors(output))) for output in stream.end()],
-                         [(0, 1), (1, 1), (2, 0)])
-        self.is_quiet(stream)
+        inputs[2].set_flags(Gst.BufferFlags.GAP)
+        self.assertEqual([(output.pts, len(get_tensors(output)))
+                          for output in self.run_all(stream, inputs)], [(0, 1), (1, 1), (2, 0)])
 
     def test_new_n(self):
         """A weight of another N, while playing, changes the tensors."""
@@ -167,11 +157,8 @@ class Results(MetaTestCase):
         self.is_quiet(stream)
 
 
+@since_1_28
 class Announced(MetaTestCase):
-    def setUp(self):
-        super().setUp()
-        self.announces()
-
     def test_down(self):
         """Tensors are appended to those of upstream."""
         before = announce(describe("before", "3,4"), group="before")

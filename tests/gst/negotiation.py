@@ -150,7 +150,7 @@ class Negotiation(TestCase):
     def check(self, stream, pad, has, lacks, asked=None, state=READY):
         """The pad can have all caps in has and none in lacks. Returns all caps of the pad."""
         stream.element.set_state(state)
-        found = stream.element.get_static_pad(pad).query_caps(asked)
+        found = stream.query_caps(pad, asked)
         for texts, there in (has, True), (lacks, False):
             for text in filter(None, texts.split(";")):
                 self.assertEqual(found.can_intersect(Gst.Caps.from_string(text)), there,

@@ -9,8 +9,8 @@ import functools
 from gemmcl import get_info
 from interposed import count_copies, pretend_discrete, reset_copies
 from medium import Medium
-from stream import (GST, OK, GLib, Gst, GstVideo, TestCase, audio, c_void_p, collect_log, main, np,
-                    tensors, video)
+from stream import (GST, OK, GLib, Gst, GstVideo, TestCase, audio, c_void_p, collect_log, join,
+                    main, np, tensors, video)
 
 RGB, GRAY, STEREO = video("RGB", 53, 9), video("GRAY8", 8, 8), audio("S16LE", 2)
 TWO = tensors("3:5,7", "float32,uint8", "0/1")
@@ -269,10 +269,7 @@ class Offer(TestCase):
         was too small is gone. Python holds one buffer longer."""
         stream = self.start(caps, text)
         for i in range(30):
-            data = Gst.Buffer.new()
-            for size in sizes:
-                data.append_memory(Gst.Buffer.new_wrapped(bytes(size)).get_memory(0))
-            self.assertEqual(stream.push(data), OK)
+            self.assertEqual(stream.push(join(map(bytes, sizes))), OK)
             output = stream.pull_buffer()
             memory = c_void_p(hash(output.peek_memory(index)))
             self.assertTrue(i < 4 or GST.gst_mini_object_get_qdata(memory, SEEN))

@@ -24,10 +24,7 @@ import re
 import time
 
 from medium import Medium
-from stream import OK, READY, SECONDS, Gst, np, tensors
-import gi  # after stream, which skips the test if gi is missing
-
-gi.require_version("GstController", "1.0")
+from stream import OK, READY, SECONDS, Gst, get_bytes, np, tensors
 
 FRAME = Gst.SECOND // 10
 FLAGS = {"D": Gst.BufferFlags.DISCONT, "G": Gst.BufferFlags.GAP, "M": Gst.BufferFlags.MARKER}
@@ -52,8 +49,7 @@ def parse(text):
 
 
 def read(_pad, info):
-    buffer = info.get_buffer()
-    buffer.extract_dup(0, buffer.get_size())
+    get_bytes(info.get_buffer())
     return Gst.PadProbeReturn.OK
 
 

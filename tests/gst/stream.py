@@ -18,7 +18,7 @@ from pathlib import Path
 
 try:
     import gi
-    for namespace in "Gst", "GstAudio", "GstVideo":
+    for namespace in "Gst", "GstAudio", "GstController", "GstVideo":
         gi.require_version(namespace, "1.0")
     from gi.repository import GLib, GObject, Gst, GstAudio, GstVideo
     import gi.overrides.Gst  # values as Python values
@@ -29,7 +29,6 @@ except (ImportError, ValueError) as missing:
 import gemmcl
 import tap_unittest
 from gemmcl import np
-
 
 
 def load_plugin(name):
@@ -91,6 +90,29 @@ def make_shared(kind="OpenCL", **fields):
 def share(element, context):
     """Gives a cl_context to an element, as an application does."""
     element.set_context(make_shared(cl_context=(GObject.TYPE_POINTER, context)))
+
+
+def join(parts):
+    """Returns a buffer with a memory for each part, which is bytes."""
+    buffer = Gst.Buffer.new()
+    for part in parts:
+        buffer.append_memory(Gst.Buffer.new_wrapped(part).get_memory(0))
+    return buffer
+
+
+def get_bytes(buffer):
+    return buffer.extract_dup(0, buffer.get_size())
+
+
+def answer(pad, kind, fill):
+    """Makes a pad of the test answer queries of a type; fill(query) writes the answer."""
+    def reply(pad, parent, query):
+        if query.type != kind:
+            return Gst.Pad.query_default(pad, parent, query)
+        fill(query)
+        return True
+
+    pad.set_query_function_full(reply)
 
 
 def change_buffers(pad, change):
@@ -157,13 +179,7 @@ class Stream:
 
     def answer_allocation(self, offer):
         """Makes downstream answer allocation queries; offer adds to the query."""
-        def answer(pad, parent, query):
-            if query.type != Gst.QueryType.ALLOCATION:
-                return Gst.Pad.query_default(pad, parent, query)
-            offer(query)
-            return True
-
-        self.sink.set_query_function_full(answer)
+        answer(self.sink, Gst.QueryType.ALLOCATION, offer)
 
     def ask_allocation(self, caps):
         """Returns the answer of the element to an allocation query from upstream."""
@@ -212,8 +228,7 @@ class Stream:
 
     def pull(self):
         """Returns the bytes of the next output."""
-        buffer = self.pull_buffer()
-        return buffer.extract_dup(0, buffer.get_size())
+        return get_bytes(self.pull_buffer())
 
     def end(self):
         """Ends the stream. Returns the outputs that were not pulled yet."""
@@ -240,6 +255,10 @@ class Stream:
         parse = message.parse_error if kind == Gst.MessageType.ERROR else message.parse_warning
         return parse()[0]
 
+    def query_caps(self, pad, asked=None):
+        """Returns the caps that a pad of the element can have."""
+        return self.element.get_static_pad(pad).query_caps(asked)
+
     def stop(self):
         self.element.set_state(Gst.State.NULL)
         self.element.set_bus(None)
@@ -265,6 +284,15 @@ class TestCase(gemmcl.TestCase):
         """Pushes data. Returns the bytes of its output."""
         self.assertEqual(stream.push(data), OK)
         return stream.pull()
+
+    def run_all(self, stream, inputs):
+        """Pushes all inputs and ends the stream. Returns an output buffer for each."""
+        for data in inputs:
+            self.assertEqual(stream.push(data), OK)
+        outputs = stream.end()
+        self.assertEqual(len(outputs), len(inputs))
+        self.is_quiet(stream)
+        return outputs
 
     def fails(self, stream, data, words, domain=None):
         """Pushing data fails, with an error that has these words."""

@@ -5,10 +5,11 @@ small integers, so that results are exact."""
 
 import ctypes
 import sys
+import unittest
 from ctypes import byref, c_size_t, c_void_p
 
 from library import fields
-from stream import ANALYTICS, OK, GLib, Gst, TestCase, np, video
+from stream import ANALYTICS, OK, GLib, Gst, TestCase, get_bytes, np, video
 
 if not ANALYTICS:
     print("1..0 # SKIP built without gstreamer-analytics-1.0 (1.26)")
@@ -17,6 +18,7 @@ LIB = ctypes.CDLL("libgstanalytics-1.0.so.0")
 RGB = video("RGB", 4, 4)
 WEIGHT = np.array([[1, 2], [3, 4], [-5, 6]])
 COLOURS = "gemmcl feature-mode=pixel weight=[[1,0,0],[0,1,0],[0,0,1]]"
+since_1_28 = unittest.skipIf(Gst.version() < (1, 28), "caps announce tensors since GStreamer 1.28")
 # GstTensorDataType
 TYPES = ("int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float16 float32 float64 "
          "bfloat16").split()
@@ -57,7 +59,7 @@ class Mtd(ctypes.Structure):
 
 
 def wrap(data):
-    """Returns a buffer of these bytes; None: an empty buffer."""
+    """Returns a buffer of these bytes, of which there may be none."""
     buffer = Gst.Buffer.new_allocate(None, len(data), None)
     buffer.fill(0, data)
     return buffer
@@ -128,11 +130,6 @@ def announce(*tensors, group="g", frame=RGB):
 
 
 class MetaTestCase(TestCase):
-    def announces(self):
-        """Skips the test if caps of this GStreamer do not announce tensors."""
-        if tuple(Gst.version()) < (1, 28):
-            self.skipTest("caps announce tensors since GStreamer 1.28")
-
     def start_weight(self, settings, caps=RGB, weight=WEIGHT):
         text = str(weight.tolist()).replace(" ", "")
         return self.start(caps, f"gemmcl weight={text} {settings}")
@@ -147,7 +144,7 @@ class MetaTestCase(TestCase):
         bytes."""
         expected = a.reshape(-1, len(weight)).astype(float) @ weight
         found = get_tensors(output)[-1][-1][1] if is_meta else np.frombuffer(
-            output.extract_dup(0, output.get_size()), "f4").reshape(-1, weight.shape[1])
+            get_bytes(output), "f4").reshape(-1, weight.shape[1])
         np.testing.assert_array_equal(found, expected)
 
     def refuses(self, stream, buffer, words):

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from medium import Medium
 from numpy_gemm import ROUNDOFFS, compare, f32, solve
 from numpy_media import features
-from stream import OK, Gst, GstVideo, TestCase, audio, main, np, tensors, video
+from stream import Gst, GstVideo, TestCase, audio, main, np, tensors, video
 
 SEED = 20240301
 SLACK = 4  # for errors of colours, lists, offsets and previous outputs, which solve() lacks
@@ -300,11 +300,7 @@ class Values(TestCase):
             with self.subTest(**vars(one)):
                 run = Run(self, seed, one)
                 stream = self.start(one.caps, run.describe(), one.out)
-                for each in run.data:
-                    self.assertEqual(stream.push(each), OK)
-                found = stream.end()
-                self.assertEqual(len(found), len(run.data))
-                self.is_quiet(stream)
+                found = self.run_all(stream, run.data)
                 self.assertIsNone(run.check(found, Medium(stream.sink.get_current_caps())))
                 stream.stop()
 
