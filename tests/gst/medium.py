@@ -4,7 +4,7 @@
 
 import re
 
-from numpy_media import colours
+from numpy_gemm import colours
 from stream import Gst, GstVideo, np
 
 AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}

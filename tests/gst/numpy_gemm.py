@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Computes D = act(alpha A B + beta C + bias) by NumPy in float64, and a bound of the element's
-error.
+"""Computes D = act(alpha A B + beta C + bias) by NumPy in float64, with a bound of the element's
+error, and A from frames: colours from luma and chroma, and rows of features.
 
 The bound is g(K) (|alpha| |A||B| + |beta||C| + |bias|), and the error of A and B in a lower
 precision. The activation multiplies it by its largest slope, and adds the error of its own
@@ -18,6 +18,16 @@ SMALLEST = 2.0**-126  # smaller numbers may be flushed to 0
 ACTIVATION_ERROR = 40
 # The types to which A and B are rounded.
 ROUNDOFFS = {"f32": 0, "f16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11}
+
+# For each colorimetry of caps: kr, kb, full range.
+COLORIMETRY = {
+    "bt601": (0.299, 0.114, False),
+    "bt709": (0.2126, 0.0722, False),
+    "1:4:0:0": (0.299, 0.114, True),
+    "1:3:5:1": (0.2126, 0.0722, True),
+}
+# The number of roundings between luma, chroma and colour: of coefficients, products and sums.
+COLOUR_ROUNDINGS = 6
 
 
 def f32(x):
@@ -116,6 +126,32 @@ def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none
     bound = roundings / (1 - roundings) * (sizes + np.abs(bias)) + inherited + SMALLEST
     result, bound = activate(activation, sums + bias, bound)
     return normalized(result, bound) if "output" in normalize else (result, bound)
+
+
+def colours(luma, cb, cr, colorimetry):
+    """Returns R, G, B by the formulas of gemmcl-image.h, and the bound of their error."""
+    kr, kb, full = COLORIMETRY[colorimetry]
+    kg = 1 - kr - kb
+    luma = luma * 1.0 if full else (luma - 16) * 255 / 219
+    cb, cr = ((c - 128) * (1 if full else 255 / 224) for c in (cb, cr))
+    red = [luma, 2 * (1 - kr) * cr]
+    blue = [luma, 2 * (1 - kb) * cb]
+    green = [luma, -kr / kg * red[1], -kb / kg * blue[1]]
+    rgb = [np.clip(sum(terms), 0, 255) for terms in (red, green, blue)]
+    sizes = [sum(np.abs(term) for term in terms) for terms in (red, green, blue)]
+    return np.stack(rgb, 2), COLOUR_ROUNDINGS * UNIT_ROUNDOFF * np.stack(sizes, 2)
+
+
+def features(values, mode, size, stride=0, padding=0, dilation=1):
+    """Returns the rows of A from an array of rows x columns x channels. mode: as feature-mode;
+    size: columns and rows of a patch; padding: zeros on each side"""
+    rows, columns, channels = values.shape
+    size = {"pixel": (1, 1), "row": (columns, 1), "frame": (columns, rows)}.get(mode, size)
+    columns, rows = (dilation * (length - 1) + 1 for length in size)
+    values = np.pad(values, [(padding, padding)] * 2 + [(0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(values, (rows, columns), (0, 1))
+    patches = windows[::stride or size[1], ::stride or size[0], :, ::dilation, ::dilation]
+    return patches.transpose(0, 1, 3, 4, 2).reshape(-1, size[0] * size[1] * channels)
 
 
 def compare_floats(found, expected, bound):

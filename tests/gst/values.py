@@ -11,8 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from medium import Medium
-from numpy_gemm import ROUNDOFFS, compare, f32, solve
-from numpy_media import features
+from numpy_gemm import ROUNDOFFS, compare, f32, features, solve
 from stream import Gst, GstVideo, TestCase, audio, main, np, tensors, video
 
 SEED = 20240301

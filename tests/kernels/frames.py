@@ -10,12 +10,14 @@ from ctypes import byref
 from gemmcl import (DTYPES, KERNELS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
                     pointer, np)
 from library import Data, Image
-from numpy_gemm import compare, f32, solve
-from numpy_media import PACKED, colours, features
+from numpy_gemm import colours, compare, f32, features, solve
 from problem import MISCOMPILED, Operand, get_dtype, is_miscompiled
 from tap_unittest import main
 
 BATCH = 2
+# The samples of a pixel in memory. The channels of A are R, G, B, A, or Y, in any case.
+PACKED = {"GRAY8": "Y", "GRAY16_LE": "Y",
+          **{name: name for name in "RGB BGR RGBA BGRA RGBx BGRx xRGB xBGR".split()}}
 CHROMA = ["NV12", "I420", "P010_10LE"]
 FORMATS = [*PACKED, *CHROMA]
 MODES = ["pixel", "row", "frame", "patch"]
