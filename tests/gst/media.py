@@ -4,12 +4,28 @@
 """Frames and audio: their layout in memory, their metas, and refused caps. flow.py tests audio
 whose lengths change, values.py the formats."""
 
+import ctypes
+from ctypes import c_size_t, c_void_p
+
 from gemmcl import get_info
 from medium import Medium
-from stream import OK, Gst, GstAudio, GstVideo, TestCase, audio, main, np, video
+from stream import OK, Gst, GstAudio, GstVideo, TestCase, audio, get_bytes, main, np, video
 
 MONO, STEREO = audio("F32LE", 1), audio("F32LE", 2)
 SENTINEL = 0xa5
+# Bindings require the offsets of an audio meta.
+add_audio_meta = ctypes.CDLL("libgstaudio-1.0.so.0").gst_buffer_add_audio_meta
+add_audio_meta.restype = c_void_p
+SAMPLES = next(field.get_offset() for field in GstAudio.AudioMeta.__info__.get_fields()
+               if field.get_name() == "samples")
+
+
+def make_audio(values, samples):
+    """Returns a buffer whose meta states this number of samples, and that number in the meta."""
+    buffer, info = Gst.Buffer.new_wrapped(values.tobytes()), GstAudio.AudioInfo()
+    info.set_format(GstAudio.AudioFormat.F32, 8000, 1, None)
+    meta = add_audio_meta(c_void_p(hash(buffer)), c_void_p(hash(info)), c_size_t(samples), None)
+    return buffer, c_size_t.from_address(meta + SAMPLES)
 
 
 class PaddedPool(GstVideo.VideoBufferPool):
@@ -62,6 +78,22 @@ class Media(TestCase):
         data.resize(1, values.nbytes)
         self.assertEqual(self.run_one(stream, data), (2 * values).tobytes())
 
+    def test_lengths_in_batch(self):
+        """Audio buffers of equal sizes do not share a batch if their metas state different numbers
+        of samples."""
+        stream, lengths = self.start(MONO, "gemmcl weight=[2] batch-size=2"), (5000, 4, 4)
+        values = (np.random.default_rng(1).integers(-8, 9, 5000) / 8).astype("f4")
+        inputs = [make_audio(values, samples)[0] for samples in lengths]
+        for output, samples in zip(self.run_all(stream, inputs), lengths):
+            self.assertEqual(get_bytes(output), (2 * values[:samples]).tobytes())
+
+    def test_too_short(self):
+        """A buffer that does not hold the samples of its meta is refused."""
+        stream = self.start(MONO, "gemmcl weight=[2]")
+        buffer, samples = make_audio(np.ones(4, "f4"), 4)
+        samples.value = 5
+        self.fails(stream, buffer, "16 bytes|5 samples of 4 bytes from byte 0|audio meta")
+
     def test_metas_of_audio(self):
         """The output keeps the meta of clipping, but not the meta of the audio's level."""
         stream = self.start(MONO, "gemmcl weight=[2]")
@@ -103,9 +135,9 @@ class Media(TestCase):
             GstVideo.buffer_add_video_meta_full(data, 0, GstVideo.VideoFormat.RGB, 5, 3, 1,
                                                 [7, 0, 0, 0], [40, 0, 0, 0])
             medium.write(data, np.arange(45) + seed)
-            before = data.extract_dup(0, data.get_size())
+            before = get_bytes(data)
             self.assertEqual(stream.push(data), OK)
-            self.assertEqual(data.extract_dup(0, data.get_size()), before)
+            self.assertEqual(get_bytes(data), before)
             output = stream.pull_buffer()
             meta = GstVideo.buffer_get_video_meta(output)
             if not get_info().host_unified:
@@ -121,7 +153,7 @@ class Media(TestCase):
             output = outputs.pop(0)
             medium.write(output, np.full(45, SENTINEL))
             if seed > 4:
-                self.assertEqual(set(output.extract_dup(0, output.get_size())), {SENTINEL})
+                self.assertEqual(set(get_bytes(output)), {SENTINEL})
             output.memset(0, SENTINEL, output.get_size())
 
 

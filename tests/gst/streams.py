@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random streams: whatever happens between buffers, each output comes once, in order, with the
 right values. All numbers are small integers or halves, so that sums in f32 are exact in any order.
-Also a test of memory with many buffers.
+Also the time at which batch-timeout ends a batch, and the memory of a stream with many buffers.
 
 GEMMCL_TEST_STREAMS is the number of streams. GEMMCL_TEST_STREAM selects a single one, by the number
 that is printed before a failure, and prints its steps."""
@@ -100,8 +100,7 @@ class Stream:
         for step in self.random.choices(list(STEPS), STEPS.values(),
                                         k=self.random.randint(20, MOST_STEPS - 1)):
             step(self)
-        self.do("push_event", "eos")
-        self.pending.append((True,))
+        self.pushes_event("eos")
         self.arrives()
         self.script.take_none()
         error = self.script.stream.pop_message(Gst.MessageType.ERROR)
@@ -129,9 +128,10 @@ class Stream:
             self.do("take_event" if len(what) == 1 else "take", *what)
         self.pending.clear()
 
-    def pushes_event(self):
-        self.do("push_event", self.random.choices(["mark", "tag", "gap"], [7, 3, 2])[0])
-        self.pending.append((False,))
+    def pushes_event(self, kind=None):
+        kind = kind or self.random.choices(["mark", "tag", "gap"], [7, 3, 2])[0]
+        self.do("push_event", kind)
+        self.pending.append((kind == "eos",))
 
     def pushes_segment(self):
         """Pushes a segment that changes the stream time; the times of buffers continue."""
@@ -148,8 +148,7 @@ class Stream:
         self.resets = True
 
     def ends(self):
-        self.do("push_event", "eos")
-        self.pending.append((True,))
+        self.pushes_event("eos")
         self.arrives()
         self.flushes()
 
@@ -316,6 +315,64 @@ class Streams(TestCase):
                 if number == count // 4:
                     before = get_resident()
             self.assertLessEqual(get_resident(), before + SLACK)
+
+
+class Timeouts(TestCase):
+    """Batches that batch-timeout ends."""
+
+    def push(self, stream, index):
+        self.assertEqual(stream.push(np.float32(index), pts=index * FRAME), OK)
+
+    def pull(self, stream, index):
+        """Takes the next output. Returns the time."""
+        buffer, now = stream.pull_buffer(), time.monotonic()
+        self.assertEqual(buffer.pts, index * FRAME)
+        self.assertFalse(buffer.has_flags(Gst.BufferFlags.DISCONT))
+        self.assertEqual(np.frombuffer(buffer.extract_dup(0, 4), "f4"), 2 * index)
+        return now
+
+    def test_pause(self):
+        """Two of the four buffers of a batch come, several times. Their outputs come after the
+        timeout and no earlier; how much later depends on the machine. The default timeout is the
+        duration of a batch, by the caps."""
+        for timeout, rate, expected in [(100000000, "0/1", 0.1), (5000000, "10/1", 0.005),
+                                        (-1, "20/1", 0.2), (-1, "50/1", 0.08)]:
+            stream = self.start(tensors("1:1", rate=rate), "gemmcl weight=[2] batch-size=4 "
+                                f"batch-timeout={timeout}")
+            for i in range(0, 6, 2):
+                begin = time.monotonic()
+                self.push(stream, i)
+                self.push(stream, i + 1)
+                self.assertGreaterEqual(self.pull(stream, i) - begin, expected)
+                self.pull(stream, i + 1)
+            self.is_quiet(stream)
+
+    def test_full(self):
+        """A full batch does not wait. The next batch gets its whole timeout, even if the thread of
+        the earlier timeout, which waits for the pad, runs only after that batch has begun."""
+        stream = self.start(tensors("1:1", rate="0/1"),
+                            "gemmcl weight=[2] batch-size=2 batch-timeout=200000000")
+        begins = []
+
+        def hold(_pad, info):
+            """At buffer 9, holds the pad's lock beyond the first timeout, pushes other buffers, and
+            drops buffer 9."""
+            if info.get_buffer().pts != 9 * FRAME:
+                return Gst.PadProbeReturn.OK
+            time.sleep(0.4)
+            self.push(stream, 1)
+            self.pull(stream, 0)
+            self.pull(stream, 1)
+            begins.append(time.monotonic())
+            self.push(stream, 2)
+            return Gst.PadProbeReturn.DROP
+
+        self.push(stream, 0)
+        pad = stream.element.get_static_pad("sink")
+        probe = pad.add_probe(Gst.PadProbeType.BUFFER, hold)
+        self.push(stream, 9)
+        pad.remove_probe(probe)
+        self.assertGreaterEqual(self.pull(stream, 2) - begins[0], 0.2)
 
 
 main()
