@@ -7,14 +7,15 @@ from ctypes import byref
 
 from clock import Clock
 from gemmcl import Plan, ask, describe, get_context
-from stream import OK, PLAYING, READY, Gst, TestCase, collect_log, main, np, tensors
+from stream import OK, PLAYING, READY, Gst, TestCase, answer, collect_log, main, np, tensors
 
 ONE = tensors("1:1")
 NAIVE = "gemmcl weight=[2] kernel=gemm_naive"
 # A problem that no other test has, since tests share the tuning file.
 M, N, K = 5, 37, 29
 
-FRAME, MS, US = Gst.SECOND // 10, Gst.MSECOND, Gst.USECOND
+SECOND, MS, US = Gst.SECOND, Gst.MSECOND, Gst.USECOND
+FRAME = SECOND // 10
 UPSTREAM = 5
 
 # Each case: the number of runs and their time in us, the latency in ms after the last run, and the
@@ -28,7 +29,7 @@ PARTS = [(0, 0, (0, 0, 0, 0)), (1, 50000, (50000, 50000, 50000, 50000)),
          (49, 3000, (3000, 3000, 50000, 50000)), (1, 1, (3000, 3000, 50000, 50000)),
          (49, 3, (3, 3000, 3000, 50000)), (400, 700, (700, 700, 3000, 50000))]
 
-SECOND, COUNT = Gst.SECOND, 12
+COUNT = 12
 # QoS events before some buffers, which come once a second: the type, the difference and the time in
 # seconds. A buffer before the sum of both is late.
 EVENTS = {3: (Gst.QOSType.UNDERFLOW, 0.5, 4), 8: (Gst.QOSType.OVERFLOW, -0.5, 7),
@@ -121,19 +122,9 @@ class Stats(TestCase):
         self.assertEqual(self.check_choice(untuned, plan.kernel), others)
 
 
-class Position(TestCase):
-    def test_position(self):
-        """A position query gets the end of the last buffer."""
-        stream = self.start(tensors("1:1"), "gemmcl weight=[2]")
-        for second in Gst.SECOND, 2 * Gst.SECOND:
-            self.assertEqual(stream.push(bytes(4), pts=second, duration=Gst.SECOND // 4), OK)
-            self.assertEqual(stream.element.get_static_pad("src").query_position(Gst.Format.TIME),
-                             (True, second + Gst.SECOND // 4))
-
-
-class Latency(TestCase):
+class Times(TestCase):
     """The answer to LATENCY queries: the time to collect a batch, and the time of a run by the
-    device's clock, which the test sets."""
+    device's clock, which the test sets. The times of runs in the stats. Position queries."""
 
     def setUp(self):
         super().setUp()
@@ -141,13 +132,8 @@ class Latency(TestCase):
 
     def get_latency(self, stream, live):
         """Returns the element's latency, without upstream's, which must be unchanged."""
-        def answer(pad, parent, query):
-            if query.type != Gst.QueryType.LATENCY:
-                return Gst.Pad.query_default(pad, parent, query)
-            query.set_latency(live, UPSTREAM, 2 * UPSTREAM if live else Gst.CLOCK_TIME_NONE)
-            return True
-
-        stream.src.set_query_function_full(answer)
+        answer(stream.src, Gst.QueryType.LATENCY, lambda query: query.set_latency(
+            live, UPSTREAM, 2 * UPSTREAM if live else Gst.CLOCK_TIME_NONE))
         query = Gst.Query.new_latency()
         self.assertTrue(stream.element.get_static_pad("src").query(query))
         found, least, most = query.parse_latency()
@@ -173,20 +159,14 @@ class Latency(TestCase):
         stream.element.set_state(READY)
         self.assertTrue(stream.play(ONE))
 
-    def test_batch(self):
+    def test_latency(self):
         """The latency of collecting is known before the first run."""
-        for depth, batch in (1, 1), (4, 1), (1, 3), (2, 4):
-            for live in False, True:
-                stream = self.start(ONE, f"gemmcl weight=[2] queue-depth={depth} "
-                                    f"batch-size={batch}")
-                self.assertEqual(self.get_latency(stream, live), (batch - 1) * FRAME)
-
-    def test_run(self):
         for batch in 1, 3:
             for live in False, True:
                 stream = self.start(ONE, "gemmcl weight=[2] queue-depth=3 batch-timeout=-1 "
                                     f"batch-size={batch}")
                 collecting = (batch - 1) * FRAME
+                self.assertEqual(self.get_latency(stream, live), collecting)
                 self.count_messages(stream)
                 for count, time, latency, messages in STEPS:
                     self.run_batches(stream, count, batch, time)
@@ -208,6 +188,14 @@ class Latency(TestCase):
                     found = stream.get_stat(f"run-time-{name}") / US
                     self.assertTrue(least <= found <= least * 17 / 16, (name, found, least))
             self.restart(stream)
+
+    def test_position(self):
+        """A position query gets the end of the last buffer."""
+        stream = self.start(ONE, "gemmcl weight=[2]")
+        for time in SECOND, 2 * SECOND:
+            self.assertEqual(stream.push(bytes(4), pts=time, duration=FRAME), OK)
+            self.assertEqual(stream.element.get_static_pad("src").query_position(Gst.Format.TIME),
+                             (True, time + FRAME))
 
 
 class Qos(TestCase):
