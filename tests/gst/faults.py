@@ -13,7 +13,7 @@ import threading
 import time
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, partialmethod
 
 from cl_memory import READ, Map
 from failing import LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
@@ -43,10 +43,6 @@ def times(factor):
     return str((factor * np.eye(COLUMNS, dtype=int)).tolist()).replace(" ", "")
 
 
-def count_devices():
-    return len(get_array("list_devices", None))
-
-
 @dataclass
 class Kind:
     """Elements that play; the weight of element "a" is swapped.
@@ -58,6 +54,10 @@ class Kind:
     factor: int = 1
     adds: bool = False
     header: int = 0
+
+    @property
+    def n_devices(self):
+        return len(get_array("list_devices", None)) if "devices=all" in self.elements else 1
 
 
 FIRST, SECOND = f"{GEMMCL} name=a weight={times(2)}", f"! {GEMMCL} weight={times(5)}"
@@ -71,13 +71,10 @@ KINDS = {
 }
 if ANALYTICS:
     KINDS["meta"] = Kind(f"{FIRST} output=meta")
-# Each device has up to queue-depth runs in flight, and an element does not wait for the element
-# before it. The number of buffers to push, and how many pushes do not wait.
-HELD = [
-    (Kind(f"{FIRST} queue-depth=3"), 5, lambda devices: 3),
-    (Kind(f"{FIRST} queue-depth=3 {SECOND} queue-depth=3", 5), 3, lambda devices: 3),
-    (Kind(f"{FIRST} queue-depth=3 devices=all"), 8, lambda devices: 3 * devices),
-]
+# Elements with queue-depth=3, and the number of buffers to push.
+HELD = [(Kind(f"{FIRST} queue-depth=3"), 5),
+        (Kind(f"{FIRST} queue-depth=3 {SECOND} queue-depth=3", 5), 3),
+        (Kind(f"{FIRST} queue-depth=3 devices=all"), 8)]
 
 
 def read(buffer):
@@ -200,7 +197,7 @@ class Play:
 
 
 class Faults(FailingTestCase, TestCase):
-    """Each sweep is a test, which add_sweep() adds."""
+    """The tests of sweeps are added below."""
 
     @contextlib.contextmanager
     def playing(self, kind, mode=NONE, n=0):
@@ -235,7 +232,7 @@ class Faults(FailingTestCase, TestCase):
         multiply its frames. If there are only a few cases, all may be harmless."""
         self.warned = False
         failed = self.sweep(partial(self.run_case, kind), mode)
-        several = "devices=all" in kind.elements and count_devices() > 1
+        several = kind.n_devices > 1
         if several and mode == LATE:
             self.assertEqual((failed, self.warned), (0, True))
         elif mode == REST or not (several or BRIEF):
@@ -294,9 +291,11 @@ class Faults(FailingTestCase, TestCase):
             self.assertFalse(play.check())
 
     def test_held(self):
-        for kind, count, free in HELD:
+        """Each device has up to queue-depth runs in flight before a push waits. An element does not
+        wait for the element before it."""
+        for kind, count in HELD:
             with self.playing(kind, ONE) as play:
-                pushed = []
+                pushed, free = [], 3 * kind.n_devices
                 self.assertTrue(play.start() and play.begin())
 
                 def push():
@@ -304,16 +303,16 @@ class Faults(FailingTestCase, TestCase):
                         pushed.append(None)
 
                 with self.holding(LAYER.hold_kernels, push):
-                    self.wait_for(lambda: len(pushed) == free(count_devices()))
+                    self.wait_for(lambda: len(pushed) == free)
                     time.sleep(WATCH)
-                    self.assertEqual(len(pushed), free(count_devices()))
+                    self.assertEqual(len(pushed), free)
                 self.assertFalse(play.check())
 
     def test_device(self):
         """If a device's command fails, the other device multiplies its frames with the same
         operands. If that device fails, too, an error is posted. A restart uses both again."""
-        if count_devices() != 2:
-            self.skipTest(f"there are {count_devices()} OpenCL devices, not 2")
+        if (count := KINDS["devices"].n_devices) != 2:
+            self.skipTest(f"there are {count} OpenCL devices, not 2")
         number = np.ones(1, "f4")
         stream = self.start(ONE_NUMBER, f"{GEMMCL} devices=all queue-depth=3 weight=[2]")
         self.addCleanup(LAYER.set, NONE, 0)
@@ -348,12 +347,7 @@ class Faults(FailingTestCase, TestCase):
         self.assertGreater(min(get("buffers")), 0)
 
 
-def add_sweep(name, kind):
-    for mode_name, mode in MODES.items():
-        setattr(Faults, f"test_{name}_{mode_name}",
-                lambda self, mode=mode: self.sweep_kind(kind, mode))
-
-
 for name, kind in KINDS.items():
-    add_sweep(name, kind)
+    for mode_name, mode in MODES.items():
+        setattr(Faults, f"test_{name}_{mode_name}", partialmethod(Faults.sweep_kind, kind, mode))
 main()

@@ -5,10 +5,12 @@
 device and, with GEMMCL_TEST_DEVICES, on several. script.py explains the steps."""
 
 import os
+from functools import partialmethod
 
 from gemmcl import get_array
 from script import run
 from stream import TestCase, audio, main, tensors, video
+from tap_unittest import tap
 
 ONE, FASTER, PAIR = tensors("1:1"), tensors("1:1", rate="20/1"), tensors("2:1")
 TWO = tensors("2:1,2:1", "float32,float32")
@@ -182,17 +184,12 @@ class Flow(TestCase):
     """A test for each script."""
 
 
-def add_tests(scripts, element):
-    for name, (settings, *script) in scripts.items():
-        text = settings if settings.startswith("gemmcl") else f"{element} {settings}"
-        setattr(Flow, f"test_{name}", lambda self, text=text, script=script:
-                run(self, text, *script))
-
-
-if "GEMMCL_TEST_DEVICES" not in os.environ:
-    add_tests({**SCRIPTS, **ONE_DEVICE}, "gemmcl")
-elif len(get_array("list_devices", None)) == 2:
-    add_tests({**SCRIPTS, **SEVERAL_DEVICES}, SEVERAL)
-else:
-    Flow.test_devices = lambda self: self.skipTest("there are not 2 OpenCL devices")
+element, more = "gemmcl", ONE_DEVICE
+if "GEMMCL_TEST_DEVICES" in os.environ:
+    element, more = SEVERAL, SEVERAL_DEVICES
+    if len(get_array("list_devices", None)) != 2:
+        tap.skip_all("there are not 2 OpenCL devices")
+for name, (settings, *script) in {**SCRIPTS, **more}.items():
+    text = settings if settings.startswith("gemmcl") else f"{element} {settings}"
+    setattr(Flow, f"test_{name}", partialmethod(run, text, *script))
 main()
