@@ -11,14 +11,13 @@ import time
 from ctypes import c_void_p
 
 from clock import Clock
-from gemmcl import LIB, ask, describe, enter_cache, get_info, list_candidates, pretend
+from gemmcl import CPU, LIB, ask, describe, enter_cache, get_info, list_candidates, pretend
 from stream import SECONDS, TestCase, main, np, tensors
 
 M, N, K = 96, 64, 128
 MORE = 40  # buffers pushed behind a swap
 PERIOD = 30  # buffers with the same weight
 FAST = 100  # us; kernels without a time of their own take 200
-CPU = 1  # GemmclDeviceType
 # A GPU (CL_DEVICE_TYPE) of an unknown vendor (CL_DEVICE_VENDOR_ID, CL_DEVICE_VENDOR)
 GPU = {0x1000: bytes([4, 0, 0, 0, 0, 0, 0, 0]), 0x1001: bytes(4), 0x102c: b"-\0"}
 

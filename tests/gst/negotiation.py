@@ -4,7 +4,7 @@
 """Negotiation: the caps of one pad, given the caps of the other and the weight's shape, and the
 caps that the element chooses."""
 
-from gemmcl import get_info
+from gemmcl import CPU, get_info
 from stream import ANALYTICS, NULL, READY, Gst, TestCase, main, np, tensors
 
 STATIC, FLEXIBLE = "other/tensors,format=static", "other/tensors,format=flexible"
@@ -16,7 +16,6 @@ TO_FLEXIBLE = "output=flexible"
 SURFACE = "video/x-raw(memory:VAMemory),format=NV12,height=2,width="
 DMABUF = "video/x-raw(memory:DMABuf),format=BGRx"
 TILES = "NV12:0x0100000000000002"
-CPU = 1  # GemmclDeviceType
 
 
 def video(pixels, more=""):

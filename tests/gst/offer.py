@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Allocation: the memory that the element offers upstream, which the device reads without a copy,
+"""Allocation: the memory that the element offers upstream and that the device reads without a copy,
 the copies that other memory costs, and the memory of outputs."""
 
 import functools
 
-from gemmcl import get_info
+from gemmcl import CPU, get_info
 from interposed import count_copies, pretend_discrete, reset_copies
 from medium import Medium
 from stream import (GST, OK, GLib, Gst, GstVideo, TestCase, audio, c_void_p, collect_log, join,
@@ -20,7 +20,6 @@ A_GAPS, D_GAPS = (f"{which} are copied because their rows have gaps" for which i
                   ("inputs", "outputs"))
 COUNT = 12
 FRAME = Medium(Gst.Caps.from_string(RGB))
-CPU = 1  # GemmclDeviceType
 SEEN = GLib.quark_from_string("seen")
 GST.gst_mini_object_get_qdata.restype = c_void_p
 
@@ -220,21 +219,15 @@ class Offer(TestCase):
         stream = self.start(RGB, f"{WEIGHT} batch-size=3 queue-depth=3 batch-timeout=0")
         self.run_drawn(stream, make_pool(Gst.BufferPool.new(), PADDED, 2, 2))
 
-    def test_allocator(self):
-        """An upstream without pools gets an allocator."""
-        if not self.is_shared:
-            self.skipTest("the device has memory of its own")
-        allocator, params = ask(self.start(RGB, WEIGHT), RGB).parse_nth_allocation_param(0)
-        self.has_pages(Gst.Buffer.new_allocate(allocator, PADDED, params))
-
-    def test_other_media(self):
-        """The offers for other media. Buffers of audio have no fixed size; a single tensor has one;
-        several tensors have a memory each. For foreign memory the element states only the number of
-        buffers that it holds, and that it accepts any strides."""
+    def test_media(self):
+        """The offers for each medium: an allocator, for an upstream without pools, and a pool, for
+        buffers of one size in a single memory. For foreign memory the element states only the
+        number of buffers that it holds, and that it accepts any strides."""
         if not self.is_shared:
             self.skipTest("the device has memory of its own")
         surfaces = video("NV12", 64, 8).replace("x-raw", "x-raw(memory:VAMemory)")
         for weight, caps, asked, params, pools, size, meta in [
+                ("[[1],[2],[3]]", RGB, RGB, 1, 1, PADDED, True),
                 ("[[1],[2]]", STEREO, STEREO, 1, 0, 0, False),
                 ("[[1],[2],[3]]", tensors("3:5"), tensors("3:5"), 1, 1, 60, False),
                 ("[[1],[2],[3]]", TWO, TWO, 1, 0, 0, False),
@@ -245,11 +238,13 @@ class Offer(TestCase):
                 if params:
                     allocator, found = query.parse_nth_allocation_param(0)
                     self.assertEqual((allocator, found.align), (None, PAGE - 1))
+                    if size:
+                        self.has_pages(Gst.Buffer.new_allocate(allocator, size, found))
                 self.assertEqual(query.get_n_allocation_pools(), pools)
                 if pools:
                     pool, *sizes = query.parse_nth_allocation_pool(0)
                     self.assertEqual(sizes[:2], [size, 2])
-                    self.assertEqual(pool is None, meta)
+                    self.assertEqual(pool is None, asked == surfaces)
                 self.assertEqual(query.find_allocation_meta(
                     GstVideo.video_meta_api_get_type())[0], meta)
 

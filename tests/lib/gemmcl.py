@@ -40,6 +40,7 @@ ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish
 OPERANDS = "b bias c".split()  # GemmclPlanOperand
 ADDENDS = "none matrix row output previous".split()
 BUILD_LOG = 0x1183  # CL_PROGRAM_BUILD_LOG
+CPU = 1  # GemmclDeviceType
 
 
 class Refused(library.Failure):
