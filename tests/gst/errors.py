@@ -128,6 +128,8 @@ BUFFERS = [
 # error, and its words.
 STATES = [
     ("", PAUSED, "resource", "No weight|Expected|.npy"),
+    ("weight=/none.npy", READY, "resource", "weight=/none.npy|No such file"),
+    ("weight=/none.txt", READY, "resource", "weight=/none.txt|Expected"),
     ("weight=[1] kernel=gem_naive", READY, "library", "gem_naive|gemm_naive"),
     ("weight=[1] device=nothing", READY, "resource", "nothing"),
 ] + ([
@@ -165,14 +167,6 @@ class Errors(TestCase):
         self.assertEqual(stream.element.set_state(READY), FAILURE)
         stream.element.props.device = "0"
         self.assertNotEqual(stream.element.set_state(READY), FAILURE)
-
-    def test_files(self):
-        """The error names the property, and says what is wrong with its file."""
-        bad = self.write("bad.npy", b"no array")
-        for path, word in ("/none.npy", "No such file"), (bad, "does not start with"):
-            stream = self.make(f"gemmcl weight={path}")
-            self.assertEqual(stream.element.set_state(READY), FAILURE)
-            self.says(stream, f"weight=|{path}|{word}", "resource")
 
     def test_downstream(self):
         """A flow error from downstream is returned."""
