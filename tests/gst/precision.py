@@ -78,23 +78,27 @@ class Precision(TestCase):
             buffer.resize(before, self.a.nbytes)
             self.check(stream, FLOATS_TOLERANCE, buffer)
 
-    def is_run(self, stream, caps):
-        """Returns whether caps and a first buffer are accepted. One of them builds the kernel."""
-        medium = Medium(Gst.Caps.from_string(caps))
+    def check_run(self, settings, caps, words=None):
+        """Caps and a first buffer, one of which builds the kernel, are accepted. Or one of them is
+        refused, with an error that has these words. Returns the stream."""
+        stream, medium = self.make(f"gemmcl {settings}"), Medium(Gst.Caps.from_string(caps))
         zeros = np.zeros(abs(np.prod(medium.shape)))
-        return stream.play(caps) and stream.push(medium.encode(zeros)) == OK
+        is_run = stream.play(caps) and stream.push(medium.encode(zeros)) == OK
+        self.assertEqual(is_run, words is None)
+        if words:
+            self.says(stream, words, "library")
+        self.is_quiet(stream)
+        return stream
 
     def test_stated(self):
         """A weight of int8 selects i8, a weight of floats does not, and precision=f32 is f32 with
         both."""
-        kernel = "gemmcl kernel=vector_i8_4x64_1x1"
-        stream = self.start(CAPS, f"{kernel} weight={self.bytes}")
+        kernel = "kernel=vector_i8_4x64_1x1"
+        stream = self.start(CAPS, f"gemmcl {kernel} weight={self.bytes}")
         self.check(stream, BYTES_TOLERANCE)
         self.assertEqual(stream.get_stat("precision"), "i8")
         for text in f"weight={self.floats}", f"weight={self.bytes} precision=f32":
-            stream = self.make(f"{kernel} {text}")
-            self.assertFalse(self.is_run(stream, CAPS))
-            self.says(stream, "computes in i8|asks for f32", "library")
+            self.check_run(f"{kernel} {text}", CAPS, "computes in i8|asks for f32")
 
     def test_change(self):
         """A weight that selects another precision than the weight before makes a new plan."""
@@ -123,14 +127,12 @@ class Precision(TestCase):
                 ("float16", 1, 0, True), ("float32", 1, 0, True)]):
             mode = "patch patch-width=1 patch-height=1" if number % 2 else "pixel"
             with self.subTest(kind=kind, scale=scale, offset=offset):
-                stream = self.make(f"gemmcl weight={self.floats} kernel=xmx_f16_8x1_1x16 "
-                                   f"input-scale={scale} input-offset={offset} feature-mode={mode}")
-                self.assertEqual(self.is_run(stream, describe(kind)), is_half)
+                stream = self.check_run(
+                    f"weight={self.floats} kernel=xmx_f16_8x1_1x16 input-scale={scale} "
+                    f"input-offset={offset} feature-mode={mode}", describe(kind),
+                    None if is_half else "computes in f16|asks for f32")
                 if is_half:
                     self.assertEqual(stream.get_stat("precision"), "f16")
-                    self.is_quiet(stream)
-                else:
-                    self.says(stream, "computes in f16|asks for f32", "library")
 
     def test_lists(self):
         """An int8 weight with scales of columns works with a list of offsets, but not with a list
@@ -140,11 +142,9 @@ class Precision(TestCase):
                 ("<1,2>", "0", "auto", False), ("<1,2>", "0", "i8", False),
                 ("<1,2>", "0", "f32", True), ("<2,2>", "<1,2>", "auto", True)]:
             with self.subTest(scale=scale, offset=offset, precision=precision):
-                stream = self.make(f"gemmcl weight={weight} input-scale={scale} "
-                                   f"input-offset={offset} precision={precision}")
-                self.assertEqual(stream.play(audio("F32LE", 2)), fits)
-                if not fits:
-                    self.says(stream, "precision=f32")
+                self.check_run(f"weight={weight} input-scale={scale} input-offset={offset} "
+                               f"precision={precision}", audio("F32LE", 2),
+                               None if fits else "precision=f32")
 
     def test_infinite(self):
         """precision=f16 is used, with a warning if the kernel computes in f16."""

@@ -47,10 +47,8 @@ def get_nick(value):
 
 def get_values(value):
     """Returns the values of an enumeration or flags, by their numbers."""
-    for name in "__enum_values__", "__flags_values__":
-        if hasattr(type(value), name):
-            return getattr(type(value), name)
-    return {}
+    kind = type(value)
+    return getattr(kind, "__enum_values__", getattr(kind, "__flags_values__", {}))
 
 
 def get_text(value):
