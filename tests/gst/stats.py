@@ -177,6 +177,12 @@ class Times(TestCase):
                 self.restart(stream)
                 self.assertEqual(self.get_latency(stream, live), collecting)
 
+    def test_timeout(self):
+        """The latency of collecting is at most batch-timeout."""
+        for timeout, latency in (-1, 3 * FRAME), (4 * FRAME, 3 * FRAME), (FRAME, FRAME):
+            stream = self.start(ONE, f"gemmcl weight=[2] batch-size=4 batch-timeout={timeout}")
+            self.assertEqual(self.get_latency(stream, True), latency)
+
     def test_percentiles(self):
         """A percentile is the time that this share of the runs did not exceed, at most 1/16 too
         long, in any order of runs."""
