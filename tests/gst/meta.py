@@ -128,8 +128,7 @@ class Results(MetaTestCase):
         params.align, params.prefix = 255, 3
         stream.answer_allocation(lambda query: query.add_allocation_param(None, params))
         self.assertTrue(stream.play(RGB))
-        query = Gst.Query.new_allocation(Gst.Caps.from_string(RGB), True)
-        self.assertTrue(stream.src.peer_query(query))
+        query = stream.ask_allocation(RGB)
         self.assertEqual(query.get_n_allocation_params(), 1)
         _, found = query.parse_nth_allocation_param(0)
         self.assertEqual((found.align, found.prefix), (255, 3))

@@ -67,13 +67,6 @@ def make_pool(pool, size, least, most, with_meta=False):
     return acquire
 
 
-def ask(stream, caps):
-    """Returns the answer of the element to an allocation query."""
-    query = Gst.Query.new_allocation(Gst.Caps.from_string(caps), True)
-    assert stream.src.peer_query(query)
-    return query
-
-
 class Offer(TestCase):
     def setUp(self):
         super().setUp()
@@ -153,7 +146,7 @@ class Offer(TestCase):
                     collect_log("GST_PERFORMANCE", Gst.DebugLevel.INFO) as lines:
                 stream, check = self.start(RGB, f"{WEIGHT} queue-depth=3"), None
                 if is_pool:
-                    pool = ask(stream, RGB).parse_nth_allocation_pool(0)
+                    pool = stream.ask_allocation(RGB).parse_nth_allocation_pool(0)
                     check = functools.partial(self.check_memory, discrete, make)
                     make = make_pool(*pool, make)
                 frames, copies = self.run_drawn(stream, make, check)
@@ -233,7 +226,7 @@ class Offer(TestCase):
                 ("[[1],[2],[3]]", TWO, TWO, 1, 0, 0, False),
                 ("[[1],[2],[3]]", RGB, surfaces, 0, 1, 64 * 8 * 3 // 2, True)]:
             with self.subTest(asked=asked):
-                query = ask(self.start(caps, f"gemmcl weight={weight}"), asked)
+                query = self.start(caps, f"gemmcl weight={weight}").ask_allocation(asked)
                 self.assertEqual(query.get_n_allocation_params(), params)
                 if params:
                     allocator, found = query.parse_nth_allocation_param(0)

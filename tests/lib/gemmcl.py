@@ -40,7 +40,6 @@ ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish
 OPERANDS = "b bias c".split()  # GemmclPlanOperand
 ADDENDS = "none matrix row output previous".split()
 BUILD_LOG = 0x1183  # CL_PROGRAM_BUILD_LOG
-CPU = 1  # GemmclDeviceType
 
 
 class Refused(library.Failure):
@@ -270,6 +269,9 @@ def list_candidates(gemm, context=None):
         found.append(names[len(found)].decode())
     LIB.g_strfreev(names)
     return found
+
+
+CPU = 1  # GemmclDeviceType
 
 
 class DeviceInfo(Info):
