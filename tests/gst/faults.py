@@ -18,8 +18,8 @@ from functools import partial, partialmethod
 from cl_memory import READ, Map
 from failing import LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import get_array
-from stream import (ANALYTICS, ERROR, FAILURE, GST, NULL, OK, PLAYING, READY, SECONDS, Gst,
-                    TestCase, main, np, tensors)
+from stream import (ANALYTICS, ERROR, FAILURE, GST, NULL, OK, PLAYING, READY, Gst, TestCase,
+                    main, np, tensors)
 
 if ANALYTICS:
     from tensor_meta import find_tensors
@@ -249,12 +249,6 @@ class Faults(FailingTestCase, TestCase):
         hold(False)
         thread.join()
 
-    def wait_for(self, condition):
-        end = time.monotonic() + SECONDS
-        while not condition() and time.monotonic() < end:
-            time.sleep(1e-3)
-        self.assertTrue(condition())
-
     @contextlib.contextmanager
     def compiling(self, play):
         """Keeps the compiler from returning."""
@@ -311,8 +305,7 @@ class Faults(FailingTestCase, TestCase):
     def test_device(self):
         """If a device's command fails, the other device multiplies its frames with the same
         operands. If that device fails, too, an error is posted. A restart uses both again."""
-        if (count := KINDS["devices"].n_devices) != 2:
-            self.skipTest(f"there are {count} OpenCL devices, not 2")
+        self.needs_two_devices()
         number = np.ones(1, "f4")
         stream = self.start(ONE_NUMBER, f"{GEMMCL} devices=all queue-depth=3 weight=[2]")
         self.addCleanup(LAYER.set, NONE, 0)

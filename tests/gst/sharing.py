@@ -7,25 +7,18 @@ with the application. Also several devices in one element. test-context.c tests 
 import contextlib
 import ctypes
 import gc
-import time
 from ctypes import byref, c_void_p
 
-from gemmcl import ask, call, get_array, get_device, struct
+from gemmcl import ask, call, count_weights, get_device
 from library import Query
-from stream import (FAILURE, OK, PAUSED, READY, GObject, Gst, TestCase, audio, collect_log, main,
-                    make_shared, np, share, tensors, video)
+from stream import (FAILURE, OK, PAUSED, READY, GObject, Gst, TestCase, answer, audio, collect_log,
+                    main, make_shared, np, share, tensors, video)
 
 REFERENCE_COUNT = 0x1080  # CL_CONTEXT_REFERENCE_COUNT
 ONE = tensors("1:1")
 GEMMCL = "gemmcl auto-tune=off devices=all weight=[2]"
 NUMBER = np.ones(1, "f4")
 CLOSED = "gemmcl name=a ! identity name=closed ! gemmcl name=b"
-
-
-def needs_two_devices(test):
-    """Skips the test without two devices; POCL_DEVICES makes PoCL show two."""
-    if (count := len(get_array("list_devices", None))) != 2:
-        test.skipTest(f"there are {count} OpenCL devices, not 2")
 
 
 def query(element):
@@ -184,7 +177,7 @@ class Sharing(TestCase):
     def test_two_devices(self):
         """The application's context is on the second device. Elements that select this device take
         it; element a, on the first device, does not."""
-        needs_two_devices(self)
+        self.needs_two_devices()
         context = self.make_context(1)
         line = self.make_line("gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c")
         share(line.bin, context)
@@ -198,15 +191,9 @@ class Sharing(TestCase):
 
     def answer(self, pad, shared):
         """Links a pad to a pad that answers queries for contexts."""
-        def answer(end, parent, asked):
-            if asked.type != Gst.QueryType.CONTEXT:
-                return Gst.Pad.query_default(end, parent, asked)
-            asked.set_context(shared)
-            return True
-
         is_src = pad.direction == Gst.PadDirection.SRC
         end = Gst.Pad.new("end", Gst.PadDirection.SINK if is_src else Gst.PadDirection.SRC)
-        end.set_query_function_full(answer)
+        answer(end, Gst.QueryType.CONTEXT, lambda asked: asked.set_context(shared))
         end.set_active(True)
         (pad.link(end) if is_src else end.link(pad))
         self.addCleanup(end.set_active, False)  # a link does not hold a reference
@@ -282,13 +269,7 @@ class Sharing(TestCase):
     def has_weights(self, context, count):
         """The devices hold this many weights. A thread frees old weights some time after the
         exchange."""
-        stats = struct("int programs compiled weights, size bytes")
-        for _ in range(1000):
-            call("context_get_stats", context, byref(stats))
-            if stats.weights == count:
-                return
-            time.sleep(0.005)
-        self.assertEqual(stats.weights, count)
+        self.wait_for(lambda: count_weights(context)[0] == count)
 
     def test_weights(self):
         """Two elements with one weight file and different frame sizes share one weight buffer."""
@@ -314,7 +295,7 @@ class Devices(TestCase):
 
     def setUp(self):
         super().setUp()
-        needs_two_devices(self)
+        self.needs_two_devices()
 
     def test_turns(self):
         """Idle devices get buffers by turns."""

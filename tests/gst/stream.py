@@ -269,6 +269,11 @@ class TestCase(gemmcl.TestCase):
         super().setUp()
         gemmcl.get_device()
 
+    def needs_two_devices(self):
+        """Skips the test without two devices; POCL_DEVICES makes PoCL show two."""
+        if (count := len(gemmcl.get_array("list_devices", None))) != 2:
+            self.skipTest(f"there are {count} OpenCL devices, not 2")
+
     def make(self, text, *caps):
         stream = Stream(text, *caps)
         self.addCleanup(stream.stop)
@@ -314,6 +319,12 @@ class TestCase(gemmcl.TestCase):
         if domain:
             self.assertEqual(error.domain, f"gst-{domain}-error-quark")
         self.is_quiet(stream)
+
+    def wait_for(self, condition):
+        end = time.monotonic() + SECONDS
+        while not condition() and time.monotonic() < end:
+            time.sleep(1e-3)
+        self.assertTrue(condition())
 
     def is_quiet(self, stream):
         for kind in Gst.MessageType.ERROR, Gst.MessageType.WARNING:
