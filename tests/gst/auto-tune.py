@@ -30,8 +30,8 @@ def make_weight(factor):
 
 
 class Flow:
-    """A stream whose weight changes after each period. n: the number of buffers so far, each of
-    which is full of one number"""
+    """A stream of buffers that are each full of one number. The weight changes after each period.
+    n: the number of buffers so far"""
 
     def __init__(self, test, settings, period=None):
         self.test, self.period, self.n, self.previous = test, period, 0, 0

@@ -253,8 +253,8 @@ class Offer(TestCase):
             self.assertEqual(stream.get_stat("bytes", name), count * COUNT * BYTES)
 
     def check_reuse(self, text, caps, sizes, index):
-        """Outputs come from a pool: no memory is new after the first four outputs, when a pool that
-        was too small is gone. Python holds one buffer longer."""
+        """Outputs come from a pool: no memory is new after the first four outputs. Before, a larger
+        pool may replace the first one, and Python holds one buffer longer."""
         stream = self.start(caps, text)
         for i in range(30):
             self.assertEqual(stream.push(join(map(bytes, sizes))), OK)

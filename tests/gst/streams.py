@@ -56,15 +56,21 @@ FAMILIES = [
 ]
 
 
-class Stream:
-    """A stream that writes its own steps.
+# The share of each kind of step, in percent.
+STEPS = {"pushes_buffer": 60, "pushes_event": 12, "pushes_segment": 3, "flushes": 2, "ends": 1,
+         "changes_caps": 3, "changes_weight": 4, "changes_n": 2, "changes_bias": 3,
+         "changes_addend": 2, "changes_scalars": 5, "rests": 3}
+
+
+class RandomStream:
+    """A stream with random steps of a script.
 
     values: alpha, beta and the operands for the next buffer; None: not set
     control: the values of a controlled alpha or beta, by steps of the stream time
     pending: the pushed buffers and events that must arrive, as arguments of Script's functions
     previous: two results of the buffer before, or None. Either is right: the element may keep the
         result after or before it is rounded to an integer
-    resets: whether the previous output of the next buffer is zeros, even without DISCONT
+    resets: whether zeros replace the previous output for the next buffer, even without DISCONT
     later: the stream time minus the time of the buffers, in buffers"""
 
     def __init__(self, test, seed):
@@ -99,7 +105,7 @@ class Stream:
         self.changes_scalars()
         for step in self.random.choices(list(STEPS), STEPS.values(),
                                         k=self.random.randint(20, MOST_STEPS - 1)):
-            step(self)
+            getattr(self, step)()
         self.pushes_event("eos")
         self.arrives()
         self.script.take_none()
@@ -276,14 +282,6 @@ class Stream:
         self.count += 1
 
 
-# The share of each kind of step, in percent.
-STEPS = {
-    Stream.pushes_buffer: 60, Stream.pushes_event: 12, Stream.pushes_segment: 3, Stream.flushes: 2,
-    Stream.ends: 1, Stream.changes_caps: 3, Stream.changes_weight: 4, Stream.changes_n: 2,
-    Stream.changes_bias: 3, Stream.changes_addend: 2, Stream.changes_scalars: 5, Stream.rests: 3,
-}
-
-
 def get_resident():
     """Returns the memory of the process, in KiB."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
@@ -295,7 +293,7 @@ class Streams(TestCase):
         for _ in range(1 if SINGLE else COUNT):
             seed = int(SINGLE) if SINGLE else random.getrandbits(32)
             print(f"# GEMMCL_TEST_STREAM={seed}", flush=True)
-            Stream(self, seed).run()
+            RandomStream(self, seed).run()
             self.doCleanups()
 
     def test_memory(self):

@@ -24,7 +24,7 @@ def case(caps, n, out="other/tensors,format=static", *, weight="npy", bias=0.0, 
 
     weight: its form: literal, npy, or torch: PyTorch's [out, in, kh, kw], converted by the line of
     docs/element.md; spread: the range of its elements; bias: its largest element; addend: its rows
-    count: number of buffers; for audio, the numbers of samples of the buffers
+    count: number of buffers; samples: of each audio buffer
     wider: bytes between the rows of frames"""
     return SimpleNamespace(**locals())
 
