@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """output=meta: D as a tensor in the metadata of the input, which passes through."""
 
-from stream import OK, Gst, audio, join, load_plugin, main, np, tensors, video
+from stream import OK, VA, Gst, audio, join, load_plugin, main, np, tensors, video
 from tensor_meta import (COLOURS, RGB, GLib, MetaTestCase, Tensor, announce, call, carry, describe,
                          draw, find_analytics, get_tensors, since_1_28, wrap)
 
@@ -65,10 +65,10 @@ class Results(MetaTestCase):
         """Caps pass in each kind of memory that the element supports, with the tensors of
         upstream."""
         text = "gemmcl output=meta weight=[[1,0],[0,1],[1,1]]"
-        for caps in (video("NV12", 4, 2).replace("raw", "raw(memory:OpenCL)"),
-                     video("NV12", 4, 2).replace("raw", "raw(memory:VAMemory)"),
-                     video("DMA_DRM,drm-format=NV12:0x0100000000000002", 4, 2).replace(
-                         "raw", "raw(memory:DMABuf)"),
+        frames = [("OpenCL", "NV12"), *[
+            ("VAMemory", "NV12"), ("DMABuf", "DMA_DRM,drm-format=NV12:0x0100000000000002")] * VA]
+        for caps in (*(video(pixels, 4, 2).replace("raw", f"raw(memory:{memory})")
+                       for memory, pixels in frames),
                      audio("S16LE", 2) + ",tensors=(structure)[before]", tensors("3:2", "uint8")):
             with self.subTest(caps=caps):
                 found = self.make(text, None, caps).query_caps("src")
