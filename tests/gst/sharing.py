@@ -343,14 +343,8 @@ class Devices(TestCase):
         self.gives(stream, "other/tensors")
         # Downstream has system memory, but accepts no caps.
         stream = self.make(GEMMCL)
-
-        def refuse(pad, parent, query):
-            if query.type != Gst.QueryType.ACCEPT_CAPS:
-                return Gst.Pad.query_default(pad, parent, query)
-            query.set_accept_caps_result(False)
-            return True
-
-        stream.sink.set_query_function_full(refuse)
+        answer(stream.sink, Gst.QueryType.ACCEPT_CAPS,
+               lambda query: query.set_accept_caps_result(False))
         self.assertFalse(stream.play(ONE))
         self.says(stream, "Downstream does not accept|downstream expects ANY")
 
