@@ -22,8 +22,8 @@ gboolean
 bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  const gdouble a = 4.0 * gemm->m * gemm->k, b = 4.0 * gemm->k * gemm->n;
-  const gdouble d = 4.0 * gemm->m * gemm->n;
+  const gdouble a = (gdouble)gemmcl_type_get_size (gemm->a_type) * gemm->m * gemm->k;
+  const gdouble b = 4.0 * gemm->k * gemm->n, d = 4.0 * gemm->m * gemm->n;
   const gdouble all = a + b + d * (gemm->addend == GEMMCL_ADDEND_MATRIX ? 2 : 1);
   /* The host keeps a copy of each, and B in two orders. */
   const gdouble total = info->host_unified ? 2 * all + b : all;

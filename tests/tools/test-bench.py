@@ -153,6 +153,9 @@ class Failures(tool.FolderTestCase):
         # The largest buffer of a device can exceed the range of sizes.
         rows = most // 2**30 + 1
         self.refuses(1, "too large", "bench", "-M", rows, "-N", 1, "-K", most // rows + 1, "-i", 0)
+        # This A of bytes is not too large, as it would be in f32, so the file is the next obstacle.
+        self.refuses(1, "No such file", "bench", "-M", 2**16, "-N", 1, "-K", most // 2**15,
+                     "--a-type", "u8", "-i", 0, "--json", self.path("none/bench.json"))
 
     def test_output_that_cannot_be_written(self):
         for path in ("/nonexistent/directory/bench.json", self.folder):
