@@ -41,16 +41,10 @@ check_count_faults (const json_t *report)
   gsize i, j;
 
   json_array_foreach (json_object_get (report, "rows"), i, object)
-  {
     n += check_is_faulty (object);
-  }
   json_array_foreach (json_object_get (report, "speed"), i, object)
-  {
     json_array_foreach (json_object_get (object, "candidates"), j, candidate)
-    {
       n += json_is_true (json_object_get (candidate, "faulty"));
-    }
-  }
   return n;
 }
 
@@ -78,8 +72,7 @@ count_rows (const json_t *report, const gchar *result)
   guint n = 0;
   gsize i;
 
-  json_array_foreach (json_object_get (report, "rows"), i, row)
-  {
+  json_array_foreach (json_object_get (report, "rows"), i, row) {
     const gchar *found = tool_json_get_string (row, "result");
     n += found != NULL && (result == NULL || g_str_equal (found, result));
   }
@@ -120,9 +113,7 @@ print_rows (FILE *out, const json_t *report)
              "reaches more\n",
              late);
   json_array_foreach (rows, i, row)
-  {
     print_row (out, row);
-  }
 }
 
 static void
@@ -156,11 +147,9 @@ print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry,
   if (error != NULL)
     fprintf (out, "  %s\n", error);
   json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
-  {
     if (json_is_true (json_object_get (candidate, "faulty")))
       fprintf (out, "  %s: %s\n", tool_json_get_string (candidate, "kernel"),
                tool_json_get_string (candidate, "why"));
-  }
 }
 
 static void
@@ -182,9 +171,7 @@ print_speed (FILE *out, const json_t *speed, gdouble peak)
   fputc ('\n', out);
   tool_table_titles (out, columns, G_N_ELEMENTS (columns), speed);
   json_array_foreach (speed, i, entry)
-  {
     print_entry (out, columns, G_N_ELEMENTS (columns), entry, peak);
-  }
 }
 
 void

@@ -135,9 +135,7 @@ add_entries (GemmclContext *context, GemmclGemm gemm, json_t *list)
     gemm.precision = precisions[i];
     entry = tool_search_new_entry (context, &gemm, MOST_CANDIDATES);
     json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
-    {
       native |= tool_get_precision (tool_json_get_string (candidate, "kernel")) == gemm.precision;
-    }
     if (native)
       json_array_append (list, entry);
   }
@@ -244,9 +242,7 @@ run_kernels (Check *self, gdouble rows_end, GError **error)
   json_array_append (objects, json_object_get (self->report, "va"));
   self->rows_end = rows_end;
   json_array_foreach (objects, i, row)
-  {
     n_open += check_is_open (row);
-  }
   if (n_open == 0 || tool_get_seconds () >= rows_end)
     return TRUE;
   tool_worker_step ("kernels on exact problems");
@@ -270,11 +266,9 @@ time_kernels (const Check *self, GError **error)
   gsize i;
 
   json_array_foreach (json_object_get (self->report, "rows"), i, row)
-  {
     if (check_is_faulty (row))
       tool_search_exclude (speed, tool_json_get_string (row, "kernel"),
                            tool_json_get_string (row, "why"));
-  }
   return tool_search_run (&search, self->end + LAST_SECONDS, error);
 }
 
@@ -305,10 +299,8 @@ mark_unreached (json_t *report)
   gsize i;
 
   json_array_foreach (json_object_get (report, "rows"), i, row)
-  {
     if (check_is_open (row))
       check_set_result (row, "not reached", NULL);
-  }
   if (check_is_open (va))
     check_set_result (va, "not reached", NULL);
 }

@@ -123,8 +123,7 @@ print_list (const gchar *title, const json_t *values, const gchar *note)
   const json_t *value;
   gsize i;
 
-  json_array_foreach (values, i, value)
-  {
+  json_array_foreach (values, i, value) {
     if (i == 0)
       printf ("   %-15s ", title);
     if (json_is_string (value))
@@ -145,7 +144,6 @@ print_shapes (const gchar *title, const json_t *engines, gboolean used, const gc
   gsize i;
 
   json_array_foreach (engines, i, shape)
-  {
     if (json_is_true (json_object_get (shape, "used")) == used)
       json_array_append_new (
           texts, json_sprintf ("%s x %s + %s %gx%gx%g", tool_json_get_string (shape, "type_a"),
@@ -153,7 +151,6 @@ print_shapes (const gchar *title, const json_t *engines, gboolean used, const gc
                                tool_json_get_string (shape, "accumulator"),
                                tool_json_get_number (shape, "m"), tool_json_get_number (shape, "n"),
                                tool_json_get_number (shape, "k")));
-  }
   print_list (title, texts, note);
 }
 

@@ -56,9 +56,7 @@ make_json (GemmclContext *context)
     json_array_append_new (json_object_get (methods, kernel->method), describe (context, kernel));
   }
   json_object_foreach (methods, method, kernels)
-  {
     json_array_extend (all, kernels);
-  }
   return all;
 }
 
@@ -78,8 +76,7 @@ print_table (GemmclContext *context, const json_t *kernels)
 
   printf ("Here: %s (%s)\n\n", info->name, info->platform);
   tool_table_titles (stdout, columns, n, kernels);
-  json_array_foreach (kernels, i, kernel)
-  {
+  json_array_foreach (kernels, i, kernel) {
     g_autoptr (json_t) row = json_copy (kernel);
 
     if (method != NULL && !g_str_equal (tool_json_get_string (kernel, "method"), method))

@@ -73,8 +73,7 @@ tool_table_titles (FILE *out, ToolColumn *columns, guint n, const json_t *rows)
 
     tool_table_fit (&columns[i], columns[i].title);
     titles[i] = columns[i].title;
-    json_array_foreach (rows, j, row)
-    {
+    json_array_foreach (rows, j, row) {
       g_autofree gchar *text = make_cell (&columns[i], row);
 
       if (text != NULL)

@@ -78,14 +78,10 @@ tool_search_exclude (json_t *entries, const gchar *kernel, const gchar *why)
   gsize i, j;
 
   json_array_foreach (entries, i, entry)
-  {
     json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
-    {
       if (is_open (entry) && tool_json_get_string (candidate, "why") == NULL &&
           tool_get_kernel_info (tool_json_get_string (candidate, "kernel")) == row)
         json_object_set_new (candidate, "why", tool_json_string (why));
-    }
-  }
 }
 
 static void
@@ -128,10 +124,8 @@ list_names (const json_t *entry)
   gsize i;
 
   json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
-  {
     if (tool_json_get_string (candidate, "why") == NULL)
       g_ptr_array_add (names, (gpointer)tool_json_get_string (candidate, "kernel"));
-  }
   g_ptr_array_add (names, NULL);
   return names;
 }

@@ -79,8 +79,7 @@ print_head (const json_t *facts)
   const json_t *entry;
   gsize i;
 
-  json_array_foreach (json_object_get (facts, "entries"), i, entry)
-  {
+  json_array_foreach (json_object_get (facts, "entries"), i, entry) {
     g_autofree gchar *name = tool_json_get_problem (entry);
     tool_table_fit (&columns[COLUMN_PROBLEM], name);
   }
@@ -157,12 +156,10 @@ print_notes (const json_t *entry)
   gsize i;
 
   json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
-  {
     if (json_is_true (json_object_get (candidate, "faulty")))
       g_printerr ("gemmcl tune: %s: %s is out: %s\n", name,
                   tool_json_get_string (candidate, "kernel"),
                   tool_json_get_string (candidate, "why"));
-  }
   if (error != NULL)
     g_printerr ("gemmcl tune: %s: %s\n", name, error);
   else if (json_is_null (json_object_get (entry, "rules")))
@@ -229,11 +226,9 @@ write_results (const json_t *entries, GError **error)
   gsize i;
 
   json_array_foreach (entries, i, entry)
-  {
     if (json_is_number (json_object_get (entry, "seconds")) &&
         json_object_get (entry, "error") == NULL)
       json_array_append (report, entry);
-  }
   return tool_json_write (report, options.json, error);
 }
 
@@ -246,9 +241,7 @@ check_results (const json_t *entries, GError **error)
   gsize i;
 
   json_array_foreach (entries, i, entry)
-  {
     n_failed += json_is_null (json_object_get (entry, "tuned"));
-  }
   return n_failed == 0 || tool_fail (error, "%u of %zu problems could not be tuned.", n_failed,
                                      json_array_size (entries));
 }

@@ -146,7 +146,8 @@ check_metadata (const gchar *path, json_t *metadata, GError **error)
   const gchar *key;
   json_t *value;
 
-  json_object_foreach (metadata, key, value) ok = ok && json_is_string (value);
+  json_object_foreach (metadata, key, value)
+    ok = ok && json_is_string (value);
   if (!ok)
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
                       "The safetensors header is damaged: expected strings in __metadata__.");
@@ -216,8 +217,7 @@ read_tensors (Tensors *self, GError **error)
   self->header = read_header (self->file, &self->start, error);
   self->tensors = g_array_new (FALSE, FALSE, sizeof (Tensor));
   self->names = g_ptr_array_new ();
-  json_object_foreach (self->header, name, entry)
-  {
+  json_object_foreach (self->header, name, entry) {
     Tensor tensor;
 
     if (g_str_equal (name, "__metadata__")) {
