@@ -54,13 +54,13 @@ static json_t *
 find_candidate (const json_t *entry, const gchar *kernel)
 {
   const json_t *candidates = json_object_get (entry, "candidates");
-  gsize i = json_array_size (candidates);
   json_t *candidate;
+  gsize i;
 
-  do
-    candidate = json_array_get (candidates, --i);
-  while (i > 0 && g_strcmp0 (tool_json_get_string (candidate, "kernel"), kernel) != 0);
-  return candidate;
+  json_array_foreach (candidates, i, candidate)
+    if (g_strcmp0 (tool_json_get_string (candidate, "kernel"), kernel) == 0)
+      return candidate;
+  return json_array_get (candidates, 0);
 }
 
 static void
