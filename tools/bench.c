@@ -2,15 +2,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench.h"
 #include "options.h"
 #include "tool.h"
 
 #define DEFAULT_ITERATIONS 10
-
-enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, N_COLUMNS = 10 };
 
 static struct {
   gchar *sweep;
@@ -67,6 +64,22 @@ static const GOptionEntry output_entries[] = {
      "GB/S|measure"},
     {NULL}};
 
+enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, COLUMN_ERROR = 7 };
+
+/* The columns from COLUMN_ERROR on are those of the validation. */
+static ToolColumn columns[] = {
+    [COLUMN_SIZES] = {"M x N x K"},
+    [COLUMN_KERNEL] = {"kernel", .key = "kernel"},
+    [COLUMN_CHOICE] = {"choice", 8, .key = "choice"},
+    {"min ms", 10, TRUE, .key = "time_ms.min", .format = "%.4f"},
+    {"median ms", 10, TRUE, .key = "time_ms.median", .format = "%.4f"},
+    {"GFLOPS", 9, TRUE, .key = "gflops", .format = "%.2f"},
+    {"efficiency", 0, TRUE, .key = "efficiency", .format = "%.1f", .unit = " %"},
+    [COLUMN_ERROR] = {"max error", 0, TRUE, .key = "max_error", .format = "%.3g"},
+    {"bound", 9, TRUE, .key = "error_bound", .format = "%.3g"},
+    {"check", 8, .key = "verified"},
+    {NULL}};
+
 /**
  * Bench:
  * @problems: (element-type GemmclGemm): one for each size
@@ -90,7 +103,6 @@ typedef struct {
   gchar *bandwidth_source;
   guint n_wrong;
   FILE *out;
-  ToolColumn columns[N_COLUMNS];
   gboolean each_run;
   json_t *json;
 } Bench;
@@ -198,38 +210,29 @@ fit_columns (Bench *self)
     const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, i);
     g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
 
-    tool_table_fit (&self->columns[COLUMN_SIZES], sizes);
+    tool_table_fit (&columns[COLUMN_SIZES], sizes);
   }
   for (guint i = 0; i < self->names->len; i++)
-    tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (self->names, i));
+    tool_table_fit (&columns[COLUMN_KERNEL], g_ptr_array_index (self->names, i));
   /* If the library chooses the kernel, the column must fit any name. */
-  for (guint i = 0; i < gemmcl_get_n_kernels () && !self->columns[COLUMN_CHOICE].hidden; i++)
-    tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
-  tool_table_titles (self->out, self->columns, N_COLUMNS, NULL);
+  for (guint i = 0; i < gemmcl_get_n_kernels () && !columns[COLUMN_CHOICE].hidden; i++)
+    tool_table_fit (&columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
 }
 
 static void
 start_report (Bench *self)
 {
   const gboolean one_size = self->problems->len == 1;
-  const ToolColumn columns[N_COLUMNS] = {
-      [COLUMN_SIZES] = {"M x N x K", .hidden = one_size},
-      [COLUMN_KERNEL] = {"kernel", .key = "kernel"},
-      [COLUMN_CHOICE] = {"choice", 8, .hidden = !lets_choose (self), .key = "choice"},
-      {"min ms", 10, TRUE, .key = "time_ms.min", .format = "%.4f"},
-      {"median ms", 10, TRUE, .key = "time_ms.median", .format = "%.4f"},
-      {"GFLOPS", 9, TRUE, .key = "gflops", .format = "%.2f"},
-      {"efficiency", 0, TRUE, .key = "efficiency", .format = "%.1f", .unit = " %"},
-      {"max error", 0, TRUE, !options.validation, "max_error", "%.3g"},
-      {"bound", 9, TRUE, !options.validation, "error_bound", "%.3g"},
-      {"check", 8, FALSE, !options.validation, "verified"},
-  };
 
-  memcpy (self->columns, columns, sizeof columns);
+  columns[COLUMN_SIZES].hidden = one_size;
+  columns[COLUMN_CHOICE].hidden = !lets_choose (self);
+  for (ToolColumn *column = &columns[COLUMN_ERROR]; column->title != NULL; column++)
+    column->hidden = !options.validation;
   /* With one kernel and one size each run is a line; otherwise only the median is. */
   self->each_run = self->names->len == 1 && one_size;
   print_head (self);
   fit_columns (self);
+  tool_table_titles (self->out, columns, NULL);
 }
 
 /* Returns: 10^9 operations a second for a run of @gemm in @ms. */
@@ -270,7 +273,7 @@ print_runs (const Bench *self, const GemmclGemm *gemm, const GArray *times)
         "{s:s, s:{s:o}, s:o, s:o}", "kernel", name, "time_ms", "min", tool_json_number (ms),
         "gflops", tool_json_number (gflops), "efficiency", tool_json_number (gflops / self->peak));
 
-    tool_table_print (self->out, self->columns, N_COLUMNS, row);
+    tool_table_print (self->out, columns, row);
   }
 }
 
@@ -282,7 +285,7 @@ print_skipped (const Bench *self, const GemmclGemm *gemm, const gchar *kernel, c
                                       "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "kernel",
                                       kernel, "time_ms", "min", tool_json_string (why));
 
-  tool_table_print (self->out, self->columns, N_COLUMNS, row);
+  tool_table_print (self->out, columns, row);
 }
 
 /* @name: the kernel, as the user named it; @times: milliseconds of the runs, ascending */
@@ -369,7 +372,7 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   g_array_sort (times, compare);
   row = make_row (self, &problem->gemm, name, plan, times);
   json_object_update (row, checked);
-  tool_table_print (self->out, self->columns, N_COLUMNS, row);
+  tool_table_print (self->out, columns, row);
   if (!timed)
     fprintf (self->out, "  The device measured no time.\n");
   json_array_append (self->json, row);

@@ -129,7 +129,7 @@ print_va (FILE *out, const json_t *va)
 
 /* Prints the row of @entry, with the shares of @peak, NaN without one, and its faults below. */
 static void
-print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry, gdouble peak)
+print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, gdouble peak)
 {
   static const gchar *const choices[] = {"rules", "tuned"};
   g_autoptr (json_t) row = json_deep_copy (entry);
@@ -143,7 +143,7 @@ print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry,
     json_object_set_new (choice, "efficiency",
                          tool_json_number (tool_json_get_number (choice, "gflops") / peak));
   }
-  tool_table_print (out, columns, n, row);
+  tool_table_print (out, columns, row);
   if (error != NULL)
     fprintf (out, "  %s\n", error);
   json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
@@ -164,14 +164,15 @@ print_speed (FILE *out, const json_t *speed, gdouble peak)
       {"fastest", .key = "tuned.kernel"},
       {"GFLOPS", 8, TRUE, .key = "tuned.gflops", .format = "%.1f"},
       {"of peak", 0, TRUE, .key = "tuned.efficiency", .format = "%.1f", .unit = " %"},
-      {"gain", 6, TRUE, .key = "gain", .format = "%.2f"}};
+      {"gain", 6, TRUE, .key = "gain", .format = "%.2f"},
+      {NULL}};
   const json_t *entry;
   gsize i;
 
   fputc ('\n', out);
-  tool_table_titles (out, columns, G_N_ELEMENTS (columns), speed);
+  tool_table_titles (out, columns, speed);
   json_array_foreach (speed, i, entry)
-    print_entry (out, columns, G_N_ELEMENTS (columns), entry, peak);
+    print_entry (out, columns, entry, peak);
 }
 
 void

@@ -64,18 +64,16 @@ static void
 print_table (GemmclContext *context, const json_t *kernels)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  ToolColumn columns[] = {{"kernel", .key = "name"},
-                          {"method", .key = "method"},
-                          {"precisions", .key = "precisions"},
-                          {"needs", .key = "needs"},
-                          {"here", .key = "here"}};
-  const guint n = G_N_ELEMENTS (columns);
+  ToolColumn columns[] = {
+      {"kernel", .key = "name"}, {"method", .key = "method"}, {"precisions", .key = "precisions"},
+      {"needs", .key = "needs"}, {"here", .key = "here"},     {NULL},
+  };
   const gchar *method = NULL;
   json_t *kernel;
   gsize i;
 
   printf ("Here: %s (%s)\n\n", info->name, info->platform);
-  tool_table_titles (stdout, columns, n, kernels);
+  tool_table_titles (stdout, columns, kernels);
   json_array_foreach (kernels, i, kernel) {
     g_autoptr (json_t) row = json_copy (kernel);
 
@@ -86,7 +84,7 @@ print_table (GemmclContext *context, const json_t *kernels)
       json_object_set_new (row, "needs", json_null ());
     if (json_is_null (json_object_get (row, "here")))
       json_object_set (row, "here", json_object_get (row, "why_not"));
-    tool_table_print (stdout, columns, n, row);
+    tool_table_print (stdout, columns, row);
   }
 }
 

@@ -16,16 +16,17 @@ tool_table_fit (ToolColumn *column, const gchar *text)
   column->width = MAX (column->width, (gint)g_utf8_strlen (text, -1));
 }
 
-/* Prints a row of @n cells. A cell that is NULL is empty. */
+/* @cells: (element-type utf8): a cell for each column; NULL is an empty one */
 static void
-print_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n)
+print_row (FILE *out, const ToolColumn *columns, const GPtrArray *cells)
 {
   const gchar *gap = "";
+  guint n = cells->len;
 
-  while (n > 0 && (cells[n - 1] == NULL || columns[n - 1].hidden))
+  while (n > 0 && (cells->pdata[n - 1] == NULL || columns[n - 1].hidden))
     n--;
   for (guint i = 0; i < n; i++) {
-    const gchar *cell = cells[i] != NULL ? cells[i] : "";
+    const gchar *cell = cells->pdata[i] != NULL ? cells->pdata[i] : "";
     gint space = columns[i].width - (gint)g_utf8_strlen (cell, -1);
     gint before = columns[i].numbers ? MAX (space, 0) : 0;
     /* No spaces follow the last cell. */
@@ -63,34 +64,34 @@ make_cell (const ToolColumn *column, const json_t *object)
 }
 
 void
-tool_table_titles (FILE *out, ToolColumn *columns, guint n, const json_t *rows)
+tool_table_titles (FILE *out, ToolColumn *columns, const json_t *rows)
 {
-  g_autofree const gchar **titles = g_new0 (const gchar *, n);
+  g_autoptr (GPtrArray) titles = g_ptr_array_new ();
 
-  for (guint i = 0; i < n; i++) {
+  for (ToolColumn *column = columns; column->title != NULL; column++) {
     const json_t *row;
-    gsize j;
+    gsize i;
 
-    tool_table_fit (&columns[i], columns[i].title);
-    titles[i] = columns[i].title;
-    json_array_foreach (rows, j, row) {
-      g_autofree gchar *text = make_cell (&columns[i], row);
+    tool_table_fit (column, column->title);
+    g_ptr_array_add (titles, (gpointer)column->title);
+    json_array_foreach (rows, i, row) {
+      g_autofree gchar *text = make_cell (column, row);
 
       if (text != NULL)
-        tool_table_fit (&columns[i], text);
+        tool_table_fit (column, text);
     }
   }
-  print_row (out, columns, titles, n);
+  print_row (out, columns, titles);
 }
 
 void
-tool_table_print (FILE *out, const ToolColumn *columns, guint n, const json_t *object)
+tool_table_print (FILE *out, const ToolColumn *columns, const json_t *object)
 {
   g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (g_free);
 
-  for (guint i = 0; i < n; i++)
-    g_ptr_array_add (cells, make_cell (&columns[i], object));
-  print_row (out, columns, (const gchar *const *)cells->pdata, n);
+  for (const ToolColumn *column = columns; column->title != NULL; column++)
+    g_ptr_array_add (cells, make_cell (column, object));
+  print_row (out, columns, cells);
 }
 
 /* Digits of numbers in JSON: enough for times and floats, and too few to show the rounding of

@@ -36,13 +36,13 @@ typedef struct {
 /** tool_table_fit: Widens @column to @text. */
 void tool_table_fit (ToolColumn *column, const gchar *text);
 
-/** tool_table_titles: Prints the titles of the @n columns and fits the columns to them, and to the
- * objects of the list @rows (nullable). */
-void tool_table_titles (FILE *out, ToolColumn *columns, guint n, const json_t *rows);
+/** tool_table_titles: Prints the titles of @columns, the last of which has none, and fits the
+ * columns to them, and to the objects of the list @rows (nullable). */
+void tool_table_titles (FILE *out, ToolColumn *columns, const json_t *rows);
 
 /** tool_table_print: Prints @object as a row. An absent member is an empty cell, a null a dash, and
  * a boolean the result of a check. The last cell may be longer than its column. */
-void tool_table_print (FILE *out, const ToolColumn *columns, guint n, const json_t *object);
+void tool_table_print (FILE *out, const ToolColumn *columns, const json_t *object);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 

@@ -59,37 +59,31 @@ static const GOptionEntry memory_entries[] = {
      "Remove the measured entries for the device, and measure nothing", NULL},
     {NULL}};
 
-enum { COLUMN_PROBLEM, COLUMN_RULES, COLUMN_TUNED = 3, N_COLUMNS = 6 };
+enum { COLUMN_RULES = 1, COLUMN_TUNED = 3 };
 
-static ToolColumn columns[N_COLUMNS] = {
-    [COLUMN_PROBLEM] = {"M x N x K"},
-    [COLUMN_RULES] = {"rules", .key = "rules.kernel"},
-    {"GFLOPS", 8, TRUE, .key = "rules.gflops", .format = "%.2f"},
-    [COLUMN_TUNED] = {"tuned", .key = "tuned.kernel"},
-    {"GFLOPS", 8, TRUE, .key = "tuned.gflops", .format = "%.2f"},
-    {"gain", 8, TRUE, .key = "more", .format = "%+.1f", .unit = " %"},
-};
+static ToolColumn columns[] = {{"M x N x K"},
+                               [COLUMN_RULES] = {"rules", .key = "rules.kernel"},
+                               {"GFLOPS", 8, TRUE, .key = "rules.gflops", .format = "%.2f"},
+                               [COLUMN_TUNED] = {"tuned", .key = "tuned.kernel"},
+                               {"GFLOPS", 8, TRUE, .key = "tuned.gflops", .format = "%.2f"},
+                               {"gain", 8, TRUE, .key = "more", .format = "%+.1f", .unit = " %"},
+                               {NULL}};
 
-/* Fits the columns and prints the head. @facts: the device and the entries */
+/* Fits the columns and prints the head. @entries: the problems, one at least */
 static void
-print_head (const json_t *facts)
+print_head (const json_t *entries)
 {
   FILE *out = tool_table_get_output (options.json);
+  const json_t *first = json_array_get (entries, 0);
   g_autofree gchar *path = gemmcl_tuning_get_path ();
-  const json_t *entry;
-  gsize i;
 
-  json_array_foreach (json_object_get (facts, "entries"), i, entry) {
-    g_autofree gchar *name = tool_json_get_problem (entry);
-    tool_table_fit (&columns[COLUMN_PROBLEM], name);
-  }
-  for (guint k = 0; k < gemmcl_get_n_kernels (); k++) {
-    tool_table_fit (&columns[COLUMN_RULES], gemmcl_get_kernel (k)->name);
-    tool_table_fit (&columns[COLUMN_TUNED], gemmcl_get_kernel (k)->name);
-  }
   fprintf (out, "Device    %s\nDriver    %s\nFile      %s\n\n",
-           tool_json_get_string (facts, "device"), tool_json_get_string (facts, "driver"), path);
-  tool_table_titles (out, columns, N_COLUMNS, NULL);
+           tool_json_get_string (first, "device"), tool_json_get_string (first, "driver"), path);
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    tool_table_fit (&columns[COLUMN_RULES], gemmcl_get_kernel (i)->name);
+    tool_table_fit (&columns[COLUMN_TUNED], gemmcl_get_kernel (i)->name);
+  }
+  tool_table_titles (out, columns, entries);
 }
 
 static void
@@ -99,7 +93,7 @@ print_row (json_t *entry)
   g_autoptr (json_t) row = json_copy (entry);
 
   json_object_set_new (row, "more", tool_json_number (gain > 1.0 ? gain - 1.0 : NAN));
-  tool_table_print (tool_table_get_output (options.json), columns, N_COLUMNS, row);
+  tool_table_print (tool_table_get_output (options.json), columns, row);
 }
 
 /* Prints the result of gemmcl_tuning_list(). Returns: the same as a list in JSON. */
@@ -112,7 +106,8 @@ print_entries (const GPtrArray *entries)
                                {"layout", .key = "layout"},
                                {"kernel", .key = "kernel"},
                                {"GFLOPS", 8, TRUE, .key = "gflops", .format = "%.2f"},
-                               {"source", .key = "source"}};
+                               {"source", .key = "source"},
+                               {NULL}};
   json_t *list = json_array ();
 
   for (guint i = 0; i < entries->len; i++) {
@@ -127,9 +122,9 @@ print_entries (const GPtrArray *entries)
                          "gflops", tool_json_number (entry->gflops)));
   }
   if (entries->len > 0)
-    tool_table_titles (out, list_columns, G_N_ELEMENTS (list_columns), list);
+    tool_table_titles (out, list_columns, list);
   for (guint i = 0; i < entries->len; i++)
-    tool_table_print (out, list_columns, G_N_ELEMENTS (list_columns), json_array_get (list, i));
+    tool_table_print (out, list_columns, json_array_get (list, i));
   return list;
 }
 
@@ -191,8 +186,7 @@ list_usual (const GemmclDeviceInfo *info)
   return tool_problems_new ((const gchar *const *)sizes, &tool_gemm, NULL);
 }
 
-/* In a worker: the names of the device, and an entry without a result for each of @data, the
- * problems that were asked for. */
+/* In a worker: an entry without a result for each of @data, the problems that were asked for. */
 static gboolean
 find_facts (GemmclContext *context, json_t *facts, gpointer data)
 {
@@ -211,8 +205,6 @@ find_facts (GemmclContext *context, json_t *facts, gpointer data)
     json_object_set_new (entry, "stored", json_false ());
     json_array_append_new (entries, entry);
   }
-  json_object_set_new (facts, "device", tool_json_string (info->name));
-  json_object_set_new (facts, "driver", tool_json_string (info->driver));
   json_object_set_new (facts, "entries", entries);
   return TRUE;
 }
@@ -267,7 +259,7 @@ tune (gchar **operands, GError **error)
   ok = tool_worker_ask (facts, find_facts, problems, error);
   search.entries = json_object_get (facts, "entries");
   if (ok) {
-    print_head (facts);
+    print_head (search.entries);
     ok = tool_search_run (&search, INFINITY, error) && check_results (search.entries, error);
   }
   /* Results are written even if a later step failed. The first error is reported. */

@@ -27,7 +27,8 @@ static const GOptionEntry problem_entries[] = {
 static ToolColumn columns[] = {{"M x N x K", 19},
                                {"kernel", 24, .key = "kernel"},
                                {"compiled", 0, TRUE, .key = "compiled", .format = "%.0f"},
-                               {"ms", 7, TRUE, .key = "ms", .format = "%.0f"}};
+                               {"ms", 7, TRUE, .key = "ms", .format = "%.0f"},
+                               {NULL}};
 
 /* Runs the problem once on zeros, since some drivers compile when a run is enqueued. */
 static gboolean
@@ -77,7 +78,7 @@ warm (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel, GErro
       "{s:I, s:I, s:I, s:s, s:i, s:f}", "m", (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k",
       (json_int_t)gemm->k, "kernel", gemmcl_plan_get_kernel (plan), "compiled",
       (int)(count_compiled (context) - before), "ms", (g_get_monotonic_time () - start) / 1e3);
-  tool_table_print (stdout, columns, G_N_ELEMENTS (columns), row);
+  tool_table_print (stdout, columns, row);
   return TRUE;
 }
 
@@ -102,7 +103,7 @@ run (gchar **operands, GError **error)
   problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
   if (problems == NULL || (context = tool_open_context (error)) == NULL)
     return FALSE;
-  tool_table_titles (stdout, columns, G_N_ELEMENTS (columns), NULL);
+  tool_table_titles (stdout, columns, NULL);
   for (guint i = 0; i < problems->len; i++) {
     GemmclGemm *problem = &g_array_index (problems, GemmclGemm, i);
 
