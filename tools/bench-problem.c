@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tool.h"
-
 /* The seed of the inputs, arbitrary but constant. */
 #define SEED 20150807
 

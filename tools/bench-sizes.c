@@ -3,7 +3,6 @@
 #include "bench.h"
 
 #include "options.h"
-#include "tool.h"
 
 /* Maximum number of sizes of a sweep. */
 #define MOST_SIZES 256

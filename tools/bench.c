@@ -1,11 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
-#include <stdio.h>
 
 #include "bench.h"
 #include "options.h"
-#include "tool.h"
 
 #define DEFAULT_ITERATIONS 10
 

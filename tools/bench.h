@@ -2,12 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <glib.h>
-#include <stdio.h>
-
 #include "gemmcl-opencl.h"
-#include "gemmcl-tuning.h"
-#include "gemmcl.h"
 #include "output.h"
 
 /** BenchProblem: A product with its matrices on the host and on the device, which all kernels

@@ -8,7 +8,6 @@
 #include "check.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "options.h"

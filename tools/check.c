@@ -10,7 +10,6 @@
 
 #include "options.h"
 #include "search.h"
-#include "tool.h"
 
 #define DEFAULT_SECONDS 150
 #define DEFAULT_OUTPUT  "gemmcl-check.json"

@@ -1,11 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdio.h>
-
-#include "gemmcl.h"
 #include "options.h"
 #include "output.h"
-#include "tool.h"
 
 static gboolean as_json;
 

@@ -10,7 +10,6 @@
 #include "tool.h"
 
 #ifdef HAVE_ONNX
-  #include <stdio.h>
   #include <string.h>
 
   #include "gemmcl.h"

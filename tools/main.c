@@ -4,7 +4,6 @@
 
 #include <locale.h>
 #include <signal.h>
-#include <stdio.h>
 
 enum {
   STATUS_OK,

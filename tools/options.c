@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tool.h"
-
 static GemmclDeviceQuery query;
 
 GemmclGemm tool_gemm = GEMMCL_GEMM_INIT;

@@ -1,12 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "options.h"
 #include "output.h"
-#include "tool.h"
 
 #define GAP "  "
 

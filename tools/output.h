@@ -2,13 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <gio/gio.h>
-#include <glib.h>
 #include <jansson.h>
 #include <stdio.h>
 
-#include "gemmcl-context.h"
-#include "gemmcl-gemm.h"
+#include "gemmcl.h"
 
 /**
  * ToolColumn:

@@ -1,7 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdio.h>
-
 #include "gemmcl.h"
 #include "tool.h"
 

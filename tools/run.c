@@ -1,8 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gemmcl.h"
 #include "options.h"
-#include "tool.h"
 
 #define DEFAULT_TOP_K 5
 

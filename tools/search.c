@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
 
-#include "gemmcl-tuning.h"
 #include "options.h"
 #include "search.h"
 

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <gio/gio.h>
 #include <glib.h>
 #include <stdio.h>
 

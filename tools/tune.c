@@ -4,9 +4,7 @@
 
 #include <math.h>
 
-#include "gemmcl-tuning.h"
 #include "options.h"
-#include "tool.h"
 
 #define DEFAULT_SECONDS 100
 

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench.h"
 #include "options.h"
-#include "output.h"
-#include "tool.h"
 
 static struct {
   const gchar *kernel;

@@ -7,13 +7,11 @@
 #include <glib-unix.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "options.h"
-#include "tool.h"
 
 /* Interval in which the time limits and Ctrl-C are checked. */
 #define TICK_MS 200
