@@ -88,7 +88,7 @@ def run_ocloc(folder, *arguments):
         said = subprocess.run(
             ["nice", *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, errors="replace", timeout=LIMIT_SECONDS, check=False,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         return f"error: took longer than {LIMIT_SECONDS} seconds\n", False
     return said.stdout, said.returncode == 0
@@ -148,7 +148,7 @@ def get_cache():
 
 def get_cache_file(compiler, program, target):
     parts = (FIGURES_VERSION, compiler.version, target, program.name, program.entry,
-             program.options, program.source)  # fmt: skip
+             program.options, program.source)
     key = "".join(part + "\0" for part in parts)
     return get_cache() / hashlib.sha256(key.encode()).hexdigest()
 
@@ -201,7 +201,7 @@ def compile_in(folder, compiler, program, target, listing):
     said, well = run_ocloc(
         folder, compiler.path, "compile", "-file", "program.cl", "-device", target,
         "-options", options, "--format", "zebin", "-output", binary.name, "-output_no_suffix",
-    )  # fmt: skip
+    )
     # Newer compilers add the suffix even with -output_no_suffix.
     suffixed = folder / "program.bin.bin"
     if suffixed.exists():
@@ -232,7 +232,7 @@ def compile_program(compilers, program, target, listings=None):
             "kernel": program.name, "target": target, "compiler": compiler.version,
             "options": program.options, "register_bytes": TARGETS[target].register_bytes,
             "why_not": None,
-        }  # fmt: skip
+        }
         with tempfile.TemporaryDirectory(prefix="gemmcl-isa-") as folder:
             figures |= compile_in(Path(folder), compiler, program, target, listing)
         store(file, figures)
@@ -251,7 +251,7 @@ COLUMNS = {
     "target": "<6", "SIMD": ">4", "regs": ">4", "spill": ">5", "private": ">7", "loop": ">5",
     "mads": ">4", "dpas": ">4", "loads": ">5", "bytes": ">5", "slm": ">3", "barr": ">4",
     "density": ">7", "note": "<",
-}  # fmt: skip
+}
 
 
 def print_row(out, width, name, cells):
@@ -279,19 +279,19 @@ def parse_options():
         usage="%(prog)s [OPTION...]", description=description, allow_abbrev=False,
         epilog=f"{details}\nTargets:\n{targets}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add = parser.add_argument
     add("-k", "--kernel", default="all", metavar="NAME,...", help="kernels of gemmcl (default: "
         "all); -M, -N, -K, --layout and --a-type are options of gemmcl kernels --source")
     add("--target", default="all", metavar="NAME,...", help="GPUs (default: all that ocloc knows)")
     add("--ocloc", metavar="FILE:...", help="Intel's offline compilers; the newest that knows the "
-        "target compiles (default: GEMMCL_OCLOC, else ocloc in PATH)")  # fmt: skip
+        "target compiles (default: GEMMCL_OCLOC, else ocloc in PATH)")
     add("--json", metavar="FILE", help="also write the figures of all loops as JSON; - is the "
-        "standard output, and the table then goes to the standard error")  # fmt: skip
+        "standard output, and the table then goes to the standard error")
     add("--listings", type=Path, metavar="FOLDER", help="compile anew and write the disassembly "
-        "into this folder, as NAME.TARGET.asm")  # fmt: skip
+        "into this folder, as NAME.TARGET.asm")
     add("--gemmcl", default=GEMMCL, metavar="FILE", help="the program that has the kernels "
-        "(default: build/tools/gemmcl of the source tree)")  # fmt: skip
+        "(default: build/tools/gemmcl of the source tree)")
     options, options.problem = parser.parse_known_args()
     options.targets = [] if options.target == "all" else options.target.split(",")
     for name in options.targets:

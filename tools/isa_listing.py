@@ -60,7 +60,7 @@ AMOUNTS = {"multiply": "mads", "dpas": "dpas_macs", "loads": "load_bytes"}
 ATTRIBUTES = {
     "simd": "simd_size", "registers": "grf_count", "slm": "slm_size", "spill": "spill_size",
     "private_memory": "private_size",
-}  # fmt: skip
+}
 # The buffers by which ocloc 22.43 states the last two attributes
 BUFFERS = {"spill_fill_space": "spill", "single_space": "private_memory",
            "private_space": "private_memory"}
@@ -275,7 +275,7 @@ def find_loops(instructions, simd):
     return {
         "instructions": len(instructions), "resource_loops": resource_loops, "hot": hot,
         "density": density, "loops": loops,
-    }  # fmt: skip
+    }
 
 
 # The figures of a kernel that was not compiled.

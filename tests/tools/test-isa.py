@@ -41,7 +41,7 @@ REFUSED = {
         r"^\| ([\d.]+) \| ([\w-]+) \| ((?:`\w+` \d+ \+ \d+(?:, )?)+|none) \|$",
         (ROOT / "docs/internals/intel.md").read_text(encoding="utf-8"), re.M,
     )
-}  # fmt: skip
+}
 # The densest f32 row of a target, and its density at least.
 DENSITIES = {
     "bdw": ("block_read_32x2_1x8", 0.9),
@@ -273,7 +273,7 @@ class Listings(TestCase):
         "help": HELP, "ocloc": FAKE,
         "skl/.text.gemm.asm": LEGACY, "skl/.ze_info": OLD_INFO,
         "bmg/.text.gemm.asm": ZEBIN, "bmg/.ze_info": ZE_INFO,
-    }  # fmt: skip
+    }
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -327,7 +327,7 @@ class Listings(TestCase):
         for body, number in (
             (find + load, 1), (find, 0), (load, 0), (find + load + multiply, 0),
             (find + load + inner, 0),
-        ):  # fmt: skip
+        ):
             with self.subTest(body=body):
                 instructions = isa_listing.read_listing(f"L1:\n{body}while (8|M0) L1\n", 32)
                 loops = isa_listing.find_loops(instructions, 8)
@@ -361,7 +361,7 @@ class Listings(TestCase):
     def test_script(self):
         said = run_script(
             "-k", "gemm_naive", "--ocloc", self.ocloc, "--json", "-"
-        )  # fmt: skip
+        )
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertEqual([one["target"] for one in json.loads(said.stdout)], ["skl", "bmg"])
         row = "gemm_naive skl 8 128 1024 256 10 2.5 0 2 160 1 0 0.250"

@@ -87,7 +87,7 @@ class Files(Quantize):
     def test_rows(self):
         w = self.make(7, 40)
         q, scales, _ = self.quantize(w, "--transpose", "-n", 'layer "1".weight',
-                                     name='layer "1".weight')  # fmt: skip
+                                     name='layer "1".weight')
         self.assertEqual(scales.shape, (7, 1))
         self.check(w, scales, q, axis=1)
 
