@@ -26,7 +26,7 @@ build=(
 )
 # PoCL is the OpenCL device of machines that have no other.
 demo=(
-  gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
+  "${build[@]}" gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad pocl-opencl-icd python3-numpy
 )
 # clang-format lays out C (ninja clang-format). g++ compiles the headers as C++, sklearn recomputes
@@ -35,19 +35,20 @@ demo=(
 # the examples in their languages.
 # debootstrap and pip fetch other distributions and Intel's runtime for CPUs.
 test=(
-  g++ git clang 'clang-format-14 | clang-format' 'libclang-rt-dev | libclang-rt-14-dev' clinfo
-  libopenblas-dev python3-matplotlib python3-pil python3-sklearn python3-gst-1.0 python3-gi
-  gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 valac groff man-db debootstrap python3-pip
+  "${demo[@]}" g++ git clang 'clang-format-14 | clang-format'
+  'libclang-rt-dev | libclang-rt-14-dev' clinfo libopenblas-dev python3-matplotlib python3-pil
+  python3-sklearn python3-gst-1.0 python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0
+  valac groff man-db debootstrap python3-pip
 )
 # Some releases lack these packages; the tests that need them are then skipped.
 optional_test=(abigail-tools gi-docgen oclgrind python3-onnx reuse)
 # Some releases lack the reference of convolutions, too. It is 50 MB to fetch.
-optional_full=(python3-torch)
+optional_full=("${optional_test[@]}" python3-torch)
 # Peers of tools/peers.sh. packaging is for faiss, threadpoolctl names the OpenBLAS of NumPy, the
 # last two are for the element, and python3-onnx makes onnxruntime's model.
 peers=(
-  libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-packaging
-  python3-pip python3-threadpoolctl gstreamer1.0-plugins-base python3-gst-1.0
+  "${build[@]}" libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy
+  python3-packaging python3-pip python3-threadpoolctl gstreamer1.0-plugins-base python3-gst-1.0
 )
 optional_peers=(python3-onnx)
 
@@ -56,12 +57,12 @@ if [ "${1-}" = --ask ]; then
   yes=()
   shift
 fi
-what=${1:-test}
-case $what in
-  build) packages=("${build[@]}") ;;
-  demo) packages=("${build[@]}" "${demo[@]}") ;;
-  test | full) packages=("${build[@]}" "${demo[@]}" "${test[@]}") ;;
-  peers) packages=("${build[@]}" "${peers[@]}") ;;
+case ${1:-test} in
+  build) packages=("${build[@]}") optional=() ;;
+  demo) packages=("${demo[@]}") optional=() ;;
+  test) packages=("${test[@]}") optional=("${optional_test[@]}") ;;
+  full) packages=("${test[@]}") optional=("${optional_full[@]}") ;;
+  peers) packages=("${peers[@]}") optional=("${optional_peers[@]}") ;;
   *)
     echo "usage: tools/setup.sh [--ask] [build|demo|test|full|peers]" >&2
     exit 2
@@ -78,12 +79,6 @@ END
   exit 1
 fi
 
-case $what in
-  test) optional=("${optional_test[@]}") ;;
-  full) optional=("${optional_test[@]}" "${optional_full[@]}") ;;
-  peers) optional=("${optional_peers[@]}") ;;
-  *) optional=() ;;
-esac
 mapfile -t available < <(
   [ ${#optional[@]} -eq 0 ] || LC_ALL=C apt-cache policy "${optional[@]}" |
     awk '/^[^ ]/ { sub(":$", "", $1); name = $1 }
