@@ -58,17 +58,16 @@ configure () {
 }
 
 case ${1-} in
-  '' | --ci | --full | --all) mode=${1-} ;;
+  '' | --ci)
+    packages='test'
+    export GEMMCL_TEST_BRIEF=1
+    ;;
+  --full | --all) packages=full ;;
   *)
     echo 'usage: tools/test.sh [--ci|--full|--all]' >&2
     exit 2
     ;;
 esac
-packages='full'
-if [ "$mode" = '' ] || [ "$mode" = --ci ]; then
-  export GEMMCL_TEST_BRIEF=1
-  packages='test'
-fi
 
 section 'installing'
 if ! tools/setup.sh "$packages"; then
@@ -190,39 +189,39 @@ packaged_in () {
   results+=("$1-packages=build-distros/$1-packages.json")
 }
 
-kernels=(kernels-0 kernels-1 kernels-2 kernels-3 native-8 native-16)
-with_gcc
-case $mode in
-  --ci) on_intel_cpu subgroups "${kernels[@]}" frames products ;;
-  --full) on_intel_cpu subgroups "${kernels[@]}" --suite lib ;;
-  --all) on_intel_cpu '' --suite lib --suite kernels ;;
-esac
-if [ "$packages" = full ]; then
+# full_steps: the steps that --full and --all share.
+full_steps () {
+  local target
   for target in $(tools/intel-driver.sh --targets); do
     on_intel_driver "$target"
   done
-fi
-if [ -n "$mode" ]; then
   with_sanitizers
-fi
-if [ "$packages" = full ]; then
   with_fuzzing
-fi
-case $mode in
+  packaged_in bookworm
+  packaged_in trixie
+  packaged_in testing
+}
+
+kernels=(kernels-0 kernels-1 kernels-2 kernels-3 native-8 native-16)
+with_gcc
+case ${1-} in
   --ci)
+    on_intel_cpu subgroups "${kernels[@]}" frames products
+    with_sanitizers
     in_chroot trixie subgroups
     in_chroot testing subgroups
     ;;
+  --full)
+    on_intel_cpu subgroups "${kernels[@]}" --suite lib
+    full_steps
+    ;;
   --all)
+    on_intel_cpu '' --suite lib --suite kernels
+    full_steps
     in_chroot trixie
     in_chroot testing
     ;;
 esac
-if [ "$packages" = full ]; then
-  packaged_in bookworm
-  packaged_in trixie
-  packaged_in testing
-fi
 
 section 'results'
 python3 tools/test-results.py "${results[@]}"
