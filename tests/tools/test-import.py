@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import unittest
 from pathlib import Path
 
@@ -19,13 +18,10 @@ try:
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 except ImportError as missing:
-    print(f"1..0 # SKIP this Python lacks {missing.name} (python3-numpy, python3-onnx)")
-    sys.exit(0)
-
+    tool.skip_all(f"this Python lacks {missing.name} (python3-numpy, python3-onnx)")
 if "without protobuf-c" in tool.run("import", __file__).stderr:
-    print("1..0 # SKIP built without protobuf-c (libprotobuf-c-dev, protobuf-c-compiler, "
-          "protobuf-compiler)")
-    sys.exit(0)
+    tool.skip_all("built without protobuf-c (libprotobuf-c-dev, protobuf-c-compiler, "
+                  "protobuf-compiler)")
 
 ROWS, SIZES = 3, (12, 8, 5)
 SECONDS = 300

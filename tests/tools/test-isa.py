@@ -359,9 +359,7 @@ class Listings(TestCase):
         self.holds(figures, why_not="it is wrong", loops=[], hot=-1, spill=0)
 
     def test_script(self):
-        said = run_script(
-            "-k", "gemm_naive", "--ocloc", self.ocloc, "--json", "-"
-        )
+        said = run_script("-k", "gemm_naive", "--ocloc", self.ocloc, "--json", "-")
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertEqual([one["target"] for one in json.loads(said.stdout)], ["skl", "bmg"])
         row = "gemm_naive skl 8 128 1024 256 10 2.5 0 2 160 1 0 0.250"

@@ -10,16 +10,14 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import tool
+
 try:
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 except ImportError:
-    print("1..0 # SKIP matplotlib is not installed (python3-matplotlib)")
-    sys.exit(0)
-
-import tool
-
+    tool.skip_all("matplotlib is not installed (python3-matplotlib)")
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 import plot
 
