@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "tool.h"
+
 /* The seed of the inputs, arbitrary but constant. */
 #define SEED 20150807
 
 #define COPIES 5
-/* One nanosecond, used in place of a time that the clock cannot resolve. */
-#define LEAST_MS 1e-6
 /* Size of a buffer for copies, larger than any cache, and the least number of such buffers that the
  * device's memory must hold. */
 #define BYTES        ((guint64)1 << 30)
@@ -265,8 +265,10 @@ bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, G
     gdouble ms = NAN;
 
     ok = time_copy (context, from, to, bytes, &ms, error);
-    least = MIN (least, isnan (ms) ? LEAST_MS : ms);
+    least = fmin (least, ms);
   }
+  if (ok && least == G_MAXDOUBLE)
+    ok = tool_fail (error, "The device measured no time.");
   if (!ok)
     g_prefix_error (error, "The memory bandwidth could not be measured; --bandwidth sets it. ");
   *gbs = 2.0 * bytes / (least * 1e6);

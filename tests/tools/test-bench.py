@@ -88,6 +88,8 @@ class Results(tool.FolderTestCase):
         self.refuses(2, "--peak takes more than 0", "bench", "--peak", 0)
         self.refuses(2, "--bandwidth takes more than 0", "bench", "--bandwidth", -1)
         self.refuses(2, "--bandwidth takes a finite number", "bench", "--bandwidth", "much")
+        self.refuses(1, "--bandwidth sets it. The device measured no time", "bench",
+                     "--bandwidth", "measure", **tool.faults(GEMMCL_NO_TIME=""))
 
     def test_several_kernels_by_name(self):
         names = [kernel["name"] for kernel in self.read("kernels", "--json") if kernel["here"]]
