@@ -298,18 +298,18 @@ make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPl
 
   gemmcl_plan_get_info (plan, &info);
   return json_pack (
-      "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:o, s:o, s:o, s:s,"
-      " s:o, s:o, s:s?, s:n, s:n, s:n}",
+      "{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:o, s:o, s:o, "
+      "s:s, s:o, s:o, s:s?, s:n, s:n, s:n}",
       "device", tool_json_string (self->info->name), "requested", name, "kernel", kernel, "choice",
       gemmcl_choice_source_get_name (info.source), "precision",
-      gemmcl_precision_get_name (info.precision), "layout", tool_layout_get_name (gemm->layout),
-      "trans_a", gemm->trans_a, "trans_b", gemm->trans_b, "alpha", (gdouble)gemm->alpha, "beta",
-      (gdouble)gemm->beta, "m", (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k",
-      (json_int_t)gemm->k, "iterations", options.iterations, "time_ms", time_ms, "gflops",
-      tool_json_number (gflops), "peak_gflops", tool_json_number (self->peak), "peak_source",
-      self->peak_source, "efficiency", tool_json_number (gflops / self->peak), "bandwidth_gbs",
-      tool_json_number (self->bandwidth), "bandwidth_source", self->bandwidth_source, "verified",
-      "max_error", "error_bound");
+      gemmcl_precision_get_name (info.precision), "a_type", gemmcl_type_get_name (gemm->a_type),
+      "layout", tool_layout_get_name (gemm->layout), "trans_a", gemm->trans_a, "trans_b",
+      gemm->trans_b, "alpha", (gdouble)gemm->alpha, "beta", (gdouble)gemm->beta, "m",
+      (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations",
+      options.iterations, "time_ms", time_ms, "gflops", tool_json_number (gflops), "peak_gflops",
+      tool_json_number (self->peak), "peak_source", self->peak_source, "efficiency",
+      tool_json_number (gflops / self->peak), "bandwidth_gbs", tool_json_number (self->bandwidth),
+      "bandwidth_source", self->bandwidth_source, "verified", "max_error", "error_bound");
 }
 
 /* Checks the output of the last run. */

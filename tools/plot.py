@@ -25,8 +25,8 @@ MARKERS = "osD^v"
 INK, GREY, PALE, GRID = "#1f2328", "#57606a", "#b3bac2", "#e4e8ec"
 # Maximum number of lines that all have labels. With more lines, only coloured ones have labels.
 MOST_LABELS = 22
-# Bytes of an element of B; those of A, C and D are f32.
-BYTES_OF_B = {"f32": 4, "tf32": 4, "bf16": 2, "f16": 2, "i8": 1}
+# Bytes of an element of A, by its type, and of B, by the precision. C and D are f32.
+BYTES = {"f32": 4, "tf32": 4, "bf16": 2, "f16": 2, "i8": 1, "u8": 1}
 # Keys whose values all results of a chart must share
 SHARED = (
     "device", "layout", "trans_a", "trans_b", "beta", "iterations", "peak_gflops", "peak_source",
@@ -64,10 +64,10 @@ class Results:
             if len({row[key] for key in free}) > 1:
                 raise ValueError("it has more than one size that varies")
             row["size"] = row[(free or "m")[0]]
-            # Operations per byte of the matrices, each moved once.
+            # Operations per byte of the matrices, each moved once. Older results lack a_type.
             m, n, k = row["m"], row["n"], row["k"]
-            moved = 4 * (m * k + m * n * (2 if self.beta else 1))
-            row["intensity"] = 2 * m * n * k / (moved + BYTES_OF_B[row["precision"]] * k * n)
+            moved = BYTES[row.get("a_type", "f32")] * m * k + BYTES[row["precision"]] * k * n
+            row["intensity"] = 2 * m * n * k / (moved + 4 * m * n * (2 if self.beta else 1))
         self.sizes = sorted({row["size"] for row in self.points})
         self.fastest = max(row["gflops"] for row in self.points)
         self.peak_name = "peak" if self.peak_source == "set with --peak" else "f32 peak"

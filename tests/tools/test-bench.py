@@ -11,8 +11,8 @@ import unittest
 
 import tool
 
-KEYS = {"device", "requested", "kernel", "choice", "precision", "layout", "trans_a", "trans_b",
-        "alpha", "beta", "m", "n", "k", "iterations", "time_ms", "gflops", "peak_gflops",
+KEYS = {"device", "requested", "kernel", "choice", "precision", "a_type", "layout", "trans_a",
+        "trans_b", "alpha", "beta", "m", "n", "k", "iterations", "time_ms", "gflops", "peak_gflops",
         "peak_source", "efficiency", "bandwidth_gbs", "bandwidth_source", "verified", "max_error",
         "error_bound"}
 UNCHECKED = {"verified": None, "max_error": None, "error_bound": None}
@@ -34,15 +34,17 @@ class Results(tool.FolderTestCase):
 
     def test_json_has_what_was_agreed(self):
         (result,), _ = self.bench(32, 16, 8, "-k", "naive", "-i", 5, "--peak", 100, "--bandwidth",
-                                  7.5, "--layout", "col", "--beta", 3, "--transpose-b")
+                                  7.5, "--layout", "col", "--beta", 3, "--transpose-b",
+                                  "--a-type", "u8")
         self.assertEqual(set(result), KEYS)
         time = result["time_ms"]
         self.assertEqual(set(time), {"min", "median", "max"})
         for key, value in {
-            "kernel": "gemm_naive", "requested": "gemm_naive", "precision": "f32", "layout": "col",
-            "trans_a": False, "trans_b": True, "alpha": 1, "beta": 3, "iterations": 5,
-            "peak_gflops": 100, "peak_source": "set with --peak", "bandwidth_gbs": 7.5,
-            "bandwidth_source": "set with --bandwidth", "choice": "named", **UNCHECKED,
+            "kernel": "gemm_naive", "requested": "gemm_naive", "precision": "f32", "a_type": "u8",
+            "layout": "col", "trans_a": False, "trans_b": True, "alpha": 1, "beta": 3,
+            "iterations": 5, "peak_gflops": 100, "peak_source": "set with --peak",
+            "bandwidth_gbs": 7.5, "bandwidth_source": "set with --bandwidth", "choice": "named",
+            **UNCHECKED,
         }.items():
             self.assertEqual(result[key], value, key)
         self.assertLess(0, time["min"])

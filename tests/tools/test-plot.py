@@ -137,14 +137,16 @@ class Bars(Chart):
 
 class Roofline(Chart):
     def test_points_under_a_roof(self):
-        rows = [row(name, size, size, beta=1, precision=precision) for size in (16, 32, 256)
-                for name, precision in (("a", "f32"), ("b", "f16"))]
+        rows = [row(name, size, size, beta=1, precision=precision, **stored)
+                for size in (16, 32, 256)
+                for name, precision, stored in (("a", "f32", {}), ("b", "f16", {"a_type": "f32"}),
+                                                ("c", "f32", {"a_type": "u8"}))]
         axes, _ = self.draw(
             plot.roofline_chart, rows, "GEMM roofline", "Arithmetic intensity (FLOP/byte)",
             "memory 10.0 GB/s", f"Matrix size s ({SHAPE}s × s × s)", "f32 peak 200 GFLOPS", "16",
             "256", "The f32 peak: 5 x 40 MHz.\nMemory: set with --bandwidth."
         )
-        for name, bytes_per_element in (("a", 16), ("b", 14)):
+        for name, bytes_per_element in (("a", 16), ("b", 14), ("c", 13)):
             points = [[2 * size / bytes_per_element, size] for size in (16, 32, 256)]
             self.assertEqual(self.lines(axes)[name], points)
         (low, rate), = (line[0] for line in self.lines(axes).values() if line[-1] == [20, 200])
