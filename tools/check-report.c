@@ -182,8 +182,7 @@ check_print_summary (FILE *out, const json_t *report)
 
   print_device (out, device);
   print_rows (out, report);
-  if (json_object_get (report, "va") != NULL)
-    print_va (out, json_object_get (report, "va"));
+  print_va (out, json_object_get (report, "va"));
   if (json_array_size (json_object_get (report, "speed")) > 0)
     print_speed (out, json_object_get (report, "speed"),
                  tool_json_get_number (device, "peak_gflops"));

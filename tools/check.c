@@ -20,8 +20,9 @@
 /* Maximum number of candidates of a shape: the first in the order of the rules. */
 #define MOST_CANDIDATES 5
 
-/* Number of shapes that are timed unless operands name others. */
-#define N_SHAPES 8
+/* M,N,K of the shapes that are timed unless operands name others. A larger one follows. */
+#define USUAL                                                                                      \
+  "1024,1024,1024 64,1024,1024 16,1024,1024 3600,96,147 1,4096,4096 64,4096,4096 256,4096,4096"
 
 /* f32 peak from which the largest shape has sizes of 4096. At half of this peak 2 * 4096^3
  * operations take a tenth of a second. */
@@ -145,14 +146,11 @@ static json_t *
 list_entries (GemmclContext *context, const GArray *asked)
 {
   const gdouble peak = gemmcl_context_get_device_info (context)->peak_gflops;
-  const gchar *usual[N_SHAPES + 1] = {"1024,1024,1024", "64,1024,1024",  "16,1024,1024",
-                                      "3600,96,147",    "1,4096,4096",   "64,4096,4096",
-                                      "256,4096,4096",  "2048,2048,2048"};
+  const gchar *names = peak >= LARGE_GFLOPS ? USUAL " 4096,4096,4096" : USUAL " 2048,2048,2048";
+  g_auto (GStrv) usual = g_strsplit (names, " ", -1);
   g_autoptr (GArray) whole = NULL;
   json_t *list = json_array ();
 
-  if (peak >= LARGE_GFLOPS)
-    usual[N_SHAPES - 1] = "4096,4096,4096";
   if (asked->len == 0)
     asked = whole = tool_problems_new (usual, &tool_gemm, NULL);
   for (guint i = 0; i < asked->len; i++)
@@ -344,8 +342,7 @@ run (gchar **operands, GError **error)
 {
   g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, error);
   g_autoptr (GArray) shapes =
-      kernels != NULL ? tool_problems_new ((const gchar *const *)operands, &tool_gemm, error)
-                      : NULL;
+      kernels != NULL ? tool_problems_new (operands, &tool_gemm, error) : NULL;
   g_autoptr (json_t) report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl",
                                          GEMMCL_VERSION, "system", describe_system ());
   Check self = {kernels, shapes, .start = tool_get_seconds (), .report = report};

@@ -301,16 +301,15 @@ walk (Import *self, GError **error)
 static OnnxModel *
 read_model (const gchar *path, GError **error)
 {
+  g_autoptr (OnnxModel) model = NULL;
   g_autofree gchar *bytes = NULL;
   gsize size;
-  OnnxModel *model;
 
   if (!g_file_get_contents (path, &bytes, &size, error))
     return NULL;
   model = onnx__model_proto__unpack (NULL, size, (const guint8 *)bytes);
   if (model != NULL && model->graph != NULL)
-    return model;
-  g_clear_pointer (&model, model_free);
+    return g_steal_pointer (&model);
   tool_fail (error, "%s: expected an ONNX model, found something else, or a truncated one.", path);
   return NULL;
 }

@@ -305,7 +305,7 @@ parse_sizes (const gchar *text, GemmclGemm *gemm, GError **error)
 }
 
 GArray *
-tool_problems_new (const gchar *const *operands, const GemmclGemm *gemm, GError **error)
+tool_problems_new (gchar **operands, const GemmclGemm *gemm, GError **error)
 {
   g_autoptr (GArray) problems = g_array_new (FALSE, FALSE, sizeof (GemmclGemm));
   GemmclGemm problem = *gemm;

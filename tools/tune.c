@@ -94,38 +94,6 @@ print_row (json_t *entry)
   tool_table_print (tool_table_get_output (options.json), columns, row);
 }
 
-/* Prints the result of gemmcl_tuning_list(). Returns: the same as a list in JSON. */
-static json_t *
-print_entries (const GPtrArray *entries)
-{
-  FILE *out = tool_table_get_output (options.json);
-  ToolColumn list_columns[] = {{"M x N x K"},
-                               {"precision", .key = "precision"},
-                               {"layout", .key = "layout"},
-                               {"kernel", .key = "kernel"},
-                               {"GFLOPS", 8, TRUE, .key = "gflops", .format = "%.2f"},
-                               {"source", .key = "source"},
-                               {NULL}};
-  json_t *list = json_array ();
-
-  for (guint i = 0; i < entries->len; i++) {
-    const GemmclTuningEntry *entry = g_ptr_array_index (entries, i);
-
-    json_array_append_new (
-        list, json_pack ("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:o}", "source",
-                         gemmcl_choice_source_get_name (entry->source), "precision",
-                         gemmcl_precision_get_name (entry->precision), "layout",
-                         tool_layout_get_name (entry->layout), "m", (json_int_t)entry->m, "n",
-                         (json_int_t)entry->n, "k", (json_int_t)entry->k, "kernel", entry->kernel,
-                         "gflops", tool_json_number (entry->gflops)));
-  }
-  if (entries->len > 0)
-    tool_table_titles (out, list_columns, list);
-  for (guint i = 0; i < entries->len; i++)
-    tool_table_print (out, list_columns, json_array_get (list, i));
-  return list;
-}
-
 static gboolean
 check_options (gchar **operands, GError **error)
 {
@@ -181,7 +149,7 @@ list_usual (const GemmclDeviceInfo *info)
   g_auto (GStrv) sizes =
       g_strsplit (info->type == GEMMCL_DEVICE_TYPE_CPU ? USUAL : USUAL " " USUAL_ON_GPUS, " ", -1);
 
-  return tool_problems_new ((const gchar *const *)sizes, &tool_gemm, NULL);
+  return tool_problems_new (sizes, &tool_gemm, NULL);
 }
 
 /* In a worker: an entry without a result for each of @data, the problems that were asked for. */
@@ -248,7 +216,7 @@ tune (gchar **operands, GError **error)
 
   if (!tool_parse_positive ("--time", options.time, &seconds, error))
     return FALSE;
-  problems = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error);
+  problems = tool_problems_new (operands, &tool_gemm, error);
   if (problems == NULL)
     return FALSE;
   search.end = start + seconds;
@@ -264,18 +232,43 @@ tune (gchar **operands, GError **error)
   return write_results (search.entries, ok ? error : NULL) && ok;
 }
 
+static json_t *
+describe_entry (const GemmclTuningEntry *entry)
+{
+  return json_pack ("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:o}", "source",
+                    gemmcl_choice_source_get_name (entry->source), "precision",
+                    gemmcl_precision_get_name (entry->precision), "layout",
+                    tool_layout_get_name (entry->layout), "m", (json_int_t)entry->m, "n",
+                    (json_int_t)entry->n, "k", (json_int_t)entry->k, "kernel", entry->kernel,
+                    "gflops", tool_json_number (entry->gflops));
+}
+
 static gboolean
 list (GemmclContext *context, GError **error)
 {
+  ToolColumn list_columns[] = {{"M x N x K"},
+                               {"precision", .key = "precision"},
+                               {"layout", .key = "layout"},
+                               {"kernel", .key = "kernel"},
+                               {"GFLOPS", 8, TRUE, .key = "gflops", .format = "%.2f"},
+                               {"source", .key = "source"},
+                               {NULL}};
+  FILE *out = tool_table_get_output (options.json);
   g_autoptr (GPtrArray) entries = gemmcl_tuning_list (context);
-  g_autoptr (json_t) json = print_entries (entries);
+  g_autoptr (json_t) rows = json_array ();
 
-  if (entries->len == 0)
-    fprintf (tool_table_get_output (options.json),
+  for (guint i = 0; i < entries->len; i++)
+    json_array_append_new (rows, describe_entry (g_ptr_array_index (entries, i)));
+  if (entries->len > 0)
+    tool_table_titles (out, list_columns, rows);
+  else
+    fprintf (out,
              "Nothing is known of %s yet. \"gemmcl tune\" measures it; until then the library's "
              "rules choose the kernels.\n",
              gemmcl_context_get_device_info (context)->name);
-  return tool_json_write (json, options.json, error);
+  for (guint i = 0; i < entries->len; i++)
+    tool_table_print (out, list_columns, json_array_get (rows, i));
+  return tool_json_write (rows, options.json, error);
 }
 
 static gboolean

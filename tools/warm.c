@@ -98,7 +98,7 @@ run (gchar **operands, GError **error)
     return tool_refuse (error, "--addend takes none or output, not \"%s\".", options.addend);
   gemm.batch = options.batch;
   tool_adopt_precision (&gemm, kernel);
-  problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
+  problems = tool_problems_new (operands, &gemm, error);
   if (problems == NULL || (context = tool_open_context (error)) == NULL)
     return FALSE;
   tool_table_titles (stdout, columns, NULL);
