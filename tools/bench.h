@@ -18,19 +18,19 @@ typedef struct {
   cl_mem device_a, device_c, device_d;
 } BenchProblem;
 
-/** bench_can_store: Returns: %TRUE if bench_store() takes @type: f32, f16, bf16 or u8. */
+/** bench_can_store: Returns: %TRUE for the types of bench_store(): f32, f16, bf16 and u8. */
 gboolean bench_can_store (GemmclType type);
 
-/** bench_store: Stores @value as element @index of @stored. Digits that @type lacks are dropped; a
- * value below the normal range of f16 is 0. */
+/** bench_store: Stores @value as element @index of @stored, truncated to @type. A value below the
+ * normal range of f16 becomes 0. */
 void bench_store (gpointer stored, GemmclType type, gsize index, gfloat value);
 
 /** bench_problem_check: Returns: %FALSE with an error if @gemm exceeds the memory of the device. */
 gboolean bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
-/** bench_problem_new: Returns: (transfer full): @gemm, which has no batch, with random numbers from
- * -1 to 1, the same ones in each run of the program; %NULL if it exceeds the memory of the device
- * or the host. */
+/** bench_problem_new: Makes the matrices of @gemm, which has no batch, from random numbers between
+ * -1 and 1, the same in each run of the program. Returns: (transfer full): %NULL with an error if
+ * the memory of the device or the host does not suffice. */
 BenchProblem *bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
 void bench_problem_free (BenchProblem *self);
@@ -42,8 +42,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchProblem, bench_problem_free)
 gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms,
                          GError **error);
 
-/** bench_spoil_output: Fills D on the device with NaN, so that elements that a kernel does not
- * write are wrong, not right from an earlier run. */
+/** bench_spoil_output: Fills D on the device with NaN. Elements that a kernel does not write are
+ * then wrong, even if an earlier run wrote them. */
 gboolean bench_spoil_output (const BenchProblem *problem, GError **error);
 
 /** bench_read_output: Copies D from the device to the host's copy of @problem. */

@@ -73,8 +73,8 @@ make_gemm (const GemmclKernelInfo *info, const Product *product)
   return gemm;
 }
 
-/* Returns: element @k of row or column @i of an operand, a whole number. Every precision and sum
- * holds it exactly; with the extremes at the beginning the step of int8 is 1. */
+/* Returns: element @k of row or column @i of an operand: a whole number that every precision holds
+ * exactly, as do the sums. The first elements are the extremes, so that the scale of int8 is 1. */
 static gfloat
 pick (gsize i, gsize k, gint least, gint largest)
 {
@@ -91,7 +91,7 @@ get_a (const GemmclGemm *gemm, gsize row, gsize k)
   return pick (row, k, least, least + 255);
 }
 
-/* Column j has other numbers than row j of A. */
+/* The complement gives column j of B other numbers than row j of A. */
 static gfloat
 get_b (gsize k, gsize column)
 {
@@ -171,7 +171,8 @@ add_build (GemmclPlan *plan, json_t *row)
   return info.level == GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
-/* Sets the result of @row for a problem. Returns: FALSE if other problems need not be run. */
+/* Sets the result of @row for a problem. Returns: FALSE after a fault, which ends the check of the
+ * row. */
 static gboolean
 check_product (GemmclContext *context, const GemmclKernelInfo *info, const Product *product,
                json_t *row)

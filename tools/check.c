@@ -82,7 +82,8 @@ describe_system (void)
                     name.machine);
 }
 
-/* The check that the user asked for. @start and @end: times of tool_get_seconds() */
+/* A check. @kernels, @shapes: those that the user asked for; @start, @end: times of
+ * tool_get_seconds() */
 typedef struct {
   GPtrArray *kernels;
   GArray *shapes;
@@ -106,8 +107,8 @@ describe_row (GemmclContext *context, const GemmclKernelInfo *info)
                     name, "why", tool_json_string (why != NULL ? why->message : NULL));
 }
 
-/* The last rows of the table, which fewer devices can run, come first, since the time may not
- * suffice for all. */
+/* The time may not suffice for all rows, so the last ones of the table, which run on fewer devices,
+ * come first. */
 static json_t *
 list_rows (GemmclContext *context, const GPtrArray *names)
 {

@@ -77,7 +77,7 @@ extern const ToolCommand tool_warm;
 /** tool_commands: all commands, ended by %NULL, in the order of the help. */
 extern const ToolCommand *const tool_commands[];
 
-/** Ctrl-C, for commands that finish or write something before they end. */
+/** Ctrl-C, for commands that write their results before they end. */
 
 /** tool_catch_interrupt: Makes tool_check_interrupt() report the first Ctrl-C from now on. A second
  * Ctrl-C ends the tool. */

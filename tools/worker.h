@@ -5,14 +5,14 @@
 #include "output.h"
 
 /**
- * A worker is a fork of the tool that uses the device, so that a crash or a hang of the driver ends
- * only the worker. It has a process group of its own, which Ctrl-C does not reach and which the
- * tool kills as a whole. It ends with the tool at the latest. The tool itself must not use OpenCL
- * before it forks.
+ * A worker is a fork of the tool that uses the device. A crash or a hang of the driver ends only
+ * the worker. It has a process group of its own: Ctrl-C does not reach it, and the tool kills the
+ * whole group. A worker does not outlive the tool. The tool itself must not use OpenCL before it
+ * forks.
  *
- * The work is a list of items, JSON objects. A worker completes one after the other and reports
- * each. Before a step that may end it, it announces the step. After a loss the next worker starts
- * with the items as they are then.
+ * The work is a list of items, which are JSON objects. A worker completes one after the other and
+ * reports each. It announces a step that may end it. If it is lost, the next worker starts with the
+ * items as they are then.
  */
 
 /**
@@ -38,8 +38,8 @@ typedef struct {
  * progress on the standard error.
  *
  * Returns: %FALSE with %TOOL_ERROR_INTERRUPTED, an error of @done, or %TOOL_ERROR_FAILED: no
- *   process can be started, the device cannot be opened, or four workers in a row were lost with
- *   the first thing that they announced.
+ *   process can be started, the device cannot be opened, or four workers in a row were lost in the
+ *   first step that they announced.
  */
 gboolean tool_worker_run (json_t *items, const ToolWork *work, gpointer data, gdouble deadline,
                           GError **error);

@@ -17,8 +17,8 @@
 /* Spilled bytes of a kernel that spills. */
 #define SPILLED 128
 
-/* The run in which a kernel crashes or hangs. */
-#define LAST_RUN 20
+/* Number of runs before a kernel crashes or hangs. */
+#define GOOD_RUNS 20
 
 /* Number of waits that succeed before GEMMCL_LOST_ONCE, enough to time some kernels. */
 #define GOOD_WAITS 30
@@ -36,7 +36,8 @@ is_named (const gchar *variable, const gchar *kernel)
   return pattern != NULL && kernel != NULL && g_pattern_match_simple (pattern, kernel);
 }
 
-/* Some kernels do not build, and some crash the compiler or make it hang. */
+/* The compiler refuses a GEMMCL_UNBUILT_KERNEL, crashes at a GEMMCL_CRASHING_KERNEL, and hangs at a
+ * GEMMCL_HANGING_KERNEL. */
 GemmclPlan *
 gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                  GError **error)
@@ -52,7 +53,8 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   return NEXT (gemmcl_plan_new) (context, gemm, kernel, error);
 }
 
-/* Other kernels compute twice the result, or crash or hang in their 20th run. */
+/* A GEMMCL_WRONG_KERNEL computes twice the product. A GEMMCL_CRASHING_RUN and a GEMMCL_HANGING_RUN
+ * are kernels whose first runs succeed. */
 gboolean
 gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,
                     struct _cl_event **done, GError **error)
@@ -60,16 +62,16 @@ gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **f
   const gchar *kernel = gemmcl_plan_get_kernel (plan);
   GemmclRun given = *run;
 
-  if (is_named ("GEMMCL_CRASHING_RUN", kernel) && ++runs == LAST_RUN)
+  if (is_named ("GEMMCL_CRASHING_RUN", kernel) && runs++ >= GOOD_RUNS)
     raise (SIGKILL);
-  while (is_named ("GEMMCL_HANGING_RUN", kernel) && runs++ >= LAST_RUN)
+  while (is_named ("GEMMCL_HANGING_RUN", kernel) && runs++ >= GOOD_RUNS)
     pause ();
   if (is_named ("GEMMCL_WRONG_KERNEL", kernel))
     given.alpha *= 2;
   return NEXT (gemmcl_plan_submit) (plan, &given, first, done, error);
 }
 
-/* Other kernels spill, or are not native. */
+/* A GEMMCL_SPILLING_KERNEL spills registers, and a GEMMCL_EMULATED_KERNEL is not native. */
 void
 gemmcl_plan_get_info (GemmclPlan *plan, GemmclPlanInfo *info)
 {
@@ -94,8 +96,8 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
   return FALSE;
 }
 
-/* TRUE if this process loses its device: always with GEMMCL_LOST_ALWAYS, later if it is the first
- * one to remove the file GEMMCL_LOST_ONCE. */
+/* TRUE if this process has lost its device: always with GEMMCL_LOST_ALWAYS; with GEMMCL_LOST_ONCE
+ * after GOOD_WAITS waits, if it is the first process to remove the file of that name. */
 static gboolean
 is_lost (void)
 {
@@ -107,7 +109,7 @@ is_lost (void)
   return g_atomic_int_get (&lost);
 }
 
-/* A driver that loses the device for a process: from some run on, every wait fails. */
+/* Every wait of a process that has lost its device fails. */
 cl_int
 clWaitForEvents (cl_uint count, const cl_event *events)
 {
@@ -116,7 +118,8 @@ clWaitForEvents (cl_uint count, const cl_event *events)
   return is_lost () ? CL_OUT_OF_RESOURCES : status;
 }
 
-/* With GEMMCL_NO_TIME commands take no time, as with Intel's driver without a GPU. */
+/* With GEMMCL_NO_TIME commands begin and end at the same time, as with Intel's driver without a
+ * GPU. */
 cl_int
 clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, void *value,
                          size_t *size_ret)
@@ -128,7 +131,7 @@ clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, vo
   return status;
 }
 
-/* The tool sees devices with the extensions GEMMCL_EXTENSIONS, separated by spaces, ... */
+/* Devices also have the extensions in GEMMCL_EXTENSIONS, separated by spaces. */
 gboolean
 gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension)
 {
@@ -139,7 +142,7 @@ gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *ext
          NEXT (gemmcl_device_info_has_extension) (info, extension);
 }
 
-/* ... and with the subgroup sizes of GEMMCL_SUBGROUP_SIZES. */
+/* Devices have the subgroup sizes in GEMMCL_SUBGROUP_SIZES, separated by spaces. */
 GPtrArray *
 gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
 {

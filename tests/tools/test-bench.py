@@ -129,7 +129,7 @@ class Results(tool.FolderTestCase):
             for m, n, k in shapes[1:]:
                 self.assertRegex(said.stderr, rf"(?m)^{m} x {n} x {k} +gemm_naive .* ok$")
 
-    def test_sweeps_that_are_none(self):
+    def test_invalid_sweeps(self):
         for sweep in ("", "0", "8:4", "1:2:3:4", "1,,2", "a", "-3", "1:4:0", "99999999999", "8:"):
             with self.subTest(sweep=sweep):
                 self.refuses(2, "--sweep takes sizes", "bench", f"--sweep={sweep}")

@@ -142,7 +142,7 @@ class Failures(Run):
         self.refused("C must be 1 x 1 but is 1 x 2", "[[1]]", "[[1]]", "-c", "[1,2]")
         self.refused("bias must be 1 x 1 but is 1 x 2", "[[1]]", "[[1]]", "--bias", "[1,2]")
 
-    def test_files_that_are_none(self):
+    def test_invalid_files(self):
         self.refused("missing.npy", self.path("missing.npy"), "[1]")
         with open(self.path("text.npy"), "w", encoding="utf-8") as file:
             file.write("no matrix\n")

@@ -146,7 +146,7 @@ class Usage(tool.TestCase):
         for command in tool.COMMANDS:
             self.refuses(2, "--frobnicate", command, "--frobnicate")
 
-    def test_values_that_are_none(self):
+    def test_invalid_values(self):
         for command, cases in CASES.items():
             for pattern, *arguments in cases:
                 with self.subTest(command=command, arguments=arguments):
