@@ -5,7 +5,6 @@
 import fnmatch
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
@@ -28,25 +27,16 @@ ENGINES = [name for name, target in isa.TARGETS.items() if target.extensions]
 DPAS_K = {"bf16": 16, "f16": 16, "tf32": 8, "i8": 32}
 
 
-@dataclass
-class Row:
-    name: str
-    precision: str
-    subgroup: int  # 0: none
-    engine: bool  # it uses dpas
-
-
 def read_rows():
-    """The rows for GPUs, in the table's order."""
-    return [Row(row.name, row.precision, row.subgroup, row.dpas) for row in table.read(TABLE)
-            if row.devices in ("GEMMCL_ON_GPU", "GEMMCL_ON_INTEL_GPU", "GEMMCL_ON_ANY")]
+    """The rows for Intel's GPUs, in the table's order."""
+    return [row for row in table.read(TABLE) if row.devices in table.ON_INTEL]
 
 
 def list_rows(release, target):
     """The rows that the rules may choose on the target with the release."""
     absent = [*ABSENT.get((release, "*"), ()), *ABSENT.get((release, target), ())]
     return [row for row in read_rows()
-            if row.subgroup in (0, SUBGROUPS[target]) and (target in ENGINES or not row.engine)
+            if row.subgroup in (0, SUBGROUPS[target]) and (target in ENGINES or not row.dpas)
             and not any(fnmatch.fnmatch(row.name, pattern) for pattern in absent)]
 
 

@@ -94,19 +94,19 @@ class Registers(CompilerTestCase):
         for row, figures in zip(rows, all_figures):
             with self.subTest(kernel=row.name, more=more):
                 self.check_memory(figures, row.name in refused)
-                if row.engine:
+                if row.dpas:
                     dpas = figures["loops"][figures["hot"]]["dpas"]
                     self.assertEqual(dpas, isa_rows.count_dpas(row, figures["options"]))
 
     def check_target(self, release, target):
         rows = isa_rows.list_rows(release, target)
         densest, _ = DENSITIES.get(target, (None, 0))
-        chosen = [row for row in rows if ALL or row.engine or row.name == densest]
+        chosen = [row for row in rows if ALL or row.dpas or row.name == densest]
         self.check_rows(release, target, chosen)
 
     def check_stored(self, release, target):
         """Rows with A in the precision of the kernel."""
-        engines = [row for row in isa_rows.list_rows(release, target) if row.engine]
+        engines = [row for row in isa_rows.list_rows(release, target) if row.dpas]
         for precision in "bf16", "f16":
             rows = [row for row in engines if row.precision == precision]
             self.check_rows(release, target, rows if ALL else rows[-1:], f"--a-type={precision}")
