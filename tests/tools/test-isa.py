@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from functools import partialmethod
 from pathlib import Path
 from unittest import mock
@@ -23,7 +22,7 @@ from unittest import mock
 import isa_rows  # adds the folder of the next two to the path
 import isa
 import isa_listing
-from tool import TOOL, TestCase, main
+from tool import TOOL, FolderTestCase, TestCase, main
 
 ROOT = Path(__file__).parent.parent.parent
 ALL = os.environ.get("GEMMCL_TEST_ISA") == "all"
@@ -266,7 +265,7 @@ def run_script(*arguments, **environment):
                           check=False)
 
 
-class Listings(TestCase):
+class Listings(FolderTestCase):
     """Tests with a fake ocloc, which makes these listings."""
 
     FILES = {
@@ -276,16 +275,15 @@ class Listings(TestCase):
     }
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
+        patch = mock.patch.dict(os.environ, DUMPS=self.folder, XDG_CACHE_HOME=self.folder)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.folder = Path(self.folder)
         for name, text in self.FILES.items():
             self.write(name, text)
         self.ocloc = self.folder / "ocloc"
         self.ocloc.chmod(0o755)
-        patch = mock.patch.dict(os.environ, DUMPS=folder.name, XDG_CACHE_HOME=folder.name)
-        patch.start()
-        self.addCleanup(patch.stop)
 
     def write(self, name, text):
         path = self.folder / name

@@ -4,7 +4,6 @@
 """The tool's help, man page and exit statuses, without a device. TAP out."""
 
 import re
-import tempfile
 
 import tool
 
@@ -153,17 +152,16 @@ class Usage(tool.TestCase):
                     self.refuses(2, pattern, command, *arguments)
 
 
-class NoDevice(tool.TestCase):
+class NoDevice(tool.FolderTestCase):
     """Without an OpenCL driver the tool prints a sentence and exits with status 1."""
 
     def test_every_command(self):
-        with tempfile.TemporaryDirectory() as empty:
-            for command in ("devices", "devices --json", "kernels", f"check -o {empty}/check.json",
-                            "bench -M 1", "tune 1,1,1", "tune --list", "warm 1,1,1",
-                            f"run [1] [1] -o {empty}/d.npy"):
-                with self.subTest(command=command):
-                    self.refuses(1, r"^gemmcl \w+: .*OpenCL.*\.\n$", *command.split(),
-                                 OCL_ICD_VENDORS=empty)
+        for command in ("devices", "devices --json", "kernels", "bench -M 1", "tune 1,1,1",
+                        "tune --list", "warm 1,1,1", f"check -o {self.path('check.json')}",
+                        f"run [1] [1] -o {self.path('d.npy')}"):
+            with self.subTest(command=command):
+                self.refuses(1, r"^gemmcl \w+: .*OpenCL.*\.\n$", *command.split(),
+                             OCL_ICD_VENDORS=self.folder)
 
 
 tool.main()
