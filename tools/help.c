@@ -8,12 +8,13 @@
 #define INDENT 2
 #define COLUMN 30
 
-const gchar tool_description[] =
+static const gchar description[] =
     "Multiplies matrices on OpenCL devices, and measures how fast: "
     "D = act(alpha op(A) op(B) + beta C + bias), where A is M x K, B is K x N, C is M x N or one "
     "row of N, and bias is N numbers.";
 
-const ToolText tool_notes[] = {
+/* The end of the tool's help, after its commands. */
+static const ToolText notes[] = {
     {"Exit status",
      "0: success; 1: a failure or a wrong result; 2: a wrong command line; 130: Ctrl-C."},
     {"Environment",
@@ -81,25 +82,19 @@ print_group (FILE *out, const ToolOptionGroup *group)
   }
 }
 
-static void
-print_texts (FILE *out, const ToolText *texts)
-{
-  for (; texts->title != NULL; texts++) {
-    fprintf (out, "\n%s:\n", texts->title);
-    print_wrapped (out, texts->text, INDENT, 0);
-  }
-}
-
 void
 tool_help_print (FILE *out, const ToolOptionGroup *group)
 {
   fputs ("Usage: gemmcl COMMAND [OPTION...]\n\n", out);
-  print_wrapped (out, tool_description, 0, 0);
+  print_wrapped (out, description, 0, 0);
   fputs ("\nCommands:\n", out);
   for (const ToolCommand *const *command = tool_commands; *command != NULL; command++)
     print_item (out, (*command)->name, (*command)->summary);
   print_group (out, group);
-  print_texts (out, tool_notes);
+  for (const ToolText *note = notes; note->title != NULL; note++) {
+    fprintf (out, "\n%s:\n", note->title);
+    print_wrapped (out, note->text, INDENT, 0);
+  }
   fputs ("\n\"gemmcl COMMAND --help\" describes a command.\n", out);
 }
 
@@ -186,12 +181,12 @@ tool_man_print (FILE *out, const ToolOptionGroup *group)
          ".I COMMAND\n"
          "[\\fIOPTION\\fR...]\n",
          out);
-  print_roff (out, ".SH %s\n%s\n", "DESCRIPTION", tool_description);
+  print_roff (out, ".SH %s\n%s\n", "DESCRIPTION", description);
   print_options (out, group->entries);
   fputs (".SH COMMANDS\n", out);
   for (const ToolCommand *const *command = tool_commands; *command != NULL; command++)
     print_command (out, *command);
-  for (const ToolText *note = tool_notes; note->title != NULL; note++) {
+  for (const ToolText *note = notes; note->title != NULL; note++) {
     g_autofree gchar *title = g_ascii_strup (note->title, -1);
 
     print_roff (out, ".SH %s\n%s\n", title, note->text);

@@ -88,12 +88,6 @@ gboolean tool_check_interrupt (GError **error);
 
 /** The tables of the subcommands as help texts and as a man page. */
 
-/** tool_description: the purpose of the whole tool; paragraphs are separated by an empty line. */
-extern const gchar tool_description[];
-
-/** tool_notes: the end of the tool's help, after its commands; the last note has no title. */
-extern const ToolText tool_notes[];
-
 /** tool_help_get_usage: Returns: (transfer full): "gemmcl run [OPTION...] A B -o D". */
 gchar *tool_help_get_usage (const ToolCommand *command);
 
