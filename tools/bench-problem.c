@@ -235,17 +235,6 @@ bench_read_output (BenchProblem *problem, GError **error)
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
 
-static gboolean
-time_copy (GemmclContext *context, cl_mem from, cl_mem to, gsize bytes, gdouble *ms, GError **error)
-{
-  cl_event event = NULL;
-
-  return check_cl (clEnqueueCopyBuffer (gemmcl_context_get_cl_queue (context), from, to, 0, 0,
-                                        bytes, 0, NULL, &event),
-                   "clEnqueueCopyBuffer", error) &&
-         take_duration (event, event, ms, error);
-}
-
 gboolean
 bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, GError **error)
 {
@@ -262,9 +251,13 @@ bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, G
   gdouble least = G_MAXDOUBLE;
 
   for (guint i = 0; i < COPIES && ok; i++) {
+    cl_event copy = NULL;
     gdouble ms = NAN;
 
-    ok = time_copy (context, from, to, bytes, &ms, error);
+    ok = check_cl (clEnqueueCopyBuffer (gemmcl_context_get_cl_queue (context), from, to, 0, 0,
+                                        bytes, 0, NULL, &copy),
+                   "clEnqueueCopyBuffer", error) &&
+         take_duration (copy, copy, &ms, error);
     least = fmin (least, ms);
   }
   if (ok && least == G_MAXDOUBLE)

@@ -68,7 +68,7 @@ enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, COLUMN_ERROR = 7 };
 static ToolColumn columns[] = {
     [COLUMN_SIZES] = {"M x N x K"},
     [COLUMN_KERNEL] = {"kernel", .key = "kernel"},
-    [COLUMN_CHOICE] = {"choice", 8, .key = "choice"},
+    [COLUMN_CHOICE] = {"choice", 8, .hidden = TRUE, .key = "choice"},
     {"min ms", 10, TRUE, .key = "time_ms.min", .format = "%.4f"},
     {"median ms", 10, TRUE, .key = "time_ms.median", .format = "%.4f"},
     {"GFLOPS", 9, TRUE, .key = "gflops", .format = "%.2f"},
@@ -123,16 +123,6 @@ describe_problems (Bench *self, GError **error)
     if (!gemmcl_gemm_validate (&g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
   return self->problems != NULL;
-}
-
-/* Fails early if the file cannot be written, since the measurements may take an hour. */
-static gboolean
-check_output (GError **error)
-{
-  g_autoptr (json_t) empty = json_array ();
-
-  return tool_table_get_output (options.json) == stderr ||
-         tool_json_write (empty, options.json, error);
 }
 
 static gboolean
@@ -191,16 +181,6 @@ print_head (Bench *self)
            gemm->alpha, gemm->beta, options.iterations);
 }
 
-/* TRUE if auto or rules is among the names. */
-static gboolean
-lets_choose (const Bench *self)
-{
-  for (guint i = 0; i < self->names->len; i++)
-    if (!gemmcl_kernel_fits (NULL, g_ptr_array_index (self->names, i), NULL, NULL))
-      return TRUE;
-  return FALSE;
-}
-
 static void
 fit_columns (Bench *self)
 {
@@ -210,8 +190,14 @@ fit_columns (Bench *self)
 
     tool_table_fit (&columns[COLUMN_SIZES], sizes);
   }
-  for (guint i = 0; i < self->names->len; i++)
-    tool_table_fit (&columns[COLUMN_KERNEL], g_ptr_array_index (self->names, i));
+  for (guint i = 0; i < self->names->len; i++) {
+    const gchar *name = g_ptr_array_index (self->names, i);
+
+    tool_table_fit (&columns[COLUMN_KERNEL], name);
+    /* Other names, auto and rules, let the library choose. */
+    if (!gemmcl_kernel_fits (NULL, name, NULL, NULL))
+      columns[COLUMN_CHOICE].hidden = FALSE;
+  }
   /* If the library chooses the kernel, the column must fit any name. */
   for (guint i = 0; i < gemmcl_get_n_kernels () && !columns[COLUMN_CHOICE].hidden; i++)
     tool_table_fit (&columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
@@ -223,7 +209,6 @@ start_report (Bench *self)
   const gboolean one_size = self->problems->len == 1;
 
   columns[COLUMN_SIZES].hidden = one_size;
-  columns[COLUMN_CHOICE].hidden = !lets_choose (self);
   for (ToolColumn *column = &columns[COLUMN_ERROR]; column->title != NULL; column++)
     column->hidden = !options.validation;
   /* With one kernel and one size each run is a line; otherwise only the median is. */
@@ -424,9 +409,11 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   for (guint i = 0; i < self.problems->len; i++)
     if (!bench_problem_check (self.context, &g_array_index (self.problems, GemmclGemm, i), error))
       return FALSE;
-  if (!find_peak (&self, error) || !find_bandwidth (&self, error) || !check_output (error))
-    return FALSE;
   self.out = tool_table_get_output (options.json);
+  /* The file, too: the measurements may take an hour. */
+  if (!find_peak (&self, error) || !find_bandwidth (&self, error) ||
+      (self.out != stderr && !tool_json_write (self.json, options.json, error)))
+    return FALSE;
   tool_catch_interrupt ();
   start_report (&self);
   ok = measure (&self, error);

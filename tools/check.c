@@ -70,18 +70,6 @@ static const GOptionEntry entries[] = {
      "FILE"},
     {NULL}};
 
-/* Describes the system without the name of the machine, since the report is sent to others. */
-static json_t *
-describe_system (void)
-{
-  struct utsname name;
-
-  if (uname (&name) != 0)
-    return json_null ();
-  return json_pack ("{s:s, s:s, s:s}", "system", name.sysname, "release", name.release, "machine",
-                    name.machine);
-}
-
 /* A check. @kernels, @shapes: those that the user asked for; @start, @end: times of
  * tool_get_seconds() */
 typedef struct {
@@ -149,11 +137,11 @@ list_entries (GemmclContext *context, const GArray *asked)
   const gdouble peak = gemmcl_context_get_device_info (context)->peak_gflops;
   const gchar *names = peak >= LARGE_GFLOPS ? USUAL " 4096,4096,4096" : USUAL " 2048,2048,2048";
   g_auto (GStrv) usual = g_strsplit (names, " ", -1);
-  g_autoptr (GArray) whole = NULL;
+  g_autoptr (GArray) problems = tool_problems_new (usual, &tool_gemm, NULL);
   json_t *list = json_array ();
 
   if (asked->len == 0)
-    asked = whole = tool_problems_new (usual, &tool_gemm, NULL);
+    asked = problems;
   for (guint i = 0; i < asked->len; i++)
     add_entries (context, g_array_index (asked, GemmclGemm, i), list);
   return list;
@@ -344,15 +332,20 @@ run (gchar **operands, GError **error)
   g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, error);
   g_autoptr (GArray) shapes =
       kernels != NULL ? tool_problems_new (operands, &tool_gemm, error) : NULL;
-  g_autoptr (json_t) report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl",
-                                         GEMMCL_VERSION, "system", describe_system ());
-  Check self = {kernels, shapes, .start = tool_get_seconds (), .report = report};
+  g_autoptr (json_t) report = NULL;
+  Check self = {kernels, shapes, .start = tool_get_seconds ()};
   gdouble seconds = DEFAULT_SECONDS;
+  struct utsname host = {0};
 
   if (shapes == NULL || !tool_parse_positive ("--seconds", options.seconds, &seconds, error))
     return FALSE;
   self.end = self.start + seconds;
   self.patience = MAX (HANG_SECONDS, HANG_SHARE * seconds);
+  /* Without the name of the machine, since the report is sent to others. */
+  uname (&host);
+  self.report = report = json_pack ("{s:i, s:s, s:{s:s, s:s, s:s}}", "format", FORMAT, "gemmcl",
+                                    GEMMCL_VERSION, "system", "system", host.sysname, "release",
+                                    host.release, "machine", host.machine);
   return check (&self, error);
 }
 

@@ -143,23 +143,15 @@ on_done (json_t *entry, G_GNUC_UNUSED gpointer data, GError **error)
   return why == NULL || tool_fail (error, "%s", why);
 }
 
-static GArray *
-list_usual (const GemmclDeviceInfo *info)
-{
-  g_auto (GStrv) sizes =
-      g_strsplit (info->type == GEMMCL_DEVICE_TYPE_CPU ? USUAL : USUAL " " USUAL_ON_GPUS, " ", -1);
-
-  return tool_problems_new (sizes, &tool_gemm, NULL);
-}
-
 /* In a worker: an entry without a result for each of @data, the problems that were asked for. */
 static gboolean
 find_facts (GemmclContext *context, json_t *facts, gpointer data)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  const GArray *asked = data;
-  g_autoptr (GArray) usual = list_usual (info);
-  const GArray *problems = asked->len > 0 ? asked : usual;
+  const gboolean is_cpu = info->type == GEMMCL_DEVICE_TYPE_CPU;
+  g_auto (GStrv) sizes = g_strsplit (is_cpu ? USUAL : USUAL " " USUAL_ON_GPUS, " ", -1);
+  g_autoptr (GArray) usual = tool_problems_new (sizes, &tool_gemm, NULL);
+  const GArray *asked = data, *problems = asked->len > 0 ? asked : usual;
   json_t *entries = json_array ();
 
   for (guint i = 0; i < problems->len; i++) {
