@@ -37,11 +37,7 @@ def node(op, inputs, output, **attributes):
     return helper.make_node(op, inputs, [output], name=output, **attributes)
 
 
-class Models(tool.FolderTestCase):
-    def setUp(self):
-        super().setUp()
-        self.random = numpy.random.default_rng(11)
-
+class Models(tool.MatrixTestCase):
     def save_model(self, nodes, tensors, name="m"):
         """Writes a model with the input x. tensors: arrays or TensorProtos by their names."""
         x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [ROWS, SIZES[0]])
@@ -53,9 +49,6 @@ class Models(tool.FolderTestCase):
         path = self.path(f"{name}.onnx")
         onnx.save(helper.make_model(graph), path)
         return path
-
-    def numbers(self, *shape):
-        return self.random.uniform(-1, 1, shape).astype(numpy.float32)
 
 
 class Tensors(Models):
@@ -173,8 +166,8 @@ class Import(Models):
         return line
 
     def test_gemm(self):
-        first, bias = self.numbers(SIZES[1], SIZES[0]), self.numbers(SIZES[1])
-        second, row = self.numbers(SIZES[1], SIZES[2]), self.numbers(1, SIZES[2])
+        first, bias = self.make(SIZES[1], SIZES[0]), self.make(SIZES[1])
+        second, row = self.make(SIZES[1], SIZES[2]), self.make(1, SIZES[2])
         path = self.save_model(
             [node("Flatten", ["x"], "flat"),
              node("Gemm", ["flat", "fc1.weight", "fc1.bias"], "sum", transB=1),
@@ -183,7 +176,7 @@ class Import(Models):
              node("Softmax", ["logits"], "p")],
             {"fc1.weight": first, "fc1.bias": bias, "fc2#weight": second, "fc2 bias": row},
             "a model's")
-        rows = self.numbers(ROWS, SIZES[0])
+        rows = self.make(ROWS, SIZES[0])
         logits = 0.5 * numpy.maximum(rows @ first.T + bias, 0) @ second + 0.25 * row
         exponentials = numpy.exp(logits)
         line = self.expect(path, exponentials / exponentials.sum(1, keepdims=True), rows)
@@ -193,15 +186,15 @@ class Import(Models):
         self.assertNotRegex(self.ends(0, "import", path).stdout, "bias=|addend=")
 
     def test_matmul(self):
-        weight, bias = self.numbers(*SIZES[:2]), self.numbers(SIZES[1])
+        weight, bias = self.make(*SIZES[:2]), self.make(SIZES[1])
         path = self.save_model(
             [node("MatMul", ["x", "w"], "product"), node("Add", ["b", "product"], "sum"),
              node("Tanh", ["sum"], "y")], {"w": weight, "b": bias})
-        rows = self.numbers(ROWS, SIZES[0])
+        rows = self.make(ROWS, SIZES[0])
         self.expect(path, numpy.tanh(rows @ weight + bias), rows)
 
     def test_activations(self):
-        weight = self.numbers(*SIZES[:2])
+        weight = self.make(*SIZES[:2])
         for op, attributes, name in [
                 ("Relu", {}, "relu"), ("LeakyRelu", {}, "leaky-relu"), ("Sigmoid", {}, "sigmoid"),
                 ("Tanh", {}, "tanh"), ("Softmax", {"axis": 1}, "softmax"), ("Gelu", {}, "gelu"),
@@ -213,7 +206,7 @@ class Import(Models):
                 self.assertIn(f" activation={name} ", line)
 
     def test_refused(self):
-        weight, square = self.numbers(*SIZES[:2]), self.numbers(SIZES[0], SIZES[0])
+        weight, square = self.make(*SIZES[:2]), self.make(SIZES[0], SIZES[0])
         product = node("MatMul", ["x", "w"], "product")
         cases = [
             ([node("Conv", ["x", "w"], "y")], "node “y” (Conv): expected Gemm"),
@@ -235,7 +228,7 @@ class Import(Models):
              "expected a chain of layers that ends in “z”, not in “y”"),
             ([], "expected a Gemm or MatMul, found none"),
         ]
-        tensors = {"w": weight, "b": self.numbers(SIZES[1]), "s": square}
+        tensors = {"w": weight, "b": self.make(SIZES[1]), "s": square}
         for nodes, message in cases:
             with self.subTest(message=message):
                 done = self.ends(1, "import", self.save_model(nodes, tensors))

@@ -42,14 +42,7 @@ def write_safetensors(path, tensors):
         file.write(len(text).to_bytes(8, "little") + text + body)
 
 
-class Quantize(tool.FolderTestCase):
-    def setUp(self):
-        super().setUp()
-        self.random = numpy.random.default_rng(5)
-
-    def make(self, *shape):
-        return self.random.normal(0, 1, shape).astype(numpy.float32)
-
+class Quantize(tool.MatrixTestCase):
     def quantize(self, array, *arguments, name="weight"):
         """(int8 elements, scales, output)"""
         path = self.path("w.safetensors")

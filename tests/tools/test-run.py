@@ -20,14 +20,7 @@ sys.path.append(str(Path(__file__).parent.parent / "gst"))
 import numpy_gemm
 
 
-class Run(tool.FolderTestCase):
-    def setUp(self):
-        super().setUp()
-        self.random = numpy.random.default_rng(3)
-
-    def make(self, *shape):
-        return self.random.uniform(-1, 1, shape).astype(numpy.float32)
-
+class Run(tool.MatrixTestCase):
     def multiply(self, *arguments):
         """Runs the tool and returns D."""
         output = self.path("d.npy")

@@ -11,9 +11,13 @@ import signal
 import subprocess
 import tempfile
 import unittest
+from contextlib import suppress
 
 from tap_unittest import main  # noqa: F401, and the path of the next one
 from tap import skip_all  # noqa: F401
+
+with suppress(ImportError):  # only MatrixTestCase needs it
+    import numpy
 
 TOOL = os.environ.get("GEMMCL_TOOL")
 COMMANDS = ("devices", "kernels", "check", "bench", "tune", "warm", "run", "quantize", "import")
@@ -116,9 +120,18 @@ class FolderTestCase(TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def save(self, name, array):
-        import numpy  # not every test of the tool needs it
 
+class MatrixTestCase(FolderTestCase):
+    """A FolderTestCase with random matrices and their files. It needs NumPy."""
+
+    def setUp(self):
+        super().setUp()
+        self.random = numpy.random.default_rng(3)
+
+    def make(self, *shape):
+        return self.random.uniform(-1, 1, shape).astype(numpy.float32)
+
+    def save(self, name, array):
         path = self.path(f"{name}.npy")
         numpy.save(path, array)
         return path
