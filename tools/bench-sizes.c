@@ -63,25 +63,8 @@ parse_sweep (const gchar *sweep, GError **error)
   return g_steal_pointer (&sizes);
 }
 
-/* Returns: "64 x s x s" */
-static gchar *
-describe (const GemmclGemm *gemm)
-{
-  const gsize sizes[] = {gemm->m, gemm->n, gemm->k};
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
-    g_string_append (text, i > 0 ? " x " : "");
-    if (sizes[i] > 0)
-      g_string_append_printf (text, "%zu", sizes[i]);
-    else
-      g_string_append_c (text, 's');
-  }
-  return g_string_free (text, FALSE);
-}
-
 GArray *
-bench_list_problems (const gchar *sweep, const GemmclGemm *gemm, gchar **shape, GError **error)
+bench_list_problems (const gchar *sweep, const GemmclGemm *gemm, GError **error)
 {
   g_autoptr (GArray) sizes = NULL, problems = g_array_new (FALSE, FALSE, sizeof (GemmclGemm));
   GemmclGemm problem = *gemm;
@@ -102,7 +85,5 @@ bench_list_problems (const gchar *sweep, const GemmclGemm *gemm, gchar **shape, 
     problem.k = gemm->k > 0 ? gemm->k : size;
     g_array_append_val (problems, problem);
   }
-  *shape =
-      sizes->len > 1 ? describe (gemm) : tool_problem_get_name (problem.m, problem.n, problem.k);
   return g_steal_pointer (&problems);
 }

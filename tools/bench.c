@@ -81,7 +81,6 @@ static ToolColumn columns[] = {
 /**
  * Bench:
  * @problems: (element-type GemmclGemm): one for each size
- * @shape: describes their sizes
  * @names: (element-type utf8): the kernels, as the user named them
  * @peak: 10^9 operations a second, in f32 for kernels of all precisions; NaN: unknown
  * @bandwidth: 10^9 bytes a second of the device's memory; NaN: unknown
@@ -93,7 +92,6 @@ typedef struct {
   GemmclContext *context;
   const GemmclDeviceInfo *info;
   GArray *problems;
-  gchar *shape;
   GPtrArray *names;
   gdouble peak;
   const gchar *peak_source;
@@ -118,7 +116,7 @@ describe_problems (Bench *self, GError **error)
     return tool_refuse (error, "--a-type takes f32, f16, bf16 or u8 here, not \"%s\".",
                         gemmcl_type_get_name (gemm.a_type));
   gemm.addend = gemm.beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;
-  self->problems = bench_list_problems (options.sweep, &gemm, &self->shape, error);
+  self->problems = bench_list_problems (options.sweep, &gemm, error);
   for (guint i = 0; self->problems != NULL && i < self->problems->len; i++)
     if (!gemmcl_gemm_validate (&g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
@@ -151,15 +149,32 @@ bench_clear (Bench *self)
   g_clear_pointer (&self->names, g_ptr_array_unref);
   g_clear_pointer (&self->bandwidth_source, g_free);
   g_clear_pointer (&self->problems, g_array_unref);
-  g_clear_pointer (&self->shape, g_free);
   g_clear_object (&self->context);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+
+/* Returns: "64 x s x s" if N and K vary. */
+static gchar *
+describe_sizes (const GemmclGemm *first, const GemmclGemm *last)
+{
+  const gsize sizes[][2] = {{first->m, last->m}, {first->n, last->n}, {first->k, last->k}};
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    g_string_append (text, i > 0 ? " x " : "");
+    if (sizes[i][0] == sizes[i][1])
+      g_string_append_printf (text, "%zu", sizes[i][0]);
+    else
+      g_string_append_c (text, 's');
+  }
+  return g_string_free (text, FALSE);
+}
 
 static void
 print_head (Bench *self)
 {
   const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, 0);
+  g_autofree gchar *sizes = describe_sizes (gemm, gemm + self->problems->len - 1);
 
   fprintf (self->out, "Device   %s (%s, %s)\n", self->info->name,
            tool_device_type_get_name (self->info->type), self->info->platform);
@@ -170,7 +185,7 @@ print_head (Bench *self)
     fprintf (self->out, "f32 peak %s; --peak sets it\n", self->peak_source);
   if (!isnan (self->bandwidth))
     fprintf (self->out, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
-  fprintf (self->out, "Problem  %s (M x N x K)", self->shape);
+  fprintf (self->out, "Problem  %s (M x N x K)", sizes);
   if (self->problems->len > 1)
     fprintf (self->out, ", s = %s", options.sweep);
   fprintf (self->out,

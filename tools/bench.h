@@ -59,10 +59,8 @@ gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **
  * bench_list_problems:
  * @sweep: (nullable): values for each of M, N and K that is 0 in @gemm, numbers and ranges
  *   separated by commas: "64,256:4096,5000:6000:250"; %NULL: the default size
- * @shape: (out) (transfer full): "64 x s x s" for several sizes; one size is a number
  *
  * Returns: (transfer full) (element-type GemmclGemm): @gemm with each of the sizes, ascending, or
  *   %NULL with %TOOL_ERROR_USAGE.
  */
-GArray *bench_list_problems (const gchar *sweep, const GemmclGemm *gemm, gchar **shape,
-                             GError **error);
+GArray *bench_list_problems (const gchar *sweep, const GemmclGemm *gemm, GError **error);
