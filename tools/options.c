@@ -258,6 +258,9 @@ tool_list_kernels (const gchar *names, gboolean choosers, GError **error)
       g_ptr_array_add (found, (gpointer)gemmcl_get_kernel (i)->name);
     return g_steal_pointer (&found);
   }
+  /* g_strsplit() finds no name in an empty text, not an empty name. */
+  if (asked[0] == NULL && tool_find_kernel (names, choosers, error) == NULL)
+    return NULL;
   for (guint i = 0; asked[i] != NULL; i++) {
     const gchar *name = tool_find_kernel (asked[i], choosers, error);
 

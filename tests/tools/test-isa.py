@@ -101,6 +101,8 @@ class Registers(CompilerTestCase):
         rows = isa_rows.list_rows(release, target)
         densest, _ = DENSITIES.get(target, (None, 0))
         chosen = [row for row in rows if ALL or row.dpas or row.name == densest]
+        if not chosen:
+            self.skipTest("no row of this target is compiled without GEMMCL_TEST_ISA=all")
         self.check_rows(release, target, chosen)
 
     def check_stored(self, release, target):

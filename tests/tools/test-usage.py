@@ -89,11 +89,13 @@ CASES = {
         ("more than 0", "--seconds", "0"),
         ("finite number", "--seconds", "long"),
         ('no kernel "fast"', "-k", "fast"),
+        ('no kernel ""', "-k", ""),
         (PROBLEM, "8,8"),
     ),
     "devices": (("found 2", "a", "b"),),
     "kernels": (
         ("no_such", "--source", "no_such"),
+        ('no kernel ""', "--source", ""),
         ("row or col", "--source", "all", "--layout", "diagonal"),
         ('not "0"', "--source", "all", "-M", "0"),
         ('not "u9"', "--source", "all", "--a-type", "u9"),
