@@ -210,7 +210,7 @@ class Worker(Tune):
         self.assertEqual(said.stderr.count(" is out: "), 1, said.stderr)
         self.assertEqual(list(self.known()), [(48, 40, 32)])
 
-    def test_ends_with_the_one_that_asks(self):
+    def test_ends_with_the_tool(self):
         """The end of the tool also ends a worker that hangs."""
         with tool.start("tune", "8,8,8", **tool.faults(GEMMCL_HANGING_KERNEL="*")) as process:
             while not tool.workers(process):
@@ -225,7 +225,7 @@ class Worker(Tune):
             time.sleep(0.02)
         self.assertTrue(tool.has_ended(child))
 
-    def test_no_end_of_crashes(self):
+    def test_repeated_crashes(self):
         with tool.start("tune", "8,8,8", "1024,1024,1024") as process:
             self.wait_for(process, process.stdout, "8 x 8 x 8")
             while process.poll() is None:
