@@ -23,7 +23,6 @@ TOOLS = Path(__file__).resolve().parent
 SUITES = ["lib", "kernels", "gst"]
 # Number of shards of the kernels' tests, for machines with many cores; meson.build's is for two.
 SHARDS = 16
-SHARDED = re.compile(r"(kernels)-\d+")
 
 # GStreamer plugins that the tests load or name in pipelines.
 GST_PLUGINS = ["app", "audiotestsrc", "coreelements", "coretracers", "multifile", "rawparse",
@@ -98,9 +97,6 @@ class Pack:
                 path.chmod(0o755)
                 subprocess.run(["strip", "--strip-unneeded", str(path)], check=True)
 
-    def count_bytes(self):
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
-
 
 def pack_test(test, build, source):
     """Returns the entry of one of Meson's tests for run.py, which expands {here} and {python}."""
@@ -124,22 +120,17 @@ def pack_test(test, build, source):
 def reshard(tests):
     """Replaces the shards of the kernels' tests, whose last arguments are the shard's number and
     the number of shards, by SHARDS shards."""
-    rest = [test for test in tests if "kernels" not in test["suites"] or
-            not SHARDED.fullmatch(test["name"])]
-    first = [test for test in tests if test not in rest][:1]
-    return [
-        {**test, "name": f"{SHARDED.fullmatch(test['name']).group(1)}-{shard}",
-         "cmd": test["cmd"][:-2] + [str(shard), str(SHARDS)]}
-        for test in first
-        for shard in range(SHARDS)
-    ] + rest
+    shards = [test for test in tests if re.fullmatch(r"kernels-\d+", test["name"])]
+    rest = [test for test in tests if test not in shards]
+    return [{**test, "name": f"kernels-{shard}",
+             "cmd": test["cmd"][:-2] + [str(shard), str(SHARDS)]}
+            for test in shards[:1] for shard in range(SHARDS)] + rest
 
 
 def read_tests(build, suites):
     tests = json.loads((build / "meson-info/intro-tests.json").read_text("utf-8"))
-    for test in tests:
-        test["suites"] = {suite.partition(":")[2] for suite in test["suite"]}
-    return reshard([test for test in tests if test["suites"] & set(suites)])
+    wanted = {f"gemmcl:{suite}" for suite in suites}
+    return reshard([test for test in tests if wanted & set(test["suite"])])
 
 
 def add_gstreamer(pack):
@@ -171,7 +162,7 @@ def pack_all(folder, build, suites):
     for name, copy in ("portable-run.py", "run.py"), ("test-results.py", "test-results.py"):
         shutil.copy(TOOLS / name, folder / copy)
     (folder / "tests.json").write_text(json.dumps(tests, indent=1), "utf-8")
-    return len(tests), pack.count_bytes()
+    return len(tests), sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def main():
