@@ -127,7 +127,7 @@ print_va (FILE *out, const json_t *va)
     fprintf (out, "%s\n", said);
 }
 
-/* Prints the row of @entry, with the shares of @peak, NaN without one, and its faults below. */
+/* Prints the row of @entry with its shares of @peak (NaN: unknown), and its faults below. */
 static void
 print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, gdouble peak)
 {

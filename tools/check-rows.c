@@ -18,7 +18,7 @@
 /**
  * Product: a problem for a row of the table, larger than the tile of a work-group
  * @more_m, @more_n: rows and columns of D beyond the tile
- * @less: subtracted from the row's limit where a size exceeds it
+ * @less: a size above the limit of the kernel becomes the limit minus @less, at least 1
  * @stored: A has the type that the kernel multiplies; otherwise f32
  */
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
   gboolean stored;
 } Product;
 
-/* 2D block reads need rows of a multiple of 16 bytes, which the second problem does not have. */
+/* The rows of the second problem are no multiple of 16 bytes, which 2D block reads need. */
 static const Product products[] = {
     {"stored", 96, 8, 16, 0, TRUE},
     {"edges", 83, 3, 5, 3, FALSE},

@@ -20,7 +20,7 @@
 /* Maximum number of candidates of a shape: the first in the order of the rules. */
 #define MOST_CANDIDATES 5
 
-/* M,N,K of the shapes that are timed unless operands name others. A larger one follows. */
+/* M,N,K of the shapes that are timed unless operands name others, without the largest. */
 #define USUAL                                                                                      \
   "1024,1024,1024 64,1024,1024 16,1024,1024 3600,96,147 1,4096,4096 64,4096,4096 256,4096,4096"
 

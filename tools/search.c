@@ -138,7 +138,7 @@ make_choice (const Search *self, const GemmclTuningCandidate *candidate)
 }
 
 /* @names: (nullable): the candidates; NULL: the choice of the rules and the next one. Returns: TRUE
- * if none was chosen, although one has no fault. */
+ * if no kernel was chosen although a candidate has no fault. */
 static gboolean
 search (Search *self, const GPtrArray *names)
 {

@@ -128,10 +128,10 @@ tool_worker_fork (gint output)
 {
   GPid pid;
 
-  /* The child would write buffered output again. */
+  /* Otherwise the child would write the buffered output, too. */
   fflush (NULL);
   pid = fork ();
-  /* Set by both processes, so that it holds in either before it goes on. */
+  /* Both processes set it, so that neither goes on before it holds. */
   if (pid >= 0)
     setpgid (pid, pid);
   if (pid == 0) {
@@ -193,7 +193,7 @@ typedef enum {
   IS_LOST,
 } Outcome;
 
-/* @why: (out): the reason of a loss. */
+/* @why: (out): the reason for a loss */
 static Outcome
 take_report (Worker *self, const json_t *report, gchar **why, GError **error)
 {
