@@ -70,11 +70,10 @@ make_stored (GRand *random, GemmclType type, gsize count)
 {
   gpointer data = g_try_malloc_n (count, gemmcl_type_get_size (type));
 
-  for (gsize i = 0; data != NULL && i < count; i++) {
-    const gfloat value = (gfloat)g_rand_double_range (random, -1.0, 1.0);
-
-    bench_store (data, type, i, type == GEMMCL_TYPE_U8 ? 128 * (value + 1) : value);
-  }
+  for (gsize i = 0; data != NULL && i < count; i++)
+    bench_store (data, type, i,
+                 type == GEMMCL_TYPE_U8 ? (gfloat)g_rand_int_range (random, 0, 256)
+                                        : (gfloat)g_rand_double_range (random, -1.0, 1.0));
   return data;
 }
 
