@@ -10,9 +10,20 @@ static struct {
   gchar *beta;
   gchar *bias;
   const gchar *kernel;
-  gint top_k;
+  guint top_k; /* 0: the default */
   gchar *rows;
 } options = {.kernel = "auto"};
+
+static gboolean
+set_top_k (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data, GError **error)
+{
+  guint64 number;
+
+  if (!g_ascii_string_to_unsigned (text, 10, 1, GEMMCL_MAX_TOP_K, &number, NULL))
+    return tool_refuse (error, "%s takes 1 to %d, not %s.", option, GEMMCL_MAX_TOP_K, text);
+  options.top_k = (guint)number;
+  return TRUE;
+}
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
@@ -36,10 +47,10 @@ static const GOptionEntry entries[] = {
                  "Row outputs for --rows: any of sum, max, arg-max and top-k, with + between, "
                  "written in this order (default: sum+max+arg-max)",
                  "NAME+..."),
-    {"top-k", 0, 0, G_OPTION_ARG_INT, &options.top_k,
-     "Elements of top-k, which their columns follow (default: " G_STRINGIFY (
-         DEFAULT_TOP_K) ", or N if that is less)",
-     "INTEGER"},
+    TOOL_OPTION ("top-k", set_top_k,
+                 "Elements of top-k, which their columns follow (default: " G_STRINGIFY (
+                     DEFAULT_TOP_K) ", or N if that is less)",
+                 "INTEGER"),
     {NULL}};
 
 static gboolean
@@ -55,8 +66,6 @@ check_row_outputs (GemmclGemm *gemm, GError **error)
 {
   if (gemm->row_outputs != 0 && options.rows == NULL)
     return tool_refuse (error, "No file for --row-outputs: give one with --rows.");
-  if (options.top_k < 0 || options.top_k > GEMMCL_MAX_TOP_K)
-    return tool_refuse (error, "--top-k takes 1 to %d, not %d.", GEMMCL_MAX_TOP_K, options.top_k);
   if (options.rows != NULL && gemm->row_outputs == 0)
     gemm->row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
   return TRUE;
@@ -72,7 +81,7 @@ describe_problem (GemmclMatrix *a, GemmclMatrix *b, GemmclMatrix *c, GemmclMatri
   gemm->m = gemm->trans_a ? a_cols : a_rows;
   gemm->k = gemm->trans_a ? a_rows : a_cols;
   gemm->n = gemm->trans_b ? b->rows : b->cols;
-  gemm->top_k = options.top_k != 0 ? (guint)options.top_k : MIN (DEFAULT_TOP_K, gemm->n);
+  gemm->top_k = options.top_k > 0 ? options.top_k : MIN (DEFAULT_TOP_K, gemm->n);
   gemm->bias = bias != NULL;
   if (c != NULL)
     gemm->addend = gemm->m > 1 && c->rows == 1 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;

@@ -110,6 +110,7 @@ CASES = {
         ('them, not "max,sum"', *PRODUCT, "--row-outputs", "max,sum", "--rows", "r"),
         ('not ""', *PRODUCT, "--row-outputs", "", "--rows", "r.npy"),
         ("takes 1 to 16, not -1", *PRODUCT, "--top-k", "-1"),
+        ("takes 1 to 16, not 0", *PRODUCT, "--top-k", "0"),
         ("takes 1 to 16, not 17", *PRODUCT, "--top-k", "17"),
         (r'input\+output, not "both"', *PRODUCT, "--normalize", "both"),
     ),
