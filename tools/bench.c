@@ -196,9 +196,13 @@ print_head (Bench *self)
            gemm->alpha, gemm->beta, options.iterations);
 }
 
+/* Prints the head and the titles. */
 static void
-fit_columns (Bench *self)
+start_report (Bench *self)
 {
+  const gboolean one_size = self->problems->len == 1;
+
+  columns[COLUMN_SIZES].hidden = one_size;
   for (guint i = 0; i < self->problems->len; i++) {
     const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, i);
     g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
@@ -216,20 +220,11 @@ fit_columns (Bench *self)
   /* If the library chooses the kernel, the column must fit any name. */
   for (guint i = 0; i < gemmcl_get_n_kernels () && !columns[COLUMN_CHOICE].hidden; i++)
     tool_table_fit (&columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
-}
-
-static void
-start_report (Bench *self)
-{
-  const gboolean one_size = self->problems->len == 1;
-
-  columns[COLUMN_SIZES].hidden = one_size;
   for (ToolColumn *column = &columns[COLUMN_ERROR]; column->title != NULL; column++)
     column->hidden = !options.validation;
   /* With one kernel and one size each run is a line; otherwise only the median is. */
   self->each_run = self->names->len == 1 && one_size;
   print_head (self);
-  fit_columns (self);
   tool_table_titles (self->out, columns, NULL);
 }
 

@@ -82,8 +82,9 @@ typedef struct {
 } Check;
 
 static json_t *
-describe_row (GemmclContext *context, const GemmclKernelInfo *info)
+describe_row (GemmclContext *context, const gchar *kernel)
 {
+  const GemmclKernelInfo *info = tool_get_kernel_info (kernel);
   g_autoptr (GError) why = NULL;
   GemmclKernelLevel level;
   const gchar *name = NULL;
@@ -103,8 +104,7 @@ list_rows (GemmclContext *context, const GPtrArray *names)
   json_t *rows = json_array ();
 
   for (guint i = names->len; i-- > 0;)
-    json_array_append_new (
-        rows, describe_row (context, tool_get_kernel_info (g_ptr_array_index (names, i))));
+    json_array_append_new (rows, describe_row (context, g_ptr_array_index (names, i)));
   return rows;
 }
 

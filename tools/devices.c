@@ -60,27 +60,20 @@ static const struct {
 
 /* Engines work with subgroups of the smallest size only: for larger ones compilers accept the same
  * functions but emit no dpas. */
-static gboolean
-has_shape (const GemmclDeviceInfo *info, guint shape)
-{
-  const guint subgroup = info->n_subgroup_sizes > 0 ? info->subgroup_sizes[0] : 0;
-
-  return (subgroup == WIDE || (subgroup == NARROW && !shapes[shape].wide)) &&
-         gemmcl_device_info_has_extension (info, shapes[shape].extension);
-}
-
 static json_t *
 make_matrix_shapes (const GemmclDeviceInfo *info)
 {
+  const int subgroup = info->n_subgroup_sizes > 0 ? (int)info->subgroup_sizes[0] : 0;
   json_t *list = json_array ();
 
   for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
-    if (has_shape (info, i))
-      json_array_append_new (
-          list, json_pack ("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b}", "type_a", shapes[i].type_a,
-                           "type_b", shapes[i].type_b, "accumulator", shapes[i].type_sum, "m", ROWS,
-                           "n", (int)info->subgroup_sizes[0], "k", (int)shapes[i].k,
-                           "subgroup_size", (int)info->subgroup_sizes[0], "used", shapes[i].used));
+    if ((subgroup == WIDE || (subgroup == NARROW && !shapes[i].wide)) &&
+        gemmcl_device_info_has_extension (info, shapes[i].extension))
+      json_array_append_new (list, json_pack ("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b}", "type_a",
+                                              shapes[i].type_a, "type_b", shapes[i].type_b,
+                                              "accumulator", shapes[i].type_sum, "m", ROWS, "n",
+                                              subgroup, "k", (int)shapes[i].k, "subgroup_size",
+                                              subgroup, "used", shapes[i].used));
   return list;
 }
 

@@ -294,19 +294,6 @@ tool_set_size (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer da
                       G_MAXINT32, text);
 }
 
-static gboolean
-parse_sizes (const gchar *text, GemmclGemm *gemm, GError **error)
-{
-  g_auto (GStrv) words = g_strsplit_set (text, ",x", -1);
-
-  return (g_strv_length (words) == 3 && tool_parse_size (words[0], &gemm->m) &&
-          tool_parse_size (words[1], &gemm->n) && tool_parse_size (words[2], &gemm->k)) ||
-         tool_refuse (error,
-                      "A problem is three whole numbers M,N,K, each from 1 to %d, such as "
-                      "64,1024,1024; found \"%s\".",
-                      G_MAXINT32, text);
-}
-
 GArray *
 tool_problems_new (gchar **operands, const GemmclGemm *gemm, GError **error)
 {
@@ -314,8 +301,16 @@ tool_problems_new (gchar **operands, const GemmclGemm *gemm, GError **error)
   GemmclGemm problem = *gemm;
 
   for (guint i = 0; operands[i] != NULL; i++) {
-    if (!parse_sizes (operands[i], &problem, error))
+    g_auto (GStrv) sizes = g_strsplit_set (operands[i], ",x", -1);
+
+    if (g_strv_length (sizes) != 3 || !tool_parse_size (sizes[0], &problem.m) ||
+        !tool_parse_size (sizes[1], &problem.n) || !tool_parse_size (sizes[2], &problem.k)) {
+      tool_refuse (error,
+                   "A problem is three whole numbers M,N,K, each from 1 to %d, such as "
+                   "64,1024,1024; found \"%s\".",
+                   G_MAXINT32, operands[i]);
       return NULL;
+    }
     g_array_append_val (problems, problem);
   }
   return g_steal_pointer (&problems);

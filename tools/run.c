@@ -60,17 +60,6 @@ load (const gchar *where, GemmclMatrix **matrix, GError **error)
   return where == NULL || *matrix != NULL;
 }
 
-/* Row outputs need a file. A file without a choice of row outputs gets three of them. */
-static gboolean
-check_row_outputs (GemmclGemm *gemm, GError **error)
-{
-  if (gemm->row_outputs != 0 && options.rows == NULL)
-    return tool_refuse (error, "No file for --row-outputs: give one with --rows.");
-  if (options.rows != NULL && gemm->row_outputs == 0)
-    gemm->row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
-  return TRUE;
-}
-
 /* @c, @bias: (nullable) */
 static gboolean
 describe_problem (GemmclMatrix *a, GemmclMatrix *b, GemmclMatrix *c, GemmclMatrix *bias,
@@ -127,14 +116,18 @@ check_options (GemmclGemm *gemm, GError **error)
 {
   if (options.output == NULL)
     return tool_refuse (error, "No output file: give one with -o.");
-  if ((options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error)) ||
-      !check_row_outputs (gemm, error))
+  if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error))
     return FALSE;
+  if (gemm->row_outputs != 0 && options.rows == NULL)
+    return tool_refuse (error, "No file for --row-outputs: give one with --rows.");
   if (options.beta != NULL && options.addend == NULL)
     return tool_refuse (error, "--beta is the factor of C, which is missing: give one with -c.");
   /* With a C and without --beta, beta is 1. */
   if (options.addend != NULL && options.beta == NULL)
     gemm->beta = 1.0;
+  /* A file without a choice of row outputs gets three of them. */
+  if (options.rows != NULL && gemm->row_outputs == 0)
+    gemm->row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
   return TRUE;
 }
 

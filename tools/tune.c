@@ -84,16 +84,6 @@ print_head (const json_t *entries)
   tool_table_titles (out, columns, entries);
 }
 
-static void
-print_row (json_t *entry)
-{
-  const gdouble gain = tool_json_get_number (entry, "gain");
-  g_autoptr (json_t) row = json_copy (entry);
-
-  json_object_set_new (row, "more", tool_json_number (gain > 1.0 ? gain - 1.0 : NAN));
-  tool_table_print (tool_table_get_output (options.json), columns, row);
-}
-
 static gboolean
 check_options (gchar **operands, GError **error)
 {
@@ -136,10 +126,13 @@ static gboolean
 on_done (json_t *entry, G_GNUC_UNUSED gpointer data, GError **error)
 {
   const gchar *why = tool_json_get_string (entry, "why_not_stored");
+  const gdouble gain = tool_json_get_number (entry, "gain");
+  g_autoptr (json_t) row = json_copy (entry);
 
   print_notes (entry);
+  json_object_set_new (row, "more", tool_json_number (gain > 1.0 ? gain - 1.0 : NAN));
   if (json_object_get (entry, "error") == NULL)
-    print_row (entry);
+    tool_table_print (tool_table_get_output (options.json), columns, row);
   return why == NULL || tool_fail (error, "%s", why);
 }
 
