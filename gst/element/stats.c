@@ -135,12 +135,15 @@ GstClockTime
 gst_gemmcl_stats_get_latency (GstGemmcl *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  const GstGemmclSettings *settings = &self->stream.settings;
   GstClockTime latency = 0;
 
   if (self->stream.started)
-    latency = (self->stream.settings.batch_size - 1) * self->stream.frame_duration;
-  if (self->stream.settings.batch_timeout > 0)
-    latency = MIN (latency, (GstClockTime)self->stream.settings.batch_timeout);
+    latency = (settings->batch_size - 1) * self->stream.frame_duration;
+  /* 0: the duration of buffers is not known, so the timeout alone ends a batch early. */
+  if (settings->batch_size > 1 && settings->batch_timeout > 0 &&
+      (latency == 0 || latency > (GstClockTime)settings->batch_timeout))
+    latency = settings->batch_timeout;
   return latency + self->stats.latency;
 }
 

@@ -178,10 +178,15 @@ class Times(TestCase):
                 self.assertEqual(self.get_latency(stream, live), collecting)
 
     def test_timeout(self):
-        """The latency of collecting is at most batch-timeout."""
-        for timeout, latency in (-1, 3 * FRAME), (4 * FRAME, 3 * FRAME), (FRAME, FRAME):
-            stream = self.start(ONE, f"gemmcl weight=[2] batch-size=4 batch-timeout={timeout}")
+        """The latency of collecting is at most batch-timeout, and batch-timeout itself if neither
+        caps nor buffers state a duration."""
+        free = tensors("1:1", rate="0/1")
+        for caps, timeout, latency in [(ONE, -1, 3 * FRAME), (ONE, 4 * FRAME, 3 * FRAME),
+                                       (ONE, FRAME, FRAME), (free, -1, 0), (free, FRAME, FRAME)]:
+            stream = self.start(caps, f"gemmcl weight=[2] batch-size=4 batch-timeout={timeout}")
             self.assertEqual(self.get_latency(stream, True), latency)
+        stream = self.start(free, f"gemmcl weight=[2] batch-timeout={FRAME}")
+        self.assertEqual(self.get_latency(stream, True), 0)
 
     def test_percentiles(self):
         """A percentile is the time that this share of the runs did not exceed, at most 1/16 too
