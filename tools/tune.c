@@ -204,6 +204,9 @@ tune (gchar **operands, GError **error)
   problems = tool_problems_new (operands, &tool_gemm, error);
   if (problems == NULL)
     return FALSE;
+  /* Fails early: the measurements may take an hour. */
+  if (tool_table_get_output (options.json) != stderr && !write_results (NULL, error))
+    return FALSE;
   search.end = start + seconds;
   search.patience = CLAMP (HANG_SHARE * seconds, LEAST_HANG_SECONDS, MOST_HANG_SECONDS);
   tool_catch_interrupt ();

@@ -65,6 +65,12 @@ class Results(Tune):
                          (found[0]["tuned"]["kernel"], "tuned"))
         self.assertEqual(self.load(FILE)["version"], 1)
 
+    def test_output_that_cannot_be_written(self):
+        """Nothing is measured if the results could not be written."""
+        self.refuses(1, "No such file", "tune", "9,9,9", "--time", "30", "--json",
+                     self.path("none/tune.json"))
+        self.assertEqual(self.known(), {})
+
     def test_listed_and_forgotten(self):
         self.ends(0, "tune", "33,17,9", "--layout", "col", "--precision", "f16", "--time", "30")
         entry, = self.entries()
