@@ -30,11 +30,11 @@ gemm (GEMM_ARGUMENTS)
   const int top = ((uint)get_group_id (0) * GROUP_M + lane / GROUP_N) * TILE_M;
   const long left = (long)get_group_id (1) * PANEL + lane % GROUP_N;
   const long batch = get_group_id (2);
-  const int words = p.K ? BYTES_K (p.K) / 4 : 0;
+  const int words = p.K ? INT8_K (p.K) / 4 : 0;
 
   A += p.a.offset + batch * p.a.batch;
   global const int *panel = (global const int *)(B + p.b.offset + batch * p.b.batch) +
-                            get_group_id (1) * BYTES_PANEL (p.K) + lane % GROUP_N;
+                            get_group_id (1) * INT8_PANEL (p.K) + lane % GROUP_N;
 
   /* Offsets of rows, in ints. */
   long row[TILE_M];
@@ -81,7 +81,7 @@ gemm (GEMM_ARGUMENTS)
       if (top + m >= p.M || j >= p.N)
         continue;
       finish_one (C, bias, D, p, batch, top + m, j,
-                  p.K ? scale_byte (sum[m][n], a_words + row[m] + words, column, PANEL) : 0.0f);
+                  p.K ? scale_int8 (sum[m][n], a_words + row[m] + words, column, PANEL) : 0.0f);
     }
   }
 }

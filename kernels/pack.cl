@@ -124,10 +124,10 @@ pack (global const float *restrict B, global int *restrict packed, const GemmclS
 {
   const long j = get_global_id (0);
   const long batch = get_global_id (2);
-  const int rows = BYTES_B_K (K) / 4, column = j % PANEL;
+  const int rows = INT8_B_K (K) / 4, column = j % PANEL;
   const int real = j < N ? K : 0;
   B += b.offset + batch * b.batch + j * b.col;
-  packed += (batch * get_global_size (0) + j) / PANEL * BYTES_PANEL (K);
+  packed += (batch * get_global_size (0) + j) / PANEL * INT8_PANEL (K);
 
   float highest = 0.0f, invalid = 0.0f;
   for (int k = 0; k < real; k++) {
@@ -136,7 +136,7 @@ pack (global const float *restrict B, global int *restrict packed, const GemmclS
     invalid += x - x;
   }
   const float scale = scales && real ? scales[j] : highest / 127.0f;
-  const bool tiny = !(scale >= BYTES_LEAST);
+  const bool tiny = !(scale >= INT8_LEAST);
   const int zero = scales && real ? (int)scales[N + j] : 0;
 
   int sum = 0;
@@ -152,9 +152,9 @@ pack (global const float *restrict B, global int *restrict packed, const GemmclS
     packed[word_at (row, column)] = four;
   }
   packed += (long)rows * PANEL + column;
-  packed[BYTES_SCALE * PANEL] = as_int (invalid == 0.0f ? tiny ? 0.0f : scale : NAN);
-  packed[BYTES_ZERO * PANEL] = zero;
-  packed[BYTES_SUM * PANEL] = sum;
+  packed[INT8_SCALE * PANEL] = as_int (invalid == 0.0f ? tiny ? 0.0f : scale : NAN);
+  packed[INT8_ZERO * PANEL] = zero;
+  packed[INT8_SUM * PANEL] = sum;
 }
 #else
   #define ROWS  (8 * DPAS_PACK)

@@ -43,7 +43,7 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
 {
   const int first = get_local_id (0) * WIDTH;
   A = ROW_OF (A, a);
-  bytes += (get_group_id (2) * get_num_groups (0) + get_group_id (0)) * BYTES_ROW (K);
+  bytes += (get_group_id (2) * get_num_groups (0) + get_group_id (0)) * INT8_ROW (K);
 
 #ifdef A_BYTES
   const float least = a_shift - (A_TYPE == I8 ? 128.0f * a_scale : 0.0f), step = a_scale;
@@ -62,13 +62,13 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   /* Divided before the subtraction: high - low may overflow. */
   const float least = range.s0, step = range.s1 / 255.0f - least / 255.0f, spoilt = range.s2;
 #endif
-  const float inverse = step >= BYTES_LEAST ? 1.0f / step : 0.0f;
+  const float inverse = step >= INT8_LEAST ? 1.0f / step : 0.0f;
   const int zero = rint (-least * inverse);
   /* Bytes past K are `zero`. */
   const uint below = as_uint (ONES) - zero;
   UINTS counts = 0;
   UNROLL
-  for (int k = first; k < BYTES_K (K); k += GROUP * WIDTH) {
+  for (int k = first; k < INT8_K (K); k += GROUP * WIDTH) {
     const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
     const UINTS byte = min (PASTE (as_uint, WIDTH) (x * inverse + ONES) - below, (UINTS)(255));
     counts += byte;
@@ -77,8 +77,8 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   SHARE (int, sum, SUM, add_uints (counts))
   if (first > 0)
     return;
-  global int *end = (global int *)(bytes + BYTES_K (K));
-  end[BYTES_SCALE] = as_int (spoilt == 0.0f ? inverse > 0.0f ? step : 0.0f : NAN);
-  end[BYTES_ZERO] = zero;
-  end[BYTES_SUM] = sum - BYTES_K (K) * zero;
+  global int *end = (global int *)(bytes + INT8_K (K));
+  end[INT8_SCALE] = as_int (spoilt == 0.0f ? inverse > 0.0f ? step : 0.0f : NAN);
+  end[INT8_ZERO] = zero;
+  end[INT8_SUM] = sum - INT8_K (K) * zero;
 }

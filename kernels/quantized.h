@@ -3,8 +3,8 @@
  *
  * Memory layout of A and B for the int8 kernels; the host's compiler includes this file, too. A is
  * uint8, B int8. Four elements with neighbouring k form an int, the first in its lowest byte. K is
- * padded to K' = BYTES_K (K): B with zeros, A with any values. The scale, the zero point and the
- * sum of a row or column follow its elements.
+ * padded to K' = INT8_K (K): B with zeros, A with any values. The scale, the zero point and the sum
+ * of a row or column follow its elements.
  *
  *     a row of A, from quantize.cl              a panel of B, from pack.cl
  *
@@ -14,35 +14,35 @@
  *     +----+----+--   --+----+--------------+    | b4-7 ...    |
  *                                                |  ...        |
  *     rows are aligned to 64 bytes; batch        +-------------+
- *     entries lie M * BYTES_ROW (K) bytes apart  | scale ...   |  three more rows: float, int, int
+ *     entries lie M * INT8_ROW (K) bytes apart   | scale ...   |  three more rows: float, int, int
  *                                                | zero  ...   |
  *                                                | sum   ...   |  panels lie
- *                                                +-------------+  BYTES_PANEL (K) ints apart
+ *                                                +-------------+  INT8_PANEL (K) ints apart
  *
  *     A(i, k) = scale_i (a - zero_i)            sum_i = sum of a - zero_i over k
  *     B(k, j) = scale_j (b - zero_j)            sum_j = sum of b over k
  *     sum A(i, k) B(k, j) = scale_i scale_j (sum a b - zero_i sum_j - zero_j sum_i)
  *
- * B of wgmma.cl (COLUMN_MAJOR) is padded with zeros to whole steps: BYTES_B_K (K).
+ * B of wgmma.cl (COLUMN_MAJOR) is padded with zeros to whole steps: INT8_B_K (K).
  *
  * For K up to 65536, the max_k of these kernels, sum a b - zero_i sum_j fits 32 bits. Intermediate
  * sums may wrap around without harm.
  */
 #pragma once
 
-#define BYTES_K(K) (((K) + 63) / 64 * 64)
+#define INT8_K(K) (((K) + 63) / 64 * 64)
 #ifdef COLUMN_MAJOR
-  #define BYTES_B_K(K) (((K) + 4 * WGMMA_STEP - 1) / (4 * WGMMA_STEP) * (4 * WGMMA_STEP))
+  #define INT8_B_K(K) (((K) + 4 * WGMMA_STEP - 1) / (4 * WGMMA_STEP) * (4 * WGMMA_STEP))
 #else
-  #define BYTES_B_K(K) BYTES_K (K)
+  #define INT8_B_K(K) INT8_K (K)
 #endif
-#define BYTES_ROW(K)    (BYTES_K (K) + 64)
-#define BYTES_COLUMN(K) (BYTES_B_K (K) / 4 + 3)
-#define BYTES_PANEL(K)  ((long)BYTES_COLUMN (K) * PANEL)
+#define INT8_ROW(K)    (INT8_K (K) + 64)
+#define INT8_COLUMN(K) (INT8_B_K (K) / 4 + 3)
+#define INT8_PANEL(K)  ((long)INT8_COLUMN (K) * PANEL)
 
-#define BYTES_SCALE 0
-#define BYTES_ZERO  1
-#define BYTES_SUM   2
+#define INT8_SCALE 0
+#define INT8_ZERO  1
+#define INT8_SUM   2
 
 /* The smallest normal f32: a device may flush a smaller scale to 0. */
-#define BYTES_LEAST 0x1p-126f
+#define INT8_LEAST 0x1p-126f

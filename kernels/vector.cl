@@ -58,7 +58,7 @@
   #define B_ELEMENT           int
   #define SUMS                PASTE (int, WIDTH)
   #define STEPS(K)            (((K) + 3) / 4)
-  #define B_PANEL(K)          BYTES_PANEL (K)
+  #define B_PANEL(K)          INT8_PANEL (K)
   #define A_STEP              1L
   #define FETCH_A(row, k)     ((SUMS)((row)[k]))
   #define FETCH_B(v, p)       VLOAD (v, p)
@@ -163,14 +163,14 @@ store_d (global D_MEM *D, long col, int columns, bool stream, FLOATS x)
 #if B_TYPE == I8
 /* The dequantized sum, from the values that follow the row of A and the panel of B. */
 static inline FLOATS
-scale_bytes (SUMS sum, global const int *row, global const int *panel, int v)
+scale_int8s (SUMS sum, global const int *row, global const int *panel, int v)
 {
-  const SUMS whole = sum - row[BYTES_ZERO] * VLOAD (v, panel + BYTES_SUM * TILE_N);
-  const FLOATS zero = PASTE (convert_float, WIDTH) (VLOAD (v, panel + BYTES_ZERO * TILE_N));
-  const FLOATS scale = PASTE (as_float, WIDTH) (VLOAD (v, panel + BYTES_SCALE * TILE_N));
+  const SUMS whole = sum - row[INT8_ZERO] * VLOAD (v, panel + INT8_SUM * TILE_N);
+  const FLOATS zero = PASTE (convert_float, WIDTH) (VLOAD (v, panel + INT8_ZERO * TILE_N));
+  const FLOATS scale = PASTE (as_float, WIDTH) (VLOAD (v, panel + INT8_SCALE * TILE_N));
 
-  return (PASTE (convert_float, WIDTH) (whole) - zero * row[BYTES_SUM]) * scale *
-         as_float (row[BYTES_SCALE]);
+  return (PASTE (convert_float, WIDTH) (whole) - zero * row[INT8_SUM]) * scale *
+         as_float (row[INT8_SCALE]);
 }
 #endif
 
@@ -321,8 +321,8 @@ gemm (GEMM_ARGUMENTS)
           for (int v = 0; v < VECTORS; v++)
 #if B_TYPE == I8
             done[m][v] = p.K == 0 ? 0.0f
-                                  : p.alpha * scale_bytes (sum[m][v], row[m] + BYTES_K (p.K) / 4,
-                                                           b_panel + BYTES_K (p.K) / 4 * TILE_N, v);
+                                  : p.alpha * scale_int8s (sum[m][v], row[m] + INT8_K (p.K) / 4,
+                                                           b_panel + INT8_K (p.K) / 4 * TILE_N, v);
 #else
             done[m][v] = p.alpha * sum[m][v];
 #endif

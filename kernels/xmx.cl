@@ -238,9 +238,9 @@ static inline float
 get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *at, int r,
            int column)
 {
-  const int k = BYTES_K (p.K);
+  const int k = INT8_K (p.K);
 
-  return p.K ? scale_byte (sum, (global const int *)(A + (at->top + r) * p.a.row + k),
+  return p.K ? scale_int8 (sum, (global const int *)(A + (at->top + r) * p.a.row + k),
                            (global const int *)at->b[0] + k / 4 * PANEL + column, PANEL)
              : 0.0f;
 }
@@ -251,11 +251,11 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
 {
   at->a = (global const uchar *)A + min (at->top, (long)p.M - 1) * p.a.row;
   at->a_shift = at->a_top = 0;
-  at->a_width = BYTES_K (p.K);
+  at->a_width = INT8_K (p.K);
   at->a_height = clamp (p.M - at->top, 1L, (long)TILE_M);
   at->a_pitch = p.a.row;
-  at->b[0] = (global const uint *)B + min (at->left / PANEL, last) * BYTES_PANEL (p.K);
-  at->b_lines = BYTES_K (p.K) / 4;
+  at->b[0] = (global const uint *)B + min (at->left / PANEL, last) * INT8_PANEL (p.K);
+  at->b_lines = INT8_K (p.K) / 4;
 }
 #else
 /* Reads A lane by lane; zeros past K. */

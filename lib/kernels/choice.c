@@ -23,7 +23,7 @@
 #define IMAGE_COST 24.0
 
 /* Cost of quantizing an element of A, in multiply-adds at the device's peak. */
-#define BYTES_COST 28.0
+#define INT8_COST 28.0
 
 /* On a CPU the first tile waits until a panel of B is fetched from beyond the second-level cache.
  * FETCH is the number of rows of D that could be computed meanwhile, for each float of a vector. */
@@ -229,7 +229,7 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
       get_speed (kernel, device) * get_share_of_rows (kernel, device, &tiles, gemm->m) * gemm->n /
       ((gdouble)tiles.n * tiles.cols) * get_utilisation (kernel, device, groups) / cost;
 
-  const gdouble bytes = kernel->precision == GEMMCL_PRECISION_I8 ? BYTES_COST / gemm->n : 0;
+  const gdouble bytes = kernel->precision == GEMMCL_PRECISION_I8 ? INT8_COST / gemm->n : 0;
 
   return 1 / (1 / speed + bytes + get_launch_cost (self, device, gemm)) +
          gemmcl_kernel_takes_pixels (kernel, gemm);

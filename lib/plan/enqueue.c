@@ -27,7 +27,7 @@ make_row_options (GemmclBody *self, const GemmclGemm *gemm)
   return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s%s%s", self->row_group,
                           self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
                           scaled ? " -DA_SCALED" : "",
-                          gemmcl_gemm_keeps_bytes (gemm) ? " -DA_BYTES" : "",
+                          gemmcl_gemm_keeps_int8 (gemm) ? " -DA_BYTES" : "",
                           gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
                           aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
 }
@@ -59,7 +59,7 @@ build_quantize (GemmclBody *self, GError **error)
     return TRUE;
   return gemmcl_body_build_step (self, &self->quantize, "quantize.cl", "quantize",
                                  make_row_options (self, &self->gemm), error) &&
-         (self->int8_a = gemmcl_body_create_memory (self, self->gemm.m, BYTES_ROW (self->gemm.k),
+         (self->int8_a = gemmcl_body_create_memory (self, self->gemm.m, INT8_ROW (self->gemm.k),
                                                     "A, as int8,", error)) != NULL;
 }
 
@@ -379,7 +379,7 @@ launch_quantize (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch, G
   const gsize global[3] = {(gsize)p->M * self->row_group, 1, shared ? 1 : batch};
   const GemmclStrides a = p->a;
 
-  p->a = (GemmclStrides){.row = BYTES_ROW ((gint64)p->K), .col = 1};
+  p->a = (GemmclStrides){.row = INT8_ROW ((gint64)p->K), .col = 1};
   p->a.batch = shared ? 0 : p->M * p->a.row;
   return p->K == 0 || LAUNCH (chain, self->quantize, "quantize", global, IN_A_ROW (self->row_group),
                               error, ARGUMENT (from), ARGUMENT (a), ARGUMENT (self->int8_a),

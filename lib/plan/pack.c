@@ -50,7 +50,7 @@ gemmcl_body_get_packed_size (GemmclBody *self)
   const gsize packed = get_packed_k (self->kernel, k);
 
   return gemmcl_body_get_padded_n (self) *
-         (gemmcl_body_is_int8 (self) ? BYTES_COLUMN (MAX (packed, k)) * 4 : packed);
+         (gemmcl_body_is_int8 (self) ? INT8_COLUMN (MAX (packed, k)) * 4 : packed);
 }
 
 /* An image for @blocks, or the buffer in place of it. */

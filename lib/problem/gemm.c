@@ -140,7 +140,7 @@ gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 }
 
 gboolean
-gemmcl_gemm_keeps_bytes (const GemmclGemm *gemm)
+gemmcl_gemm_keeps_int8 (const GemmclGemm *gemm)
 {
   const gdouble zero = -gemm->a_shift / gemm->a_scale + (gemm->a_type == GEMMCL_TYPE_I8 ? 128 : 0);
 

@@ -40,7 +40,7 @@ gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
 /** TRUE if int8 kernels use A unchanged: A is stored as i8 or u8, and scaled so that one of these
  * bytes stands for 0. */
-gboolean gemmcl_gemm_keeps_bytes (const GemmclGemm *gemm);
+gboolean gemmcl_gemm_keeps_int8 (const GemmclGemm *gemm);
 
 /** TRUE if a last step scales D. */
 gboolean gemmcl_gemm_scales_d (const GemmclGemm *gemm);

@@ -152,7 +152,7 @@ get_a_step (const Reference *self)
   gdouble low = 0, high = 0, spoil = 0;
 
   /* Scale and shift are rounded here, so the byte for 0 stands for a little more or less. */
-  if (gemmcl_gemm_keeps_bytes (self->gemm)) {
+  if (gemmcl_gemm_keeps_int8 (self->gemm)) {
     const gdouble zero = rint (-self->gemm->a_shift / self->gemm->a_scale);
 
     return fabs (self->a_shift + zero * self->a_scale) * (1 + 0x1p-11);
