@@ -1,15 +1,15 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* Plans, weights and contexts that several threads use at once. The scripts test their use by one
- * thread. */
-
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Plans, weights and contexts that several threads use at once. The scripts test their use by one
+ * thread.
+ */
 #define _GNU_SOURCE
 #include "../next.h"
 #include "gemmcl-opencl.h"
 #include "gemmcl.h"
 
-enum { M = 5, N = 24, K = 40, RUNS = 6, WRITERS = 8 };
+enum { M = 5, N = 24, K = 40, RUNS = 6 };
 
 static GemmclContext *context;
 
@@ -97,17 +97,24 @@ finish (Run *self)
   return self->d[0] / K / self->a[0];
 }
 
+static GemmclGemm
+describe (gsize m, gsize n, gsize k)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  return gemm;
+}
+
 static GemmclPlan *
 make_plan (const gchar *kernel)
 {
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  const GemmclGemm gemm = describe (M, N, K);
   g_autoptr (GError) error = NULL;
-  GemmclPlan *plan;
+  GemmclPlan *plan = gemmcl_plan_new (context, &gemm, kernel, &error);
 
-  gemm.m = M;
-  gemm.n = N;
-  gemm.k = K;
-  plan = gemmcl_plan_new (context, &gemm, kernel, &error);
   g_assert_no_error (error);
   return plan;
 }
@@ -148,13 +155,15 @@ swap_weights (gpointer data)
 static gboolean
 is_searching (GemmclPlan *plan)
 {
-  return plan && gemmcl_plan_get_tuning (plan, NULL, NULL) < GEMMCL_TUNING_STATE_KEPT;
+  const GemmclTuningState state = gemmcl_plan_get_tuning (plan, NULL, NULL);
+
+  return state == GEMMCL_TUNING_STATE_WAITING || state == GEMMCL_TUNING_STATE_SEARCHING;
 }
 
-/* Weights change under load, and every result comes from a single B. A @tuned plan gets another
- * kernel meanwhile. */
+/* Weights change under load, and every result comes from a single B. A plan that searches gets
+ * another kernel meanwhile. */
 static void
-run_swapped (GemmclPlan *plan, GemmclPlan *tuned)
+run_swapped (GemmclPlan *plan)
 {
   Swapper swapper = {.plan = plan};
   GThread *thread;
@@ -164,7 +173,7 @@ run_swapped (GemmclPlan *plan, GemmclPlan *tuned)
     run_init (&runs[i], i);
   set_b (plan, 1);
   thread = g_thread_new ("swapper", swap_weights, &swapper);
-  for (guint i = 0; i < 300 || is_searching (tuned); i++) {
+  for (guint i = 0; i < 300 || is_searching (plan); i++) {
     if (i >= RUNS)
       g_assert_cmpfloat (finish (&runs[i % RUNS]), >=, 1);
     submit (&runs[i % RUNS], plan);
@@ -180,7 +189,7 @@ test_swap (void)
 {
   g_autoptr (GemmclPlan) plan = make_plan ("gemm_naive");
 
-  run_swapped (plan, NULL);
+  run_swapped (plan);
 }
 
 /* The searches of plans that wait for another search are cancelled, or their plans dropped. */
@@ -190,19 +199,15 @@ test_tune (void)
   g_autoptr (GemmclPlan) plan = make_plan (NULL), cancelled = make_plan (NULL),
                          dropped = make_plan (NULL);
   GemmclPlan *const plans[] = {plan, cancelled, dropped};
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  g_auto (GStrv) names = NULL;
+  const GemmclGemm gemm = describe (M, N, K);
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (context, &gemm);
 
-  gemm.m = M;
-  gemm.n = N;
-  gemm.k = K;
-  names = gemmcl_tuning_list_candidates (context, &gemm);
   set_fast (names[1]);
   for (guint i = 0; i < G_N_ELEMENTS (plans); i++)
     gemmcl_plan_auto_tune (plans[i], GEMMCL_AUTO_TUNE_ON);
   gemmcl_plan_cancel_tuning (cancelled, G_MAXINT32);
   g_clear_object (&dropped);
-  run_swapped (plan, plan);
+  run_swapped (plan);
   g_assert_cmpstr (gemmcl_plan_get_kernel (plan), ==, names[1]);
   set_fast (NULL);
 }
@@ -261,10 +266,9 @@ check_shared (void)
     contexts[i] = g_thread_join (threads[i]);
   gone = contexts[0];
   g_object_add_weak_pointer (G_OBJECT (contexts[0]), &gone);
-  for (guint i = 0; i < G_N_ELEMENTS (contexts); i++) {
+  g_assert_true (contexts[0] != context);
+  for (guint i = 1; i < G_N_ELEMENTS (contexts); i++)
     g_assert_true (contexts[i] == contexts[0]);
-    g_assert_true (contexts[i] != context);
-  }
   for (guint i = 0; i < G_N_ELEMENTS (contexts); i++) {
     g_assert_nonnull (gone);
     g_object_unref (contexts[i]);
@@ -281,24 +285,12 @@ test_shared (void)
     check_shared ();
 }
 
-static GemmclGemm
-make_problem (guint i)
-{
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-
-  gemm.m = 96;
-  gemm.n = 64;
-  gemm.k = (gsize)8 << i;
-  return gemm;
-}
-
 static gpointer
-store_one (gpointer data)
+store_one (gpointer gemm)
 {
-  const GemmclGemm gemm = make_problem (GPOINTER_TO_UINT (data));
   g_autoptr (GError) error = NULL;
 
-  gemmcl_tuning_store (context, &gemm, "gemm_naive", 12.5, &error);
+  gemmcl_tuning_store (context, gemm, "gemm_naive", 12.5, &error);
   g_assert_no_error (error);
   return NULL;
 }
@@ -307,16 +299,17 @@ store_one (gpointer data)
 static void
 test_writers (void)
 {
-  GThread *threads[WRITERS];
+  GemmclGemm gemms[8];
+  GThread *threads[G_N_ELEMENTS (gemms)];
 
-  for (guint i = 0; i < WRITERS; i++)
-    threads[i] = g_thread_new ("writer", store_one, GUINT_TO_POINTER (i));
-  for (guint i = 0; i < WRITERS; i++)
+  for (guint i = 0; i < G_N_ELEMENTS (gemms); i++) {
+    gemms[i] = describe (96, 64, (gsize)8 << i);
+    threads[i] = g_thread_new ("writer", store_one, &gemms[i]);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (gemms); i++)
     g_thread_join (threads[i]);
-  for (guint i = 0; i < WRITERS; i++) {
-    const GemmclGemm gemm = make_problem (i);
-    g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, &gemm, NULL, NULL);
-
+  for (guint i = 0; i < G_N_ELEMENTS (gemms); i++) {
+    g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, &gemms[i], NULL, NULL);
     GemmclPlanInfo info;
 
     g_assert_nonnull (plan);
