@@ -9,11 +9,12 @@
  * or part of a test's program. A script may set hook_NAME (gemmcl.py), which all callers, also the
  * library, then call in place of the function NAME. With GEMMCL_TEST_DISCRETE in the environment
  * devices report memory of their own. */
+#define CALL(name, ...) ((hook_##name ? hook_##name : NEXT (name)) (__VA_ARGS__))
 #define HOOK(Result, name, parameters, ...)                                                        \
   __typeof__ (name) *hook_##name;                                                                  \
   Result name parameters                                                                           \
   {                                                                                                \
-    return (hook_##name ? hook_##name : NEXT (name)) (__VA_ARGS__);                                \
+    return CALL (name, __VA_ARGS__);                                                               \
   }
 
 __typeof__ (clGetDeviceInfo) *hook_clGetDeviceInfo;
@@ -21,8 +22,7 @@ __typeof__ (clGetDeviceInfo) *hook_clGetDeviceInfo;
 cl_int
 clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t room, void *value, size_t *size)
 {
-  const cl_int status = (hook_clGetDeviceInfo ? hook_clGetDeviceInfo : NEXT (clGetDeviceInfo)) (
-      device, name, room, value, size);
+  const cl_int status = CALL (clGetDeviceInfo, device, name, room, value, size);
 
   if (name == CL_DEVICE_HOST_UNIFIED_MEMORY && value && g_getenv ("GEMMCL_TEST_DISCRETE"))
     *(cl_bool *)value = CL_FALSE;
