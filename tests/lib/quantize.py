@@ -7,8 +7,8 @@ import ctypes
 import os
 from ctypes import byref
 
-from gemmcl import (DTYPES, Matrix, Plan, TestCase, ask, call, count_weights, describe,
-                    get_context, get_matrix, make, np, struct)
+from gemmcl import (DTYPES, Matrix, Plan, TestCase, ask, call, count_weights, describe, get_context,
+                    get_matrix, make, np, struct)
 from tap_unittest import main
 
 SHAPE = ROWS, COLS = 5, 3
@@ -99,28 +99,29 @@ class Matrices(TestCase):
 
 
 class Products(TestCase):
-    def multiply(self, b, even, odd, trans_b=False):
-        """D of A = even, odd, even ...: together with 0 they have a range of 255, so that the row's
-        step is 1 and A is not rounded."""
-        k = max(b.shape)
-        plan = Plan(describe(1, 1, k, precision="i8", trans_b=trans_b), KERNEL, b=b)
+    def multiply(self, a, b, **fields):
+        """The product of a row and a column."""
+        plan = Plan(describe(1, 1, max(b.shape), precision="i8", **fields), KERNEL, b=b)
         self.assertEqual(plan.get_info().precision, 4)
         d = np.full((1, 1), np.nan, "f4")
-        plan.run(a=np.resize(np.array([even, odd], "f4"), (1, k)), d=d)
+        plan.run(a=a, d=d)
         return d[0, 0]
 
     def test_taken(self):
-        """An int8 or uint8 B is used unchanged. Other scales would change some of these sums."""
+        """An int8 or uint8 B is used unchanged. Other scales would change some of these sums. The
+        range of each A and 0 is 255, so that its step is 1 and A is not rounded."""
+        same = np.full((1, 4), 255, "f4")
         u8, i8 = np.array([0, 255, 3, 200]), np.array([-128, 127, 3, -100])
         q8 = quantized(i8[:, None], [0.5], [100])
         for b, trans_b, expected in [(make(u8[:, None], "u8"), False, 255 * u8.sum()),
                                      (make(i8[:, None], "i8"), False, 255 * i8.sum()),
                                      (make(i8, "i8"), True, 255 * i8.sum()),
                                      (q8, False, 255 * 0.5 * (i8 - 100).sum())]:
-            self.assertEqual(self.multiply(b, 255, 255, trans_b), expected)
+            self.assertEqual(self.multiply(same, b, trans_b=trans_b), expected)
         # A device may divide the range of 255 by 255 with an error of 2.5 ulp.
-        expected = 0.5 * ((i8 - 100) * [200, -55, 200, -55]).sum()
-        self.assertAlmostEqual(self.multiply(q8, 200, -55), expected, delta=0.02)
+        a = np.array([[200, -55, 200, -55]], "f4")
+        expected = 0.5 * ((i8 - 100) * a).sum()
+        self.assertAlmostEqual(self.multiply(a, q8), expected, delta=0.02)
 
     def test_kept(self):
         """An A of bytes is not rounded if one of them stands for 0: these sums are exact. With
@@ -129,17 +130,15 @@ class Products(TestCase):
         for kind, scale, shift, off in [("u8", 0.5, -16, 0), ("u8", 1, 0, 0), ("i8", 0.25, 8, 0),
                                         ("i8", 1, 0, 0), ("u8", 0.5, 16, 40),
                                         ("u8", 0.5, -128, 40), ("u8", 0.5, -15.75, 40)]:
-            plan = Plan(describe(1, 1, 4, precision="i8", a_type=kind, a_scale=scale,
-                                 a_shift=shift), KERNEL, b=make(weight[:, None], "i8"))
-            d = np.full((1, 1), np.nan, "f4")
-            plan.run(a=stored, d=d)
+            found = self.multiply(stored, make(weight[:, None], "i8"), a_type=kind, a_scale=scale,
+                                  a_shift=shift)
             expected = (weight * (stored[0].view(DTYPES[kind]) * scale + shift)).sum()
-            self.assertTrue(abs(d[0, 0] - expected) <= off, (kind, scale, shift, d, expected))
+            self.assertTrue(abs(found - expected) <= off, (kind, scale, shift, found, expected))
 
     def test_longest(self):
         """The longest sum of the largest products is exact."""
-        b = make(np.full((65536, 1), -128), "i8")
-        self.assertEqual(self.multiply(b, 255, 255), -128.0 * 255 * 65536)
+        a, b = np.full((1, 65536), 255, "f4"), make(np.full((65536, 1), -128), "i8")
+        self.assertEqual(self.multiply(a, b), -128.0 * 255 * 65536)
 
     def test_not_shared(self):
         """Plans share a quantized B only if bytes and scales are equal."""
