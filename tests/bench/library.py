@@ -12,7 +12,7 @@ from ctypes import byref, c_double, c_int, c_size_t, c_ssize_t, c_void_p
 
 MISSING = 77  # the exit status if a library or a device is missing
 AUTO, CPU, GPU = 0, 1, 2  # GemmclDeviceType
-ON_HOST, IN_BUFFER = 0, 1  # GemmclDataKind
+ON_HOST, IN_BUFFER, IN_IMAGES = range(3)  # GemmclDataKind
 COPY_HOST_PTR = 1 | 1 << 5  # CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR
 PROFILING_START, PROFILING_END = 0x1282, 0x1283
 

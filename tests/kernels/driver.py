@@ -3,25 +3,22 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests every row of the table of kernels with an Intel GPU's driver: the driver builds and
 launches the row, its registers and memory suffice, and the rules choose as they should. Results are
-not checked, so that this also runs without a GPU (tools/intel-driver.sh)."""
+not checked, so that this also runs without a GPU (tools/intel-driver.sh). With GEMMCL_TEST_BRIEF
+only rows that the rules may choose are tested, with full tiles."""
 
-import os
 import sys
-from ctypes import byref, c_int, c_size_t, c_uint64
+from ctypes import byref, c_size_t, c_uint64
 
 import table
-from gemmcl import (DTYPES, TYPES, Entry, Plan, TestCase, ask, built, describe, get_array,
-                    get_context, get_device, get_info, np)
-from kernels import begin, find_problem
+from gemmcl import (DTYPES, IS_BRIEF, TYPES, Entry, Plan, TestCase, describe, find_misfit,
+                    get_array, get_context, get_device, get_info, get_level, get_values, np)
+from kernels import begin, built
 from library import GPU, good
+from table import ENGINES
 from tap_unittest import main
 
 ROWS = table.load()
-# Only rows that the rules may choose are tested, with full tiles.
-IS_BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
-NATIVE = 0  # GemmclKernelLevel
 PRIVATE_MEM_SIZE, SPILL_MEM_SIZE = 0x11b4, 0x4109  # CL_KERNEL_..., the last one of Intel
-ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
 SIZES = [(1024, 1024, 1024), (4096, 512, 256), (257, 1000, 300), (123, 77, 45), (7, 13, 5),
          (921600, 3, 3), (1, 1000, 2048), (1, 1, 1)]
 # Programs with an array in private memory, and with a tile that spills.
@@ -73,10 +70,10 @@ class Driver(TestCase):
         """The build matches the row and the device. A row that the rules chose must neither spill
         nor use private memory."""
         info = plan.get_info()
-        figures = {name: getattr(info, name) for name, _ in info._fields_[:-1]}
+        figures = get_values(info)
         print(f"# {row.name}: {figures}")
         with self.subTest(row=row.name, **figures):
-            self.assertEqual(info.level, NATIVE)
+            self.assertEqual(plan.level, "native")
             self.assertGreaterEqual(info.max_work_group, row.group_m * row.group_n)
             self.assertLessEqual(info.local_bytes, get_info().local_bytes)
             self.assertIn(info.subgroup_size, [row.subgroup] if row.subgroup else get_subgroups())
@@ -85,8 +82,7 @@ class Driver(TestCase):
 
     def check_problem(self, row, *sizes, **fields):
         """Launches the row, whose sizes may be limited, on operands of zeros."""
-        limits = row.max_m, row.max_n, row.max_k
-        m, n, k = (min(size, limit or size) for size, limit in zip(sizes, limits))
+        m, n, k = row.limit(*sizes)
         gemm = describe(m, n, k, precision=row.precision, **fields)
         plan = Plan(gemm, row.name, b=np.zeros((n, k) if gemm.trans_b else (k, n)))
         self.check_build(row, plan)
@@ -94,12 +90,12 @@ class Driver(TestCase):
                  beta=gemm.beta)
 
     def check_row(self, row):
-        level, why = c_int(), find_problem(row.name, None)
+        why = find_misfit(row.name)
         if why:  # too few work-items in a group
             self.skipTest(why)
-        ask("kernel_get_level", get_context(), row.name, byref(level))
-        self.assertEqual(level.value == NATIVE, has_instructions(row))
-        if level.value != NATIVE:
+        is_native = get_level(row.name) == "native"
+        self.assertEqual(is_native, has_instructions(row))
+        if not is_native:
             self.skipTest("this GPU or its driver lacks the instructions")
         self.check_problem(row, 256, 256, 256)
         if not IS_BRIEF and is_meant(row):
@@ -147,7 +143,7 @@ class Driver(TestCase):
         """The driver reports the private memory of an array, and the spilled bytes of a tile."""
         def measure(source):
             value = c_uint64()
-            with built(source, "f") as kernel:
+            with built(source) as kernel:
                 for name in PRIVATE_MEM_SIZE, SPILL_MEM_SIZE:
                     good(get_device().cl.clGetKernelWorkGroupInfo(
                         kernel, get_device().device, name, c_size_t(8), byref(value), None), name)

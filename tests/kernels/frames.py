@@ -4,13 +4,13 @@
 """Frames as A and as D with every kernel that reads pixels itself, and with the fallback, for which
 they are converted first; and tensors as A."""
 
-import os
 from ctypes import byref
 
-from gemmcl import (DTYPES, KERNELS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
-                    pointer, np)
-from library import Data, Image
-from numpy_gemm import colours, compare, f32, features, solve
+from gemmcl import (DTYPES, IS_BRIEF, KERNELS, TYPES, Plan, TestCase, ask, describe, find_misfit,
+                    get_context, np)
+from image import FORMATS, PATCH, make_image
+from library import Data
+from numpy_gemm import COLORIMETRY, colours, compare, f32, features, solve
 from problem import MISCOMPILED, Operand, get_dtype, is_miscompiled
 from tap_unittest import main
 
@@ -19,12 +19,19 @@ BATCH = 2
 PACKED = {"GRAY8": "Y", "GRAY16_LE": "Y",
           **{name: name for name in "RGB BGR RGBA BGRA RGBx BGRx xRGB xBGR".split()}}
 CHROMA = ["NV12", "I420", "P010_10LE"]
-FORMATS = [*PACKED, *CHROMA]
 MODES = ["pixel", "row", "frame", "patch"]
 # Width, height, stride, padding and dilation.
 PATCHES = [(4, 3, 0, 0, 0), (3, 3, 2, 1, 0), (3, 2, 1, 2, 3), (1, 5, 3, 0, 2)]
+# The fallback, and the kernels that read pixels themselves; in brief tests only the first of these,
+# since they read pixels by the same functions.
+FRAME_KERNELS = ["gemm_naive", *(kernel.name.decode() for kernel in KERNELS
+                                 if kernel.method == b"skinny")][:2 if IS_BRIEF else None]
 PADDING = 14  # bytes between rows
 FILLER = 0xa5
+
+
+def count_channels(pixels):
+    return 3 if pixels in CHROMA else len(PACKED[pixels].replace("x", ""))
 
 
 class Frame:
@@ -41,16 +48,12 @@ class Frame:
                                            (0, 0, None))
         # I420 is BT.709 of full range, unless the test says otherwise.
         full = pixels == "I420" if full is None else full
-        self.colorimetry = {(False, False): "bt601", (False, True): "1:4:0:0",
-                            (True, False): "bt709", (True, True): "1:3:5:1"}[
-                                pixels == "I420", bool(full)]
-        kr, kb = (0.2126, 0.0722) if pixels == "I420" else (0.299, 0.114)
-        names = ("width", "height", "stride", "padding", "dilation")
-        self.image = Image(
-            format=FORMATS.index(pixels) if pixels else 0, width=size[0], height=size[1],
-            features=MODES.index(mode), kr=kr, kb=kb, full_range=bool(full), channels=channels,
-            type=TYPES.index(kind) if channels else 0,
-            **{f"patch_{name}": value for name, value in zip(names, patch)})
+        names = ("bt709", "1:3:5:1") if pixels == "I420" else ("bt601", "1:4:0:0")
+        self.colorimetry = names[full]
+        kr, kb, _ = COLORIMETRY[self.colorimetry]
+        self.image = make_image(
+            *size, pixels or 0, patch, features=MODES.index(mode), kr=kr, kb=kb, full_range=full,
+            channels=channels, type=TYPES.index(kind) if channels else 0)
         if not channels:
             self.make_planes(rng, PADDING if rows else 0, rows == 2)
         elif self.tensor.flat.dtype.kind in "iu" and kind != "bf16":
@@ -139,14 +142,15 @@ class Frames(TestCase):
               128.5: 128, 20000: 255, -20000: 0, 0.49999997: 0, np.nan: 0, np.inf: 255, 40000: 255,
               1e30: 255, -1e30: 0, -np.inf: 0, -40000: 0, 32768: 255}
 
-    def solve(self, kernel, a, d, n, seed, **fields):
-        """Runs a batch of frames made by a(rng, rows) with D of frames, by d(rng, rows), or of n
-        columns, and checks the results. Returns the plan, the frames of A and of D."""
-        rng = np.random.default_rng(seed)
-        frames = [a(rng, (seed + i) % 3) for i in range(BATCH)]
-        made = [d(rng, (seed + i + 1) % 3) for i in range(BATCH)] if d else None
+    def solve(self, kernel, a, d, seed, **fields):
+        """Runs a batch of frames and checks the results. a and d: the arguments of Frame; or d: the
+        number of columns of D. Returns the arguments of run_frames()."""
+        rng, made = np.random.default_rng(seed), None
+        frames = [Frame(rng, rows=(seed + i) % 3, **a) for i in range(BATCH)]
+        if isinstance(d, dict):
+            made = [Frame(rng, rows=(seed + i + 1) % 3, **d) for i in range(BATCH)]
         m, k = frames[0].a()[0].shape
-        n = made[0].channels().shape[2] if made else n
+        n = made[0].channels().shape[2] if made else d
         gemm = describe(m, n, k, batch=BATCH, bias=True, ldd=n + 1, a_image=frames[0].image,
                         **({"d_image": made[0].image} if made else {}), **fields)
         b = rng.uniform(-1, 1, (k, n)).astype("f4")
@@ -159,10 +163,8 @@ class Frames(TestCase):
         gemm = plan.gemm
         before = [frame.channels().astype(float) for frame in made] if gemm.beta else None
         floats = np.zeros((BATCH, gemm.m, gemm.ldd), "f4")
-        data = (Data * (2 * BATCH))(*(frame.describe() for frame in frames + (made or [])))
-        for i in range(BATCH if made is None else 0):
-            data[BATCH + i].host[0] = floats[i].ctypes.data
-        plan.run(beta=gemm.beta, a=pointer(data), d=pointer(data[BATCH]))
+        plan.run(beta=gemm.beta, a=(Data * BATCH)(*map(Frame.describe, frames)),
+                 d=(Data * BATCH)(*map(Frame.describe, made)) if made else list(floats))
         for i, frame in enumerate(frames):
             a, off, inside = frame.a()
             scaled, shift = a * f32(gemm.a_scale), f32(gemm.a_shift)
@@ -176,35 +178,21 @@ class Frames(TestCase):
         if made and not gemm.beta:
             self.assertTrue(all(frame.rest_is_good() for frame in made))
 
-    @staticmethod
-    def frame_kernels():
-        """The fallback, and the kernels that read pixels themselves. With GEMMCL_TEST_BRIEF only
-        the first of these, since they read pixels by the same functions."""
-        names = [kernel.name.decode() for kernel in KERNELS if kernel.method == b"skinny"]
-        return ["gemm_naive", *names[:1 if "GEMMCL_TEST_BRIEF" in os.environ else None]]
-
     def check_format(self, number, pixels):
         is_chroma = pixels in CHROMA
+        outputs = [name for name in PACKED if count_channels(name) == count_channels(pixels)]
         for s, size in enumerate(self.SIZES):
             if not is_chroma and s not in (1, number % len(self.SIZES)):
                 continue
-
-            def frame(rng, rows, pixels=pixels, size=size):
-                return Frame(rng, pixels, size, rows)
-            count = 3 if is_chroma else len([c for c in PACKED[pixels] if c != "x"])
-            outputs = [name for name in PACKED
-                       if len([c for c in PACKED[name] if c != "x"]) == count]
-            output = outputs[(s + number) % len(outputs)]
-
-            def result(rng, rows, output=output, size=size):
-                return Frame(rng, output, size, rows)
-            for row, kernel in enumerate(self.frame_kernels()):
+            a = {"pixels": pixels, "size": size}
+            d = {"pixels": outputs[(s + number) % len(outputs)], "size": size}
+            for row, kernel in enumerate(FRAME_KERNELS):
                 if is_chroma and row > 0 and s > 1 and row % 2 == s % 2:
                     continue
                 if row == 0 or s == 1:
-                    self.solve(kernel, frame, None, 2, number + s)
+                    self.solve(kernel, a, 2, number + s)
                 if row > 0:
-                    self.solve(kernel, frame, result, 0, number + s + 1)
+                    self.solve(kernel, a, d, number + s + 1)
 
     def test_formats(self):
         for number, pixels in enumerate(FORMATS):
@@ -217,9 +205,8 @@ class Frames(TestCase):
         frames are ignored."""
         mode = min(i % (3 + len(PATCHES)), 3)
         patch = PATCHES[i % (3 + len(PATCHES)) - 3] if mode == 3 else (0,) * 5
-        self.solve(kernel, lambda rng, rows: Frame(rng, rows=rows, mode=MODES[mode], patch=patch,
-                                                 **frame), None, 5, i,
-                   a_scale=1 / 255, a_shift=-0.5, normalize=i % 2, trans_a=True, lda=1, a_stride=3)
+        self.solve(kernel, {"mode": MODES[mode], "patch": patch, **frame}, 5, i, a_scale=1 / 255,
+                   a_shift=-0.5, normalize=i % 2, trans_a=True, lda=1, a_stride=3)
 
     def test_features(self):
         modes = 3 + len(PATCHES)
@@ -243,9 +230,8 @@ class Frames(TestCase):
 
     def test_previous(self):
         """C is the previous content of D, as for temporal smoothing."""
-        def frame(rng, rows):
-            return Frame(rng, "RGBx", (33, 5), rows)
-        again = self.solve(None, frame, frame, 0, 1, addend="output", beta=0.5)
+        frame = {"pixels": "RGBx", "size": (33, 5)}
+        again = self.solve(None, frame, frame, 1, addend="output", beta=0.5)
         self.run_frames(*again)
         self.assertTrue(all(each.rest_is_good() for each in again[2]))
 
@@ -253,14 +239,11 @@ class Frames(TestCase):
         """The rounding of results to bytes, with floats in A."""
         a, expected = (np.array([list(each)]) for each in (self.VALUES, self.VALUES.values()))
         a, found = a.astype("f4"), np.zeros(a.shape, "u1")
-        gemm = describe(a.size, 1, 1, d_image=Image(format=0, width=a.size, height=1))
+        gemm = describe(a.size, 1, 1, d_image=make_image(a.size, 1, "GRAY8"))
         for kernel in KERNELS:
-            try:
-                ask("kernel_fits", get_context(), kernel.name, byref(gemm))
-            except Refused:
-                continue
-            Plan(gemm, kernel.name, b=[1]).run(a=a, d=found)
-            np.testing.assert_array_equal(found, expected)
+            if not find_misfit(kernel.name, gemm):
+                Plan(gemm, kernel.name, b=[1]).run(a=a, d=found)
+                np.testing.assert_array_equal(found, expected)
 
     def test_saturation(self):
         """Bytes in A, and several channels: vectors of 16 pixels take another way if all results
@@ -269,7 +252,7 @@ class Frames(TestCase):
         rng = np.random.default_rng(1)
         values, stored = (np.array(list(each)) for each in (self.VALUES, self.VALUES.values()))
         for pixels in "RGB", "RGBx", "RGBA":
-            for kernel in self.frame_kernels()[1:]:
+            for kernel in FRAME_KERNELS[1:]:
                 a, d = Frame(rng, "GRAY8", size), Frame(rng, pixels, size)
                 a.planes[0][...] = 128
                 n = d.channels().shape[2]
@@ -286,19 +269,17 @@ class Frames(TestCase):
     def test_refused(self):
         """Padding is 0 after scale and shift, which a scale of 0 cannot give. Only A can be a
         tensor. A kernel that cannot write frames is refused."""
-        padded = Image(format=0, width=4, height=4, features=3, patch_width=3, patch_height=3,
-                       patch_stride=1, patch_padding=1)
+        padded = make_image(4, 4, "GRAY8", (3, 3, 1, 1), features=PATCH)
         for scale, shift in (1, 1), (0, 0):
             ask("gemm_validate", byref(describe(16, 1, 9, a_image=padded, a_scale=scale,
                                                 a_shift=shift)))
         self.refuses("invalid", "Padding is 0", "gemm_validate",
                      byref(describe(16, 1, 9, a_image=padded, a_scale=0, a_shift=1)))
-        tensor = Image(width=4, height=4, channels=1, type=TYPES.index("u8"))
+        tensor = make_image(4, 4, 0, channels=1, type=TYPES.index("u8"))
         self.refuses("invalid", "not a tensor", "gemm_validate",
                      byref(describe(16, 1, 1, d_image=tensor)))
         self.refuses("kernel", "write frames", "plan_new", get_context(),
-                     byref(describe(16, 1, 1, d_image=Image(format=0, width=4, height=4))),
-                     "gemm_naive")
+                     byref(describe(16, 1, 1, d_image=make_image(4, 4, "GRAY8"))), "gemm_naive")
 
 
 if __name__ == "__main__":

@@ -22,33 +22,24 @@ each method with all layouts and vectors of 4. Environment variables:
                                  its edges
 """
 
+import itertools
 import os
 import sys
 import unittest
-from ctypes import byref, c_size_t
+from contextlib import contextmanager
+from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 
 import table
-from gemmcl import (ACTIVATIONS, DTYPES, TYPES, Refused, TestCase, ask, built, describe,
+from gemmcl import (ACTIVATIONS, DTYPES, IS_BRIEF, TYPES, Buffer, Refused, describe, find_misfit,
                     get_context, get_device, np)
-from library import GPU, Image, good
-from problem import MISCOMPILED, Problem, is_miscompiled
+from image import make_image
+from library import GPU, good
+from problem import MISCOMPILED, Problem, ProblemTestCase, is_miscompiled
 from tap_unittest import main
 
 ROWS = os.environ.get("GEMMCL_TEST_ROWS", "")
-IS_BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
+BUILD_LOG = 0x1183  # CL_PROGRAM_BUILD_LOG
 INTEGERS = [kind for kind in TYPES if DTYPES[kind][0] in "iu"]
-NONE_FITS = "no problem of this kind fits the kernel"
-
-
-def find_problem(name, gemm):
-    """The reason why the kernel cannot run the problem, or None."""
-    try:
-        ask("kernel_fits", get_context(), name, gemm and byref(gemm))
-    except Refused as error:
-        if error.code != "kernel":
-            raise
-        return str(error)
-    return None
 
 
 class Row(table.Row):
@@ -56,8 +47,8 @@ class Row(table.Row):
         """True if all types and activations are tested."""
         if self.index == 0 or ROWS not in ("", "subgroups"):
             return True
-        frame = Image(format=0, width=1, height=1)
-        return self.is_first and not find_problem(self.name, describe(1, 1, 1, d_image=frame))
+        gemm = describe(1, 1, 1, d_image=make_image(1, 1, "GRAY8"))
+        return self.is_first and not find_misfit(self.name, gemm)
 
     def is_like_another(self):
         """True if the row is for matrix engines, and another row has the same tile in a larger
@@ -98,7 +89,7 @@ class Row(table.Row):
         for m, n, depth in ((tile_m + 1, tile_n + 3, k), (tile_m, tile_n + 3, k),
                             (tile_m + 1, 3, min(k, 5)), (1, 1, 1)):
             fields = {"m": m, "n": n, "k": depth, "precision": self.precision}
-            if not find_problem(self.name, describe(**fields)):
+            if not find_misfit(self.name, describe(**fields)):
                 break
         return fields
 
@@ -107,35 +98,36 @@ class Row(table.Row):
         return bool(wanted if self.is_first else by_column and self.index % 2)
 
 
-class Kernels(TestCase):
-    def run_problem(self, row, problem, run="run_device", name=None):
-        """Runs a problem that fits the kernel, or the one of that name. Returns False if it does
-        not fit the GPU, which may have too few registers for the kernel's work-groups."""
+class Kernels(ProblemTestCase):
+    def run_problem(self, kernel, problem, run="run_device"):
+        """Runs a problem that fits the kernel. Returns False if it does not fit the GPU, which may
+        have too few registers for the kernel's work-groups."""
         try:
-            getattr(problem, run)(name or row.name)
+            getattr(problem, run)(kernel)
         except Refused as error:
             if error.code == "kernel" and get_device().type == GPU:
                 return False
             raise
         return True
 
-    def solve(self, row, problem, run="run_device", name=None):
-        """run_problem(), and checks the result."""
-        if not self.run_problem(row, problem, run, name):
-            return False
-        wrong = problem.check()
-        if wrong and is_miscompiled(row.name):
-            self.skipTest(MISCOMPILED)
-        fields = {name: getattr(problem.gemm, name) for name, *_ in problem.gemm._fields_[:-1]}
-        self.assertIsNone(wrong, f"{row.name}, {run}, {fields}")
-        return True
+    def solve_problem(self, kernel, problem, run="run_device"):
+        """Like run_problem(), and checks the results."""
+        is_run = self.run_problem(kernel, problem, run)
+        if is_run:
+            self.is_right(problem, kernel)
+        return is_run
 
-    def check(self, row, cases):
-        """Solves the cases that fit the kernel, each the fields of a problem."""
-        tested = sum(self.solve(row, Problem(seed=i, **fields)) for i, fields in enumerate(cases)
-                     if not find_problem(row.name, describe(**fields)))
+    def check(self, kernel, cases, change=lambda problem: None):
+        """Solves the cases that fit the kernel, each the fields of a problem; change() may change
+        its operands. Skips the test if none fits."""
+        tested = False
+        for i, fields in enumerate(cases):
+            if not find_misfit(kernel, describe(**fields)):
+                problem = Problem(seed=i, **fields)
+                change(problem)
+                tested |= self.solve_problem(kernel, problem)
         if not tested:
-            self.skipTest(NONE_FITS)
+            self.skipTest("no problem of this kind fits the kernel")
 
     def check_edges(self, row):
         """Sizes around those of tile and group; in brief tests a third of their pairs, with each M
@@ -156,14 +148,14 @@ class Kernels(TestCase):
             fields = row.describe(k)
             m, n, k = (fields[name] for name in "mnk")
             cases.append({**fields, "batch": 2, "a_stride": m * k, "b_stride": k * n})
-        self.check(row, cases)
+        self.check(row.name, cases)
 
     def check_layouts(self, row):
         fields = row.describe(9)
         m, n, k = (fields[name] for name in "mnk")
         gaps = {"lda": max(m, k) + 3, "ldb": max(n, k) + 5, "ldc": max(n, m) + 1,
                 "ldd": max(n, m) + 2, "a_offset": 3, "b_offset": 1, "c_offset": 7, "d_offset": 5}
-        self.check(row, [{
+        self.check(row.name, [{
             **fields, "layout": i & 1, "trans_a": row.is_transposed(i & 1, i & 2),
             "trans_b": bool(i & 4), "addend": "matrix", "beta": 0.5, "bias": True,
             **(gaps if i & 8 else {})} for i in range(16)])
@@ -174,7 +166,7 @@ class Kernels(TestCase):
         m, n, k = (fields[name] for name in "mnk")
         side = max(m, n) + 1
         places = {}, {"d_stride": m * n + 4}, {"d_stride": side, "ldd": 3 * side + 1}
-        self.check(row, [{
+        self.check(row.name, [{
             **fields, "layout": i & 1, "trans_a": row.is_transposed(i & 1, False), "batch": 3,
             "a_stride": m * k if i & 2 else 0, "b_stride": k * n + 2 if i & 4 else 0,
             "addend": "matrix" if i & 2 else "row", "beta": -1.5,
@@ -183,16 +175,15 @@ class Kernels(TestCase):
     def check_epilogue(self, row):
         """Operands that an alpha or beta of 0 scales are NaN, which must not affect the result."""
         addends = ["none", "matrix", "row", "output"][:4 if row.is_full() else 3]
-        for i in range(18 * len(addends)):
-            problem = Problem(**row.describe(7), alpha=(1, 0, -0.75)[i % 3],
-                              beta=(1, 0, 0.375)[i // 3 % 3], addend=addends[i // 18],
-                              bias=i // 9 % 2 > 0, seed=i)
-            for scalar, names in (problem.gemm.alpha, "ab"), (problem.gemm.beta, "cd"):
-                for operand in (getattr(problem, name) for name in names if not scalar):
-                    if operand:
-                        operand.flat[...] = np.nan
+        cases = itertools.product(addends, (False, True), (1, 0, 0.375), (1, 0, -0.75))
+        for i, (addend, bias, beta, alpha) in enumerate(cases):
+            problem = Problem(**row.describe(7), addend=addend, bias=bias, beta=beta, alpha=alpha,
+                              seed=i)
+            unread = [problem.a, problem.b] * (alpha == 0) + [problem.c, problem.d] * (beta == 0)
+            for operand in filter(None, unread):
+                operand.flat[...] = np.nan
             problem.before = problem.d.flat.copy(), problem.d.read()
-            self.solve(row, problem)
+            self.solve_problem(row.name, problem)
 
     def check_infinities(self, row):
         """NaN and infinities in A and B lead to those in D that the formula gives."""
@@ -205,7 +196,7 @@ class Kernels(TestCase):
                 b[0, -1] = value
             if i == 4:
                 a[0, 0] = 0
-            self.solve(row, problem)
+            self.solve_problem(row.name, problem)
 
     def check_activations(self, row):
         """Values from -8 to 8, some of them integers; then infinities, NaN and large values."""
@@ -219,7 +210,7 @@ class Kernels(TestCase):
                 problem.bias[...] = 0
                 if is_extreme:
                     problem.bias[1::2] = np.resize(extremes, n // 2)
-                self.solve(row, problem)
+                self.solve_problem(row.name, problem)
 
     def check_softmax(self, row):
         """An N that is not a multiple of a work-group's columns, stored as f32 and f16."""
@@ -229,7 +220,7 @@ class Kernels(TestCase):
             cases += [{**fields, "n": n, "activation": "softmax", "ldd": n + i % 3, "batch": 2,
                        "a_stride": fields["m"] * fields["k"], "d_type": kind}
                       for kind in ("f32", "f16")]
-        self.check(row, cases)
+        self.check(row.name, cases)
 
     def check_types(self, row):
         """A and D of different types; some integers of D saturate. Rows that are not full have an
@@ -251,7 +242,7 @@ class Kernels(TestCase):
             cases += [fields, {**fields, "ldd": fields["n"] + 2, "beta": 0}]
         if row.precision in ("f16", "bf16"):
             cases += [{**row.describe(k), "a_type": row.precision} for k in (16, 38, 33, 72)]
-        self.check(row, cases)
+        self.check(row.name, cases)
 
     def check_rounding(self, row):
         """The exact rounding to integers, of a bias, which no kernel rounds before."""
@@ -261,12 +252,12 @@ class Kernels(TestCase):
             2e20, -2e20, np.nan, 1e38, -1e38, 3e-40, np.inf, -np.inf], "f4")
         for kind in INTEGERS:
             fields = {**row.describe(1), "m": 1, "n": len(values), "d_type": kind, "bias": True}
-            if find_problem(row.name, describe(**fields)):
+            if find_misfit(row.name, describe(**fields)):
                 fields["n"] = 8
             problem = Problem(**fields)
             problem.a.elements[...] = 0
             problem.bias[...] = values[:fields["n"]]
-            if self.run_problem(row, problem):
+            if self.run_problem(row.name, problem):
                 info = np.iinfo(DTYPES[kind])
                 expected = [0 if np.isnan(value) else
                             info.min if value <= info.min else info.max if value >= info.max else
@@ -279,7 +270,7 @@ class Kernels(TestCase):
             fields = row.describe(11)
             m, n, k = (fields[name] for name in "mnk")
             lda = max(m, k) + 3 if i & 4 else 0
-            self.solve(row, Problem(
+            self.solve_problem(row.name, Problem(
                 **fields, layout=i & 1, trans_a=row.is_transposed(i & 1, i & 2),
                 trans_b=bool(i & 4), lda=lda, ldd=max(m, n) + 3 if i & 4 else 0,
                 addend="row" if i & 2 else "matrix", beta=2, bias=True, batch=2,
@@ -290,23 +281,38 @@ TESTS = "edges layouts batches epilogue infinities types plan".split()
 FULL = TESTS + "activations softmax rounding".split()
 
 
+@contextmanager
+def built(source, options=""):
+    """Yields the kernel f of the source on the device of all tests."""
+    device, status = get_device(), c_int()
+    cl, log = device.cl, create_string_buffer(4096)
+    program = c_void_p(cl.clCreateProgramWithSource(
+        device.cl_context, 1, byref(c_char_p(source.encode())), None, byref(status)))
+    failed = cl.clBuildProgram(program, 1, byref(device.device), options.encode(), None, None)
+    cl.clGetProgramBuildInfo(program, device.device, BUILD_LOG, c_size_t(4096), log, None)
+    good(failed, f"clBuildProgram: {log.value.decode()}")
+    kernel = c_void_p(cl.clCreateKernel(program, b"f", byref(status)))
+    good(status.value, "clCreateKernel")
+    yield kernel
+    cl.clReleaseKernel(kernel)
+    cl.clReleaseProgram(program)
+
+
 def launch(source, array, items, options=""):
     """Runs the kernel f of the source, in a group of `items` work-items, on the array."""
-    device, size = get_device(), c_size_t(items)
-    buffer = device.buffer(array.nbytes, array.ctypes.data)
-    with built(source, "f", options) as kernel:
-        good(device.cl.clSetKernelArg(kernel, 0, c_size_t(8), byref(buffer)), "clSetKernelArg")
+    device, size, buffer = get_device(), c_size_t(items), Buffer(array)
+    with built(source, options) as kernel:
+        good(device.cl.clSetKernelArg(kernel, 0, c_size_t(8), byref(buffer._as_parameter_)),
+             "clSetKernelArg")
         good(device.cl.clEnqueueNDRangeKernel(device.queue, kernel, 1, None, byref(size),
                                               byref(size), 0, None, None), "A launch")
-        device.read(buffer, array.nbytes, array.ctypes.data)
-    device.cl.clReleaseMemObject(buffer)
+        buffer.read(array)
 
 
 def add_test(case, row, name):
     """Adds check_NAME() of the test case for a row."""
     def test(self):
-        why = find_problem(row.name, None) or (row.subgroup and is_miscompiled(row.name) and
-                                               MISCOMPILED)
+        why = find_misfit(row.name) or (row.subgroup and is_miscompiled(row.name) and MISCOMPILED)
         if why:
             self.skipTest(why)
         getattr(self, "check_" + name)(row)

@@ -17,9 +17,9 @@ import sys
 import unittest
 
 import table
-from gemmcl import get_device, np
-from kernels import find_problem, launch
-from problem import ARG_MAX, MAX, SUM, Problem
+from gemmcl import find_misfit, get_device, np
+from kernels import launch
+from problem import ARG_MAX, MAX, SUM, ProblemTestCase
 from tap_unittest import main
 
 LOG = sys.argv[1] if len(sys.argv) > 1 else None
@@ -34,7 +34,7 @@ def is_here():
 
 @unittest.skipUnless(is_here(), "this does not run on Oclgrind: install it (tools/setup.sh test)"
                                 " and set up anew")
-class Oclgrind(unittest.TestCase):
+class Oclgrind(ProblemTestCase):
     seen = 0
 
     def get_complaint(self):
@@ -45,34 +45,30 @@ class Oclgrind(unittest.TestCase):
             Oclgrind.seen = file.tell()
         return log
 
-    def solve(self, kernel, *sizes, **fields):
-        """Runs the problem and checks the result and Oclgrind's log."""
-        problem = Problem(*sizes, **fields)
-        problem.run_device(kernel)
-        self.assertIsNone(problem.check(), (kernel, sizes, fields))
+    def check(self, kernel, *sizes, **fields):
+        """Solves a problem, and checks Oclgrind's log."""
+        self.solve("run_device", kernel, *sizes, **fields)
         self.assertEqual(self.get_complaint().strip().split("\n\t\n")[0], "", (kernel, fields))
 
     def check_row(self, row):
-        def solve(*sizes, **fields):
-            limits = row.max_m, row.max_n, row.max_k
-            sizes = (min(size, limit or size) for size, limit in zip(sizes, limits))
-            self.solve(row.name, *sizes, precision=row.precision, **fields)
-        why = find_problem(row.name, None)
+        def check(*sizes, **fields):
+            self.check(row.name, *row.limit(*sizes), precision=row.precision, **fields)
+        why = find_misfit(row.name)
         if why:
             self.skipTest(why)
-        solve(7, 13, 5)
-        solve(9, 11, 17, layout="column", addend="output", beta=0.5)
-        solve(5, 9, 19, trans_a=True, trans_b=True, lda=7, ldb=21, ldd=10, batch=2,
+        check(7, 13, 5)
+        check(9, 11, 17, layout="column", addend="output", beta=0.5)
+        check(5, 9, 19, trans_a=True, trans_b=True, lda=7, ldb=21, ldd=10, batch=2,
               a_stride=7 * 19, b_stride=21 * 9, addend="matrix", beta=-1, bias=True)
         if row.whole_rows:
             # Softmax and row outputs in the kernel; N is larger than a subgroup's columns.
             n = row.tile_n * row.subgroup + 7 if row.is_across else 7
-            solve(19, n, 3, batch=2, b_stride=3 * n, activation="softmax",
+            check(19, n, 3, batch=2, b_stride=3 * n, activation="softmax",
                   row_outputs=SUM | MAX | ARG_MAX)
 
     def test_split(self):
         """K in two parts, and the sum of the parts."""
-        self.solve("gemm_naive/2", 7, 13, 32, addend="matrix", beta=2, bias=True)
+        self.check("gemm_naive/2", 7, 13, 32, addend="matrix", beta=2, bias=True)
 
     def provoke(self, source):
         """Runs a kernel on two floats. Returns Oclgrind's complaint."""

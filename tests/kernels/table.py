@@ -12,6 +12,8 @@ from pathlib import Path
 # The devices of rows that the rules may choose on GPUs of these makers.
 ON_INTEL, ON_NVIDIA = ([f"GEMMCL_ON_{name}" for name in ("ANY", "GPU", vendor)]
                        for vendor in ("INTEL_GPU", "NVIDIA_GPU"))
+# The extension of Intel's matrix engines
+ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
 LITERAL = r'"(?:[^"\\]|\\.)*"'
 ROW = re.compile(rf'\bGEMMCL_KERNEL\s*\(((?:[^()"]|{LITERAL})*)\)')
 
@@ -53,6 +55,11 @@ class Row:
     def group(self):
         """The rows and columns of D of a work-group."""
         return self.tile_m * self.group_m, max(self.tile_n, 1) * self.group_n
+
+    def limit(self, *sizes):
+        """These M, N and K, or the largest that the row takes."""
+        limits = self.max_m, self.max_n, self.max_k
+        return [min(size, limit or size) for size, limit in zip(sizes, limits)]
 
     @property
     def is_across(self):

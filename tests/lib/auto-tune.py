@@ -6,7 +6,6 @@ over, and each result is compared with a reference. The test sets the device's c
 which decides which kernel is faster; all else is real. The library's cache directory is the test's
 own."""
 
-import tempfile
 import time
 from collections import deque
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 from threading import Event, get_ident
 
 from clock import Clock
-from gemmcl import (LIB, Plan, Result, TestCase, ask, call, describe, enter_cache, get_context,
+from gemmcl import (Plan, Result, TestCase, ask, call, describe, enter_cache, get_context,
                     get_device, get_name, list_candidates, make, np, replace)
 from library import CPU
 from tap_unittest import main
@@ -145,12 +144,6 @@ class AutoTune(TestCase):
         self.clock.reset(USUAL)
         self.clock.times[self.kernel] = FAST
 
-    def make_context(self):
-        """A context that has built no candidate yet."""
-        context = c_void_p(ask("context_new", None))
-        self.addCleanup(LIB.g_object_unref, context)
-        return context
-
     def is_first(self, flow, state):
         self.assertEqual((flow.get_tuning()[0], flow.plan.kernel), (state, flow.first))
 
@@ -250,7 +243,7 @@ class AutoTune(TestCase):
     def test_stuck(self):
         """A compiler that does not return holds up the search's thread alone: the plan runs and can
         be dropped, and other plans of the context compile."""
-        context = self.make_context()
+        context = self.make_context()  # which has built no candidate yet
         with obstructed("clBuildProgram") as is_reached:
             flow = Flow(context=context)
             flow.run_until(is_reached)
@@ -348,6 +341,5 @@ class AutoTune(TestCase):
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as cache:
-        enter_cache(cache)
-        main()
+    enter_cache()
+    main()

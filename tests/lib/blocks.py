@@ -3,21 +3,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A and B in images, or in buffers on devices without images of one channel."""
 
-import ctypes
 from ctypes import byref, c_uint, c_void_p
 
-from gemmcl import (LIB, Plan, TestCase, ask, describe, get_context, get_device, get_info, np,
+from gemmcl import (LIB, Plan, ask, describe, get_context, get_device, get_info, get_level, np,
                     replace)
-from problem import Problem
+from problem import Problem, ProblemTestCase
 from tap_unittest import main
 
 ROW, F16_ROW = "block_read_4x1_1x8", "block_read_f16_4x1_1x16"
 MAX_SIDE = 16384  # of an image in a buffer
-NATIVE = 0  # GemmclKernelLevel
 RGBA, UINT32 = 0x10b5, 0x10dc  # cl_image_format
 
 
-class Images(TestCase):
+class Images(ProblemTestCase):
     def get_context(self):
         """The context of the test."""
         if not get_info().max_image_width:
@@ -32,7 +30,7 @@ class Images(TestCase):
     def check(self, m, n, k, kernel=ROW, **fields):
         problem = Problem(m, n, k, **fields)
         problem.run_device(plan=Plan(problem.gemm, kernel, self.context))
-        self.assertIsNone(problem.check())
+        self.is_right(problem)
 
     def test_large(self):
         """An A that is longer than an image is wide, and an A with more tiles than fit side by
@@ -61,13 +59,8 @@ class Images(TestCase):
         self.refuses("kernel", " x ", "kernel_fits", self.context, ROW,
                      byref(describe(2**20, 8, 2**20)))
 
-    def get_level(self):
-        level = ctypes.c_int()
-        ask("kernel_get_level", self.context, ROW, byref(level))
-        return level.value
-
     def test_level(self):
-        self.get_level()
+        get_level(ROW, self.context)
 
 
 class Buffers(Images):
@@ -86,7 +79,7 @@ class Buffers(Images):
 
     def test_level(self):
         """Rows that read images are native only on devices with such images."""
-        self.assertNotEqual(self.get_level(), NATIVE)
+        self.assertNotEqual(get_level(ROW, self.context), "native")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from ctypes import byref, c_void_p
 
 import table
-from gemmcl import (LIB, PRECISIONS, Refused, TestCase, ask, describe, get_context,
-                    get_info, list_candidates, np, pretend, take)
+from gemmcl import (LIB, PRECISIONS, TestCase, ask, describe, find_misfit, get_context, get_info,
+                    list_candidates, np, pretend, take)
+from table import ENGINES
 from tap_unittest import main
 
 # CL_DEVICE_... and CL_PLATFORM_NAME, and the types of the answers; text otherwise.
@@ -32,7 +33,6 @@ INTEL, NVIDIA = ({"type": GPU, "vendor": vendor, "maker": ""} for vendor in (0x8
 # As the drivers answer (tools/intel-driver.sh TARGET clinfo), with the numbers of the product.
 SUBGROUPS = ("cl_khr_fp16 cl_intel_subgroups cl_intel_subgroups_short"
              " cl_intel_required_subgroup_size cl_intel_device_attribute_query")
-ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
 DOT = "cl_khr_integer_dot_product"
 XE = f"{SUBGROUPS} {ENGINES}"
 XE2 = f"{XE} {ENGINES}_tf32 cl_intel_subgroup_2d_block_io"
@@ -154,13 +154,6 @@ class Choice(TestCase):
             self.assertIn(f"-DWIDTH={width} ", take(options.value), name)
 
 
-def fits(context, row, gemm):
-    try:
-        return bool(ask("kernel_fits", context, row.name, byref(gemm)))
-    except Refused:
-        return False
-
-
 # The features that Intel's GPUs may lack, and the rows that need them. All but images are
 # extensions.
 LACKS = {
@@ -194,7 +187,7 @@ class Native(TestCase):
         rows = [ROWS[name.partition("/")[0]] for name in list_candidates(gemm, context)]
         expected = [row for row in ROWS.values()
                     if row.devices in devices and row.float_width <= 2 and is_native(row) and
-                    fits(context, row, gemm)]
+                    not find_misfit(row.name, gemm, context)]
         self.assertEqual({row.name for row in rows}, {row.name for row in expected}, fields)
         return rows[0]
 

@@ -4,7 +4,6 @@
 """Devices by number, name and type; contexts, also around an OpenCL context; machines without a
 device."""
 
-import os
 import subprocess
 import sys
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p

@@ -7,8 +7,9 @@ import os
 import unittest
 from ctypes import byref, c_int, c_size_t, c_void_p
 
-from gemmcl import Plan, TestCase, call, describe, get_device, get_info, pointer, np
-from library import CPU, IN_BUFFER, ON_HOST, Data, Image
+from gemmcl import Buffer, Plan, TestCase, allocate, ask, call, describe, get_device, get_info, np
+from image import make_image
+from library import CPU, IN_BUFFER, ON_HOST, Data
 from problem import Problem
 from tap_unittest import main
 
@@ -17,16 +18,12 @@ RUNS = 3
 INVALID_VALUE = -30
 
 
-def make_buffer(array):
-    return get_device().buffer(array.nbytes, array.ctypes.data)
-
-
 def make_data(operand, buffer, sides):
     """The GemmclData of an operand: in the buffer where the bit of sides is set, or on the host."""
     data = (Data * len(operand.elements))()
     for i, (each, elements) in enumerate(zip(data, operand.elements)):
         each.kind = IN_BUFFER if sides >> i & 1 else ON_HOST
-        each.host[0], each.objects[0] = elements.ctypes.data, buffer
+        each.host[0], each.objects[0] = elements.ctypes.data, buffer._as_parameter_
         each.offset[0] = elements.ctypes.data - operand.flat.ctypes.data
     return data
 
@@ -42,26 +39,23 @@ class Sides(TestCase):
     def solve(self, a_sides, d_sides, **fields):
         """A and D of problem i are on the device where bit i of the sides is set."""
         problem = Problem(37, 21, 19, **fields)
-        gemm, device, flat = problem.gemm, get_device(), problem.d.flat
+        gemm, flat = problem.gemm, problem.d.flat
         batch = len(problem.d.elements)
         plan = problem.make_plan()
         # The buffer ends with D's last element, so that the last row has no gap.
         end = flat[:(problem.d.elements[-1, -1, -1:].ctypes.data - flat.ctypes.data) // 4 + 1]
-        a, d = make_buffer(problem.a.flat), make_buffer(end)
-        data = make_data(problem.a, a, a_sides), make_data(problem.d, d, d_sides)
-        run = plan.make_run(a=pointer(data[0]), d=pointer(data[1]))
+        a, d = Buffer(problem.a.flat), Buffer(end)
+        run = plan.make_run(a=make_data(problem.a, a, a_sides), d=make_data(problem.d, d, d_sides))
         why = explain(plan, run)
         for reason in why:
             self.assertEqual(reason == BATCH, batch > 1)
         for _ in range(RUNS):
-            plan.run(a=pointer(data[0]), d=pointer(data[1]))
+            ask("plan_run", plan, byref(run))
         on_host = problem.d.elements.copy()
-        device.read(d, end.nbytes, end.ctypes.data)
+        d.read(end)
         for i in range(batch):
             if not d_sides >> i & 1:
                 problem.d.elements[i] = on_host[i]
-        for buffer in a, d:
-            device.cl.clReleaseMemObject(buffer)
         self.assertIsNone(problem.check(), (a_sides, d_sides, fields))
         stats = plan.get_stats()
         self.assertEqual((stats.runs, stats.copies),
@@ -88,41 +82,33 @@ class Sides(TestCase):
         device = get_info()
         if device.type != CPU or not device.host_unified:
             self.skipTest("the device is no CPU that shares the host's memory")
-        memory = np.zeros(2 * 64 * 64 * 4 + 64, "u1")
-        aligned = memory.ctypes.data + -memory.ctypes.data % 64
-        buffer = make_buffer(memory)
+        memory = allocate(2 * 64 * 64 * 4, "u1")
+        buffer = Buffer(memory)
         for kind, offset, ld, why_a, why_d in [
                 (ON_HOST, 0, 0, NONE, SMALL), (ON_HOST, 4, 0, ALIGNMENT, SMALL),
                 (ON_HOST, 0, 68, GAPS, SMALL), (IN_BUFFER, 0, 0, NONE, NONE),
                 (IN_BUFFER, 64, 0, OFFSET, OFFSET), (IN_BUFFER, 0, 68, GAPS, GAPS)]:
-            data = Data(kind=kind)
+            data = buffer.describe(offset=(offset,))
             if kind == ON_HOST:
-                data.host[0] = aligned + offset
-            else:
-                data.objects[0], data.offset[0] = buffer, offset
+                data = Data(host=(memory.ctypes.data + offset,))
             plan = Plan(describe(64, 64, 64, lda=ld, ldd=ld), "gemm_naive", b=np.zeros((64, 64)))
             for alpha, expected in (1, why_a), (0, NONE):
-                run = plan.make_run(a=pointer(data), d=pointer(data), alpha=alpha)
+                run = plan.make_run(a=data, d=data, alpha=alpha)
                 self.assertEqual(explain(plan, run), (expected, why_d))
-        get_device().cl.clReleaseMemObject(buffer)
 
     def test_frames(self):
         """Frames with gaps between rows, and between planes."""
-        device = get_device()
-        nv12 = Image(format=10, width=6, height=4, kr=0.299, kb=0.114)
-        grey = Image(format=0, width=6, height=4)
+        nv12, grey = make_image(6, 4, "NV12", kr=0.299, kb=0.114), make_image(6, 4, "GRAY8")
         plan = Plan(describe(24, 1, 3, a_image=nv12, d_image=grey), b=[[0.299], [0.587], [0.114]])
         frame, found = np.full(100, 128, "u1"), np.full(40, 7, "u1")
         luma = 9 * np.arange(24).reshape(4, 6)
         np.lib.stride_tricks.as_strided(frame[3:], (4, 6), (10, 1))[...] = 16 + luma
         pixels = np.lib.stride_tricks.as_strided(found[1:], (4, 6), (7, 1))
-        a, d = make_buffer(frame), make_buffer(found)
-        of_a = Data(kind=IN_BUFFER, objects=(a, a), offset=(3, 60), stride=(10, 8))
-        of_d = Data(kind=IN_BUFFER, objects=(d,), offset=(1,), stride=(7,))
-        plan.run(a=pointer(of_a), d=pointer(of_d))
-        device.read(d, found.nbytes, found.ctypes.data)
-        for buffer in a, d:
-            device.cl.clReleaseMemObject(buffer)
+        a, d = Buffer(frame), Buffer(found)
+        of_a = a.describe(offset=(3, 60), stride=(10, 8))
+        of_a.objects[1] = of_a.objects[0]
+        plan.run(a=of_a, d=d.describe(offset=(1,), stride=(7,)))
+        d.read(found)
         np.testing.assert_allclose(pixels, np.minimum(255, luma * 255 / 219), atol=1)
         pixels[...] = 7
         self.assertTrue((found == 7).all())
@@ -137,11 +123,10 @@ class Strict(TestCase):
         found = np.zeros(16, "u1")
         sizes = [(c_size_t * 3)(*size) for size in ((0, 0, 0), (4, 2, 1))]
         for size, status in (12, INVALID_VALUE), (16, 0):
-            buffer = make_buffer(np.arange(size, dtype="u1"))
+            buffer = Buffer(np.arange(size, dtype="u1"))
             self.assertEqual(device.cl.clEnqueueReadBufferRect(
                 device.queue, buffer, 1, sizes[0], sizes[0], sizes[1], c_size_t(8), c_size_t(0),
                 c_size_t(8), c_size_t(0), found.ctypes.data_as(c_void_p), 0, None, None), status)
-            device.cl.clReleaseMemObject(buffer)
         self.assertEqual(found.tolist(), [0, 1, 2, 3, 0, 0, 0, 0, 8, 9, 10, 11, 0, 0, 0, 0])
 
 

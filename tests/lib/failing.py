@@ -8,7 +8,7 @@ import random
 import time
 from ctypes import CFUNCTYPE, Structure, c_int
 
-from gemmcl import Refused, TestCase, get_array
+from gemmcl import IS_BRIEF, Refused, TestCase, get_array
 from library import fields
 
 BRIEF_CASES = 16  # of a sweep, at random among all calls
@@ -59,7 +59,7 @@ class FailingTestCase(TestCase):
         self.assertFalse(run(LATE if mode == LATE else ONE, 0))
         self.has_no_objects()
         calls, step, n, cases, reported = LAYER.get_state().calls, 1, 1, 0, 0
-        if "GEMMCL_TEST_BRIEF" in os.environ or is_brief:
+        if IS_BRIEF or is_brief:
             step = calls // BRIEF_CASES + 1
         while n <= calls:
             reported += run(mode, n)

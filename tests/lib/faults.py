@@ -7,13 +7,12 @@ error, or its results are right; nothing leaks or hangs, and the same plan works
 import ctypes
 import os
 import shutil
-import tempfile
 from ctypes import byref, c_void_p
 from functools import partial
 
 from failing import LAYER, MODES, NONE, ONE, REST, FailingTestCase
-from gemmcl import (LIB, Options, Plan, Refused, Result, ask, call, describe, enter_cache, get_info,
-                    np)
+from gemmcl import (LIB, Options, Plan, Refused, Result, allocate, ask, call, describe, enter_cache,
+                    get_info, np)
 from library import CPU, Image
 from tap_unittest import main
 
@@ -32,14 +31,6 @@ PROBLEMS = {
     "large": dict(m=512, n=96, k=16),
 }
 CL = ctypes.CDLL("libOpenCL.so.1")
-
-
-def allocate(shape, kind):
-    """Zeros at an address at which a CPU's runs work in place."""
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    memory = np.zeros(size + 64, "u1")
-    start = -memory.ctypes.data % 64
-    return memory[start:start + size].view(kind).reshape(shape)
 
 
 class Life:
@@ -199,9 +190,9 @@ class Faults(FailingTestCase):
 
 
 def add_test(name, modes, problem, **how):
-    """Adds a test for each mode. A search makes most of its calls for runs, which are alike, and
-    fewer on a busy machine; so a sweep of it is always brief, with the first call among the failing
-    ones."""
+    """Adds a test for each mode. The sweep of a search is always brief: most of its calls are for
+    runs, which are alike, and a busy machine makes fewer of them. A sweep begins with the first
+    call, so that an error is reported."""
     for mode in modes:
         def test(self, mode=MODES[mode]):
             self.assertGreater(self.sweep(partial(self.run_case, problem, **how), mode,
@@ -215,6 +206,5 @@ if __name__ == "__main__":
     add_test("search", MODES, "plain", searches=True)
     add_test("context", ("one", "rest"), "plain", makes_context=True)
     add_test("compile", ("one", "rest"), "plain", makes_context=True, compiles=True)
-    with tempfile.TemporaryDirectory() as cache:
-        enter_cache(cache)
-        main()
+    enter_cache()
+    main()

@@ -1,16 +1,18 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The library for tests in Python: its functions, by ctypes, with NumPy's arrays as their memory.
+"""Calls the library's functions by ctypes, with NumPy's arrays as their memory.
 
 GEMMCL_LIBRARY names the library. PYTHONPATH has tests/bench, tests/gst, tests/kernels and
 tests/tools, whose modules the tests share: library.py (the structures), numpy_gemm.py (the
 reference), tap_unittest.py.
 """
 
+import atexit
 import contextlib
 import ctypes
 import functools
 import os
+import shutil
 import sys
 import tempfile
 import unittest
@@ -23,13 +25,14 @@ except ImportError:
     sys.exit(0)
 
 import library
-from library import Data, Error, Gemm, Image, Info, Run, fields, good
+from library import IN_BUFFER, Data, Error, Gemm, Image, Info, Run, fields
 
 LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"], ctypes.RTLD_GLOBAL)  # so that hooks.c finds it
 # The environment for processes that load the library, too. A preloaded sanitizer starts another
 # program to print its report, which would hang if it were preloaded there.
 ENVIRONMENT = dict(os.environ)
 os.environ.pop("LD_PRELOAD", None)
+IS_BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
 ERRORS = "no-device opencl build invalid shape format io kernel too-large".split()
 # The types of elements in the order of GemmclType; NumPy has no bf16.
 DTYPES = dict(f32="f4", f64="f8", f16="f2", bf16="V2", i8="i1", u8="u1", i16="i2", u16="u2",
@@ -39,7 +42,6 @@ PRECISIONS = "f32 f16 bf16 tf32 i8".split()
 ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish softmax").split()
 OPERANDS = "b bias c".split()  # GemmclPlanOperand
 ADDENDS = "none matrix row output previous".split()
-BUILD_LOG = 0x1183  # CL_PROGRAM_BUILD_LOG
 
 
 class Refused(library.Failure):
@@ -98,6 +100,9 @@ class PtrArray(Structure):
     """GPtrArray."""
     _fields_ = fields("pointer data, int len")
 
+    def get_addresses(self):
+        return list((c_void_p * self.len).from_address(self.data)) if self.len else []
+
 
 ARRAYS = []  # arrays whose structures are in use until the process ends
 
@@ -106,8 +111,7 @@ def get_array(name, argument, kind=None):
     """The structures of this kind in the GPtrArray that a function returns; without a kind their
     addresses, and the array is freed. Raises Refused."""
     address = (call if "tuning" in name else ask)(name, argument)
-    array = PtrArray.from_address(address)
-    addresses = list((c_void_p * array.len).from_address(array.data)) if array.len else []
+    addresses = PtrArray.from_address(address).get_addresses()
     if kind:
         ARRAYS.append(c_void_p(address))
         return [kind.from_address(address) for address in addresses]
@@ -131,9 +135,7 @@ class Result(Structure):
                                                       " text why_not_stored")]
 
     def list(self):
-        array = self.candidates.contents
-        return [Candidate.from_address(address)
-                for address in (c_void_p * array.len).from_address(array.data)]
+        return list(map(Candidate.from_address, self.candidates[0].get_addresses()))
 
 
 class Options(Structure):
@@ -201,6 +203,11 @@ def struct(text):
     return type("Struct", (ctypes.Structure,), {"_fields_": fields(text + ", reserved reserved")})()
 
 
+def get_values(struct):
+    """The fields of a structure whose last field is reserved, as a dictionary."""
+    return {name: getattr(struct, name) for name, _ in struct._fields_[:-1]}
+
+
 # The fields of a problem that have names.
 NAMES = {"a_type": TYPES, "d_type": TYPES, "precision": PRECISIONS, "activation": ACTIVATIONS,
          "addend": ADDENDS, "layout": ("row", "column")}
@@ -213,14 +220,12 @@ def describe(m, n, k, **others):
         if isinstance(value, str):
             value = NAMES[name].index(value)
         values[name] = pointer(value) if isinstance(value, Image) else value
-    gemm = Gemm(**values)
-    gemm.kept = others
-    return gemm
+    return Gemm(**values)
 
 
 def pointer(struct):
-    """The address of a structure or array, which the caller keeps."""
-    return ctypes.cast(byref(struct), c_void_p)
+    """The address of a structure or array, which it keeps alive."""
+    return ctypes.cast(ctypes.pointer(struct), c_void_p)
 
 
 @functools.lru_cache(None)
@@ -236,28 +241,29 @@ def get_context():
     return get_device().context
 
 
+def find_misfit(kernel, gemm=None, context=None):
+    """The reason why the kernel cannot run on the device, or cannot solve the problem, or None."""
+    try:
+        ask("kernel_fits", context or get_context(), kernel, gemm and byref(gemm))
+    except Refused as error:
+        if error.code != "kernel":
+            raise
+        return str(error)
+    return None
+
+
+def get_level(kernel, context=None):
+    """How the kernel's subgroups run on the device: native, khr or emulated."""
+    level = c_int()
+    ask("kernel_get_level", context or get_context(), kernel, byref(level))
+    return get_name("kernel_level_get_name", level.value)
+
+
 def count_weights(context=None):
     """The different weights on the device, and their bytes."""
     stats = struct("int programs compiled weights, size weight_bytes")
     call("context_get_stats", context or get_context(), byref(stats))
     return stats.weights, stats.weight_bytes
-
-
-@contextlib.contextmanager
-def built(source, name, options=""):
-    """Yields a kernel of OpenCL C on the device of all tests."""
-    device, status = get_device(), c_int()
-    cl, log = device.cl, ctypes.create_string_buffer(4096)
-    program = c_void_p(cl.clCreateProgramWithSource(
-        device.cl_context, 1, byref(ctypes.c_char_p(source.encode())), None, byref(status)))
-    failed = cl.clBuildProgram(program, 1, byref(device.device), options.encode(), None, None)
-    cl.clGetProgramBuildInfo(program, device.device, BUILD_LOG, c_size_t(4096), log, None)
-    good(failed, f"clBuildProgram: {log.value.decode()}")
-    kernel = c_void_p(cl.clCreateKernel(program, name.encode(), byref(status)))
-    good(status.value, "clCreateKernel")
-    yield kernel
-    cl.clReleaseKernel(kernel)
-    cl.clReleaseProgram(program)
 
 
 def list_candidates(gemm, context=None):
@@ -286,6 +292,32 @@ def get_info(context=None):
     return DeviceInfo.from_address(call("context_get_device_info", context or get_context()))
 
 
+def allocate(shape, kind):
+    """Zeros at an address at which a CPU's runs work in place."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    memory = np.zeros(size + 64, "u1")
+    start = -memory.ctypes.data % 64
+    return memory[start:start + size].view(kind).reshape(shape)
+
+
+class Buffer:
+    """A buffer of the device with a copy of an array."""
+
+    def __init__(self, array):
+        self._as_parameter_ = get_device().buffer(array.nbytes, array.ctypes.data)
+
+    def __del__(self):
+        get_device().cl.clReleaseMemObject(self)
+
+    def read(self, array):
+        """Copies it to an array."""
+        get_device().read(self, array.nbytes, array.ctypes.data)
+
+    def describe(self, **others):
+        """Its GemmclData. The caller keeps the buffer."""
+        return Data(kind=IN_BUFFER, objects=(self._as_parameter_,), **others)
+
+
 class Plan:
     """A plan with its operands, which are arrays or matrices."""
 
@@ -310,11 +342,16 @@ class Plan:
 
     def make_run(self, **others):
         """A GemmclRun. Fields that are arrays, or lists of one for each problem, are memory of the
-        host."""
-        values = {"size": ctypes.sizeof(Run), "alpha": 1, **others}
+        host; others may be buffers or GemmclData, which the caller keeps."""
+        values = {"size": ctypes.sizeof(Run), "alpha": 1}
         for name, value in others.items():
             if isinstance(value, (list, np.ndarray)):
-                values[name] = on_host(value if isinstance(value, list) else [value])
+                value = on_host(value if isinstance(value, list) else [value])
+            elif isinstance(value, Buffer):
+                value = value._as_parameter_ if name in "bc" else pointer(value.describe())
+            elif isinstance(value, (Data, ctypes.Array)):
+                value = pointer(value)
+            values[name] = value
         return Run(**values)
 
     def run(self, **others):
@@ -330,6 +367,11 @@ class Plan:
         """The origin of the choice of the kernel."""
         return get_name("choice_source_get_name", self.get_info().source)
 
+    @property
+    def level(self):
+        """The level at which the kernel was built."""
+        return get_name("kernel_level_get_name", self.get_info().level)
+
     def get_info(self):
         """The kernel that the driver built."""
         info = struct("int precision source level subgroup_size, size max_work_group local_bytes"
@@ -338,8 +380,12 @@ class Plan:
         return info
 
 
-def enter_cache(folder):
-    """Makes a folder the XDG_CACHE_HOME; the driver's cache of kernels stays where it was."""
+def enter_cache(folder=None):
+    """Makes a folder the XDG_CACHE_HOME, by default one that the process removes at its end. The
+    driver's cache of kernels stays where it was."""
+    if not folder:
+        folder = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
     os.environ.setdefault("POCL_CACHE_DIR", os.path.join(cache, "pocl"))
     os.environ["XDG_CACHE_HOME"] = folder
@@ -408,6 +454,13 @@ class TestCase(unittest.TestCase):
         """Like replace(), until the end of the test."""
         self.addCleanup(replace(name, function))
 
+    def make_context(self):
+        """A context of the test's own, until its end."""
+        get_context()  # Without a device the test is skipped.
+        context = c_void_p(ask("context_new", None))
+        self.addCleanup(LIB.g_object_unref, context)
+        return context
+
     def write(self, name, content):
         """Writes a file into the folder. Returns its path."""
         path = os.path.join(self.folder, name)
@@ -415,14 +468,20 @@ class TestCase(unittest.TestCase):
             file.write(content)
         return path
 
-    def refuses(self, code, words, function, *arguments):
-        """Checks that the function reports an error of that code, with these words in its
+    @contextlib.contextmanager
+    def refused(self, code, words):
+        """Checks that the block ends with an error of that code, with these words in its
         message."""
+        with self.assertRaises(Refused) as caught:
+            yield
+        self.assertIn(words, str(caught.exception))
+        self.assertEqual(caught.exception.code, code)
+
+    def refuses(self, code, words, function, *arguments):
+        """Like refused(), for a call of the function."""
         with self.subTest(function=function, arguments=arguments):
-            with self.assertRaises(Refused) as caught:
+            with self.refused(code, words):
                 ask(function, *arguments)
-            self.assertIn(words, str(caught.exception))
-            self.assertEqual(caught.exception.code, code)
 
     def same(self, found, expected):
         """Checks that the arrays have the same shape and values, including NaN and the sign of

@@ -7,13 +7,12 @@ last bit, as runs on the same bytes in host memory."""
 import ctypes
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
 
-from gemmcl import Plan, Refused, TestCase, describe, get_device, np, pointer
+from gemmcl import Buffer, Plan, TestCase, describe, get_device, np
 from image import PATCH, PIXEL, get_planes, get_shape, make_image
-from library import IN_BUFFER, Data, fields, good
+from library import IN_BUFFER, IN_IMAGES, Data, fields, good
 from tap_unittest import main
 
 WIDTH, HEIGHT, N_IMAGES, MAX_BYTES = 13, 10, 2, 13 * 10 * 4
-IN_IMAGES = 2  # GemmclDataKind
 READ_ONLY_COPY = 1 << 2 | 1 << 5  # CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR
 RGBA, IMAGE2D, UNORM = 0x10b5, 0x10f1, {1: 0x10d2, 2: 0x10d3}
 OUT_OF_RESOURCES = -5
@@ -88,7 +87,7 @@ class Planes(TestCase):
         functions = hand_over("acquired", status), hand_over("released", 0)
         acquire, release = (ctypes.cast(each, c_void_p) if shared else None for each in functions)
         d = np.zeros((N_IMAGES, self.m, 2), "f4")
-        self.plan.run(a=pointer(a), d=list(d), batch=0 if batch == N_IMAGES else batch,
+        self.plan.run(a=a, d=list(d), batch=0 if batch == N_IMAGES else batch,
                       acquire=acquire, release=release)
         return d[:batch]
 
@@ -114,22 +113,18 @@ class Planes(TestCase):
     def test_buffer(self):
         """Buffers are acquired and released, whether kernels work in them or they are copied."""
         self.make("GRAY8", PIXEL)
-        buffer = get_device().buffer(self.bytes.nbytes, self.bytes.ctypes.data)
-        data = (Data * N_IMAGES)()
-        for i, each in enumerate(data):
-            each.kind, each.objects[0], each.acquired = IN_BUFFER, buffer, True
-            each.offset[0], each.stride[0] = i * MAX_BYTES, WIDTH
+        buffer = Buffer(self.bytes)
+        data = (Data * N_IMAGES)(*(
+            buffer.describe(acquired=True, offset=(i * MAX_BYTES,), stride=(WIDTH,))
+            for i in range(N_IMAGES)))
         expected = self.run_plan(self.host, False)
         for batch in 1, N_IMAGES:
             self.same(self.run_plan(data, True, batch), expected[:batch])
             self.check_seen(1)
-        get_device().cl.clReleaseMemObject(buffer)
 
     def check_refused(self, code, words, a, **others):
-        with self.assertRaises(Refused) as caught:
+        with self.refused(code, words):
             self.run_plan(a, **{"shared": True, **others})
-        self.assertEqual(caught.exception.code, code)
-        self.assertIn(words, str(caught.exception))
 
     def test_failures(self):
         """A failure is an error, and acquired memory is released."""
@@ -146,12 +141,11 @@ class Planes(TestCase):
         get_device().cl.clReleaseMemObject(c_void_p(images[0].objects[0]))
         images[0].objects[0] = planes[0]
         # Between the acquire and the release: a copy from where nothing is.
-        buffer = get_device().buffer(8, np.zeros(8, "u1").ctypes.data)
-        images[1].kind, images[1].objects[0] = IN_BUFFER, buffer
+        buffer = Buffer(np.zeros(8, "u1"))
+        images[1].kind, images[1].objects[0] = IN_BUFFER, buffer._as_parameter_
         images[1].stride[:2] = [WIDTH + 1] * 2
         self.check_refused("opencl", "Copying A", images)
         self.check_seen(3)
-        get_device().cl.clReleaseMemObject(buffer)
 
     def test_wrong_format(self):
         for image, words in (

@@ -3,16 +3,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """D = alpha A B + beta times the previous result, which the plan keeps."""
 
-import ctypes
-
 from gemmcl import TestCase, call, np
-from library import Image
-from problem import ARG_MAX, MAX, SUM, Operand, Problem
+from image import make_image
+from problem import ARG_MAX, MAX, NORM_D, SUM, Operand, Problem
 from tap_unittest import main
 
 BATCH = 2
 ALL = SUM | MAX | ARG_MAX
-FRAMES = {"RGB": 2, "GRAY8": 0, "RGBx": 6, "BGRA": 5, "GRAY16_LE": 1}
+FRAMES = ["RGB", "GRAY8", "RGBx", "BGRA", "GRAY16_LE"]
 
 
 class Feedback(Problem):
@@ -20,18 +18,16 @@ class Feedback(Problem):
     the pixel format of D: frames of 7 x 5, or a square."""
 
     def __init__(self, m, n, k, kernel=None, form=None, **fields):
-        super().__init__(m, n, k, **{"addend": "previous", "a_stride": m * k, **fields,
-                                     "d_type": fields.get("d_type", "f32")})
-        self.form = form
-        self.draw()
         if form:
             width = 7 if m == 35 else int(m**0.5)
-            self.image = Image(format=FRAMES[form], width=width, height=m // width)
-            self.gemm.d_image = ctypes.cast(ctypes.byref(self.image), ctypes.c_void_p)
+            fields["d_image"] = make_image(width, m // width, form)
             samples = 1 if form.startswith("GRAY") else len(form)
             self.frames = np.zeros((BATCH, m // width, width * samples),
                                    "u2" if form == "GRAY16_LE" else "u1")
             self.channels = [0] if samples == 1 else [form.index(c) for c in "RGBA" if c in form]
+        super().__init__(m, n, k, addend="previous", a_stride=m * k, **fields)
+        self.form = form
+        self.draw()
         self.forget()
         self.kernel = kernel
         self.renew()
@@ -51,8 +47,7 @@ class Feedback(Problem):
         """Computes the next result."""
         self.gemm.alpha, self.gemm.beta = alpha, beta
         for at in range(batch or len(self.state)):
-            result, bound = self.expect(at, self.state[at])
-            self.state[at, :m], self.bound = result[:m], bound
+            self.state[at, :m] = self.expect(at, self.state[at])[0][:m]
 
     def wrong(self, share=None, m=None, batch=None):
         """Compares D with the next result, which may be off by this share. Returns what is wrong,
@@ -79,11 +74,10 @@ class Feedback(Problem):
     def run(self, alpha, beta, m=None, batch=None):
         """Runs, and returns what is wrong, or None."""
         self.update(alpha, beta, m, batch)
-        d = {"d": list(self.frames)} if self.form else {}
-        rows = {"rows": list(self.rows)} if self.count_rows() else {}
-        a = list(self.a.elements) if alpha else None
-        self.plan.run(**{"a": a, "d": list(self.d.elements), **d, **rows}, alpha=alpha, beta=beta,
-                      m=m or 0, batch=batch or 0)
+        others = {"d": list(self.frames)} if self.form else {}
+        if not alpha:
+            others["a"] = None
+        self.run_plan(plan=self.plan, m=m or 0, batch=batch or 0, **others)
         return self.wrong(m=m, batch=batch)
 
 
@@ -127,7 +121,7 @@ class Previous(TestCase):
 
     def test_normalized(self):
         """The previous result is the normalized one."""
-        problem = Feedback(1, 2, 2, normalize=2, d_type="i8")
+        problem = Feedback(1, 2, 2, normalize=NORM_D, d_type="i8")
         problem.a.elements[...] = 3, 4
         problem.b.elements[0] = np.eye(2)
         problem.renew()
@@ -176,13 +170,11 @@ class Previous(TestCase):
                             (problem.gemm.ldd, 0, None))
             given.elements //= 4
             problem.state = given.read()
-            arrays = {"a": problem.a, "d": problem.d, "previous": given}
-            if i // 2 % 2:
-                problem.run_device(plan=problem.plan, previous=given.flat, alpha=0.5, beta=0.5)
-            else:
-                problem.plan.run(**{name: list(each.elements) for name, each in arrays.items()},
-                                 rows=list(problem.rows), alpha=0.5, beta=0.5)
             problem.update(0.5, 0.5)
+            if i // 2 % 2:
+                problem.run_device(plan=problem.plan, previous=given.flat)
+            else:
+                problem.run_plan(plan=problem.plan, previous=list(given.elements))
             self.assertIsNone(problem.wrong(1e-5))
             self.assertIsNone(problem.run(0.5, 0.5))
 

@@ -2,18 +2,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A problem with random matrices and its reference, which is numpy_gemm's."""
 
-import ctypes
-from ctypes import byref, c_double, c_void_p
+from ctypes import byref, c_double, c_int
 
-from gemmcl import (ACTIVATIONS, DTYPES, PRECISIONS, TYPES, Plan, ask, call, describe, get_context,
-                    get_device, np)
-from library import IN_BUFFER, Data
+from gemmcl import (ACTIVATIONS, ADDENDS, DTYPES, PRECISIONS, TYPES, Buffer, Plan, TestCase, ask,
+                    call, describe, get_context, get_device, get_level, get_values, np)
 from numpy_gemm import compare, f32, solve
 
 GUARD = 37  # elements after each matrix
 ROUNDOFFS = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-24}
-SUM, MAX, ARG_MAX, TOP_K = 1, 2, 4, 8
-EMULATED = 2  # GemmclKernelLevel
+SUM, MAX, ARG_MAX, TOP_K = 1, 2, 4, 8  # GemmclRowOutput
+ALL = SUM | MAX | ARG_MAX | TOP_K
+NORM_A, NORM_D = 1, 2  # GemmclNormalize
 
 
 def get_dtype(kind):
@@ -41,17 +40,14 @@ MISCOMPILED = "PoCL 6.0 compiles barriers in loops to wrong code, at random"
 def is_miscompiled(kernel):
     """True for kernels with barriers in loops, which PoCL 6.0 miscompiles at random: those with
     emulated subgroups, and those that prefetch."""
-    device, level = get_device(), ctypes.c_int()
+    device = get_device()
     if not kernel or "Portable Computing" not in device.platform or device.driver[:2] != "6.":
         return False
-    if kernel.startswith("prefetch_"):
-        return True
-    ask("kernel_get_level", get_context(), kernel.partition("/")[0], byref(level))
-    return level.value == EMULATED
+    return kernel.startswith("prefetch_") or get_level(kernel.partition("/")[0]) == "emulated"
 
 
 class Operand:
-    """A matrix for each problem of a batch, with gaps that are NaN, or the largest integer.
+    """A matrix for each problem of a batch. Gaps between elements are NaN, or the largest integer.
 
     flat is the memory, and elements a view of it: batch x rows x columns."""
 
@@ -93,11 +89,11 @@ class Problem:
                          (gemm.ldb, gemm.b_offset, gemm.b_stride))
         self.d = Operand(rng, TYPES[gemm.d_type], (batch, m, n), layout,
                          (gemm.ldd, gemm.d_offset, gemm.d_stride or None))
-        self.c = None
-        if gemm.addend == 1:
+        self.addend, self.c = ADDENDS[gemm.addend], None
+        if self.addend == "matrix":
             self.c = Operand(rng, "f32", (batch, m, n), layout,
                              (gemm.ldc, gemm.c_offset, gemm.c_stride))
-        elif gemm.addend == 2:
+        elif self.addend == "row":
             self.c = Operand(rng, "f32", (batch, 1, n), False, (0, gemm.c_offset, 0))
         self.bias = rng.uniform(-1, 1, n).astype("f4") if gemm.bias else None
         self.rows = np.full((batch, m, self.count_rows()), -77, "f4")
@@ -122,8 +118,8 @@ class Problem:
         """Runs with a plan's B and C, on memory of the host."""
         plan = plan or self.make_plan(kernel)
         rows = {"rows": list(self.rows)} if self.count_rows() else {}
-        plan.run(**{"alpha": self.gemm.alpha, "beta": self.gemm.beta, **rows, **others},
-                 a=list(self.a.elements), d=list(self.d.elements))
+        plan.run(**{"a": list(self.a.elements), "d": list(self.d.elements),
+                    "alpha": self.gemm.alpha, "beta": self.gemm.beta, **rows, **others})
 
     def run_host(self, kernel=None):
         ask("gemm_run", get_context(), byref(self.gemm), kernel, self.a.flat, self.b.flat,
@@ -131,41 +127,33 @@ class Problem:
 
     def run_device(self, kernel=None, plan=None, previous=None, **others):
         """Runs on buffers that are exactly as long as the arrays, with B and C of the run."""
-        device, plan = get_device(), plan or Plan(self.gemm, kernel)
+        plan = plan or Plan(self.gemm, kernel)
         if self.bias is not None:
             plan.set("bias", self.bias)
         arrays = {"a": self.a.flat, "b": self.b.flat, "c": self.c and self.c.flat,
                   "d": self.d.flat, "rows": self.rows if self.count_rows() else None,
                   "previous": previous}
-        arrays = {name: array for name, array in arrays.items() if array is not None}
-        data = (Data * len(arrays))()
-        buffers, run = {}, {}
-        for each, (name, array) in zip(data, arrays.items()):
-            buffers[name] = each.objects[0] = device.buffer(array.nbytes, array.ctypes.data)
-            each.kind = IN_BUFFER
-            run[name] = buffers[name] if name in "bc" else ctypes.cast(byref(each), c_void_p)
+        buffers = {name: Buffer(array) for name, array in arrays.items() if array is not None}
         plan.run(**{"alpha": self.gemm.alpha, "beta": self.gemm.beta, **others}, strided=True,
-                 **run)
+                 **buffers)
         for name in {"d", "rows"} & set(buffers):
-            device.read(buffers[name], arrays[name].nbytes, arrays[name].ctypes.data)
-        for buffer in buffers.values():
-            device.cl.clReleaseMemObject(buffer)
+            buffers[name].read(arrays[name])
 
     def expect(self, at, previous=None):
         """D of problem at before it is stored, and its bound."""
-        gemm = self.gemm
-        c = {1: self.c, 2: self.c, 3: None, 4: previous}.get(gemm.addend)
-        if gemm.addend == 3:
+        gemm, c = self.gemm, previous
+        if self.addend == "output":
             c = self.before[1][at]
-        elif gemm.addend in (1, 2):
-            c = c.read()[at]
+        elif self.c:
+            c = self.c.read()[at]
         scaled, shift = f32(self.a.read()[at]) * f32(gemm.a_scale), f32(gemm.a_shift)
         off = 2.0**-23 * (np.abs(scaled) + np.abs(shift)) * bool(gemm.a_shift)
         a, b = scaled + shift, self.b.read()[at]
         if PRECISIONS[gemm.precision] == "i8":  # A row or column with NaN or infinity is all NaN.
             a = np.where(np.isfinite(a).all(1, keepdims=True), a, np.nan)
             b = np.where(np.isfinite(b).all(0), b, np.nan)
-        words = [word for bit, word in ((1, "input"), (2, "output")) if gemm.normalize & bit]
+        words = [word for bit, word in ((NORM_A, "input"), (NORM_D, "output"))
+                 if gemm.normalize & bit]
         return solve(a, off, b, c=0.0 if c is None else c,
                      bias=0.0 if self.bias is None else self.bias.astype(float),
                      alpha=gemm.alpha, beta=gemm.beta, activation=ACTIVATIONS[gemm.activation],
@@ -194,10 +182,10 @@ class Problem:
     def verify(self):
         """Returns the outcome of the library's own check, which sets error and error_bound of the
         worst element."""
-        c = self.before[0] if self.gemm.addend == 3 else self.c and self.c.flat
+        c = self.before[0] if self.addend == "output" else self.c and self.c.flat
         error, bound = c_double(), c_double()
         right = call("gemm_verify", byref(self.gemm), self.a.flat, self.b.flat, c, self.bias,
-                     self.d.flat, byref(error), byref(bound), result=ctypes.c_int)
+                     self.d.flat, byref(error), byref(bound), result=c_int)
         self.error, self.error_bound = error.value, bound.value
         return bool(right)
 
@@ -224,21 +212,30 @@ class Problem:
         for i, row in enumerate(d if self.count_rows() else ()):
             # From the highest, NaN first; equal elements by their columns.
             order = np.lexsort((-np.where(np.isnan(row), 0, row), ~np.isnan(row)))
-            values = []
+            top = order[:gemm.top_k]
+            parts = {SUM: [row.sum()], MAX: [row[order[0]]], ARG_MAX: [order[0]],
+                     TOP_K: [*row[top], *top]}
+            values = np.array([value for output, part in parts.items()
+                               if gemm.row_outputs & output for value in part], float)
+            bound = 2.0**-24 * np.abs(values)
             if gemm.row_outputs & SUM:
-                values.append(row.sum())
-            if gemm.row_outputs & MAX:
-                values.append(row[order[0]])
-            if gemm.row_outputs & ARG_MAX:
-                values.append(order[0])
-            if gemm.row_outputs & TOP_K:
-                values += [*row[order[:gemm.top_k]], *order[:gemm.top_k]]
-            off = np.zeros(len(values))
-            if gemm.row_outputs & SUM and np.isfinite(values[0]):
-                off[0] = gemm.n * 2.0**-24 * np.abs(row).sum()
-            values = np.array(values, float)
-            off += 2.0**-24 * np.where(np.isfinite(values), np.abs(values), 0)
-            wrong = compare(self.rows[at][i][None], values[None], off[None])
+                bound[0] += gemm.n * 2.0**-24 * np.abs(row).sum()
+            wrong = compare(self.rows[at][i][None], values[None], bound[None])
             if wrong:
                 return f"row outputs of row {i}: {wrong}"
         return None
+
+
+class ProblemTestCase(TestCase):
+    def solve(self, run, kernel, *sizes, **fields):
+        """Runs a problem by a method of Problem, and checks its results."""
+        problem = Problem(*sizes, **fields)
+        getattr(problem, run)(kernel)
+        self.is_right(problem, kernel)
+
+    def is_right(self, problem, kernel=None, **run):
+        """Checks the results of a run with these fields."""
+        wrong = problem.check(**run)
+        if wrong and is_miscompiled(kernel):
+            self.skipTest(MISCOMPILED)
+        self.assertIsNone(wrong, f"{kernel}, {run}, {get_values(problem.gemm)}")

@@ -5,43 +5,19 @@
 norms, integers with a scale, batches, shared tiles; and the messages if such problems are
 refused."""
 
-import ctypes
 from ctypes import byref
 
-from gemmcl import (DTYPES, TYPES, Plan, Refused, TestCase, ask, describe, get_context, get_device,
+from gemmcl import (DTYPES, TYPES, Buffer, Plan, TestCase, ask, describe, find_misfit, get_context,
                     make, np)
-from library import IN_BUFFER, Data, Image
-from problem import ARG_MAX, MAX, MISCOMPILED, SUM, TOP_K, Problem, is_miscompiled
+from image import make_image
+from library import Data
+from problem import ALL, ARG_MAX, MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase
 from tap_unittest import main
 
-ALL = SUM | MAX | ARG_MAX | TOP_K
-NORM_A, NORM_D = 1, 2
-RGB = Image(format=2, width=4, height=2)
+RGB = make_image(4, 2, "RGB")
 
 
-def fits(kernel, gemm):
-    try:
-        return bool(ask("kernel_fits", get_context(), kernel or "gemm_naive", byref(gemm)))
-    except Refused:
-        return False
-
-
-class Products(TestCase):
-    def solve(self, run, kernel, *sizes, seed=1, **fields):
-        """Runs a problem and checks its results."""
-        problem = Problem(*sizes, seed=seed, **fields)
-        getattr(problem, run)(kernel)
-        self.check(problem, kernel=kernel, run=run)
-
-    def check(self, problem, kernel=None, **run):
-        wrong = problem.check(run.get("m"), run.get("batch"))
-        if wrong and is_miscompiled(kernel):
-            self.skipTest(MISCOMPILED)
-        fields = {name: getattr(problem.gemm, name) for name, *_ in problem.gemm._fields_[:-1]}
-        self.assertIsNone(wrong, f"{kernel}, {run}, {fields}")
-
-
-class Parts(Products):
+class Parts(ProblemTestCase):
     """K in parts: the epilogue is applied once, to the sum of all parts."""
 
     # A kernel that packs B, one that does not, one of halves, and a CPU's.
@@ -96,7 +72,7 @@ class Parts(Products):
                          byref(describe(5, 37, 96, batch=batch)), kernel)
 
 
-class Rows(Products):
+class Rows(ProblemTestCase):
     """Sum, max, arg-max and top-k of the rows of D, against what D holds."""
 
     def make(self, n, **fields):
@@ -149,18 +125,14 @@ class Rows(Products):
         the tests of kernels have all in one buffer."""
         problem = self.make(21, alpha=1)
         plan, rows = problem.make_plan("gemm_naive"), problem.rows
-        buffer = get_device().buffer(rows[0].nbytes, rows.ctypes.data)
-        data = (Data * 2)(Data(kind=IN_BUFFER), Data())
-        data[0].objects[0], data[1].host[0] = buffer, rows[1].ctypes.data
-        problem.run_plan(plan=plan, rows=ctypes.cast(data, ctypes.c_void_p))
-        get_device().read(buffer, rows[0].nbytes, rows.ctypes.data)
-        get_device().cl.clReleaseMemObject(buffer)
+        on_host = Data(host=(rows[1].ctypes.data,))
+        buffer, small = Buffer(rows[0]), Buffer(rows[0, 0, :1])
+        problem.run_plan(plan=plan, rows=(Data * 2)(buffer.describe(), on_host))
+        buffer.read(rows[0])
         for at in range(2):
             self.assertIsNone(problem.compare_rows(at))
-        data[0].objects[0] = buffer = get_device().buffer(4, rows.ctypes.data)
-        with self.assertRaisesRegex(Refused, "Copying row outputs"):
-            problem.run_plan(plan=plan, rows=ctypes.cast(data, ctypes.c_void_p))
-        get_device().cl.clReleaseMemObject(buffer)
+        with self.refused("opencl", "Copying row outputs"):
+            problem.run_plan(plan=plan, rows=(Data * 2)(small.describe(), on_host))
 
     def test_refused(self):
         for code, fields in [("invalid", {"row_outputs": 16}),
@@ -178,7 +150,7 @@ class Rows(Products):
                     self.refuses("invalid", "", "gemm_validate", problem)
 
 
-class Norms(Products):
+class Norms(ProblemTestCase):
     """Rows of A and of D divided by their L2 norms."""
 
     def test_types(self):
@@ -217,7 +189,7 @@ class Norms(Products):
                 ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
                 ("xmx_bf16_8x1_1x16", "bf16"), ("dot_1x1_1x64", "i8"), (None, "f16"),
                 (None, "i8")]):
-            if not fits(kernel, describe(9, 7, 64, precision=precision)):
+            if find_misfit(kernel or "gemm_naive", describe(9, 7, 64, precision=precision)):
                 continue
             for j in range(6):
                 fields = dict(normalize=1 + j % 3, precision=precision,
@@ -252,14 +224,14 @@ class Norms(Products):
             problem = Problem(8, 5, 21, normalize=NORM_A | NORM_D, layout=i % 2, batch=2,
                               a_stride=8 * 21)
             problem.run_plan("gemm_naive", m=3, batch=1 + i // 2)
-            self.check(problem, m=3, batch=1 + i // 2)
+            self.is_right(problem, m=3, batch=1 + i // 2)
 
     def test_without_a(self):
         """With alpha 0 the rows of A are not read; D is C, normalized."""
         problem = Problem(4, 6, 8, normalize=NORM_A | NORM_D, alpha=0, beta=3, addend="row")
         problem.a.flat[...] = np.nan
         problem.run_device()
-        self.check(problem)
+        self.is_right(problem)
 
     def test_refused(self):
         self.refuses("invalid", "", "gemm_validate", byref(describe(8, 3, 3, normalize=4)))
@@ -268,7 +240,7 @@ class Norms(Products):
         ask("gemm_validate", byref(describe(8, 3, 3, normalize=NORM_A, d_image=RGB)))
 
 
-class Steps(Products):
+class Steps(ProblemTestCase):
     def test_softmax(self):
         """Softmax of rows that are too wide for a work-group of any kernel, and softmax rounded to
         integers."""
@@ -301,7 +273,7 @@ class Steps(Products):
             self.solve("run_device", None, 65539, n, 3, alpha=0.5, bias=True, ldd=ldd)
 
 
-class SharedTiles(Products):
+class SharedTiles(ProblemTestCase):
     """Kernels for CPUs with tiles that work-groups share, and with a copy of A. One kernel for each
     precision and for vectors of 8 floats; D has several panels and chunks of rows."""
 

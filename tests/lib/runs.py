@@ -6,14 +6,14 @@ wait for, queues, statistics, and refused runs. Each operand is full of one numb
 
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p, cast
 
-from gemmcl import (LIB, OPERANDS, Plan, Refused, TestCase, ask, call, describe, get_device,
-                    make, np, on_host, pointer)
-from library import IN_BUFFER, Data, Run, good
+from gemmcl import (OPERANDS, Buffer, Plan, Refused, TestCase, ask, call, describe, get_device,
+                    make, np, on_host)
+from library import IN_BUFFER, IN_IMAGES, Data, Run, good
 from tap_unittest import main
 
 M, N, K, RUNS, SIZE = 33, 5, 17, 6, 20
 UNWRITTEN = -77
-IN_IMAGES, B, BIAS = 2, 0, 1  # GemmclDataKind, GemmclPlanOperand
+B, BIAS = 0, 1  # GemmclPlanOperand
 EXECUTION_STATUS, FAILED = 0x11d3, -1  # CL_EVENT_COMMAND_EXECUTION_STATUS
 OUT_OF_ORDER = 1  # CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 
@@ -220,7 +220,7 @@ class Submit(Runs):
         for words, fields in [
                 ("34 rows", {"m": M + 1}), ("2 batches", {"batch": 2}),
                 ("shorter", {"size": Run.wait.offset}),
-                *(("D of problem 0", {"d": pointer(data)}) for data in wrong),
+                *(("D of problem 0", {"d": data}) for data in wrong),
                 ("a buffer, from its start", {"strided": True})]:
             done = c_void_p()
             self.refuses("invalid", words, "plan_submit", self.plan,
@@ -247,26 +247,13 @@ class Submit(Runs):
             np.testing.assert_array_equal(np.delete(each, np.s_[shift:m * n + shift]), -1)
 
 
-class Buffer:
-    """A buffer of SIZE x SIZE numbers, or wider."""
-
-    def __init__(self, value, width=SIZE):
-        self.array = full(value, SIZE, width)
-        self._as_parameter_ = get_device().buffer(self.array.nbytes, self.array.ctypes.data)
-        self.data = Data(kind=IN_BUFFER, objects=(self._as_parameter_,))
-
-    def release(self):
-        get_device().cl.clReleaseMemObject(self._as_parameter_)
+def make_buffer(value, width=SIZE):
+    return Buffer(full(value, SIZE, width))
 
 
 class Queues(Runs):
     """Runs on device buffers, strided: in-order and out-of-order queues, and operands of a run's
     own."""
-
-    def make_buffer(self, value, width=SIZE):
-        buffer = Buffer(value, width)
-        self.addCleanup(buffer.release)
-        return buffer
 
     def make_queue(self, properties):
         queue = c_void_p(self.cl.clCreateCommandQueue(
@@ -280,22 +267,20 @@ class Queues(Runs):
 
     def enqueue(self, plan, a, d, **fields):
         """Returns the events of a run."""
-        buffers = {name: fields.pop(name)._as_parameter_ for name in ("b", "c") if name in fields}
-        return self.submit(plan, a=pointer(a.data), d=pointer(d.data), strided=True, **buffers,
-                           **fields)
+        return self.submit(plan, a=a, d=d, strided=True, **fields)
 
     def holds(self, buffer, value):
-        get_device().read(buffer, buffer.array.nbytes, buffer.array.ctypes.data)
-        np.testing.assert_allclose(buffer.array, value, 1e-6)
+        found = full(UNWRITTEN, SIZE, SIZE)
+        buffer.read(found)
+        np.testing.assert_allclose(found, value, 1e-6)
 
     def test_in_order(self):
         """D of a run is A of the next; buffers may be released as soon as all is enqueued."""
-        plan, last = self.make_plan(0.1), self.make_buffer(1)
-        a, d = Buffer(5), Buffer(0)
+        plan = self.make_plan(0.1)
+        a, d, last = map(make_buffer, (5, 0, 1))
         for run in (a, d), (d, a), (a, last):
             self.enqueue(plan, *run, queue=get_device().queue)
-        a.release()
-        d.release()
+        del a, d, run
         self.holds(last, 40)
 
     def test_out_of_order(self):
@@ -304,7 +289,7 @@ class Queues(Runs):
         queue = self.make_queue(OUT_OF_ORDER)
         if not queue:
             self.skipTest("the device has no queues that run out of order")
-        a, b, d = map(self.make_buffer, (1, 3, 7))
+        a, b, d = map(make_buffer, (1, 3, 7))
         gate, plan = self.make_gate(), self.make_plan(9, activation="softmax")
         _, done = self.enqueue(plan, a, d, b=b, queue=queue, **after(gate))
         good(self.cl.clFlush(queue), "clFlush")
@@ -316,7 +301,7 @@ class Queues(Runs):
     def test_own_operands(self):
         """B and C of a run's own replace the plan's, for that run only."""
         plan = self.make_plan(1, addend="matrix")
-        a, b, c, d = map(self.make_buffer, (1, 2, 5, 0))
+        a, b, c, d = map(make_buffer, (1, 2, 5, 0))
         for own, expected in (({}, SIZE), ({"b": b, "c": c}, 2 * SIZE + 5), ({}, SIZE)):
             self.enqueue(plan, a, d, beta=1, queue=get_device().queue, **own)
             self.holds(d, expected)
@@ -325,7 +310,7 @@ class Queues(Runs):
         """The time of runs in a queue without profiling is estimated by the last run with a
         time."""
         plan, queue = self.make_plan(1), self.make_queue(0)
-        a, d = self.make_buffer(1), self.make_buffer(0)
+        a, d = make_buffer(1), make_buffer(0)
         times = []
         for each in None, queue, queue, queue:
             self.wait(self.enqueue(plan, a, d, queue=each)[1])
@@ -336,10 +321,8 @@ class Queues(Runs):
 
     def test_wrong_queue(self):
         """An OpenCL error is reported by its name, which here depends on the driver."""
-        other = c_void_p(ask("context_new", None))
-        self.addCleanup(LIB.g_object_unref, other)
-        queue = c_void_p(call("context_get_cl_queue", other))
-        plan, a, d = self.make_plan(1), self.make_buffer(1), self.make_buffer(1)
+        queue = c_void_p(call("context_get_cl_queue", self.make_context()))
+        plan, a, d = self.make_plan(1), make_buffer(1), make_buffer(1)
         try:
             self.enqueue(plan, a, d, queue=queue)
         except Refused as error:
@@ -353,7 +336,7 @@ class Queues(Runs):
         """A run of two steps has two events: the first step's and the last one's."""
         for kernel, one in ("gemm_naive", True), ("gemm_naive/2", False):
             plan = make_plan(SIZE, SIZE, 32, b=None, kernel=kernel, lda=32)
-            a, d = self.make_buffer(0, 32), self.make_buffer(0)
+            a, d = make_buffer(0, 32), make_buffer(0)
             first, last = self.enqueue(plan, a, d, b=a)
             self.assertEqual(first.value == last.value, one)
             self.wait(last)

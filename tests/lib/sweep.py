@@ -8,19 +8,14 @@ how they are multiplied. A fourth runs with the kernel that the rules choose."""
 import math
 import random
 
-from gemmcl import ACTIVATIONS, TestCase
-from problem import Problem
+from gemmcl import ACTIVATIONS
+from problem import ProblemTestCase
 from tap_unittest import main
 
 KERNEL = "gemm_naive"
 
 
-class Sweep(TestCase):
-    def solve(self, run, kernel, seed, **fields):
-        problem = Problem(**fields, seed=seed)
-        getattr(problem, run)(kernel)
-        self.assertIsNone(problem.check(), (run, kernel, fields))
-
+class Sweep(ProblemTestCase):
     def place(self, rng, name, by_column, rows, cols, shared):
         """The place of a batch of matrices. An ld is odd, so that kernels do not read vectors of 4,
         for which they are compiled once more. shared: the probability that the batch shares one
@@ -58,12 +53,12 @@ class Sweep(TestCase):
         for i in range(800):
             fields = self.draw(rng, i % 4)
             kernel = KERNEL if i % 4 else None
-            self.solve("run_host", kernel, i, **fields)
+            self.solve("run_host", kernel, seed=i, **fields)
             if (fields["batch"] > 1 and (fields["b_stride"] or fields["c_stride"]) or
                     fields["addend"] == "output" and fields["beta"]):
                 continue
             planned += 1
-            self.solve("run_plan", kernel, i, **fields)
+            self.solve("run_plan", kernel, seed=i, **fields)
         self.assertGreater(planned, 200)
 
 

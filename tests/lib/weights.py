@@ -4,10 +4,9 @@
 """Plans of one context share equal weights, and never different ones."""
 
 import os
-from ctypes import c_void_p
 
-from gemmcl import (FIRST_OF_METHOD, KERNELS, LIB, Plan, Refused, TestCase, ask, count_weights,
-                    describe, get_context, get_matrix, make, np)
+from gemmcl import (FIRST_OF_METHOD, IS_BRIEF, KERNELS, Plan, Refused, TestCase, ask, count_weights,
+                    describe, get_matrix, make, np)
 from tap_unittest import main
 
 M, N, K = 5, 24, 40
@@ -22,10 +21,7 @@ def make_b(seed):
 class Weights(TestCase):
     def setUp(self):
         super().setUp()
-        get_context()
-        # A context without weights of other tests
-        self.context = c_void_p(ask("context_new", None))
-        self.addCleanup(LIB.g_object_unref, self.context)
+        self.context = self.make_context()  # without weights of other tests
 
     def make_plan(self, b, kernel="gemm_naive", m=M, **fields):
         return Plan(describe(m, N, K, **fields), kernel, self.context, b=b)
@@ -92,9 +88,10 @@ class Weights(TestCase):
         With GEMMCL_TEST_BRIEF only the first kernel of a method, and kernels that compile fast."""
         plans = []
         for kernel in KERNELS:
-            is_tried = "GEMMCL_TEST_BRIEF" not in os.environ or kernel.method == b"vector" or \
-                FIRST_OF_METHOD[kernel.method] is kernel
-            for parts in ("", "/2") if is_tried else ():
+            if IS_BRIEF and kernel.method != b"vector" and \
+                    FIRST_OF_METHOD[kernel.method] is not kernel:
+                continue
+            for parts in "", "/2":
                 try:
                     plans.append(self.make_plan(make_b(3), kernel.name.decode() + parts))
                 except Refused as error:
