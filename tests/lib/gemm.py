@@ -6,12 +6,15 @@
 import random
 from ctypes import byref
 
-from gemmcl import (ACTIVATIONS, Plan, Refused, TestCase, ask, describe, get_context, get_info,
-                    get_name, np)
-from image import make_image
+from gemmcl import (ACTIVATIONS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
+                    get_info, get_name, np)
+from image import PATCH, make_image
+from problem import ARG_MAX, NORM_A, NORM_D, SUM, TOP_K
 from tap_unittest import main
 
 RGB = make_image(6, 2, "RGB")
+PADDED = make_image(6, 2, "RGB", (3, 3, 1, 1), features=PATCH)
+TENSOR = make_image(6, 2, 0, channels=3, type=TYPES.index("u8"))
 NV12 = make_image(6, 2, "NV12", kr=0.299, kb=0.114)
 EMPTY = make_image(0, 0, "RGB")
 HUGE = 2**64 - 1
@@ -33,6 +36,12 @@ class Problems(TestCase):
         {"d_type": "i8", "d_scale": 0.5, "d_shift": -3},
         {"m": 12, "k": 3, "a_image": RGB},
         {"m": 12, "n": 3, "d_image": RGB},
+        {"m": 12, "n": 3, "d_image": RGB, "normalize": NORM_A},
+        {"m": 12, "k": 27, "a_image": PADDED, "a_scale": 0},
+        {"n": 2**24 + 1, "row_outputs": SUM},
+        {"n": 100, "row_outputs": TOP_K, "top_k": 1},
+        {"n": 100, "row_outputs": TOP_K, "top_k": 16},
+        {"row_outputs": TOP_K, "top_k": 5},
     ]
     INVALID = [
         ({"m": 0}, "M is 0"),
@@ -64,9 +73,19 @@ class Problems(TestCase):
         ({"a_image": EMPTY}, "width"),
         ({"d_image": RGB}, "D is 4 x 5"),
         ({"m": 12, "n": 3, "d_image": NV12}, "one plane, not NV12"),
+        ({"m": 12, "n": 3, "d_image": TENSOR}, "one plane, not a tensor"),
+        ({"m": 12, "n": 3, "d_image": RGB, "normalize": NORM_D}, "a matrix, not a frame"),
+        ({"m": 12, "n": 3, "d_image": RGB, "row_outputs": SUM}, "a matrix, not a frame"),
+        ({"m": 12, "k": 27, "a_image": PADDED, "a_scale": 0, "a_shift": 1}, "Padding is 0"),
+        ({"normalize": 4}, "4 is no set of GemmclNormalize"),
+        ({"row_outputs": 16}, "16 is no set of GemmclRowOutput"),
+        ({"row_outputs": TOP_K, "top_k": 0}, "found 0 with N = 5"),
+        ({"row_outputs": TOP_K, "top_k": 6}, "found 6 with N = 5"),
+        ({"n": 100, "row_outputs": TOP_K, "top_k": 17}, "found 17 with N = 100"),
     ]
     TOO_LARGE = [
         ({"m": INT, "n": INT}, "bytes of D"),
+        ({"n": 2**24 + 1, "row_outputs": ARG_MAX}, "arg-max and top-k allow at most 16777216"),
         ({"m": 2**31}, "M is 2147483648; at most"),
         ({"n": 2**31}, "N is 2147483648"),
         ({"k": HUGE}, "K is 18446744073709551615"),

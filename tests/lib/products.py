@@ -2,19 +2,14 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Products that need more than a kernel: K in parts, softmax and row outputs as separate steps,
-norms, integers with a scale, batches, shared tiles; and the messages if such problems are
-refused."""
+norms, integers with a scale, batches, and shared tiles."""
 
 from ctypes import byref
 
-from gemmcl import (DTYPES, TYPES, Buffer, Plan, TestCase, ask, describe, find_misfit, get_context,
-                    make, np)
-from image import make_image
+from gemmcl import DTYPES, TYPES, Buffer, Plan, describe, find_misfit, get_context, make, np
 from library import Data
 from problem import ALL, ARG_MAX, MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase
 from tap_unittest import main
-
-RGB = make_image(4, 2, "RGB")
 
 
 class Parts(ProblemTestCase):
@@ -134,21 +129,6 @@ class Rows(ProblemTestCase):
         with self.refused("opencl", "Copying row outputs"):
             problem.run_plan(plan=plan, rows=(Data * 2)(small.describe(), on_host))
 
-    def test_refused(self):
-        for code, fields in [("invalid", {"row_outputs": 16}),
-                             ("invalid", {"row_outputs": SUM, "d_image": RGB}),
-                             ("too-large", {"row_outputs": ARG_MAX, "n": 2**24 + 1})]:
-            self.refuses(code, "", "gemm_validate", byref(describe(**{"m": 8, "n": 3, "k": 3,
-                                                                      **fields})))
-        ask("gemm_validate", byref(describe(8, 2**24 + 1, 3, row_outputs=SUM)))
-        for n, most in (100, 16), (7, 7):
-            for k in range(18):
-                problem = byref(describe(8, n, 3, row_outputs=TOP_K, top_k=k))
-                if 0 < k <= most:
-                    ask("gemm_validate", problem)
-                else:
-                    self.refuses("invalid", "", "gemm_validate", problem)
-
 
 class Norms(ProblemTestCase):
     """Rows of A and of D divided by their L2 norms."""
@@ -233,12 +213,6 @@ class Norms(ProblemTestCase):
         problem.run_device()
         self.is_right(problem)
 
-    def test_refused(self):
-        self.refuses("invalid", "", "gemm_validate", byref(describe(8, 3, 3, normalize=4)))
-        self.refuses("invalid", "", "gemm_validate",
-                     byref(describe(8, 3, 3, normalize=NORM_D, d_image=RGB)))
-        ask("gemm_validate", byref(describe(8, 3, 3, normalize=NORM_A, d_image=RGB)))
-
 
 class Steps(ProblemTestCase):
     def test_softmax(self):
@@ -272,6 +246,13 @@ class Steps(ProblemTestCase):
         for n, ldd in (64, 0), (65, 96), (66, 66):
             self.solve("run_device", None, 65539, n, 3, alpha=0.5, bias=True, ldd=ldd)
 
+    def test_halves(self):
+        """A kernel of f16 needs a problem of that precision, and a B within its range."""
+        kernel = "buffer_read_f16_4x1_1x16"
+        self.refuses("kernel", "", "plan_new", get_context(), byref(describe(2, 2, 2)), kernel)
+        plan = Plan(describe(2, 2, 2, precision="f16"), kernel, b=np.full((2, 2), 65519))
+        self.refuses("invalid", "", "plan_set", plan, 0, make(np.full((2, 2), 65520)))
+
 
 class SharedTiles(ProblemTestCase):
     """Kernels for CPUs with tiles that work-groups share, and with a copy of A. One kernel for each
@@ -295,15 +276,6 @@ class SharedTiles(ProblemTestCase):
         copy."""
         self.solve("run_device", self.KERNELS[0][0], 167, 261, 37, lda=1024, batch=2,
                    a_stride=167 * 1024 + 1, a_scale=0.5, a_shift=0.25)
-
-
-class Halves(TestCase):
-    def test_halves(self):
-        """A kernel of f16 needs a problem of that precision, and a B within its range."""
-        kernel = "buffer_read_f16_4x1_1x16"
-        self.refuses("kernel", "", "plan_new", get_context(), byref(describe(2, 2, 2)), kernel)
-        plan = Plan(describe(2, 2, 2, precision="f16"), kernel, b=np.full((2, 2), 65519))
-        self.refuses("invalid", "", "plan_set", plan, 0, make(np.full((2, 2), 65520)))
 
 
 if __name__ == "__main__":
