@@ -6,16 +6,15 @@ launches the row, its registers and memory suffice, and the rules choose as they
 not checked, so that this also runs without a GPU (tools/intel-driver.sh). With GEMMCL_TEST_BRIEF
 only rows that the rules may choose are tested, with full tiles."""
 
-import sys
 from ctypes import byref, c_size_t, c_uint64
 
 import table
-from gemmcl import (DTYPES, IS_BRIEF, TYPES, Entry, Plan, TestCase, describe, find_misfit,
-                    get_array, get_context, get_device, get_info, get_level, get_values, np)
-from kernels import begin, built
+from gemmcl import (DTYPES, IS_BRIEF, TYPES, Entry, Plan, TestCase, describe, get_array,
+                    get_context, get_device, get_info, get_level, get_values, np)
+from kernels import add_test, begin, built
 from library import GPU, good
 from table import ENGINES
-from tap_unittest import main
+from tap_unittest import main, tap
 
 ROWS = table.load()
 PRIVATE_MEM_SIZE, SPILL_MEM_SIZE = 0x11b4, 0x4109  # CL_KERNEL_..., the last one of Intel
@@ -90,9 +89,6 @@ class Driver(TestCase):
                  beta=gemm.beta)
 
     def check_row(self, row):
-        why = find_misfit(row.name)
-        if why:  # too few work-items in a group
-            self.skipTest(why)
         is_native = get_level(row.name) == "native"
         self.assertEqual(is_native, has_instructions(row))
         if not is_native:
@@ -156,13 +152,12 @@ def add_rows():
     """Adds the rows without subgroups, and those whose subgroup size the device supports."""
     for row in ROWS:
         if is_meant(row) or not IS_BRIEF and row.subgroup in (0, *get_subgroups()):
-            setattr(Driver, "test_row_" + row.name, lambda self, row=row: self.check_row(row))
+            add_test(Driver, row, "row")
 
 
 if __name__ == "__main__":
     begin()
     if not get_info().intel or get_device().type != GPU:
-        print("1..0 # SKIP no Intel GPU: tools/intel-driver.sh runs its driver without one")
-        sys.exit(0)
+        tap.skip_all("no Intel GPU: tools/intel-driver.sh runs its driver without one")
     add_rows()
     main()

@@ -22,11 +22,11 @@ from pathlib import Path
 import table
 from gemmcl import (DeviceInfo, Refused, describe, find_misfit, get_array, get_level, np, pretend,
                     replace)
-from kernels import Kernels, begin, launch
+from kernels import Kernels, add_test, begin, launch
 from library import CPU
 from problem import Problem
 from table import ENGINES
-from tap_unittest import main
+from tap_unittest import main, tap
 
 SUBGROUP = int(sys.argv[1])
 SOURCE = (f"#define NATIVE_SUBGROUP {SUBGROUP}\n" +
@@ -134,7 +134,7 @@ def add_rows():
     for row in table.load():
         if row.subgroup == SUBGROUP and (row.dpas or SUBGROUP == 16 and
                                          row.method == "buffer_read"):
-            setattr(Rows, "test_" + row.name, lambda self, row=row: self.check_row(row))
+            add_test(Rows, row, "row")
 
 
 def find_intel():
@@ -149,9 +149,7 @@ def find_intel():
 if __name__ == "__main__":
     INFO = find_intel()
     if not INFO:
-        print("1..0 # SKIP this is not Intel's OpenCL runtime for CPUs: tools/intel-runtime.sh"
-              " runs it")
-        sys.exit(0)
+        tap.skip_all("this is not Intel's OpenCL runtime for CPUs: tools/intel-runtime.sh runs it")
     become_gpu(INFO)
     begin()
     add_rows()
