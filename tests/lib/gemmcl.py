@@ -387,7 +387,8 @@ def enter_cache(folder=None):
         folder = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-    os.environ.setdefault("POCL_CACHE_DIR", os.path.join(cache, "pocl"))
+    for environment in os.environ, ENVIRONMENT:
+        environment.setdefault("POCL_CACHE_DIR", os.path.join(cache, "pocl"))
     os.environ["XDG_CACHE_HOME"] = folder
 
 
