@@ -8,8 +8,8 @@ import subprocess
 import sys
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
 
-from gemmcl import (ENVIRONMENT, DeviceInfo, Refused, TestCase, ask, call, describe, get_array,
-                    get_device, np)
+from gemmcl import (ENVIRONMENT, DeviceInfo, Refused, TestCase, ask, call, convert, describe,
+                    get_array, get_device, np)
 from library import Query
 from tap_unittest import main
 
@@ -20,9 +20,7 @@ DEVICE_PLATFORM = 0x1031
 
 
 def make_query(platform=None, kind=0, device=None):
-    platform, device = (word.encode() if isinstance(word, str) else word
-                        for word in (platform, device))
-    return byref(Query(platform, kind, device))
+    return byref(Query(convert(platform), kind, convert(device)))
 
 
 def list_devices(*query):

@@ -29,9 +29,9 @@ B = numpy.array([[1, 0], [0, 1], [1, -1]], "f4")
 BIAS = numpy.array([0.5, 0], "f4")
 
 
-def describe():
+def describe(m=2, n=2, k=3):
     gemm = Gemmcl.Gemm.new()
-    gemm.m, gemm.n, gemm.k = 2, 2, 3
+    gemm.m, gemm.n, gemm.k = m, n, k
     return gemm
 
 
@@ -109,8 +109,7 @@ class Introspection(unittest.TestCase):
         self.assertTrue(caught.exception.matches(Gemmcl.error_quark(), Gemmcl.Error.FORMAT))
 
     def test_results_of_searches_outlive_them(self):
-        gemm = Gemmcl.Gemm.new()
-        gemm.m = gemm.n = gemm.k = 32
+        gemm = describe(32, 32, 32)
         options = Gemmcl.TuningOptions.new()
         options.candidates, options.seconds, options.share = 2, 0.01, 1
         result = Gemmcl.tuning_search(self.context, gemm, options, None)
