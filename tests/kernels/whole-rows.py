@@ -22,7 +22,7 @@ from problem import ALL, ARG_MAX, MAX, SUM, TOP_K
 from tap_unittest import main
 
 ALL_ROWS = kernels.ROWS == "all"
-# In the order of the programs that they need.
+# Those that compile the fewest programs come first: some rows run only the first ones.
 TESTS = "edges batches extremes types sets apart".split()
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The rows of the table that are native on a device, and the row that the rules choose. The devices
-are pretended: hooks.c makes the real device answer as one of them. Nothing is compiled or run.
+"""The rows of the table that are native on a device, and the row that the rules choose. hooks.c
+makes the real device answer as one that is not here. Nothing is compiled or run.
 
     choice.py --table     prints the table of docs/internals/intel.md
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs whose A or D, or some of their problems, lie in buffers of the device."""
+"""Runs with A or D in buffers of the device, for all problems of a batch or for some."""
 
 import os
 import unittest

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs whose A is frames in images, with and without an acquire. They have the same results, to the
-last bit, as runs on the same bytes in host memory."""
+"""Runs on frames in images, with and without an acquire. Each result is, to the last bit, that of
+the same bytes in host memory."""
 
 import ctypes
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
@@ -57,19 +57,17 @@ class Planes(TestCase):
                          b=rng.uniform(-1, 1, (k, 2)))
         self.bytes = rng.integers(0, 256, (N_IMAGES, MAX_BYTES), "u1")
         self.host, self.images = (Data * N_IMAGES)(), (Data * N_IMAGES)()
-        self.n_planes = 0
+        planes = [plane for plane in get_planes(image)[1] if any(plane)]
+        self.n_planes = len(planes)
         for frame, on_host, in_images in zip(self.bytes, self.host, self.images):
             in_images.kind, in_images.acquired = IN_IMAGES, True
-            for i, (offset, row_bytes, rows) in enumerate(get_planes(image)[1]):
-                if not rows:
-                    break
+            for i, (offset, row_bytes, rows) in enumerate(planes):
                 plane = frame[offset:offset + rows * row_bytes].reshape(rows, row_bytes)
                 plane = plane.view("u2") if form in ("GRAY16_LE", "P010_10LE") else plane
                 on_host.host[i], on_host.stride[i] = plane.ctypes.data, row_bytes
                 in_images.objects[i] = make_plane(plane, 2 if i and form != "I420" else 1)
                 self.addCleanup(get_device().cl.clReleaseMemObject,
                                 c_void_p(in_images.objects[i]))
-                self.n_planes = max(self.n_planes, i + 1)
 
     def run_plan(self, a, shared, batch=N_IMAGES, status=0):
         """D. With shared, the objects that were acquired and released are then in self.seen."""
