@@ -242,7 +242,7 @@ def get_context():
 
 
 def find_misfit(kernel, gemm=None, context=None):
-    """The reason why the kernel cannot run on the device, or cannot solve the problem, or None."""
+    """Why the kernel does not run on the device or does not take the problem; None if it does."""
     try:
         ask("kernel_fits", context or get_context(), kernel, gemm and byref(gemm))
     except Refused as error:
@@ -398,7 +398,7 @@ def on_host(arrays):
     for each, array in zip(data, arrays):
         each.host[0] = array.ctypes.data
         each.stride[0] = array.strides[0]
-    return ctypes.cast(data, c_void_p)
+    return pointer(data)
 
 
 # The functions of hooks.c: the types of their results and arguments.
