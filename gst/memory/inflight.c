@@ -82,6 +82,24 @@ open_opencl (GstGemmclMapping *self, GemmclContext *context, GstMemory *memory, 
   return TRUE;
 }
 
+/* Finds @n bytes that begin with byte @at of @buffer. @place: (out): their start in a memory. FALSE
+ * if no memory holds all of them. gst_buffer_find_memory() counts only up to 4 GiB. */
+static gboolean
+find_bytes (GstBuffer *buffer, gsize at, gsize n, gsize *place)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    gsize start;
+    const gsize size = gst_memory_get_sizes (gst_buffer_peek_memory (buffer, i), &start, NULL);
+
+    if (at < size) {
+      *place = start + at;
+      return n <= size - at;
+    }
+    at -= size;
+  }
+  return FALSE;
+}
+
 gboolean
 gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstBuffer *buffer,
                         GemmclData *data)
@@ -100,16 +118,11 @@ gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstB
     const gssize stride = meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
     const gsize row_bytes = planes[i].row_bytes;
     const gsize last = (planes[i].rows - 1) * ABS (stride); /* the last row's distance */
-    gsize start, skip;
-    guint index, n;
 
     if ((data->kind != GEMMCL_DATA_HOST && stride < (gssize)row_bytes) ||
-        !gst_buffer_find_memory (buffer, stride < 0 ? offset - last : offset, last + row_bytes,
-                                 &index, &n, &skip) ||
-        n != 1)
+        !find_bytes (buffer, stride < 0 ? offset - last : offset, last + row_bytes,
+                     &data->offset[i]))
       return FALSE;
-    gst_memory_get_sizes (gst_buffer_peek_memory (buffer, index), &start, NULL);
-    data->offset[i] = start + skip;
     data->stride[i] = stride;
   }
   return TRUE;
@@ -134,12 +147,14 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
   if ((gst_buffer_get_video_meta (buffer) && !gst_gemmcl_find_planes (image, info, buffer, data)) ||
       !gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
     return can_map (buffer, access, error) &&
-           gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "A buffer of %zu bytes cannot be mapped as a %dx%d %s frame; expected "
-                            "%zu bytes, or a video meta that fits caps and buffer.",
-                            gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
-                            GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
-                            GST_VIDEO_INFO_SIZE (info));
+           gst_gemmcl_fail (
+               error, GEMMCL_ERROR_FORMAT,
+               "A buffer of %zu bytes cannot be mapped as a %dx%d %s frame; expected "
+               "%zu bytes, or a video meta of this size and format, each of whose planes "
+               "lies within one memory.",
+               gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
+               GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
+               GST_VIDEO_INFO_SIZE (info));
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
     data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
     data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);

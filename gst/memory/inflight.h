@@ -43,8 +43,8 @@ gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
 
 /** gst_gemmcl_find_planes: Finds the planes of a frame by the GstVideoMeta of @buffer or, without
  * such a meta, by @info. @data: (inout): gets offsets in the memories of @buffer, and strides.
- * Returns: %FALSE if the meta does not fit @info, if a plane does not lie within one memory or,
- * unless @data is on the host, if it has a layout that OpenCL cannot copy. */
+ * Returns: %FALSE if the meta does not fit @info, or if a plane does not lie within one memory. If
+ * @data is not on the host, also if OpenCL cannot copy the layout of a plane. */
 gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info,
                                  GstBuffer *buffer, GemmclData *data);
 

@@ -138,12 +138,12 @@ class OpenCl(TestCase):
             for caps in RGB, OPENCL_RGB:
                 with self.subTest(layout=layout, caps=caps):
                     stream = self.start(caps, WEIGHT)
-                    self.fails(stream, self.make_buffer(stream, *layout), "a video meta that fits")
+                    self.fails(stream, self.make_buffer(stream, *layout), "a video meta of this")
         stream = self.start(RGB, WEIGHT)
         halves = self.make_frame(stream)
         halves.append_memory(halves.peek_memory(0).copy(5 * 159, -1))
         halves.replace_memory(0, halves.peek_memory(0).copy(0, 5 * 159))
-        self.fails(stream, halves, "a video meta that fits")
+        self.fails(stream, halves, "a video meta of this")
         stream = self.start(RGB, WEIGHT)
         for offset, stride in (0, 159), (8 * 159, -159):
             buffer = self.make_buffer(stream, 9 * 159, offset, stride)
