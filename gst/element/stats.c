@@ -138,12 +138,13 @@ gst_gemmcl_stats_get_latency (GstGemmcl *self)
   const GstGemmclSettings *settings = &self->stream.settings;
   GstClockTime latency = 0;
 
-  if (self->stream.started)
+  if (self->stream.started && settings->batch_size > 1) {
     latency = (settings->batch_size - 1) * self->stream.frame_duration;
-  /* 0: the duration of buffers is not known, so the timeout alone ends a batch early. */
-  if (settings->batch_size > 1 && settings->batch_timeout > 0 &&
-      (latency == 0 || latency > (GstClockTime)settings->batch_timeout))
-    latency = settings->batch_timeout;
+    /* 0: the duration of buffers is not known, so the timeout alone limits the wait. */
+    if (settings->batch_timeout > 0 &&
+        (latency == 0 || latency > (GstClockTime)settings->batch_timeout))
+      latency = settings->batch_timeout;
+  }
   return latency + self->stats.latency;
 }
 
@@ -322,7 +323,8 @@ gst_gemmcl_copies_init (void)
 static void
 note (GstGemmcl *self, guint bit)
 {
-  if (!texts[bit] || self->stream.noted_copies >> bit & 1)
+  /* A later library may have more reasons. */
+  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->stream.noted_copies >> bit & 1)
     return;
   self->stream.noted_copies |= 1u << bit;
   GST_CAT_INFO_OBJECT (performance, self, "%s would avoid that", texts[bit]);
