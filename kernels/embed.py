@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Embeds the programs beside kernels.def, each with its #includes inlined, and the JSON files there
-into a C file.
+"""Embeds the programs beside kernels.def, each with its #includes inlined, and the measurements
+that ship into a C file.
 
 usage: embed.py KERNELS.DEF OUTPUT.C OUTPUT.D
 
@@ -13,6 +13,8 @@ and so is a .clh that no program includes.
 import pathlib
 import re
 import sys
+
+SHIPPED = 'tuning-shipped.json'
 
 
 def find_sources(table):
@@ -55,9 +57,8 @@ def embed(table, output, depfile):
         seen = []
         texts[source] = inline(table.parent / source, seen, table.name)
         used += [path for path in seen if path not in used]
-    for path in sorted(table.parent.glob('*.json')):
-        texts[path.name] = path.read_text()
-        used.append(path)
+    texts[SHIPPED] = (table.parent / SHIPPED).read_text()
+    used.append(table.parent / SHIPPED)
     orphans = {*table.parent.glob('*.clh')} - set(used)
     if orphans:
         sys.exit('included by no program: ' + ', '.join(sorted(path.name for path in orphans)))

@@ -90,7 +90,7 @@ check_images (GemmclContext *self)
   self->device->info.max_image_width = self->device->info.max_image_height = 0;
 }
 
-/* Takes @context, or retains it if it is @wrapped: the caller's. */
+/* Takes @context. If @wrapped, it is the caller's and is retained. */
 static GemmclContext *
 context_around (cl_context context, gboolean wrapped, GemmclDevice *device, GError **error)
 {
@@ -172,11 +172,15 @@ gemmcl_context_is_wrapped (GemmclContext *self)
 static gboolean
 find_device (cl_context context, cl_device_id *device, GError **error)
 {
-  cl_device_id ids[GEMMCL_MAX_DEVICES];
+  g_autofree cl_device_id *ids = NULL;
   gsize bytes = 0;
 
-  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, sizeof (ids), ids, &bytes),
-                        error, "clGetContextInfo"))
+  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, 0, NULL, &bytes), error,
+                        "clGetContextInfo"))
+    return FALSE;
+  ids = g_malloc0 (bytes);
+  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, bytes, ids, NULL), error,
+                        "clGetContextInfo"))
     return FALSE;
   for (gsize i = 0; i < bytes / sizeof (*ids); i++)
     if (*device == NULL || *device == ids[i]) {

@@ -96,7 +96,8 @@ GemmclDevice *gemmcl_device_new (cl_device_id id, GError **error);
 void gemmcl_device_free (GemmclDevice *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 
-/** The largest number of platforms, and of devices of a platform or context. */
+/** The largest number of platforms, of devices of a platform, and of devices of a context whose
+ * programs are cached. */
 #define GEMMCL_MAX_DEVICES 256
 
 /** 30 for "OpenCL 3.0 ..." and so on; 0 if @version is malformed. */
@@ -130,7 +131,8 @@ const gchar *gemmcl_embedded_get_text (const gchar *name);
  * @options has a -cl-std. */
 gchar *gemmcl_program_complete_options (const gchar *options);
 
-/** (transfer full): the key in the disk cache of @text, compiled with @options for the device. */
+/** (transfer full): the key in the disk cache of @text, compiled with @options for the device, or
+ * of the proof of a kernel in @text, whose name is @options. */
 gchar *gemmcl_program_make_key (const GemmclDeviceInfo *device, const gchar *text,
                                 const gchar *options);
 

@@ -80,7 +80,7 @@ static guchar *
 get_binary (cl_program program, cl_device_id device, gsize *size)
 {
   cl_device_id devices[GEMMCL_MAX_DEVICES];
-  gsize sizes[GEMMCL_MAX_DEVICES];
+  gsize sizes[GEMMCL_MAX_DEVICES] = {0};
   guchar *binaries[GEMMCL_MAX_DEVICES] = {NULL};
   gsize bytes;
 

@@ -213,9 +213,9 @@ typedef enum {
  * @a_scale: each element of A is its stored value * a_scale + a_shift
  * @a_shift: see @a_scale
  * @d_scale: each element of D is its stored value * d_scale + d_shift; a @d_scale of 0 means 1.
- *   Values other than 1 and 0 require an integer D that is a matrix, a positive @d_scale, and no
- *   %GEMMCL_ADDEND_OUTPUT. Row outputs and the previous result use the elements, not the stored
- *   values
+ *   A @d_scale other than 0 and 1, or a @d_shift other than 0, requires an integer D that is a
+ *   matrix, and no %GEMMCL_ADDEND_OUTPUT. @d_scale must not be negative. Row outputs and the
+ *   previous result use the elements, not the stored values
  * @d_shift: see @d_scale
  * @addend: the source of C
  * @bias: add a bias of N f32 to each row of each batch

@@ -26,7 +26,7 @@ GEMMCL_BEGIN_DECLS
  * Returns: (transfer full): a context around @context, with a queue of its own; or the existing one
  *   for the same @context and @device while that is alive, which gemmcl_context_get_shared() may
  *   have made. %NULL with %GEMMCL_ERROR_INVALID (@device does not belong to @context) or
- *   %GEMMCL_ERROR_OPENCL.
+ *   %GEMMCL_ERROR_OPENCL, also if the device of an existing one does not answer any more.
  */
 GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id device, GError **error);
 

@@ -15,7 +15,8 @@ GEMMCL_BEGIN_DECLS
  * @a: as for gemmcl_gemm_run()
  * @b: (type gpointer): as for gemmcl_gemm_run()
  * @c: (type gpointer) (nullable): as for gemmcl_gemm_run(); with GEMMCL_ADDEND_OUTPUT D before the
- *   run, with GEMMCL_ADDEND_PREVIOUS the previous result in the layout of D; %NULL for zeros
+ *   run, with GEMMCL_ADDEND_PREVIOUS the previous result in the layout of D. %NULL: zeros, with any
+ *   addend
  * @bias: (type gpointer) (nullable): as for gemmcl_gemm_run()
  * @d: (type gpointer): the result to check
  * @max_error: (out) (optional): the largest |D - Dref|

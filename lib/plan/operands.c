@@ -69,7 +69,7 @@ pack_b (GemmclBody *self, cl_command_queue queue, cl_mem plain, cl_mem scales, g
 
   if (!gemmcl_body_build_pack (self, &pack, error))
     return NULL;
-  /* A work-item packs a column of int8, or one element of another type. */
+  /* A work-item packs a column of int8, or a word of another type. */
   if (self->device->type == GEMMCL_DEVICE_TYPE_CPU)
     chain.slice = gemmcl_body_is_int8 (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
   packed = gemmcl_body_create_packed (self, 1, error);

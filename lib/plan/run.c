@@ -77,7 +77,7 @@ count (GemmclRuns *self, const Slot *slot)
   stats->bytes_out += slot->bytes_out;
 }
 
-/* Frees the slot if its run is complete or failed. Returns: TRUE if the slot is free. */
+/* Makes the slot available again if its run is complete or failed. Returns: TRUE if it is. */
 static gboolean
 reap (GemmclRuns *self, Slot *slot)
 {
