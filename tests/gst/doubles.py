@@ -3,13 +3,13 @@
 """Plays elements under the doubles (tests/doubles/README.md), which count the calls of OpenCL and
 VA and make them fail on request."""
 
+import contextlib
 import ctypes
 import gc
 import os
 import time
 from collections import namedtuple
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
-from unittest import mock
 
 import stream
 from gemmcl import get_device
@@ -55,9 +55,15 @@ def fail(function, number, error):
     FAULT.function, FAULT.error, FAULT.left = function.encode(), error, number
 
 
+@contextlib.contextmanager
 def without(extensions):
-    """Hides these extensions of the device, in a `with` block."""
-    return mock.patch.dict(os.environ, {"GEMMCL_DOUBLES_WITHOUT": extensions})
+    """Hides these extensions of the device. mock.patch.dict() would set the whole environment
+    anew at the end, which threads may read."""
+    os.environ["GEMMCL_DOUBLES_WITHOUT"] = extensions
+    try:
+        yield
+    finally:
+        del os.environ["GEMMCL_DOUBLES_WITHOUT"]
 
 
 def get_info(caps):

@@ -4,6 +4,8 @@
 """Each bad setting and each bad buffer ends in a single error, which says what was expected and
 what was found."""
 
+import tempfile
+
 import gemmcl
 from stream import (ANALYTICS, FAILURE, OK, PAUSED, READY, Gst, TestCase, audio, main, np,
                     tensors, video)
@@ -160,6 +162,14 @@ class Errors(TestCase):
                 stream = self.make(f"gemmcl {settings}")
                 self.assertEqual(stream.element.set_state(state), FAILURE)
                 self.says(stream, words, domain)
+
+    def test_damaged_file(self):
+        with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+            file.write(b"no array")
+            file.flush()
+            stream = self.make(f"gemmcl weight={file.name}")
+            self.assertEqual(stream.element.set_state(READY), FAILURE)
+            self.says(stream, f"weight={file.name}|does not start with", "resource")
 
     def test_other_device(self):
         """After the name of a missing device another device can be set."""

@@ -355,11 +355,12 @@ class Tiles(Surfaces):
         self.is_right()
 
 
-# The test class of the environment.
-CLASSES = {"VENDOR": "Vendor", "MODIFIER": "Tiles", "WITHOUT": "Driver"}
-CLASS = next((name for variable, name in CLASSES.items()
-              if f"GEMMCL_DOUBLES_{variable}" in os.environ), "Untiled")
-for name in "Untiled", *CLASSES.values():
+# The test class of the environment. For Intel's driver the doubles lack both extensions.
+CLASSES = {"VENDOR": "Vendor", "MODIFIER": "Tiles"}
+CLASS = ("Driver" if os.environ.get("GEMMCL_DOUBLES_WITHOUT") == "va,dmabuf" else
+         next((name for variable, name in CLASSES.items()
+               if f"GEMMCL_DOUBLES_{variable}" in os.environ), "Untiled"))
+for name in "Untiled", "Driver", *CLASSES.values():
     if name != CLASS:
         del globals()[name]
 main()

@@ -116,7 +116,7 @@ class Search(TestCase):
         checked."""
         self.clock.reset(usual=2000)
         result = self.search(describe(96, 64, 128, addend="previous"), candidates=2)
-        self.assertEqual([each.why for each in result.list() if each.faulty], [])
+        self.assertEqual([each.why if each.faulty else None for each in result.list()], [None] * 2)
 
     def test_dry_run(self):
         result = self.search(dry_run=True)
