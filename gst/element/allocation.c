@@ -35,7 +35,8 @@ get_held (GstGemmcl *self)
   return self->stream.settings.batch_size * self->stream.settings.queue_depth * self->n_lanes;
 }
 
-/* Returns: the bytes of an input; 0 if inputs differ, have several memories or exceed a pool. */
+/* Returns: the bytes of an input; 0 if inputs differ, have several memories or are too large for
+ * a pool. */
 static guint
 get_input_size (const GstGemmclFormat *format)
 {

@@ -12,7 +12,8 @@
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
-/* Opens the devices that the properties name. Fails if the build lacks the input or output. */
+/* Opens the devices that the properties name. Fails if the build lacks the input or output, or if
+ * tensor-id is no name of a field. */
 static gboolean
 open_devices (GstGemmcl *self, GError **error)
 {

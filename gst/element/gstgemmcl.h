@@ -9,9 +9,9 @@
 #include "memory/error.h"
 #include "memory/inflight.h"
 
-/* The struct of the element. Its parts, from the lowest to the highest: operands and devices
- * (lanes.h), counts (stats.h), outputs and runs (run.h), batches and their turns (turns.h), and the
- * plans and parts of the class, which are declared here. A part calls only lower parts. */
+/* The struct of the element. Its parts, from the lowest to the highest: counts (stats.h), operands
+ * and devices (lanes.h), outputs and runs (run.h), batches and their turns (turns.h), and the plans
+ * and parts of the class, which are declared here. A part calls only lower parts. */
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())

@@ -63,7 +63,8 @@ void gst_gemmcl_operand_get (GstGemmcl *self, GemmclPlanOperand operand, GValue 
  */
 void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GValue *value);
 
-/** gst_gemmcl_operands_have_next: Returns: %TRUE if operands wait for a buffer. Any thread. */
+/** gst_gemmcl_operands_have_next: Returns: %TRUE if new operands wait for the next buffer. Any
+ * thread. */
 gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
 /** gst_gemmcl_operands_hold: Makes waiting operands the current ones. These stay until

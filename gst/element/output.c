@@ -125,7 +125,8 @@ take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
   return g_steal_pointer (&copy);
 }
 
-/* If the output has headers, enqueues a write of that of an @m x @n matrix to OpenCL @memory. */
+/* If the output has headers, enqueues a write of the header of an @m x @n matrix to @memory, which
+ * is OpenCL memory. */
 static gboolean
 write_header (GstGemmcl *self, GstMemory *memory, GemmclType type, gsize m, gsize n, GError **error)
 {

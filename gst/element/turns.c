@@ -173,7 +173,8 @@ choose_lane (GstGemmcl *self)
   turns->next = (guint)(self->lane - self->lanes + 1) % self->n_lanes;
 }
 
-/* TRUE if the device may have caused @error, not the input, so that another device may succeed. */
+/* TRUE if @error may come from the device, so that another one may succeed; FALSE if from the
+ * input. */
 static gboolean
 is_of_device (const GError *error)
 {
