@@ -3,25 +3,20 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that the #include lines and the calls of a folder's C files have one direction. TAP out.
 
-usage: folders.py DIRECTORY
+usage: folders.py DIRECTORY BUILD-DIRECTORY
 
 Neither the files nor the folders below DIRECTORY may have circles. Public headers, in include/,
 include only each other; a file that includes gemmcl-X.h depends on the folder that has X.h or X.c,
-if any.
+if any. Calls are those that the objects in BUILD-DIRECTORY need of each other.
 """
 
-import re
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import tap
 
-ROOT = Path(sys.argv[1])
-INCLUDE = re.compile(r'^#\s*include "([^"]+)"', re.MULTILINE)
-# The layout puts the name of a function that is defined at the start of a line.
-FUNCTION = re.compile(r"^((?:gst_)?gemmcl_\w+) \(", re.MULTILINE)
-COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+ROOT, BUILD = map(Path, sys.argv[1:])
 PUBLIC = "include"
 
 sources = {path.relative_to(ROOT): path for path in ROOT.rglob("*.[ch]")}
@@ -43,14 +38,29 @@ def owner(path):
     return owners.pop() if len(owners) == 1 else None
 
 
-texts = {path: COMMENT.sub("", source.read_text(encoding="utf-8"))
-         for path, source in sources.items()}
-includes = {path: {found for name in INCLUDE.findall(text) if (found := find(name))}
-            for path, text in texts.items()}
-definers = {name: path for path, text in texts.items() if path.suffix == ".c"
-            for name in FUNCTION.findall(text)}
-calls = {path: {definers[word] for word in re.findall(r"\w+", text) if word in definers} - {path}
-         for path, text in texts.items() if path.suffix == ".c"}
+def read_includes(path):
+    """The files that the lines of a file include by #include "NAME"."""
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    names = [line.split('"')[1] for line in lines
+             if line.lstrip(" #").startswith('include "') and "#" in line]
+    return {found for name in names if (found := find(name))}
+
+
+def read_symbols(path):
+    """The functions that the object of a file defines ("T") or needs ("U"): {name: kind}. Casts to
+    a GObject type need its function, which is no call."""
+    objects = list(BUILD.rglob(f"{str(path).replace('/', '_')}.o"))
+    listed = tap.require("nm", *objects).splitlines() if objects else []
+    return {words[-1]: words[-2] for line in listed
+            if (words := line.split())[-2] in "TU" and not words[-1].endswith("_get_type")}
+
+
+includes = {path: read_includes(path) for path in sources}
+symbols = {path: read_symbols(path) for path in sources if path.suffix == ".c"}
+definers = {name: path for path, names in symbols.items()
+            for name, kind in names.items() if kind == "T"}
+calls = {path: {definers[name] for name, kind in names.items() if kind == "U" and name in definers}
+         for path, names in symbols.items()}
 folders = {folder: set() for path in sources if (folder := path.parts[0]) != PUBLIC}
 for path, others in includes.items():
     if path.parts[0] != PUBLIC:

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compiles each public header alone, as C and as C++, and checks names, structs, comments. TAP out.
+"""Compiles each public header alone, as C and as C++, and checks names, comments and structs by
+what compilers and g-ir-scanner read in them. TAP out.
 
-usage: headers.py PACKAGES HEADER...
+usage: headers.py PACKAGES GIR HEADER...
 
-PACKAGES: the packages for pkg-config.
+PACKAGES: the packages for pkg-config. GIR: the library's, or empty.
 """
 
-import re
 import shutil
 import sys
 from functools import partial
 from pathlib import Path
+from xml.etree import ElementTree
 
 import tap
 
@@ -21,85 +22,86 @@ LANGUAGES = {
     "C": ("gcc", ["-x", "c", "-std=c11", "-pedantic", "-Wstrict-prototypes"]),
     "C++": ("g++", ["-x", "c++", "-std=c++11"]),
 }
-
-# Macros, typedefs, and functions whose name begins a line or follows the type in it.
-NAME = re.compile(
-    r"^\s*#\s*define (\w+)|^\} (\w+);|^(?!typedef)(?:\w+ )*\**(\w+) \([^*]", re.MULTILINE
-)
-OWN = re.compile(r"(GST_)?GEMMCL_|(Gst)?Gemmcl|(gst_)?gemmcl_|CL_TARGET_|G_(DECLARE|DEFINE)_")
-
-
-def find_names_of_others(text):
-    """The names of a header that have the prefix of another library."""
-    code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    names = [name for groups in NAME.findall(code) for name in groups if name]
-    return [name for name in names if not OWN.match(name)]
-
-
-STRUCT = re.compile(r"^typedef struct \{\n(.*?)^\} (\w+);", re.MULTILINE | re.DOTALL)
+OWN_MACROS = ("GEMMCL_", "GST_GEMMCL_", "CL_TARGET_")
+OF_TYPES = "GEMMCL_TYPE_"  # macros for GObject's types need no words
+OWN_NAMES = ("gemmcl_", "Gemmcl", "gst_gemmcl_", "GstGemmcl")
 # The library allocates these, so they may grow.
-ALLOCATED = {"GemmclDeviceInfo", "GemmclKernelInfo", "GemmclTuningCandidate", "GemmclTuningEntry",
-             "GemmclTuningResult"}
+ALLOCATED = {"DeviceInfo", "KernelInfo", "Matrix", "TuningCandidate", "TuningEntry",
+             "TuningResult"}
+NAMESPACE = "{http://www.gtk.org/introspection/core/1.0}"
+IDENTIFIER = "{http://www.gtk.org/introspection/c/1.0}identifier"
 
-
-def find_rigid(text):
-    """The structs of a header to which no field can be added without breaking programs."""
-    return [name for fields, name in STRUCT.findall(text) if name not in ALLOCATED
-            and not fields.startswith("  gsize size;\n")
-            and not fields.endswith("  /*< private >*/\n  gpointer _reserved[4];\n")]
-
-
-# A type, a macro or a function. GObject's functions and macros for types need no words.
-DECLARATION = re.compile(
-    r"^(?:typedef |#define |static inline |[A-Za-z].*\bgemmcl_\w+ \().*", re.MULTILINE
-)
-WORDLESS = re.compile(r"_get_type \(|GEMMCL_TYPE_\w+ \(|GEMMCL_(BEGIN|END)_DECLS")
-COMMENT = re.compile(r"/\*\*(?:(?!\*/).)*\*/\n\Z", re.DOTALL)
-
-
-def find_undescribed(text):
-    """The declarations of a header without a comment."""
-    return [found[0] for found in DECLARATION.finditer(text)
-            if not WORDLESS.search(found[0]) and not COMMENT.search(text[: found.start()])]
-
-
-SYMBOLS = Path(__file__).parents[2] / "debian/libgemmcl0.symbols"
-VERSIONS = dict(re.findall(r"(\w+)@Base (\d+\.\d+)", SYMBOLS.read_text(encoding="utf-8")))
-FUNCTION = re.compile(r"^/\*\*\n \* (gemmcl_\w+):\n(.*?)\*/", re.MULTILINE | re.DOTALL)
-
-
-def find_misdated(text):
-    """The functions of a header whose comments do not state the version that introduced them. The
-    first version is not stated."""
-    return [name for name, comment in FUNCTION.findall(text)
-            if (re.findall(r" \* Since: (.*)\n", comment) or ["0.1"]) != [VERSIONS.get(name)]]
-
-
-RULES = {
-    "own names": (find_names_of_others, "has the prefix of another library"),
-    "structs can grow": (find_rigid, "neither carries its size nor has room: see gemmcl.h"),
-    "comments": (find_undescribed, "has no comment"),
-    "versions": (find_misdated, "lacks the Since: of debian/libgemmcl0.symbols"),
-}
-
-PACKAGES, *headers = sys.argv[1:]
+PACKAGES, GIR, *headers = sys.argv[1:]
 flags = tap.require("pkg-config", "--cflags", *PACKAGES.split(), stderr=None).split()
 
 
-def check_rule(header, find, fault):
-    return [f"{name} {fault}" for name in find(header.read_text(encoding="utf-8"))]
+def compile_header(header, compiler, *options):
+    if not shutil.which(compiler):
+        raise tap.Skipped(f"there is no {compiler}")
+    return tap.require(compiler, *options, *flags, f"-I{header.parent}", "-", stdin=None,
+                       input=f'#include "{header.name}"\nint unused;\n')
 
 
 def check_language(header, compiler, options):
-    if not shutil.which(compiler):
-        raise tap.Skipped(f"there is no {compiler}")
-    tap.require(compiler, *options, *WARNINGS, *flags, f"-I{header.parent}", "-", stdin=None,
-                input=f'#include "{header.name}"\nint gemmcl_header_test;\n')
+    compile_header(header, compiler, *options, *WARNINGS)
 
 
-tap.play({
+def check_macros(header):
+    """The preprocessor prints a line with the file's name before that file's lines."""
+    inside, before = False, ""
+    for line in compile_header(header, "gcc", "-x", "c", "-E", "-dD", "-CC").splitlines():
+        if line.startswith("# "):
+            inside = line.split('"')[1] == str(header)
+        elif inside and line.startswith("#define "):
+            name = line.split()[1].partition("(")[0]
+            if not name.startswith(OWN_MACROS):
+                yield f"{name} has the prefix of another library"
+            if not before.endswith("*/") and not name.startswith(OF_TYPES) and \
+                    not name.endswith("_DECLS"):
+                yield f"{name} has no comment"
+        if inside and line and not line.startswith("# "):
+            before = line
+
+
+def check_comments(header):
+    """clang prints the functions and types with these names, and their comments."""
+    said = compile_header(header, "clang", "-x", "c", "-fsyntax-only", "-Xclang", "-ast-dump",
+                          "-Xclang", "-ast-dump-filter=emmcl")
+    found = dict.fromkeys((text.partition(":")[0] for text in said.split("Dumping ")[1:]), False)
+    for text in said.split("Dumping ")[1:]:
+        found[text.partition(":")[0]] |= "FullComment" in text
+    for name, has_comment in found.items():
+        # GObject's macros declare the others.
+        if not has_comment and name.startswith(OWN_NAMES) and "autoptr" not in name and \
+                not name.endswith(("_get_type", "Class")) and f"{name}Class" not in found:
+            yield f"{name} has no comment"
+
+
+def check_structs():
+    """Fields can be added to each struct without breaking programs."""
+    for record in ElementTree.parse(GIR).iter(f"{NAMESPACE}record"):
+        fields = [field.get("name") for field in record.iter(f"{NAMESPACE}field")]
+        if fields and record.get("name") not in ALLOCATED and fields[0] != "size" and \
+                fields[-1] not in ("_reserved", "parent_class"):
+            yield f"{record.get('name')} neither carries its size nor has room: see gemmcl.h"
+
+
+def check_versions():
+    """Comments state the version that introduced a function. The first version is not stated."""
+    symbols = Path(__file__).parents[2] / "debian/libgemmcl0.symbols"
+    versions = dict(line.split()[:2] for line in symbols.read_text(encoding="utf-8").splitlines()
+                    if line.startswith(" "))
+    for kind in "function", "method", "constructor":
+        for function in ElementTree.parse(GIR).iter(NAMESPACE + kind):
+            name, since = function.get(IDENTIFIER), function.get("version", "0.1")
+            if not versions.get(f"{name}@Base", "").startswith(f"{since}."):
+                yield f"{name} lacks the Since: of debian/libgemmcl0.symbols"
+
+
+RULES = {"structs can grow": check_structs, "versions": check_versions} if GIR else {}
+tap.play({**RULES, **{
     f"{path.name}, {name}": partial(check, path, *arguments)
     for path in map(Path, headers)
-    for check, table in ((check_rule, RULES), (check_language, LANGUAGES))
-    for name, arguments in table.items()
-})
+    for name, check, arguments in [("macros", check_macros, ()),
+                                   ("comments", check_comments, ())] + [
+        (name, check_language, arguments) for name, arguments in LANGUAGES.items()]}})
