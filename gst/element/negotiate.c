@@ -197,7 +197,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
          gst_gemmcl_va_check (&self->device, self->device.context, error);
 }
 
-/* Warns if A may exceed the range of f16. precision=auto then avoids f16, precision=f16 not. */
+/* Warns if A may exceed the range of f16, which precision=f16 uses nevertheless. */
 static void
 warn_of_infinities (GstGemmcl *self)
 {

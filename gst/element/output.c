@@ -151,7 +151,7 @@ get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **erro
   guint first, n;
   gsize skip;
 
-  /* A region copies memory that cannot be shared, even if it is the whole memory. */
+  /* gst_buffer_copy_region() copies memory that cannot be shared, even if it is a whole memory. */
   if (gst_buffer_find_memory (input->buffer, at[0], size, &first, &n, &skip) && n == 1 &&
       gst_memory_get_sizes (gst_buffer_peek_memory (input->buffer, first), NULL, NULL) == size)
     memory = gst_buffer_get_memory (input->buffer, first);

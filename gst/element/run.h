@@ -23,7 +23,8 @@ gsize gst_gemmcl_get_header_size (GstGemmcl *self);
  * gaps, and of its header. The library has checked that they fit a gsize. */
 gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
 
-/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs that @output must have. */
+/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output. Its run
+ * must have row outputs. */
 GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);
 
 /** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or

@@ -9,7 +9,7 @@
 /** gst_gemmcl_stats_reset: Sets all counts to 0. Needs the lock of the element. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
 
-/** gst_gemmcl_stats_add_plan: Adds the counts of @plan, (nullable), to @sum. */
+/** gst_gemmcl_stats_add_plan: @plan: (nullable). Adds its counts to @sum. */
 void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 
 /** gst_gemmcl_stats_add_run: Counts a run of @n buffers on the current device. @bytes: the bytes

@@ -105,8 +105,8 @@ guint gemmcl_cl_get_version (const gchar *version);
 
 /* program.c: the embedded programs */
 
-/** An embedded text: a program with its includes inlined, or a JSON file of kernels/. The name of
- * the last one is NULL. */
+/** An embedded text: a program with its includes inlined, or the measurements that ship. The name
+ * of the last one is NULL. */
 typedef struct {
   const gchar *name;
   const gchar *text;

@@ -162,7 +162,8 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
 {
   const cl_int n = self->gemm.n, k = self->gemm.k, part = k / (cl_int)self->split;
   const gboolean is_int8 = gemmcl_body_is_int8 (self);
-  /* A work-item packs a column of int8, or a word of another type. */
+  /* A work-item packs a column of int8, or a word of another type. Only int8 has scales, so that
+   * otherwise a size of 0 ends the arguments. */
   const gsize words =
       is_int8 ? 1 : get_packed_k (self->kernel, part) / count_in_word (self->kernel);
   const gsize global[3] = {gemmcl_body_get_padded_n (self), words, batch * self->split};

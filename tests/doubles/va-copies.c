@@ -7,8 +7,8 @@
 #include <va/va_vpp.h>
 
 /*
- * What copies surfaces: images, through which the CPU reads and writes them, and VideoProc, which
- * copies one surface to another.
+ * The two ways to copy surfaces. The CPU reads and writes them through images, and VideoProc copies
+ * one surface to another.
  */
 
 /* libva fixes the signatures. */

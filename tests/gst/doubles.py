@@ -57,8 +57,8 @@ def fail(function, number, error):
 
 @contextlib.contextmanager
 def without(extensions):
-    """Hides these extensions of the device. mock.patch.dict() would set the whole environment
-    anew at the end, which threads may read."""
+    """Hides these extensions of the device. mock.patch.dict() would write the whole environment at
+    the end, while threads may read it."""
     os.environ["GEMMCL_DOUBLES_WITHOUT"] = extensions
     try:
         yield
