@@ -135,7 +135,7 @@ class Results(MetaTestCase):
 
     def test_flow(self):
         """A gap passes without a tensor. A flush drops the batch; the next batch is complete."""
-        stream = self.start(RGB, f"{COLOURS} output=meta batch-size=2")
+        stream = self.start(RGB, f"{COLOURS} output=meta batch-size=2 batch-timeout=0")
         self.assertEqual(stream.push(bytes(48)), OK)
         stream.flush()
         inputs = [wrap(bytes(size)) for size in (48, 48, 0)]

@@ -163,7 +163,7 @@ class Times(TestCase):
         """The latency of collecting is known before the first run."""
         for batch in 1, 3:
             for live in False, True:
-                stream = self.start(ONE, "gemmcl weight=[2] queue-depth=3 batch-timeout=-1 "
+                stream = self.start(ONE, "gemmcl weight=[2] queue-depth=3 batch-timeout=0 "
                                     f"batch-size={batch}")
                 collecting = (batch - 1) * FRAME
                 self.assertEqual(self.get_latency(stream, live), collecting)

@@ -353,10 +353,11 @@ class Timeouts(TestCase):
         begins = []
 
         def hold(_pad, info):
-            """At buffer 9, holds the pad's lock beyond the first timeout, pushes other buffers, and
-            drops buffer 9."""
+            """At buffer 9, pushes other buffers while it holds the pad's lock, beyond the first
+            timeout, and drops buffer 9."""
             if info.get_buffer().pts != 9 * FRAME:
                 return Gst.PadProbeReturn.OK
+            self.push(stream, 0)
             time.sleep(0.4)
             self.push(stream, 1)
             self.pull(stream, 0)
@@ -365,7 +366,6 @@ class Timeouts(TestCase):
             self.push(stream, 2)
             return Gst.PadProbeReturn.DROP
 
-        self.push(stream, 0)
         pad = stream.element.get_static_pad("sink")
         probe = pad.add_probe(Gst.PadProbeType.BUFFER, hold)
         self.push(stream, 9)
