@@ -6,8 +6,8 @@
 usage: test-results.py LABEL=BUILD-DIRECTORY[/LOG.json] ...
        test-results.py --stand-in SKIP|FAIL REASON >LOG.json
 
-Prints the skipped tests with reasons, the failed tests with the end of their standard error, and as
-the last line
+Prints the skipped tests with reasons, the failed tests with the end of their diagnostics and
+of their standard error, and as the last line
 
     N passed, N failed, N skipped
 
@@ -42,17 +42,23 @@ class Count:
     def add_test(self, name, test):
         """Counts a test, given its line of Meson's log."""
         result, output, errors = test["result"], test.get("stdout", ""), test.get("stderr", "")
-        points = [point for point in map(POINT.match, output.splitlines()) if point]
+        points = []
+        for line in output.splitlines():
+            if point := POINT.match(line):
+                points.append((*point.groups(), []))
+            elif points and line.startswith("#"):
+                points[-1][-1].append(line.lstrip("# "))
         plan = PLAN.search(output)
         good_end = result in ("OK", "SKIP")
         failed, skipped = [], []
         unseen = not good_end and LEAKS_UNSEEN in errors
-        for point in points:
-            verdict, title, reason = point.groups()
+        for verdict, title, reason, notes in points:
             if reason is not None:
                 skipped.append(f"{title}: {reason or 'no reason given'}")
+            elif verdict == "ok":
+                self.passed.append(title)
             else:
-                (self.passed if verdict == "ok" else failed).append(title)
+                failed.append(title + get_end(notes))
         if plan and len(points) not in (int(plan[1]), int(plan[1]) - unseen):
             failed.append(f"planned {plan[1]} subtests, ran {len(points)}")
         elif not points and result == "SKIP":
@@ -66,8 +72,7 @@ class Count:
         if result in ("TIMEOUT", "INTERRUPT") or not (good_end or failed):
             failed.append(result)
         if not good_end and failed:
-            end = " | ".join(errors.splitlines()[-3:])
-            failed[-1] += f"; exit status {test.get('returncode', 0)}" + (end and f": {end[:400]}")
+            failed[-1] += f"; exit status {test.get('returncode', 0)}{get_end(errors.splitlines())}"
         self.failed += [f"{name}: {what}" for what in failed]
         self.skipped += [f"{name}: {what}" for what in skipped]
 
@@ -83,6 +88,11 @@ class Count:
             self.failed.append(f"{label}: no test ran")
         for test in tests:
             self.add_test(f"{label} {test['name']}", test)
+
+
+def get_end(lines):
+    """Returns the last lines, behind a colon; "" if there are none."""
+    return lines and f": {' | '.join(lines[-3:])[:400]}" or ""
 
 
 def last_line(*texts):
