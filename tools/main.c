@@ -16,7 +16,9 @@ const ToolCommand *const tool_commands[] = {
     &tool_devices, &tool_kernels, &tool_check,    &tool_bench,  &tool_tune,
     &tool_warm,    &tool_run,     &tool_quantize, &tool_import, NULL};
 
-G_DEFINE_QUARK (gemmcl - tool - error - quark, tool_error)
+/* clang-format off */
+G_DEFINE_QUARK (gemmcl-tool-error-quark, tool_error)
+/* clang-format on */
 
 gboolean
 tool_set_error (GError **error, ToolError code, const gchar *format, ...)

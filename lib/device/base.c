@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* clang-format off: a name with hyphens */
-G_DEFINE_QUARK (gemmcl - error - quark, gemmcl_error)
+/* clang-format off */
+G_DEFINE_QUARK (gemmcl-error-quark, gemmcl_error)
 /* clang-format on */
 
 gboolean

@@ -107,6 +107,7 @@ class Introspection(unittest.TestCase):
         with self.assertRaises(GLib.Error) as caught:
             Gemmcl.Matrix.parse("[1,")
         self.assertTrue(caught.exception.matches(Gemmcl.error_quark(), Gemmcl.Error.FORMAT))
+        self.assertEqual(caught.exception.domain, "gemmcl-error-quark")
 
     def test_results_of_searches_outlive_them(self):
         gemm = describe(32, 32, 32)
