@@ -72,11 +72,11 @@ gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const Ge
  * @GEMMCL_KERNEL_LEVEL_NATIVE: the kernel uses no subgroups, or the device has them
  *   (cl_intel_subgroups, cl_intel_required_subgroup_size)
  * @GEMMCL_KERNEL_LEVEL_KHR: subgroups use cl_khr_subgroup_shuffle, without block reads
- * @GEMMCL_KERNEL_LEVEL_EMULATED: subgroups exchange data through local memory, which is slow. Only
- *   a kernel that the caller names runs at this level
+ * @GEMMCL_KERNEL_LEVEL_EMULATED: subgroups exchange data through local memory, which is slow
  *
- * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS names the
- * best level that may be used. A CPU uses khr, which may take minutes to compile, only if the
+ * How a kernel runs on a device, best first. Only native kernels are chosen automatically; the
+ * other levels need a kernel that the caller names. The environment variable GEMMCL_SUBGROUPS names
+ * the best level that may be used. A CPU uses khr, which may take minutes to compile, only if the
  * variable is "khr".
  */
 typedef enum {

@@ -169,6 +169,10 @@ gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice, Gemmcl
       gemmcl_subgroups_get_level (kernel, self->device, GEMMCL_KERNEL_LEVEL_NATIVE);
   g_autoptr (GError) failure = NULL;
 
+  if (level > worst)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s is %s on %s, and only the caller can choose such a kernel.",
+                        kernel->name, gemmcl_kernel_level_get_name (level), self->device->name);
   g_clear_pointer (&self->multiply, clReleaseKernel);
   self->kernel = kernel;
   self->split = choice->split;

@@ -13,6 +13,7 @@ from tap_unittest import main
 
 M, N, K = 96, 64, 128
 NAIVE = "gemm_naive"
+SUBGROUPS = "L3_SIMD_16x2_1x8"
 NAMED, TUNED, SHIPPED, RULES = ("named", "tuned", "shipped", "rules")
 
 
@@ -104,6 +105,14 @@ class Tuning(TestCase):
         store(describe(M, N, K * 4 // 3), self.candidates[1])
         self.chooses(TUNED, self.candidates[1], describe(M, N, K * 5 // 4))
         self.chooses(TUNED, NAIVE)
+
+    def test_emulated(self):
+        """An entry whose kernel would be emulated is not used."""
+        self.addCleanup(os.environ.pop, "GEMMCL_SUBGROUPS", None)
+        os.environ["GEMMCL_SUBGROUPS"] = "emulated"
+        store(self.gemm, SUBGROUPS)
+        self.chooses(NAMED, SUBGROUPS, asked=SUBGROUPS)
+        self.chooses(RULES)
 
     def test_merge(self):
         store(self.gemm)
