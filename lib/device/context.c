@@ -380,8 +380,9 @@ gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what
 
   if (size > max)
     return FAIL_NULL (error, GEMMCL_ERROR_TOO_LARGE,
-                      "%s needs %zu bytes, but %s allows %" G_GUINT64_FORMAT " in one buffer.",
-                      what, size, self->device->info.name, max);
+                      "Expected at most %" G_GUINT64_FORMAT
+                      " bytes in one buffer on %s, found %zu for %s.",
+                      max, self->device->info.name, size, what);
   buffer = clCreateBuffer (self->context, CL_MEM_READ_WRITE, size, NULL, &status);
   if (!gemmcl_cl_check (status, error, "clCreateBuffer for %s (%zu bytes)", what, size))
     return NULL;

@@ -118,7 +118,7 @@ gemmcl_ptx_retarget (const gchar *ptx, GError **error)
   return FAIL_NULL (
       error, GEMMCL_ERROR_BUILD,
       "Expected PTX with one line \".target sm_90,\" and hidden instructions from the "
-      "compiler, found something else. Kernels without wgmma are used instead.");
+      "compiler, found something else.");
 }
 
 /* Builds @program, which NVIDIA's compiler built for sm_90, for sm_90a. */

@@ -51,16 +51,15 @@ gboolean
 gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error)
 {
   const gchar *slash = strchr (name, '/');
-  g_autofree gchar *row = slash ? g_strndup (name, slash - name) : g_strdup (name);
+  g_autofree gchar *kernel_name = slash ? g_strndup (name, slash - name) : g_strdup (name);
   guint64 split = 1;
 
   if (slash != NULL &&
       !g_ascii_string_to_unsigned (slash + 1, 10, 1, GEMMCL_MAX_SPLIT, &split, NULL))
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                        "\"%s\" should have a number from 1 to %d behind the slash: "
-                        "the parts into which K is cut.",
-                        name, GEMMCL_MAX_SPLIT);
-  self->kernel = gemmcl_kernel_find (row, error);
+                        "Expected a split from 1 to %d after the slash, found \"%s\".",
+                        GEMMCL_MAX_SPLIT, slash + 1);
+  self->kernel = gemmcl_kernel_find (kernel_name, error);
   self->split = split;
   return self->kernel != NULL;
 }
@@ -95,14 +94,14 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
   if (!can_split (self->kernel, gemm))
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
-        "Kernel %s cannot split K here: only kernels that read buffers and are not int8 can, "
-        "and only for problems without batches and frames.",
+        "Kernel %s cannot split K here. A split needs a kernel that reads buffers and is not int8, "
+        "a batch of 1, and a D that is a matrix.",
         self->kernel->name);
   if (gemm->k % (SPLIT_ALIGNMENT * self->split) == 0)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                      "To be cut into %u parts, K must be a multiple of %u, which %zu is not.",
-                      self->split, SPLIT_ALIGNMENT * self->split, gemm->k);
+                      "A split of %u needs a K that is a multiple of %u, found %zu.", self->split,
+                      SPLIT_ALIGNMENT * self->split, gemm->k);
 }
 
 gboolean
@@ -159,7 +158,7 @@ get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 /* The share of an Intel GPU's cores that have a work-group, times the share of EU_THREADS that each
  * execution unit has. */
 static gdouble
-get_intel_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdouble groups)
+get_intel_utilization (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdouble groups)
 {
   const gdouble lanes = kernel->subgroup > 0 ? kernel->subgroup : EU_LANES;
   const gdouble threads = groups * ceil (kernel->group_m * kernel->group_n / lanes);
@@ -169,7 +168,7 @@ get_intel_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *devic
 
 /* The share of the device's speed that @groups work-groups of @kernel reach. */
 static gdouble
-get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdouble groups)
+get_utilization (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdouble groups)
 {
   const gdouble units = MAX (device->compute_units, 1);
   const gdouble outputs = kernel->tile_m * MAX (kernel->tile_n, 1);
@@ -178,7 +177,7 @@ get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
   if (device->type == GEMMCL_DEVICE_TYPE_CPU || kernel->persistent)
     return groups / (ceil (groups / units) * units);
   if (device->cores > 0)
-    return get_intel_utilisation (kernel, device, groups);
+    return get_intel_utilization (kernel, device, groups);
   return MIN (groups / units, 1 - pow (IDLE, groups * work / (units * WORK)));
 }
 
@@ -212,7 +211,7 @@ get_launch_cost (const GemmclChoice *self, const GemmclDeviceInfo *device, const
 
 /*
  * The score of a choice: the kernel's speed with full tiles, times the share of its tiles that is
- * not padding, times the utilisation of the device; reduced by the costs of a split, of packing A
+ * not padding, times the utilization of the device; reduced by the costs of a split, of packing A
  * into an image, of quantizing A and of launches. A kernel that reads pixels itself always beats
  * one that needs im2col.
  */
@@ -227,11 +226,11 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
 
   const gdouble speed =
       get_speed (kernel, device) * get_share_of_rows (kernel, device, &tiles, gemm->m) * gemm->n /
-      ((gdouble)tiles.n * tiles.cols) * get_utilisation (kernel, device, groups) / cost;
+      ((gdouble)tiles.n * tiles.cols) * get_utilization (kernel, device, groups) / cost;
 
-  const gdouble bytes = kernel->precision == GEMMCL_PRECISION_I8 ? INT8_COST / gemm->n : 0;
+  const gdouble quantizing = kernel->precision == GEMMCL_PRECISION_I8 ? INT8_COST / gemm->n : 0;
 
-  return 1 / (1 / speed + bytes + get_launch_cost (self, device, gemm)) +
+  return 1 / (1 / speed + quantizing + get_launch_cost (self, device, gemm)) +
          gemmcl_kernel_takes_pixels (kernel, gemm);
 }
 
@@ -253,7 +252,7 @@ fills (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gsize groups)
 {
   if (device->type == GEMMCL_DEVICE_TYPE_CPU)
     return TRUE;
-  return device->cores > 0 ? get_intel_utilisation (kernel, device, groups) == 1
+  return device->cores > 0 ? get_intel_utilization (kernel, device, groups) == 1
                            : groups >= device->compute_units;
 }
 

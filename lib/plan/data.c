@@ -106,8 +106,8 @@ check_size (GemmclBody *self, const GemmclRun *run, GError **error)
 
   if (m > gemm->m || batch > gemm->batch)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "A run of %zu rows and %zu batches is more than its plan's %zu and %zu.", m,
-                        batch, gemm->m, gemm->batch);
+                        "Expected a run of at most %zu rows and %zu problems, found %zu and %zu.",
+                        gemm->m, gemm->batch, m, batch);
   if ((gemm->a_image || gemm->d_image) && m != gemm->m)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "A run of frames has all their %zu rows, not %zu.", gemm->m, m);

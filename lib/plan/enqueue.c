@@ -49,7 +49,7 @@ build_features (GemmclBody *self, GError **error)
          (!normalizes || gemmcl_body_build_step (
                              self, &self->normalize_a, "normalize.cl", "normalize_rows",
                              g_strconcat (options, " -DD_TYPE=0 -DD_UNIT_COL", NULL), error)) &&
-         (self->features = create_floats (self, self->gemm.k, "A, as features,", error)) != NULL;
+         (self->features = create_floats (self, self->gemm.k, "the features of A", error)) != NULL;
 }
 
 static gboolean
@@ -60,7 +60,7 @@ build_quantize (GemmclBody *self, GError **error)
   return gemmcl_body_build_step (self, &self->quantize, "quantize.cl", "quantize",
                                  make_row_options (self, &self->gemm), error) &&
          (self->int8_a = gemmcl_body_create_memory (self, self->gemm.m, INT8_ROW (self->gemm.k),
-                                                    "A, as int8,", error)) != NULL;
+                                                    "the int8 copy of A", error)) != NULL;
 }
 
 static gboolean
@@ -73,7 +73,7 @@ build_reduce (GemmclBody *self, GError **error)
              gemmcl_kernel_make_reduce_options (self->kernel, &self->gemm, self->split), error) &&
          (self->no_bias = gemmcl_body_create_bias (self, error)) != NULL &&
          (self->workspace = create_floats (self, self->gemm.n * self->split,
-                                           "The split-K workspace", error)) != NULL;
+                                           "the split-K workspace", error)) != NULL;
 }
 
 /* TRUE if rows of D are normalized, by the step that stores D. */

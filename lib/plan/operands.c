@@ -50,9 +50,9 @@ gemmcl_body_create_bias (GemmclBody *self, GError **error)
 {
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
-  return queue
-             ? create_filled (self, queue, gemmcl_body_get_padded_n (self), NULL, 0, "bias", error)
-             : NULL;
+  return queue ? create_filled (self, queue, gemmcl_body_get_padded_n (self), NULL, 0, "the bias",
+                                error)
+               : NULL;
 }
 
 /* Packs @plain, k x n and row-major, into the form that multiply reads. @warm_up: launch only a
@@ -221,8 +221,9 @@ prepare_floats (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held,
   g_autoptr (GemmclMatrix) floats = NULL;
 
   if (is_c ? !is_matrix && gemm->addend != GEMMCL_ADDEND_ROW : !gemm->bias)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "This problem was stated without %s.",
-                        is_c ? "a C of its own" : "a bias");
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "The plan's problem has no %s.",
+                        is_c ? "C of its own; set GemmclGemm.addend to MATRIX or ROW"
+                             : "bias; set GemmclGemm.bias");
   if (!check_shape (is_c ? "C" : "The bias", held->matrix, rows, cols, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (held->matrix,
@@ -259,7 +260,7 @@ gemmcl_body_build_state (GemmclBody *self, GError **error)
     return TRUE;
   self->state =
       gemmcl_body_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
-                                 is_kept ? "The previous result" : "D before its scale", error);
+                                 is_kept ? "the previous result" : "D before its scale", error);
   return self->state != NULL &&
          (!is_kept || gemmcl_body_build_step (self, &self->load, "store.cl", "load",
                                               gemmcl_gemm_make_d_options (gemm), error)) &&

@@ -85,7 +85,7 @@ gemmcl_body_create_packed (GemmclBody *self, gsize batches, GError **error)
   if (!g_size_checked_mul (&size, gemmcl_body_get_packed_size (self),
                            batches * self->split * element))
     size = G_MAXSIZE;
-  return gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
+  return gemmcl_context_create_buffer (self->context, size, "the packed B", error);
 }
 
 static gboolean

@@ -291,8 +291,9 @@ validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
   gsize bytes;
 
   if ((guint)type >= GEMMCL_N_TYPES)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "The type of %s, %d, is none of GemmclType.",
-                        names[which], type);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected the type of %s to be 0 to %d (GemmclType), found %d.",
+                        names[which], GEMMCL_N_TYPES - 1, type);
   if (layout.ld < layout.length)
     return gemmcl_fail (
         error, GEMMCL_ERROR_INVALID,
@@ -338,9 +339,11 @@ validate_a_image (const GemmclGemm *gemm, GError **error)
                         gemm->m, gemm->k);
   if (gemm->a_image->features == GEMMCL_FEATURE_PATCH && gemm->a_image->patch_padding > 0 &&
       gemm->a_scale == 0.0 && gemm->a_shift != 0.0)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "Padding is 0 after scale and shift, which a scale of 0 cannot give; "
-                        "expected another scale, or a shift of 0.");
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "With padding, a_scale must not be 0 unless a_shift is 0, found a_shift %g: "
+        "padded elements must be 0 after scaling.",
+        gemm->a_shift);
   return TRUE;
 }
 
@@ -369,9 +372,13 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
 static gboolean
 validate_normalize (const GemmclGemm *gemm, GError **error)
 {
-  if (gemm->normalize & ~(GEMMCL_NORMALIZE_A | GEMMCL_NORMALIZE_D))
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclNormalize.",
-                        gemm->normalize);
+  const guint all = GEMMCL_NORMALIZE_A | GEMMCL_NORMALIZE_D;
+
+  if (gemm->normalize & ~all)
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "Expected normalize to be a set of GemmclNormalize flags (0 to %u), found %u.", all,
+        gemm->normalize);
   if (gemm->normalize & GEMMCL_NORMALIZE_D && gemm->d_image)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Normalized rows of D need a D that is a matrix, not a frame.");
@@ -393,8 +400,8 @@ validate_d_scale (const GemmclGemm *gemm, GError **error)
                         gemm->d_scale, gemm->d_shift);
   if (!is_integer || gemm->d_image || gemm->addend == GEMMCL_ADDEND_OUTPUT)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "A scale and a shift of D need integers as D, in a matrix that is not C, "
-                        "too.");
+                        "d_scale and d_shift need a D of an integer type that is a matrix, and an "
+                        "addend other than GEMMCL_ADDEND_OUTPUT.");
   return TRUE;
 }
 
@@ -405,8 +412,10 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
   const guint all = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | columns;
 
   if (gemm->row_outputs & ~all)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclRowOutput.",
-                        gemm->row_outputs);
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "Expected row_outputs to be a set of GemmclRowOutput flags (0 to %u), found %u.", all,
+        gemm->row_outputs);
   if (gemm->row_outputs != 0 && gemm->d_image)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Row outputs need a D that is a matrix, not a frame.");
@@ -427,14 +436,20 @@ static gboolean
 validate_enums (const GemmclGemm *gemm, GError **error)
 {
   if ((guint)gemm->layout > GEMMCL_LAYOUT_COLUMN_MAJOR)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclLayout.", gemm->layout);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected a layout of 0 or 1 (GemmclLayout), found %d.", gemm->layout);
   if ((guint)gemm->addend > GEMMCL_ADDEND_PREVIOUS)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclAddend.", gemm->addend);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected an addend of 0 to %d (GemmclAddend), found %d.",
+                        GEMMCL_ADDEND_PREVIOUS, gemm->addend);
   if ((guint)gemm->activation >= GEMMCL_N_ACTIVATIONS)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclActivation.",
-                        gemm->activation);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected an activation of 0 to %d (GemmclActivation), found %d.",
+                        GEMMCL_N_ACTIVATIONS - 1, gemm->activation);
   if ((guint)gemm->precision >= GEMMCL_N_PRECISIONS)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclPrecision.", gemm->precision);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected a precision of 0 to %d (GemmclPrecision), found %d.",
+                        GEMMCL_N_PRECISIONS - 1, gemm->precision);
   return TRUE;
 }
 

@@ -195,7 +195,7 @@ class Errors(TestCase):
         np.save(f"{self.folder}/w.npy", weight)
         stream = self.start(MONO, f"gemmcl queue-depth=1 activation=softmax "
                             f"weight={self.folder}/w.npy")
-        self.fails(stream, bytes(1025 * 2), "D before softmax or norms|allows", "resource")
+        self.fails(stream, bytes(1025 * 2), "in one buffer|D before softmax or norms", "resource")
         self.assertEqual(stream.push(bytes(2)), OK)
         self.is_quiet(stream)
 

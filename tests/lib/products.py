@@ -54,15 +54,15 @@ class Parts(ProblemTestCase):
 
     def test_refused(self):
         for kernel, batch, words in [
-                ("gemm_naive/5", 1, "multiple of 80, which 96 is not"),
-                ("gemm_naive/4", 1, "multiple of 64, which 96 is not"),
-                ("gemm_naive/0", 1, "number from 1 to"),
-                ("gemm_naive/x", 1, "number from 1 to"),
-                ("gemm_naive/", 1, "number from 1 to"),
-                ("gemm_naive/65", 1, "number from 1 to"),
+                ("gemm_naive/5", 1, "multiple of 80, found 96"),
+                ("gemm_naive/4", 1, "multiple of 64, found 96"),
+                ("gemm_naive/0", 1, "split from 1 to"),
+                ("gemm_naive/x", 1, "split from 1 to"),
+                ("gemm_naive/", 1, "split from 1 to"),
+                ("gemm_naive/65", 1, "split from 1 to"),
                 ("gemm_naiv/2", 1, 'There is no kernel "gemm_naiv"'),
-                ("gemm_naive/2", 2, "without batches"),
-                ("block_read_4x1_1x8/2", 1, "that read buffers")]:
+                ("gemm_naive/2", 2, "a batch of 1"),
+                ("block_read_4x1_1x8/2", 1, "that reads buffers")]:
             self.refuses("kernel", words, "plan_new", get_context(),
                          byref(describe(5, 37, 96, batch=batch)), kernel)
 

@@ -45,7 +45,7 @@ class Plans(TestCase):
     def refuses_operands(self, plan, cases):
         """Checks that operands full of 9 are refused; cases are (operand, rows, cols, words)."""
         for name, rows, cols, words in cases:
-            code = "invalid" if "without" in words else "shape"
+            code = "invalid" if "has no" in words else "shape"
             operand = OPERANDS.index(name)
             self.refuses(code, words, "plan_set", plan, operand, make(full(9, rows, cols)))
 
@@ -58,8 +58,8 @@ class Plans(TestCase):
             ("bias", 4, 1, "bias must be 3 x 1"), ("bias", 3, 3, "bias"),
             ("c", 3, 2, "C must be 2 x 3"), ("c", 1, 3, "C must be 2 x 3")])
         np.testing.assert_array_equal(solve(plan), 4)
-        self.refuses_operands(make_plan(2, 3, 4), [("bias", 1, 3, "without a bias"),
-                                                   ("c", 2, 3, "without a C")])
+        self.refuses_operands(make_plan(2, 3, 4), [("bias", 1, 3, "has no bias"),
+                                                   ("c", 2, 3, "has no C")])
 
     def test_row_shapes(self):
         plan = make_plan(2, 3, 4, bias=True, addend="row", beta=2)
@@ -90,8 +90,8 @@ class Plans(TestCase):
         stats = plan.get_stats()
         self.assertEqual((stats.runs, stats.flops, stats.bytes_in, stats.bytes_out),
                          (15, 2 * rows * 3 * 4, rows * 4 * 4, rows * 3 * 4))
-        for fields, words in (({"m": 6}, "6 rows and 3 batches is more than"),
-                              ({"batch": 4}, "5 rows and 4 batches")):
+        for fields, words in (({"m": 6}, "at most 5 rows and 3 problems, found 6 and 3"),
+                              ({"batch": 4}, "found 5 and 4")):
             with self.assertRaisesRegex(Refused, words):
                 solve(plan, **fields)
 
@@ -180,7 +180,7 @@ class Submit(Runs):
         self.start(0, **after(gate))
         prepared, dropped = (c_void_p(ask("plan_prepare", self.plan, B, make(full(value, K, N))))
                              for value in (3, 4))
-        self.refuses("invalid", "without a bias", "plan_prepare", self.plan, BIAS,
+        self.refuses("invalid", "no bias", "plan_prepare", self.plan, BIAS,
                      make(full(3, K, N)))
         self.start(1)
         call("plan_use", self.plan, prepared)
@@ -218,7 +218,7 @@ class Submit(Runs):
         a, d = on_host([self.a[1]]), on_host([self.d[1]])
         wrong = [Data(kind=kind) for kind in (IN_BUFFER, IN_IMAGES, 0)]
         for words, fields in [
-                ("34 rows", {"m": M + 1}), ("2 batches", {"batch": 2}),
+                ("found 34 and 1", {"m": M + 1}), ("found 33 and 2", {"batch": 2}),
                 ("shorter", {"size": Run.wait.offset}),
                 *(("D of problem 0", {"d": data}) for data in wrong),
                 ("a buffer, from its start", {"strided": True})]:
