@@ -190,11 +190,11 @@ GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconst
 
 /**
  * gemmcl_matrix_new_quantized:
- * @bytes: the elements q, i8 or u8; shared, not copied
+ * @elements: q, i8 or u8; shared, not copied
  * @scales: of any type, finite and not negative: 1 x 1, 1 x cols with one per column, or rows x 1
  *   with one per row
- * @zero_points: (nullable): in the shape of @scales, integers in the range of @bytes' type; %NULL
- *   for zeros
+ * @zero_points: (nullable): in the shape of @scales, integers in the range of the type of
+ *   @elements; %NULL for zeros
  *
  * Makes a matrix whose elements are scale * (q - zero point). gemmcl_matrix_to_f32() computes them,
  * and an int8 kernel multiplies q itself.
@@ -202,7 +202,7 @@ GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconst
  * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID, %GEMMCL_ERROR_SHAPE or
  *   %GEMMCL_ERROR_TOO_LARGE.
  */
-GemmclMatrix *gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales,
+GemmclMatrix *gemmcl_matrix_new_quantized (GemmclMatrix *elements, GemmclMatrix *scales,
                                            GemmclMatrix *zero_points, GError **error);
 
 /**
@@ -262,8 +262,8 @@ gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GE
  *
  * Writes a tensor in the matrix's own type, with its scales and zero points if it is quantized.
  *
- * Returns: %FALSE with %GEMMCL_ERROR_IO, or with %GEMMCL_ERROR_INVALID for a column-major matrix,
- *   which the format cannot store.
+ * Returns: %FALSE with %GEMMCL_ERROR_IO, or with %GEMMCL_ERROR_INVALID if @name is not UTF-8 or
+ *   the matrix is column-major, which the format cannot store.
  */
 gboolean gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path,
                                          const gchar *name, GError **error);

@@ -303,16 +303,16 @@ has_shape (const GemmclMatrix *self, gsize rows, gsize cols)
 }
 
 static gboolean
-check_shapes (const GemmclMatrix *bytes, const GemmclMatrix *scales, const GemmclMatrix *zeros,
+check_shapes (const GemmclMatrix *elements, const GemmclMatrix *scales, const GemmclMatrix *zeros,
               GError **error)
 {
-  const gsize rows = bytes->rows, cols = bytes->cols;
+  const gsize rows = elements->rows, cols = elements->cols;
 
   if (!has_shape (scales, 1, 1) && !has_shape (scales, 1, cols) && !has_shape (scales, rows, 1))
     return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                        "A matrix of %zu x %zu bytes has scales of 1 x 1, "
-                        "of 1 x %zu for its columns or of %zu x 1 for its rows, not of %zu x %zu.",
-                        rows, cols, cols, rows, scales->rows, scales->cols);
+                        "Expected scales of 1 x 1, 1 x %zu (per column) or %zu x 1 (per row) for a "
+                        "quantized matrix of %zu x %zu, found %zu x %zu.",
+                        cols, rows, rows, cols, scales->rows, scales->cols);
   if (zeros != NULL && !has_shape (zeros, scales->rows, scales->cols))
     return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                         "There must be as many zero points as scales, %zu x %zu, not %zu x %zu.",
@@ -343,28 +343,28 @@ check_values (GemmclType type, const GemmclMatrix *scales, const GemmclMatrix *z
 }
 
 GemmclMatrix *
-gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMatrix *zero_points,
-                             GError **error)
+gemmcl_matrix_new_quantized (GemmclMatrix *elements, GemmclMatrix *scales,
+                             GemmclMatrix *zero_points, GError **error)
 {
   g_autoptr (GemmclMatrix) own_scales = NULL, own_zeros = NULL;
   GemmclMatrix *self;
 
   g_return_val_if_fail (scales != NULL, NULL);
 
-  if (bytes->type != GEMMCL_TYPE_I8 && bytes->type != GEMMCL_TYPE_U8)
+  if (elements->type != GEMMCL_TYPE_I8 && elements->type != GEMMCL_TYPE_U8)
     return FAIL_NULL (error, GEMMCL_ERROR_INVALID,
                       "Expected quantized elements of i8 or u8, found %s.",
-                      types[bytes->type].name);
+                      types[elements->type].name);
   own_scales = gemmcl_matrix_to_f32 (scales, FALSE, error);
   if (own_scales == NULL)
     return NULL;
   own_zeros = zero_points != NULL ? gemmcl_matrix_to_f32 (zero_points, FALSE, error) : NULL;
   if ((zero_points != NULL && own_zeros == NULL) ||
-      !check_shapes (bytes, own_scales, own_zeros, error) ||
-      !check_values (bytes->type, own_scales, own_zeros, error))
+      !check_shapes (elements, own_scales, own_zeros, error) ||
+      !check_values (elements->type, own_scales, own_zeros, error))
     return NULL;
-  self = gemmcl_matrix_new_take (bytes->type, bytes->rows, bytes->cols, bytes->column_major,
-                                 g_bytes_ref (bytes->bytes));
+  self = gemmcl_matrix_new_take (elements->type, elements->rows, elements->cols,
+                                 elements->column_major, g_bytes_ref (elements->bytes));
   self->scales = g_steal_pointer (&own_scales);
   self->zero_points = g_steal_pointer (&own_zeros);
   return self;
@@ -397,8 +397,8 @@ find_scales (const GemmclMatrix *floats, gboolean by_row, gfloat *scales, GError
 }
 
 static void
-make_bytes (const GemmclMatrix *floats, gboolean by_row, const gfloat *scales, gint8 *bytes,
-            GemmclQuantization *done)
+make_elements (const GemmclMatrix *floats, gboolean by_row, const gfloat *scales, gint8 *elements,
+               GemmclQuantization *done)
 {
   const gfloat *values = floats->data;
   const gsize rows = floats->rows, cols = floats->cols;
@@ -408,10 +408,10 @@ make_bytes (const GemmclMatrix *floats, gboolean by_row, const gfloat *scales, g
   for (gsize i = 0; i < rows; i++)
     for (gsize j = 0; j < cols; j++) {
       const gfloat value = values[i * cols + j], scale = scales[by_row ? i : j];
-      const gfloat byte = scale > 0 ? CLAMP (rintf (value / scale), -STEPS, STEPS) : 0;
-      const gdouble off = fabs ((gdouble)scale * byte - value);
+      const gfloat q = scale > 0 ? CLAMP (rintf (value / scale), -STEPS, STEPS) : 0;
+      const gdouble off = fabs ((gdouble)scale * q - value);
 
-      bytes[i * cols + j] = byte;
+      elements[i * cols + j] = q;
       done->largest = MAX (done->largest, fabs (value));
       done->max_error = MAX (done->max_error, off);
       squares += off * off;
@@ -426,17 +426,17 @@ gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization 
   g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (self, FALSE, error);
   g_autoptr (GemmclMatrix) quantized = NULL;
   GemmclQuantization own;
-  gpointer scales, bytes;
+  gpointer scales, elements;
 
   if (floats == NULL)
     return NULL;
-  quantized = new_unset (GEMMCL_TYPE_I8, self->rows, self->cols, &bytes, error);
+  quantized = new_unset (GEMMCL_TYPE_I8, self->rows, self->cols, &elements, error);
   if (quantized == NULL)
     return NULL;
   quantized->scales =
       new_unset (GEMMCL_TYPE_F32, by_row ? self->rows : 1, by_row ? 1 : self->cols, &scales, error);
   if (quantized->scales == NULL || !find_scales (floats, by_row, scales, error))
     return NULL;
-  make_bytes (floats, by_row, scales, bytes, done != NULL ? done : &own);
+  make_elements (floats, by_row, scales, elements, done != NULL ? done : &own);
   return g_steal_pointer (&quantized);
 }

@@ -256,13 +256,13 @@ load_tensor (const Tensors *self, guint index, GError **error)
       error);
 }
 
-/* Loads the tensor @name + @suffix that belongs to @bytes, if there is one. A vector becomes a
+/* Loads the tensor @name + @suffix that belongs to @elements, if there is one. A vector becomes a
  * column if its length is the number of rows and not of columns. */
 static gboolean
-load_companion (const Tensors *self, const gchar *name, const gchar *suffix, GemmclMatrix *bytes,
+load_companion (const Tensors *self, const gchar *name, const gchar *suffix, GemmclMatrix *elements,
                 GemmclMatrix **companion, GError **error)
 {
-  const gsize rows = bytes->rows;
+  const gsize rows = elements->rows;
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
   g_autoptr (GemmclMatrix) floats = NULL;
   guint index;
@@ -272,7 +272,7 @@ load_companion (const Tensors *self, const gchar *name, const gchar *suffix, Gem
   *companion = load_tensor (self, index, error);
   if (*companion == NULL ||
       json_array_size (g_array_index (self->tensors, Tensor, index).shape) != 1 ||
-      rows == bytes->cols || rows != (*companion)->cols)
+      rows == elements->cols || rows != (*companion)->cols)
     return *companion != NULL;
   floats = gemmcl_matrix_to_f32 (*companion, TRUE, error);
   g_clear_pointer (companion, gemmcl_matrix_unref);
@@ -284,18 +284,18 @@ load_companion (const Tensors *self, const gchar *name, const gchar *suffix, Gem
 static GemmclMatrix *
 add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError **error)
 {
-  g_autoptr (GemmclMatrix) bytes = matrix, scales = NULL, zeros = NULL, quantized = NULL;
-  const GemmclType type = bytes->type;
+  g_autoptr (GemmclMatrix) elements = matrix, scales = NULL, zeros = NULL, quantized = NULL;
+  const GemmclType type = elements->type;
   g_autoptr (GError) why = NULL;
 
   if (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8)
-    return g_steal_pointer (&bytes);
-  if (!load_companion (self, name, SCALE_SUFFIX, bytes, &scales, error) ||
-      !load_companion (self, name, ZERO_POINT_SUFFIX, bytes, &zeros, error))
+    return g_steal_pointer (&elements);
+  if (!load_companion (self, name, SCALE_SUFFIX, elements, &scales, error) ||
+      !load_companion (self, name, ZERO_POINT_SUFFIX, elements, &zeros, error))
     return NULL;
   if (scales == NULL)
-    return g_steal_pointer (&bytes);
-  quantized = gemmcl_matrix_new_quantized (bytes, scales, zeros, &why);
+    return g_steal_pointer (&elements);
+  quantized = gemmcl_matrix_new_quantized (elements, scales, zeros, &why);
   if (quantized == NULL)
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path, "Tensor “%s”: %s", name,
                       why->message);

@@ -118,10 +118,10 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
 {
   g_autofree gfloat *a = g_new (gfloat, M * K), *b = g_new (gfloat, K * N);
   g_autofree gfloat *d = g_new0 (gfloat, M * N);
-  g_autofree guint16 *halves = g_new (guint16, M * K);
+  g_autofree guint16 *f16s = g_new (guint16, M * K);
   g_autoptr (GemmclBody) body = NULL;
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  gpointer elements = type == GEMMCL_TYPE_F32 ? (gpointer)a : halves;
+  gpointer elements = type == GEMMCL_TYPE_F32 ? (gpointer)a : f16s;
   gdouble error_of_d;
 
   gemm.m = M;
@@ -131,7 +131,7 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   gemm.a_type = type;
   for (gsize i = 0; i < M * K; i++) {
     a[i] = i / K == i % K ? 255 : (gfloat)(i * 7919 % 1009 % 17 + 1);
-    halves[i] = get_half (a[i], type);
+    f16s[i] = get_half (a[i], type);
   }
   for (gsize i = 0; i < K * N; i++)
     b[i] = i / N == i % N ? 127 : (gfloat)(i * 7919 % 1009 % 17) - 8;

@@ -38,8 +38,8 @@ gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 /** The number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
-/** TRUE if int8 kernels use A unchanged: A is stored as i8 or u8, and scaled so that one of these
- * bytes stands for 0. */
+/** TRUE if int8 kernels use A unchanged: A is stored as i8 or u8, and one stored value represents
+ * 0. */
 gboolean gemmcl_gemm_keeps_int8 (const GemmclGemm *gemm);
 
 /** TRUE if a last step scales D. */
@@ -60,8 +60,8 @@ GemmclGemm gemmcl_gemm_get_product (const GemmclGemm *gemm);
  * converts it to the D of @gemm. */
 GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
 
-/** The problem as it most often runs, which decides what is fastest: batches that share everything
- * except A and D are one tall problem. */
+/** @computed as one tall problem, if the problems of its batch share B, have no matrix C, and their
+ * rows may follow each other; else unchanged. Kernels are chosen and tuned for it. */
 GemmclGemm gemmcl_gemm_get_as_run (const GemmclGemm *computed);
 
 /** gemmcl_gemm_get_layout() as a kernel's strides. */

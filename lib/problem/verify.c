@@ -144,14 +144,14 @@ half_step (gdouble range, gdouble steps)
   return step < (1 + 0x1p-20) * FLT_MIN ? range : step / 2 * (1 + 0x1p-11);
 }
 
-/* The quantization error of the row of A: its elements and 0 lie within 255 steps, unless they are
- * bytes. NaN if the row has a NaN or an infinity. */
+/* The quantization error of the row of A: its elements and 0 lie within 255 steps, unless A is
+ * used unchanged. NaN if the row has a NaN or an infinity. */
 static gdouble
 get_a_step (const Reference *self)
 {
   gdouble low = 0, high = 0, spoil = 0;
 
-  /* Scale and shift are rounded here, so the byte for 0 stands for a little more or less. */
+  /* Scale and shift are rounded here, so the stored value for 0 is only close to it. */
   if (gemmcl_gemm_keeps_int8 (self->gemm)) {
     const gdouble zero = rint (-self->gemm->a_shift / self->gemm->a_scale);
 

@@ -70,7 +70,7 @@ class Matrices(TestCase):
         good = [1, 1, 1]
         for scales, zeros, code, words in [
                 ([1] * 4, None, "shape", "scales of 1 x 1"),
-                ([[1]] * 3, None, "shape", "not of 3 x 1"),
+                ([[1]] * 3, None, "shape", "found 3 x 1"),
                 ([1, np.nan, 1], None, "invalid", "finite"),
                 ([1, 1, -1], None, "invalid", "not below 0"),
                 (good, [0, 0.5, 0], "invalid", "integers from -128 to 127"),
