@@ -131,8 +131,8 @@ const gchar *gemmcl_embedded_get_text (const gchar *name);
  * @options has a -cl-std. */
 gchar *gemmcl_program_complete_options (const gchar *options);
 
-/** (transfer full): the key in the disk cache of @text, compiled with @options for the device, or
- * of the proof of a kernel in @text, whose name is @options. */
+/** (transfer full): a key for the disk cache: of @text compiled with @options for the device, or,
+ * with a kernel's name as @options, of that kernel's proof. */
 gchar *gemmcl_program_make_key (const GemmclDeviceInfo *device, const gchar *text,
                                 const gchar *options);
 

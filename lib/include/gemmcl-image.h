@@ -57,8 +57,8 @@ typedef enum {
 
 /**
  * GemmclFeatureMode:
- * @GEMMCL_FEATURE_PIXEL: a row is a pixel: M = width x height, K = channels; row m is pixel (m %
- *   width, m / width)
+ * @GEMMCL_FEATURE_PIXEL: a row is a pixel: M = width x height, K = channels;
+ *   row m is pixel (m % width, m / width)
  * @GEMMCL_FEATURE_ROW: a row is a row of the frame: M = height, K = width x channels; column k is
  *   channel k % channels of pixel k / channels
  * @GEMMCL_FEATURE_FRAME: a row is the frame: M = 1, K = height x width x channels, nested in that
@@ -100,9 +100,12 @@ typedef enum {
  * @type: the type of a tensor's elements
  *
  * A frame or tensor whose pixels make the rows of A, or a frame whose pixels are the rows of D.
- * With Y, Cb, Cr normalised by the range, R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr
- * R - kb B) / (1 - kr - kb), times 255, clamped to 0 to 255 and not rounded (ITU-R BT.601-7 section
- * 2.5, BT.709-6 section 3).
+ * With Y, Cb, Cr normalized by the range, the channels of a pixel are the following, times 255,
+ * clamped to 0 to 255 and not rounded (ITU-R BT.601-7 section 2.5, BT.709-6 section 3):
+ *
+ * - R = Y + 2 (1 - kr) Cr
+ * - B = Y + 2 (1 - kb) Cb
+ * - G = (Y - kr R - kb B) / (1 - kr - kb)
  */
 typedef struct {
   GemmclPixelFormat format;

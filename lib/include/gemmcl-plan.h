@@ -88,9 +88,9 @@ GType gemmcl_prepared_get_type (void);
  * of op(B) (@scales of #GemmclMatrix). It quantizes any other B per column.
  *
  * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan. It holds a
- *   reference to the plan until it is used. %NULL with %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL,
- *   or %GEMMCL_ERROR_INVALID if the kernel's precision cannot represent an element or the problem
- *   has no such operand.
+ *   reference to the plan until it is used. %NULL with %GEMMCL_ERROR_SHAPE,
+ *   %GEMMCL_ERROR_TOO_LARGE, %GEMMCL_ERROR_BUILD, %GEMMCL_ERROR_OPENCL, or %GEMMCL_ERROR_INVALID if
+ *   the kernel's precision cannot represent an element or the problem has no such operand.
  */
 GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand,
                                      GemmclMatrix *matrix, GError **error);
@@ -243,9 +243,10 @@ GemmclRun *gemmcl_run_new (void);
  * Enqueues a run, flushes the queues and returns. Host memory must stay valid until @done is
  * complete; OpenCL objects may be released at once.
  *
- * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, or with %GEMMCL_ERROR_INVALID: the plan has no B, a
- *   size is out of range, the kind of data does not fit, or an event in @wait failed. The caller's
- *   memory is then no longer in use, and D is undefined.
+ * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, with %GEMMCL_ERROR_TOO_LARGE if the device cannot hold
+ *   a copy, or with %GEMMCL_ERROR_INVALID: the plan has no B, a size is out of range, the kind of
+ *   data does not fit, or an event in @wait failed. The caller's memory is then no longer in use,
+ *   and D is undefined.
  */
 gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_event **first,
                              struct _cl_event **done, GError **error);

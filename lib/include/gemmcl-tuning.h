@@ -179,7 +179,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * run as one tall problem.
  *
  * Returns: (transfer full): the result, or %NULL with #G_IO_ERROR_CANCELLED, an error of
- *   gemmcl_gemm_validate(), %GEMMCL_ERROR_TOO_LARGE or %GEMMCL_ERROR_OPENCL.
+ *   gemmcl_gemm_validate(), %GEMMCL_ERROR_TOO_LARGE, %GEMMCL_ERROR_OPENCL, or an error of
+ *   gemmcl_plan_new() for the rules' choice.
  */
 GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
                                           const GemmclTuningOptions *options,

@@ -58,8 +58,8 @@ typedef struct {
   cl_mem image_a;            /* output of pack_a */
   cl_mem run_b;              /* output of pack */
   cl_mem workspace, no_bias; /* split-K workspace, and zeros in place of the bias */
-  cl_mem logits;             /* input of softmax and normalize_d if they cannot work in D: batch x m
-                              * x n, tight */
+  cl_mem logits;             /* input of softmax and normalize_d if they cannot work in D, tight:
+                              * batch x m x n */
   cl_mem state;              /* D of gemm, all batches: the previous result, or D to be scaled */
   gboolean state_is_void;    /* state means zeros, whatever it holds; TRUE at first */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */

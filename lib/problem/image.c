@@ -275,9 +275,11 @@ gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down)
   *down = patches.down;
 }
 
-/* Defines the conversion of stored luma and chroma to values of 0 to 255, see #GemmclImage: (luma -
- * LUMA_ZERO) * LUMA_SCALE + (chroma - CHROMA_ZERO) * the other factors. A sample of two bytes has
- * ten bits, at the top. */
+/* Defines the conversion of stored luma and chroma to values of 0 to 255, see #GemmclImage:
+ *
+ *   (luma - LUMA_ZERO) * LUMA_SCALE + (chroma - CHROMA_ZERO) * the other factors
+ *
+ * A sample of two bytes has ten bits, at the top. */
 static void
 define_colours (GString *options, const GemmclImage *image)
 {
