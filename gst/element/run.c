@@ -174,7 +174,7 @@ open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError
                      error) ||
         !map_output (self, &turns->mapped[i], turn->inputs[i].output, GST_MAP_WRITE, &turns->d[i],
                      error) ||
-        (run->rows &&
+        (run->row_outputs &&
          !gst_gemmcl_mapping_open_memory (&turns->mapped[n + i], self->lane->context,
                                           gst_gemmcl_get_rows_memory (turn->inputs[i].output),
                                           gst_gemmcl_get_header_size (self), GST_MAP_WRITE,
@@ -187,7 +187,7 @@ open_buffers (GstGemmcl *self, const GstGemmclTurn *turn, GemmclRun *run, GError
 static guint
 count_places (const GemmclRun *run)
 {
-  return run->rows ? 2 * run->batch : run->batch;
+  return run->row_outputs ? 2 * run->batch : run->batch;
 }
 
 /* TRUE if @data is OpenCL memory, which carries the events of the commands that use it. */
@@ -350,7 +350,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   run.beta = self->scalars.beta;
   run.a = turns->a;
   run.d = turns->d;
-  run.rows = self->problem.gemm.row_outputs != 0 ? turns->d + turn->n : NULL;
+  run.row_outputs = self->problem.gemm.row_outputs != 0 ? turns->d + turn->n : NULL;
   ok = open_buffers (self, turn, &run, error) && submit_open (self, turn, &run, error);
   for (guint i = 0; i < 2 * turn->n; i++)
     gst_gemmcl_mapping_clear (&turns->mapped[i]);

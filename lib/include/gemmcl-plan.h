@@ -171,11 +171,11 @@ typedef struct {
  * @a: (array length=batch): the A of each problem; only read. May be %NULL if alpha is 0
  * @d: (array length=batch): the D of each problem; host memory or a buffer. Gaps between its rows
  *   are not written
- * @rows: (nullable) (array length=batch): the row outputs of each problem, m x Q f32; host memory
- *   or a buffer. %NULL if the problem has none
- * @strided: %FALSE: @a, @d and @rows have an element for each problem; the problem's offsets and
- *   strides are ignored. %TRUE: they are one buffer each for all problems, laid out as the problem
- *   says. Frames follow one another; row outputs are m x Q floats apart, with the plan's m
+ * @row_outputs: (nullable) (array length=batch): the row outputs of each problem, m x Q f32; host
+ *   memory or a buffer. %NULL if the problem has none
+ * @strided: %FALSE: @a, @d and @row_outputs have an element for each problem; the problem's offsets
+ *   and strides are ignored. %TRUE: they are one buffer each for all problems, laid out as the
+ *   problem says. Frames follow one another; row outputs are m x Q floats apart, with the plan's m
  * @b: (nullable): a buffer with B, laid out as the problem says and packed for this run if the
  *   kernel needs that; %NULL for the plan's own B
  * @c: (nullable): a buffer with C, laid out as the problem says; %NULL for the plan's own C
@@ -201,7 +201,7 @@ typedef struct {
   gdouble beta;
   const GemmclData *a;
   const GemmclData *d;
-  const GemmclData *rows;
+  const GemmclData *row_outputs;
   gboolean strided;
   struct _cl_mem *b;
   struct _cl_mem *c;
@@ -263,14 +263,14 @@ gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error
 /**
  * gemmcl_plan_run_host:
  * @a: (nullable): A; %NULL only if @alpha is 0
- * @rows: (nullable): the row outputs; %NULL if the problem has none
+ * @row_outputs: (nullable): the row outputs; %NULL if the problem has none
  *
  * Calls gemmcl_plan_run() for one problem of matrices in host memory.
  *
  * Returns: %FALSE with an error of gemmcl_plan_run().
  */
 gboolean gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a,
-                               gpointer d, gpointer rows, GError **error);
+                               gpointer d, gpointer row_outputs, GError **error);
 
 /**
  * gemmcl_plan_reset_previous:

@@ -178,7 +178,7 @@ gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, GError **error)
       (run->alpha != 0.0 && !check_data (run, "A", run->a, a_image, GEMMCL_DATA_IMAGES, error)) ||
       !check_data (run, "D", run->d, d_image, GEMMCL_DATA_BUFFER, error) ||
       !check_data (run, "The previous result", run->previous, d_image, GEMMCL_DATA_BUFFER, error) ||
-      !check_data (run, "The row output", run->rows, NULL, GEMMCL_DATA_BUFFER, error))
+      !check_data (run, "The row output", run->row_outputs, NULL, GEMMCL_DATA_BUFFER, error))
     return FALSE;
   if (run->alpha != 0.0 && run->b == NULL && self->operands[GEMMCL_PLAN_B].buffer == NULL)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,

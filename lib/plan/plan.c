@@ -266,7 +266,7 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
 
   locker = g_mutex_locker_new (&self->lock);
   problem = &self->body->problem;
-  g_return_val_if_fail (!run->rows == !problem->row_outputs, FALSE);
+  g_return_val_if_fail (!run->row_outputs == !problem->row_outputs, FALSE);
   g_return_val_if_fail (!run->previous || problem->addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
   whole = complete (self, run);
   return gemmcl_body_check_run (self->body, &whole, error) &&
@@ -302,10 +302,10 @@ gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
 
 gboolean
 gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a, gpointer d,
-                      gpointer rows, GError **error)
+                      gpointer row_outputs, GError **error)
 {
   const GemmclData in = {.host = {(gpointer)a}}, out = {.host = {d}},
-                   row_outputs = {.host = {rows}};
+                   of_rows = {.host = {row_outputs}};
   GemmclRun run = GEMMCL_RUN_INIT;
 
   run.batch = 1;
@@ -313,7 +313,7 @@ gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpoint
   run.beta = beta;
   run.a = a ? &in : NULL;
   run.d = &out;
-  run.rows = rows ? &row_outputs : NULL;
+  run.row_outputs = row_outputs ? &of_rows : NULL;
   return gemmcl_plan_run (self, &run, error);
 }
 

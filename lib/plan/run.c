@@ -6,7 +6,7 @@
  *
  *     upload     A, and D if it is also C:  host -> slot
  *     queue      acquire, copies and images -> slot, release, kernels, slot -> buffers
- *     download                                                         slot -> host: D, rows
+ *     download                                                         slot -> host: D, row outputs
  *
  * Copies of other runs thus overlap with the kernels of this one. If the device shares the host's
  * memory, or the caller names a queue, one queue has all commands. Data that kernels can use in the
@@ -194,8 +194,8 @@ find_buffers (Submission *self, GError **error)
   return find_buffer (self, GEMMCL_OPERAND_A, TRUE, run->a, &operands->a, error) &&
          find_buffer (self, GEMMCL_OPERAND_D, FALSE, run->d, &operands->d, error) &&
          find_buffer (self, GEMMCL_OPERAND_D, TRUE, run->previous, &operands->previous, error) &&
-         find_buffer (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, run->rows, &operands->row_outputs,
-                      error);
+         find_buffer (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, run->row_outputs,
+                      &operands->row_outputs, error);
 }
 
 static void
@@ -334,8 +334,8 @@ copy_outputs (Submission *self, GError **error)
 
   return (!shows || sync_host (self, error)) &&
          copy_problems (self, GEMMCL_OPERAND_D, FALSE, operands->d, run->d, error) &&
-         copy_problems (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, operands->row_outputs, run->rows,
-                        error);
+         copy_problems (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, operands->row_outputs,
+                        run->row_outputs, error);
 }
 
 static gboolean

@@ -228,7 +228,7 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gd
   run.a = &a;
   run.d = &d;
   run.m = rows;
-  run.rows = self->row_outputs ? &outputs : NULL;
+  run.row_outputs = self->row_outputs ? &outputs : NULL;
   run.strided = TRUE;
   run.queue = self->queue;
   if (!gemmcl_plan_submit (plan, &run, &first, &done, error) ||

@@ -63,7 +63,7 @@ class Data(ctypes.Structure):
 
 class Run(ctypes.Structure):
     """GemmclRun."""
-    _fields_ = fields("size size m batch, double alpha beta, pointer a d rows, int strided,"
+    _fields_ = fields("size size m batch, double alpha beta, pointer a d row_outputs, int strided,"
                       " pointer b c previous acquire release queue, int n_wait, pointer wait")
 
 

@@ -62,7 +62,7 @@ class Life:
     def submit(self, run):
         done = c_void_p()
         a = [each.reshape(4, -1) if self.gemm.a_image else each for each in self.a[run]]
-        rows = {"rows": list(self.rows[run])} if self.gemm.row_outputs else {}
+        rows = {"row_outputs": list(self.rows[run])} if self.gemm.row_outputs else {}
         made = self.plan.make_run(a=a, d=list(self.d[run]), beta=int(self.gemm.addend > 0),
                                   **rows)
         ask("plan_submit", self.plan, byref(made), None, byref(done))

@@ -117,7 +117,7 @@ class Problem:
     def run_plan(self, kernel=None, plan=None, **others):
         """Runs with a plan's B and C, on memory of the host."""
         plan = plan or self.make_plan(kernel)
-        rows = {"rows": list(self.rows)} if self.count_rows() else {}
+        rows = {"row_outputs": list(self.rows)} if self.count_rows() else {}
         plan.run(**{"a": list(self.a.elements), "d": list(self.d.elements),
                     "alpha": self.gemm.alpha, "beta": self.gemm.beta, **rows, **others})
 
@@ -131,12 +131,12 @@ class Problem:
         if self.bias is not None:
             plan.set("bias", self.bias)
         arrays = {"a": self.a.flat, "b": self.b.flat, "c": self.c and self.c.flat,
-                  "d": self.d.flat, "rows": self.rows if self.count_rows() else None,
+                  "d": self.d.flat, "row_outputs": self.rows if self.count_rows() else None,
                   "previous": previous}
         buffers = {name: Buffer(array) for name, array in arrays.items() if array is not None}
         plan.run(**{"alpha": self.gemm.alpha, "beta": self.gemm.beta, **others}, strided=True,
                  **buffers)
-        for name in {"d", "rows"} & set(buffers):
+        for name in {"d", "row_outputs"} & set(buffers):
             buffers[name].read(arrays[name])
 
     def expect(self, at, previous=None):

@@ -122,12 +122,12 @@ class Rows(ProblemTestCase):
         plan, rows = problem.make_plan("gemm_naive"), problem.rows
         on_host = Data(host=(rows[1].ctypes.data,))
         buffer, small = Buffer(rows[0]), Buffer(rows[0, 0, :1])
-        problem.run_plan(plan=plan, rows=(Data * 2)(buffer.describe(), on_host))
+        problem.run_plan(plan=plan, row_outputs=(Data * 2)(buffer.describe(), on_host))
         buffer.read(rows[0])
         for at in range(2):
             self.assertIsNone(problem.compare_rows(at))
         with self.refused("opencl", "Copying row outputs"):
-            problem.run_plan(plan=plan, rows=(Data * 2)(small.describe(), on_host))
+            problem.run_plan(plan=plan, row_outputs=(Data * 2)(small.describe(), on_host))
 
 
 class Norms(ProblemTestCase):

@@ -78,7 +78,7 @@ class WarmUp(TestCase):
         d = allocate_each(batch, 4 * max(gemm.m * gemm.n, frame))
         b = allocate_each(batch, 4 * max(gemm.k, gemm.ldb) * gemm.n)
         rows = allocate_each(batch, 4 * gemm.m)
-        on = {"a": a, "d": d, **({"rows": rows} if gemm.row_outputs else {})}
+        on = {"a": a, "d": d, **({"row_outputs": rows} if gemm.row_outputs else {})}
         plan.run(**on, beta=gemm.beta)
         if ADDENDS[gemm.addend] == "previous":
             plan.run(**on, beta=gemm.beta, previous=d)

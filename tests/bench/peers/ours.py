@@ -72,7 +72,7 @@ class Gemmcl(OnDevice):
                       f" ({self.context.driver}), vectors of {self.context.width} floats")
 
     def make_run(self, a, d, rows=None):
-        return byref(self.plan.make_run(a=a, d=d, rows=rows))
+        return byref(self.plan.make_run(a=a, d=d, row_outputs=rows))
 
     def submit(self, first=None, last=None):
         """Enqueues a run, with its first and its last event."""
