@@ -36,8 +36,8 @@ typedef struct {
   gemmcl_i32 zero; /* padding to a multiple of eight bytes */
 } GemmclProblem;
 
-/* Values of compile-time options, equal to the library's enumerations, as lib/kernels/options.c
- * asserts. GemmclType: A_TYPE, B_TYPE, C_TYPE, D_TYPE */
+/* Values of compile-time options, which the library passes by name: -DA_TYPE=F32. GemmclType:
+ * A_TYPE, B_TYPE, C_TYPE, D_TYPE */
 #define F32  0
 #define F64  1
 #define F16  2

@@ -6,7 +6,7 @@
 #include "kernels/kernels.h"
 
 #include "activations.h"
-#include "problem.h"
+#include "matrix/matrix.h"
 
 /* Limits of 2D block reads, in bytes: the distance between rows is a multiple of PITCH_ALIGNMENT
  * and at most MOST_PITCH, the first row is aligned to FIRST_ALIGNMENT, a row has at least
@@ -18,24 +18,6 @@
 #define MOST_PITCH      ((1 << 24) - 64)
 
 #define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
-
-/* kernels/problem.h repeats the types and levels. */
-#define ASSERT_TYPE(TYPE) G_STATIC_ASSERT ((gint)GEMMCL_TYPE_##TYPE == TYPE)
-ASSERT_TYPE (F32);
-ASSERT_TYPE (F64);
-ASSERT_TYPE (F16);
-ASSERT_TYPE (BF16);
-ASSERT_TYPE (I8);
-ASSERT_TYPE (U8);
-ASSERT_TYPE (I16);
-ASSERT_TYPE (U16);
-ASSERT_TYPE (I32);
-ASSERT_TYPE (U32);
-ASSERT_TYPE (I64);
-ASSERT_TYPE (U64);
-G_STATIC_ASSERT ((gint)GEMMCL_KERNEL_LEVEL_NATIVE == SG_NATIVE);
-G_STATIC_ASSERT ((gint)GEMMCL_KERNEL_LEVEL_KHR == SG_KHR);
-G_STATIC_ASSERT ((gint)GEMMCL_KERNEL_LEVEL_EMULATED == SG_EMULATED);
 
 static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
 #define OPTION(ID) [GEMMCL_ACTIVATION_##ID] = "ACTIVATION_" #ID,
@@ -203,12 +185,13 @@ static void
 append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
   const GemmclType type = get_d_type (kernel, gemm, split);
+  const GemmclType c_type = gemm->addend != GEMMCL_ADDEND_OUTPUT ? GEMMCL_TYPE_F32
+                            : gemm->d_image                      ? type
+                                                                 : gemm->d_type;
 
-  g_string_append_printf (options, " -DC_TYPE=%d -DD_TYPE=%d -DACTIVATION=%s",
-                          gemm->addend != GEMMCL_ADDEND_OUTPUT ? GEMMCL_TYPE_F32
-                          : gemm->d_image                      ? type
-                                                               : gemm->d_type,
-                          type, activations[gemm->activation]);
+  g_string_append_printf (options, " -DC_TYPE=%s -DD_TYPE=%s -DACTIVATION=%s",
+                          gemmcl_type_get_dtype (c_type), gemmcl_type_get_dtype (type),
+                          activations[gemm->activation]);
   append_access (options, kernel, gemm, GEMMCL_OPERAND_D, type);
 }
 
@@ -234,8 +217,9 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   const GemmclType a_type = gemmcl_kernel_get_a_type (kernel, gemm);
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options, "-DTILE_M=%u -DTILE_N=%u -DGROUP_M=%u -DGROUP_N=%u -DA_TYPE=%d",
-                   kernel->tile_m, kernel->tile_n, kernel->group_m, kernel->group_n, a_type);
+  g_string_printf (options, "-DTILE_M=%u -DTILE_N=%u -DGROUP_M=%u -DGROUP_N=%u -DA_TYPE=%s",
+                   kernel->tile_m, kernel->tile_n, kernel->group_m, kernel->group_n,
+                   gemmcl_type_get_dtype (a_type));
   if (kernel->defines)
     g_string_append_printf (options, " %s", kernel->defines);
   gemmcl_subgroups_append_options (options, kernel, device, level);
@@ -243,7 +227,8 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     g_string_append (options, kernel->wgmma ? " -DMMA_PTX" GEMMCL_SM_90A : " -DMMA_PTX");
   if (kernel->persistent)
     g_string_append (options, " -DPERSISTENT");
-  g_string_append_printf (options, " -DB_TYPE=%d", gemmcl_kernel_get_b_type (kernel));
+  g_string_append_printf (options, " -DB_TYPE=%s",
+                          gemmcl_type_get_dtype (gemmcl_kernel_get_b_type (kernel)));
   if (kernel->packed)
     g_string_append_printf (options, " -DPANEL=%u", gemmcl_kernel_get_panel (kernel));
   if (gemmcl_kernel_copies_a (kernel, gemm))
@@ -271,7 +256,7 @@ gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm 
 {
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options, "-DSPLIT=%u -DA_TYPE=%d", split, GEMMCL_TYPE_F32);
+  g_string_printf (options, "-DSPLIT=%u -DA_TYPE=F32", split);
   append_result (options, kernel, gemm, split);
   return g_string_free (g_steal_pointer (&options), FALSE);
 }

@@ -14,6 +14,7 @@
 #define LAST_POCL 3
 
 static const gchar *const level_names[] = {"native", "khr", "emulated"};
+static const gchar *const level_macros[] = {"SG_NATIVE", "SG_KHR", "SG_EMULATED"}; /* problem.h */
 
 const gchar *
 gemmcl_kernel_level_get_name (GemmclKernelLevel level)
@@ -148,8 +149,8 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
                                                              : " -DDOT_VNNI");
   if (kernel->subgroup == 0)
     return;
-  g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d -DDEPTH=%u",
-                          kernel->subgroup, level, kernel->depth);
+  g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%s -DDEPTH=%u",
+                          kernel->subgroup, level_macros[level], kernel->depth);
   /* Compilers of GPUs without subgroups of 8 are newer and handle loops well (see REPEAT in
    * gemm.clh). */
   if (level == GEMMCL_KERNEL_LEVEL_EMULATED || kernel->subgroup > 8)

@@ -6,6 +6,7 @@
  * caller's memory they have leading dimensions and strides; gaps between rows are not written. A
  * kernel copies frames in images, whose texels may have more channels than the plane.
  */
+#include "matrix/matrix.h"
 #include "plan/body.h"
 
 /* Conditions for sharing host memory. A GPU needs buffers that start at a page and consist of whole
@@ -202,7 +203,8 @@ gemmcl_body_build_gather (GemmclBody *self, GError **error)
     return TRUE;
   return gemmcl_body_build_step (
       self, &self->gather, "frames.cl", "gather",
-      g_strdup_printf ("-DA_TYPE=%d%s", gemmcl_image_get_sample_type (image),
+      g_strdup_printf ("-DA_TYPE=%s%s",
+                       gemmcl_type_get_dtype (gemmcl_image_get_sample_type (image)),
                        gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : ""),
       error);
 }

@@ -3,6 +3,7 @@
  *
  * The steps of a run: building them, and enqueuing them.
  */
+#include "matrix/matrix.h"
 #include "plan/body.h"
 #include "quantized.h"
 
@@ -24,12 +25,12 @@ make_row_options (GemmclBody *self, const GemmclGemm *gemm)
       self->row_group > 1 && (a.length | a.ld | a.offset | a.stride) % self->row_width == 0;
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
 
-  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s%s%s", self->row_group,
-                          self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
-                          scaled ? " -DA_SCALED" : "",
-                          gemmcl_gemm_keeps_int8 (gemm) ? " -DA_BYTES" : "",
-                          gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
-                          aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
+  return g_strdup_printf (
+      "-DGROUP=%u -DWIDTH=%u -DA_TYPE=%s%s%s%s%s", self->row_group, self->row_width,
+      gemmcl_type_get_dtype (gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type),
+      scaled ? " -DA_SCALED" : "", gemmcl_gemm_keeps_int8 (gemm) ? " -DA_BYTES" : "",
+      gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
+      aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
 }
 
 /* Builds im2col and normalize_a, which works in the output of im2col. */
@@ -48,7 +49,7 @@ build_features (GemmclBody *self, GError **error)
                                                   gemmcl_image_get_defines (image, "A_"), error)) &&
          (!normalizes || gemmcl_body_build_step (
                              self, &self->normalize_a, "normalize.cl", "normalize_rows",
-                             g_strconcat (options, " -DD_TYPE=0 -DD_UNIT_COL", NULL), error)) &&
+                             g_strconcat (options, " -DD_TYPE=F32 -DD_UNIT_COL", NULL), error)) &&
          (self->features = create_floats (self, self->gemm.k, "the features of A", error)) != NULL;
 }
 
@@ -87,8 +88,8 @@ normalizes_d (GemmclBody *self)
 static gchar *
 make_step_options (GemmclBody *self, GemmclType d_type, const gchar *others)
 {
-  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=0 -DD_TYPE=%d%s", self->row_group,
-                          self->row_width, d_type, others);
+  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=F32 -DD_TYPE=%s%s", self->row_group,
+                          self->row_width, gemmcl_type_get_dtype (d_type), others);
 }
 
 static gboolean

@@ -4,6 +4,7 @@
  * Packs A and B into the form that multiply reads: B in panels and in int8, A and B in images.
  * The programs in kernels/ document these forms.
  */
+#include "matrix/matrix.h"
 #include "plan/body.h"
 #include "problem.h"
 #include "quantized.h"
@@ -96,8 +97,9 @@ build_pack_image (GemmclBody *self, cl_kernel *step, GemmclOperand which, GError
   return gemmcl_body_build_step (
       self, step, "pack.cl", "pack_image",
       g_strdup_printf (
-          "-DA_TYPE=%d%s%s%s",
-          of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32,
+          "-DA_TYPE=%s%s%s%s",
+          of_a ? gemmcl_type_get_dtype (gemmcl_kernel_get_a_type (self->kernel, &self->gemm))
+               : "F32",
           of_a ? " -DOF_A" : "",
           gemmcl_blocks_are_f16 (self->kernel, &self->gemm, which) ? " -DTEXEL_F16" : "",
           gemmcl_blocks_get_options (self->device)),
@@ -136,9 +138,10 @@ gemmcl_body_get_pack_options (GemmclBody *self)
   const guint panel = gemmcl_kernel_get_panel (kernel);
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
-                   panel, gemmcl_kernel_get_b_type (kernel), count_in_word (kernel),
-                   kernel->dpas ? kernel->subgroup : panel);
+  g_string_printf (options,
+                   "-DPANEL=%u -DA_TYPE=F32 -DB_TYPE=%s -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u", panel,
+                   gemmcl_type_get_dtype (gemmcl_kernel_get_b_type (kernel)),
+                   count_in_word (kernel), kernel->dpas ? kernel->subgroup : panel);
   if (kernel->wgmma)
     g_string_append (options, " -DCOLUMN_MAJOR");
   if (kernel->precision == GEMMCL_PRECISION_F32)

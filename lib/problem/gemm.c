@@ -163,12 +163,15 @@ gemmcl_gemm_make_d_options (const GemmclGemm *gemm)
   if (gemm->d_image) {
     g_autofree gchar *image = gemmcl_image_get_defines (gemm->d_image, "D_");
 
-    return g_strdup_printf ("-DD_TYPE=%d%s", gemmcl_image_get_sample_type (gemm->d_image), image);
+    return g_strdup_printf ("-DD_TYPE=%s%s",
+                            gemmcl_type_get_dtype (gemmcl_image_get_sample_type (gemm->d_image)),
+                            image);
   }
   return gemmcl_gemm_scales_d (gemm)
-             ? g_strdup_printf ("-DD_TYPE=%d -DD_SCALE=0x%x -DD_SHIFT=0x%x", gemm->d_type,
-                                gemmcl_f32_get_bits (scale), gemmcl_f32_get_bits (gemm->d_shift))
-             : g_strdup_printf ("-DD_TYPE=%d", gemm->d_type);
+             ? g_strdup_printf ("-DD_TYPE=%s -DD_SCALE=0x%x -DD_SHIFT=0x%x",
+                                gemmcl_type_get_dtype (gemm->d_type), gemmcl_f32_get_bits (scale),
+                                gemmcl_f32_get_bits (gemm->d_shift))
+             : g_strdup_printf ("-DD_TYPE=%s", gemmcl_type_get_dtype (gemm->d_type));
 }
 
 GemmclGemm

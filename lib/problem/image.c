@@ -337,7 +337,7 @@ gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
                    patches.height, patches.stride_x, patches.stride_y, patches.padding,
                    patches.dilation, patches.across, patches.down);
   if (image->channels > 0)
-    g_string_append_printf (options, " -D@TENSOR -D@TYPE=%d", (gint)image->type);
+    g_string_append_printf (options, " -D@TENSOR -D@TYPE=%s", gemmcl_type_get_dtype (image->type));
   else
     define_format (options, image);
   g_string_replace (options, "@", prefix, 0);

@@ -37,7 +37,7 @@ CLANG += ["-Ddot_acc_sat_4x8packed_us_int(a,b,sum)=((void)(a),(void)(b),(sum))"]
 # The options with which clang declares the functions of a level of subgroup.clh, and those for
 # matrix engines, which it lacks.
 LEVELS = {
-    "native": ["-DSUBGROUP_LEVEL=0", "-Dcl_intel_subgroups", "-cl-no-stdinc",
+    "native": ["-DSUBGROUP_LEVEL=SG_NATIVE", "-Dcl_intel_subgroups", "-cl-no-stdinc",
                "-Dcl_intel_subgroups_short", "-Dcl_khr_fp16", "-D__opencl_c_images",
                "-Dcl_intel_subgroup_matrix_multiply_accumulate",
                "-Dcl_intel_subgroup_matrix_multiply_accumulate_tf32",
@@ -45,9 +45,9 @@ LEVELS = {
                *(f"-Dintel_sub_group_{kind}_matrix_mad_{k}(a,b,sum)=((void)(a),(void)(b),(sum))"
                  for kind, k in (("bf16_bf16", "k16"), ("f16_f16", "k16"), ("tf32_tf32", "k8"),
                                  ("u8_i8", "k32")))],
-    "khr": ["-cl-std=CL3.0", "-DSUBGROUP_LEVEL=1", "-Dcl_khr_subgroups",
+    "khr": ["-cl-std=CL3.0", "-DSUBGROUP_LEVEL=SG_KHR", "-Dcl_khr_subgroups",
             "-Dcl_khr_subgroup_shuffle"],
-    "emulated": ["-DSUBGROUP_LEVEL=2", "-DREPEAT_IN_LOOPS"],
+    "emulated": ["-DSUBGROUP_LEVEL=SG_EMULATED", "-DREPEAT_IN_LOOPS"],
 }
 # Inline PTX has constraints that only this target knows.
 PTX = ["--target=nvptx64-nvidia-cuda", "-Xclang", "-cl-ext=+cl_khr_fp16"]
@@ -71,7 +71,7 @@ def variants(row, program, is_first):
     own = without(program["options"].split(), "-cl-intel-")
     yield "as it is", own
     full = [option.replace("_NONE", "_SIGMOID") for option in without(own, "-D[ACD]_")]
-    yield "full", [*full, "-DA_TYPE=5", "-DD_TYPE=5", "-DC_TYPE=5", "-DA_SCALED",
+    yield "full", [*full, "-DA_TYPE=U8", "-DD_TYPE=U8", "-DC_TYPE=U8", "-DA_SCALED",
                    "-DA_UNIT_COL", "-DD_UNIT_COL"]
     if not is_first:
         return
@@ -102,7 +102,7 @@ def programs():
         for title, options in variants(row, program, row.source not in seen):
             if "-DMMA_PTX" in options:
                 options = [*options, *PTX]
-            elif "-DSUBGROUP_LEVEL=0" in options:
+            elif "-DSUBGROUP_LEVEL=SG_NATIVE" in options:
                 options = [*options, *LEVELS["native"]]
             yield f"{row.name}, {title}", program["source"], options
         seen.add(row.source)

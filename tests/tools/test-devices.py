@@ -132,11 +132,11 @@ class Programs(tool.TestCase):
     def test_problem(self):
         # The second kernel's N and K are 16 at most.
         for name, arguments, defined in (
-            ("tiled_8x8_8x8", (), "-DA_TYPE=0 -DA_UNIT_COL -DA_FLOAT4 -DD_FLOAT4"),
-            ("tiled_8x8_8x8", ("--a-type", "bf16", "-N", 1023), "-DA_TYPE=3 -DA_UNIT_COL"),
-            ("tiled_8x8_8x8", ("--layout", "col"), "-DA_TYPE=0"),
-            ("skinny_512x16_1x1", (), "-DN=16 -DK=16 -DA_TYPE=0 -DA_UNIT_COL"),
-            ("skinny_512x16_1x1", ("-N", 8, "-K", 4), "-DN=8 -DK=4 -DA_TYPE=0 -DA_UNIT_COL"),
+            ("tiled_8x8_8x8", (), "-DA_TYPE=F32 -DA_UNIT_COL -DA_FLOAT4 -DD_FLOAT4"),
+            ("tiled_8x8_8x8", ("--a-type", "bf16", "-N", 1023), "-DA_TYPE=BF16 -DA_UNIT_COL"),
+            ("tiled_8x8_8x8", ("--layout", "col"), "-DA_TYPE=F32"),
+            ("skinny_512x16_1x1", (), "-DN=16 -DK=16 -DA_TYPE=F32 -DA_UNIT_COL"),
+            ("skinny_512x16_1x1", ("-N", 8, "-K", 4), "-DN=8 -DK=4 -DA_TYPE=F32 -DA_UNIT_COL"),
         ):
             with self.subTest(name=name, arguments=arguments):
                 (program,) = self.read("kernels", "--json", "--source", name, *arguments)
