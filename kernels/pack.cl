@@ -30,7 +30,7 @@
  * c ^ n % 8. Tf32 has the rows 16 i + c, + 4, + 8 and + 12 in chunk 4 i + c, c < 4, since a
  * work-item reads four neighbours of A at once (wgmma.clh).
  *
- * A work-item writes a word; grid: (columns with padding, K with padding / DPAS_PACK, batches).
+ * A work-item writes a word; grid: (columns with padding, K with padding / DPAS_PACK, batch).
  *
  * quantized.h has the layout of an int8 B (B_TYPE I8), whose words lie in rows or COLUMN_MAJOR. For
  * each column
@@ -39,7 +39,7 @@
  *
  * If scales is not NULL, it holds N scales followed by N zero points. B is then an int8 matrix that
  * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
- * column's scale NaN. A work-item owns a column; grid: (columns with padding, 1, batches).
+ * column's scale NaN. A work-item owns a column; grid: (columns with padding, 1, batch).
  *
  * In an image a panel is the part that one tile of D needs: TILE_M rows of A, or COLUMNS columns of
  * B, with all of K. The size of images is limited, so a panel is cut into blocks of up to CHUNK of

@@ -11,7 +11,7 @@
  * leading dimension; a C that has one row for all rows of D has row = 0. Strides and offsets
  * count elements. A panel-packed B (pack.cl) uses only b.offset and b.batch. For A and B in images
  * (pack.cl) the members of GemmclStrides are: offset, the extent of a block along K; batch, blocks
- * per batch entry; row, blocks per panel; col, blocks side by side.
+ * per problem; row, blocks per panel; col, blocks side by side.
  */
 #pragma once
 

@@ -150,7 +150,7 @@ store_d_rows (global D_MEM *D, const GemmclStrides s, const int M, const int i, 
 #endif
 }
 
-/* Pointers that all strips share, at their batch entry. */
+/* Pointers that all strips share, at their problem of the batch. */
 typedef struct {
   global const A_MEM *A;
   global const float *B;

@@ -4,12 +4,12 @@
  * store, load: conversion between the f32 result that a plan keeps (the state) and D, which has any
  * type and layout or is a frame.
  *
- *     state   line `run` of a batch entry begins at  s.offset + batch * s.batch + run * s.row
+ *     state   line `run` of problem `batch` begins at  s.offset + batch * s.batch + run * s.row
  *     D       likewise with d; the elements of a line are contiguous in both
  *
  * A line is a row of D, a column if D is column-major, or all of them if there are no gaps in
  * between. A frame is one line; its elements are pixels, with contiguous channels in the state.
- * A work-item converts one element; grid: (length in whole work-groups, lines, batches).
+ * A work-item converts one element; grid: (length in whole work-groups, lines, batch).
  *
  * D_TYPE: type of D, or of a frame's samples; STORE_D defines the rounding.
  * D_IMAGE and other D_ options: the frame's format; see pixels.clh.

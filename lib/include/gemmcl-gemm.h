@@ -125,7 +125,7 @@ GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
  * GemmclAddend:
  * @GEMMCL_ADDEND_NONE: there is no C; beta is ignored
  * @GEMMCL_ADDEND_MATRIX: C is M x N f32
- * @GEMMCL_ADDEND_ROW: C is 1 x N f32, added to each row of each batch
+ * @GEMMCL_ADDEND_ROW: C is 1 x N f32, added to each row of each problem of the batch
  * @GEMMCL_ADDEND_OUTPUT: C is the content of D before the run, as in BLAS: C <- alpha A B + beta C
  * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run, or zeros in the first run.
  *   The plan keeps it on the device in f32, not rounded to D's type
@@ -218,7 +218,7 @@ typedef enum {
  *   previous result use the elements, not the stored values
  * @d_shift: see @d_scale
  * @addend: the source of C
- * @bias: add a bias of N f32 to each row of each batch
+ * @bias: add a bias of N f32 to each row of each problem of the batch
  * @activation: the function applied last
  * @normalize: #GemmclNormalize flags
  * @row_outputs: #GemmclRowOutput flags. A run then also returns a row-major M x Q matrix of f32,

@@ -55,10 +55,10 @@ const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
 
 /**
  * GemmclPlanOperand:
- * @GEMMCL_PLAN_B: the weights, k x n; n x k with trans_b. Shared by all batches
+ * @GEMMCL_PLAN_B: the weights, k x n; n x k with trans_b; shared by all problems of the batch
  * @GEMMCL_PLAN_BIAS: the bias, 1 x n or n x 1, if the problem has one; zeros at first
  * @GEMMCL_PLAN_C: C, m x n with GEMMCL_ADDEND_MATRIX, 1 x n or n x 1 with GEMMCL_ADDEND_ROW; shared
- *   by all batches; zeros at first
+ *   by all problems of the batch; zeros at first
  *
  * A matrix that a plan keeps on the device, made from a host matrix of any type and order.
  */

@@ -175,7 +175,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * the first if it was faster in three of four turns, and by 2 % in half of them.
  *
  * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first, unless a problem
- * cannot have entries: frames whose pixels are rows, a D that is a frame, and batches that cannot
+ * cannot have entries: frames whose pixels are rows, a D that is a frame, and a batch that cannot
  * run as one tall problem.
  *
  * Returns: (transfer full): the result, or %NULL with #G_IO_ERROR_CANCELLED, an error of

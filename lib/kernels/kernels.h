@@ -118,7 +118,7 @@ typedef struct {
   gsize width, height;             /* size of a block in texels */
   gsize chunk;                     /* columns of A or rows of B in a block */
   gsize per_panel;                 /* blocks per panel; they cover K */
-  gsize panels;                    /* panels per batch */
+  gsize panels;                    /* panels per problem of the batch */
   gsize side;                      /* blocks side by side in the image */
   gsize image_width, image_height; /* size of the image in texels */
 } GemmclBlocks;

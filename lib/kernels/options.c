@@ -126,7 +126,7 @@ can_be_blocks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, Gem
 }
 
 /* TRUE if 2D block reads (subgroup.clh) can read the matrix: the distance of rows is a multiple of
- * 16 bytes and the first row of each batch is aligned, both in the caller's layout and in a tight
+ * 16 bytes and the first row of each problem is aligned, both in the caller's layout and in a tight
  * copy. If @gemm is a part of a split K, its first row need not be aligned: a read starts at the
  * aligned address before it, and a row with that start still fits the distance of rows. */
 static gboolean

@@ -316,7 +316,7 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   const gboolean of_a = which == GEMMCL_OPERAND_A;
   /* A run has an A for each problem even if a_stride is 0. */
-  const gsize batches = of_a || gemm->b_stride ? gemmcl_gemm_get_batch (gemm) : 1;
+  const gsize n_matrices = of_a || gemm->b_stride ? gemmcl_gemm_get_batch (gemm) : 1;
   gsize blocks;
 
   /* As much of K as fits in whole steps; 0 if not even one fits. */
@@ -327,7 +327,7 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
     self->per_panel = (gemm->k + self->chunk - 1) / self->chunk;
     self->panels = of_a ? tiles.m * kernel->group_m : tiles.n;
     if (!g_size_checked_mul (&blocks, self->per_panel, self->panels) ||
-        !g_size_checked_mul (&blocks, blocks, batches))
+        !g_size_checked_mul (&blocks, blocks, n_matrices))
       blocks = G_MAXSIZE;
     self->side = MIN (max_width / self->width, blocks);
     if (self->side > 0 && (blocks - 1) / self->side < max_height / self->height) {

@@ -44,9 +44,9 @@ typedef struct {
   cl_kernel quantize;    /* quantizes A, if multiply is int8 */
   cl_kernel pack_a;      /* packs A into an image, if multiply reads images */
   cl_kernel load;        /* copies a run's own previous result to state */
-  cl_kernel multiply; /* the gemm with its epilogue; with a split K, each part as a batch entry */
-  cl_kernel reduce;   /* adds up the parts and applies the epilogue */
-  cl_kernel softmax;  /* softmax, unless multiply computes it */
+  cl_kernel multiply;    /* the gemm with its epilogue; with a split K, its parts as a batch */
+  cl_kernel reduce;      /* adds up the parts and applies the epilogue */
+  cl_kernel softmax;     /* softmax, unless multiply computes it */
   cl_kernel normalize_d; /* divides rows of D by their norms */
   cl_kernel store;       /* converts state to D */
   cl_kernel row_outputs; /* row outputs, unless multiply computes them */
@@ -60,7 +60,7 @@ typedef struct {
   cl_mem workspace, no_bias; /* split-K workspace, and zeros in place of the bias */
   cl_mem logits;             /* input of softmax and normalize_d if they cannot work in D, tight:
                               * batch x m x n */
-  cl_mem state;              /* D of gemm, all batches: the previous result, or D to be scaled */
+  cl_mem state;              /* D of gemm, all problems: the previous result, or D to be scaled */
   gboolean state_is_void;    /* state means zeros, whatever it holds; TRUE at first */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */
 
@@ -91,7 +91,8 @@ GemmclBody *gemmcl_body_alloc (GemmclContext *context, const GemmclGemm *gemm);
 void gemmcl_body_free (GemmclBody *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclBody, gemmcl_body_free)
 
-/** A buffer of @rows x @row_bytes for each batch. @what: see gemmcl_context_create_buffer() */
+/** A buffer of @rows x @row_bytes for each problem of the batch. @what: see
+ * gemmcl_context_create_buffer() */
 cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
                                   GError **error);
 
@@ -120,8 +121,8 @@ gsize gemmcl_body_get_packed_size (GemmclBody *self);
 /** The compiler's options for the program that packs B in panels. */
 gchar *gemmcl_body_get_pack_options (GemmclBody *self);
 
-/** Memory for @batches packed B. */
-cl_mem gemmcl_body_create_packed (GemmclBody *self, gsize batches, GError **error);
+/** Memory for @n packed B. */
+cl_mem gemmcl_body_create_packed (GemmclBody *self, gsize n, GError **error);
 
 /** Builds the kernel for gemmcl_body_launch_pack(). */
 gboolean gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error);

@@ -206,7 +206,7 @@ find_b (GemmclBody *self, const GemmclOperands *operands)
 }
 
 /* C as the kernels find it; {0} if C is zeros or the problem has none. The plan's own C is shared
- * by the batches; a run's own C has the problem's layout. */
+ * by all problems of the batch; a run's own C has the problem's layout. */
 static View
 find_c (GemmclBody *self, const GemmclOperands *operands, View d)
 {
@@ -256,10 +256,10 @@ get_outputs_batch (GemmclBody *self)
   return gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_ROW_OUTPUTS, TRUE).stride;
 }
 
-/* Makes batches one tall problem if they share B, and the rows of A, D, C and the row outputs of
- * each batch follow the rows of the batch before. A C that is a row qualifies. */
+/* Makes the batch one tall problem if its problems share B, and the rows of A, D, C and the row
+ * outputs of each follow those of the problem before. A C that is a row qualifies. */
 static void
-collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)
+collapse_batch (GemmclBody *self, GemmclProblem *p, gsize *batch)
 {
   const gsize max_m = self->kernel->max_m, rows = p->M * *batch;
 
@@ -289,11 +289,11 @@ make_problem (GemmclBody *self, const GemmclOperands *operands, const Views *vie
       .a_shift = self->gemm.a_shift,
   };
 
-  collapse_batches (self, &p, batch);
+  collapse_batch (self, &p, batch);
   return p;
 }
 
-/* @p as multiply gets it with a split K: the parts of K are batches, whose results reduce adds
+/* @p as multiply gets it with a split K: the parts of K are a batch, whose results reduce adds
  * up. */
 static GemmclProblem
 get_parts (GemmclBody *self, const GemmclProblem *p)
@@ -316,13 +316,13 @@ static gboolean
 launch_pack (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclStrides strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
-  const gsize batches = self->gemm.b_stride ? self->gemm.batch : 1;
+  const gsize n = self->gemm.b_stride ? self->gemm.batch : 1;
 
   if (self->run_b == NULL)
-    self->run_b = gemmcl_body_create_packed (self, batches, error);
+    self->run_b = gemmcl_body_create_packed (self, n, error);
   return self->run_b != NULL &&
          gemmcl_body_launch_pack (self, self->pack, operands->b, &strides, NULL, self->run_b,
-                                  MIN (operands->batch, batches), chain, error);
+                                  MIN (operands->batch, n), chain, error);
 }
 
 static gboolean

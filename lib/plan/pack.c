@@ -76,15 +76,14 @@ create_image (GemmclBody *self, const GemmclBlocks *blocks, const gchar *what, G
 }
 
 cl_mem
-gemmcl_body_create_packed (GemmclBody *self, gsize batches, GError **error)
+gemmcl_body_create_packed (GemmclBody *self, gsize n, GError **error)
 {
   const gsize element = gemmcl_type_get_size (gemmcl_kernel_get_b_type (self->kernel));
   gsize size;
 
   if (self->kernel->images)
     return create_image (self, &self->b_blocks, "B", error);
-  if (!g_size_checked_mul (&size, gemmcl_body_get_packed_size (self),
-                           batches * self->split * element))
+  if (!g_size_checked_mul (&size, gemmcl_body_get_packed_size (self), n * self->split * element))
     size = G_MAXSIZE;
   return gemmcl_context_create_buffer (self->context, size, "the packed B", error);
 }
@@ -111,7 +110,7 @@ typedef struct {
   cl_kernel kernel;
   cl_mem from, image;
   GemmclStrides strides;
-  gsize rows, cols, batches;
+  gsize rows, cols, batch;
   const GemmclBlocks *blocks;
 } ImagePack;
 
@@ -122,7 +121,7 @@ launch_pack_image (const ImagePack *pack, GemmclChain *chain, GError **error)
   const cl_int rows = pack->rows, cols = pack->cols;
   const cl_int width = blocks->width, panels = blocks->panels;
   const cl_int per_panel = blocks->per_panel, side = blocks->side;
-  const gsize n_blocks = pack->batches * blocks->panels * blocks->per_panel;
+  const gsize n_blocks = pack->batch * blocks->panels * blocks->per_panel;
   const gsize global[3] = {n_blocks * blocks->width, blocks->height, 1};
   const gsize local[3] = {8, 4, 1}; /* divides the size of every block */
 
@@ -196,7 +195,7 @@ gemmcl_body_build_pack_a (GemmclBody *self, GError **error)
 }
 
 /* The values that replace strides in a kernel's arguments (see kernels/problem.h). @shared: all
- * batches share one matrix */
+ * problems of the batch share one matrix */
 static GemmclStrides
 get_strides (const GemmclBlocks *self, gboolean shared)
 {
@@ -221,7 +220,7 @@ gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsiz
       .strides = p->a,
       .rows = p->M,
       .cols = p->K,
-      .batches = shared ? 1 : batch,
+      .batch = shared ? 1 : batch,
       .blocks = &blocks,
   };
 

@@ -317,7 +317,7 @@ gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpoint
   return gemmcl_plan_run (self, &run, error);
 }
 
-/* Returns: a buffer with B or C of all batches, from @host. */
+/* Returns: a buffer with B or C of all problems of the batch, from @host. */
 static cl_mem
 upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
         const gchar *what, GError **error)

@@ -115,7 +115,7 @@ gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
       .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!place.transposed,
   };
 
-  /* One row, added to all rows of all batches. */
+  /* One row, added to all rows of all problems of the batch. */
   if (which == GEMMCL_OPERAND_C && gemm->addend == GEMMCL_ADDEND_ROW)
     return (GemmclMatrixLayout){.runs = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
   layout.runs = layout.by_column ? place.cols : place.rows;
@@ -259,14 +259,14 @@ gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *byte
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
   const GemmclImage *image = gemmcl_gemm_get_image (gemm, which);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
-  gsize batches, runs, elements;
+  gsize problems, runs, elements;
 
   if (image != NULL)
     return g_size_checked_mul (bytes, gemmcl_image_get_planes (image, NULL), batch) &&
            *bytes <= G_MAXINT64;
-  return g_size_checked_mul (&batches, batch - 1, layout.stride) &&
+  return g_size_checked_mul (&problems, batch - 1, layout.stride) &&
          g_size_checked_mul (&runs, layout.runs - 1, layout.ld) &&
-         g_size_checked_add (&elements, batches, runs) &&
+         g_size_checked_add (&elements, problems, runs) &&
          g_size_checked_add (&elements, elements, layout.length) &&
          g_size_checked_add (&elements, elements, layout.offset) &&
          g_size_checked_mul (bytes, elements, gemmcl_gemm_get_element_size (gemm, which)) &&
@@ -305,7 +305,7 @@ validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
   if (!gemmcl_gemm_get_extent (gemm, which, &bytes))
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "The bytes of %s cannot be counted in 63 bits: "
-                        "sizes, leading dimension, offset, batches or their stride are too large.",
+                        "sizes, leading dimension, offset, batch or its stride are too large.",
                         names[which]);
   return TRUE;
 }
@@ -467,7 +467,7 @@ gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
          validate_d_scale (gemm, error) && validate_row_outputs (gemm, error) &&
          validate_size ("M", gemm->m, error) && validate_size ("N", gemm->n, error) &&
          validate_size ("K", gemm->k, error) &&
-         validate_size ("The number of batches", gemmcl_gemm_get_batch (gemm), error) &&
+         validate_size ("The batch", gemmcl_gemm_get_batch (gemm), error) &&
          (gemm->a_image ? validate_a_image (gemm, error)
                         : validate_matrix (gemm, GEMMCL_OPERAND_A, error)) &&
          validate_matrix (gemm, GEMMCL_OPERAND_B, error) &&

@@ -89,7 +89,7 @@ class Problems(TestCase):
         ({"m": 2**31}, "M is 2147483648; at most"),
         ({"n": 2**31}, "N is 2147483648"),
         ({"k": HUGE}, "K is 18446744073709551615"),
-        ({"batch": 2**31}, "batches is 2147483648"),
+        ({"batch": 2**31}, "batch is 2147483648"),
         ({"lda": HUGE // 4}, "bytes of A"),
         ({"ldb": HUGE}, "bytes of B"),
         ({"batch": 2, "c_stride": HUGE, "addend": "matrix"}, "bytes of C"),
