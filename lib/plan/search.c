@@ -34,17 +34,17 @@
 #define CLEAR_GAIN  1.05
 
 /* The largest number of plans besides the first; each holds a B. */
-#define MOST_RIVALS 12
+#define MOST_OTHERS 12
 
 /* The least gain of a faster kernel: see gemmcl_tuning_search(). */
 #define LEAST_GAIN 1.02
 
 typedef struct {
-  GemmclTuningCandidate public; /* first: the result's candidates are racers */
-  GemmclPlan *plan;             /* NULL: not made, or it has left */
+  GemmclTuningCandidate public; /* first: an element of the result's candidates */
+  GemmclPlan *plan;             /* NULL: not made, or it dropped out */
   gdouble times[MOST_TURNS];    /* the results of its turns */
   guint n_times;
-} Racer;
+} Candidate;
 
 typedef struct {
   GemmclSearchData *data;
@@ -53,15 +53,15 @@ typedef struct {
   GemmclTuningOptions options;
   GCancellable *cancellable;
   GemmclTuningResult *result;
-  GPtrArray *racers; /* the candidates that take turns; the others have to beat the first */
+  GPtrArray *active; /* the candidates that take turns; the others have to beat the first */
   gint64 start;      /* monotonic time in microseconds */
   gboolean is_short; /* time was too short to try all candidates */
-} Race;
+} Search;
 
 static void
-racer_free (gpointer data)
+candidate_free (gpointer data)
 {
-  Racer *self = data;
+  Candidate *self = data;
 
   g_free (self->public.kernel);
   g_free (self->public.why);
@@ -69,15 +69,15 @@ racer_free (gpointer data)
 }
 
 static void
-race_clear (Race *self)
+search_clear (Search *self)
 {
-  for (guint i = 0; self->racers != NULL && i < self->racers->len; i++)
-    g_clear_object (&((Racer *)self->racers->pdata[i])->plan);
-  g_clear_pointer (&self->racers, g_ptr_array_unref);
+  for (guint i = 0; self->active != NULL && i < self->active->len; i++)
+    g_clear_object (&((Candidate *)self->active->pdata[i])->plan);
+  g_clear_pointer (&self->active, g_ptr_array_unref);
   g_clear_pointer (&self->data, gemmcl_search_data_free);
   g_clear_pointer (&self->result, gemmcl_tuning_result_free);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Race, race_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Search, search_clear)
 
 static gint
 compare_doubles (gconstpointer a, gconstpointer b)
@@ -98,7 +98,7 @@ get_quantile (gdouble *values, guint n, gdouble share)
 /* Sleeps after @seconds on the device, so that the search takes only its share. Returns: %FALSE if
  * it was cancelled. */
 static gboolean
-rest (Race *self, gdouble seconds, GError **error)
+rest (Search *self, gdouble seconds, GError **error)
 {
   const gdouble pause = seconds * (1 / self->options.share - 1);
   GPollFD fd;
@@ -113,131 +113,131 @@ rest (Race *self, gdouble seconds, GError **error)
   return !g_cancellable_set_error_if_cancelled (self->cancellable, error);
 }
 
-static Racer *
-add_candidate (Race *self, const gchar *name)
+static Candidate *
+add_candidate (Search *self, const gchar *name)
 {
-  Racer *racer = g_new0 (Racer, 1);
+  Candidate *candidate = g_new0 (Candidate, 1);
 
-  racer->public.kernel = g_strdup (name);
-  g_ptr_array_add (self->result->candidates, racer);
-  return racer;
+  candidate->public.kernel = g_strdup (name);
+  g_ptr_array_add (self->result->candidates, candidate);
+  return candidate;
 }
 
 static void
-notify (const Race *self, GemmclTuningStep step, const Racer *racer)
+notify (const Search *self, GemmclTuningStep step, const Candidate *candidate)
 {
   if (self->options.notify != NULL)
-    self->options.notify (step, &racer->public, self->options.data);
+    self->options.notify (step, &candidate->public, self->options.data);
 }
 
-/* Takes @racer out of the race. It stays in the list of candidates. */
+/* @candidate drops out. It stays in the result's list. */
 static void
-leave (Race *self, Racer *racer, gboolean faulty, const gchar *why)
+drop (Search *self, Candidate *candidate, gboolean faulty, const gchar *why)
 {
-  racer->public.faulty = faulty;
-  racer->public.why = g_strdup (why);
-  g_clear_object (&racer->plan);
-  g_ptr_array_remove (self->racers, racer);
+  candidate->public.faulty = faulty;
+  candidate->public.why = g_strdup (why);
+  g_clear_object (&candidate->plan);
+  g_ptr_array_remove (self->active, candidate);
 }
 
 static void
-fail (Race *self, Racer *racer, const GError *why)
+fail (Search *self, Candidate *candidate, const GError *why)
 {
-  racer->public.lost = g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL);
-  leave (self, racer, TRUE, why->message);
+  candidate->public.lost = g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL);
+  drop (self, candidate, TRUE, why->message);
 }
 
-static Racer *
-get_racer (const Race *self, guint index)
+static Candidate *
+get_active (const Search *self, guint index)
 {
-  return g_ptr_array_index (self->racers, index);
+  return g_ptr_array_index (self->active, index);
 }
 
-static const Racer *
-find_best (const Race *self)
+static const Candidate *
+find_best (const Search *self)
 {
-  const Racer *best = NULL;
+  const Candidate *best = NULL;
 
-  for (guint i = 0; i < self->racers->len; i++)
-    if (best == NULL || get_racer (self, i)->public.seconds < best->public.seconds)
-      best = get_racer (self, i);
+  for (guint i = 0; i < self->active->len; i++)
+    if (best == NULL || get_active (self, i)->public.seconds < best->public.seconds)
+      best = get_active (self, i);
   return best;
 }
 
 static gdouble
-get_best_seconds (const Race *self)
+get_best_seconds (const Search *self)
 {
-  const Racer *best = find_best (self);
+  const Candidate *best = find_best (self);
 
   return best ? best->public.seconds : INFINITY;
 }
 
-/* The sum of the times of one run of each racer. */
+/* The sum of the times of one run of each active candidate. */
 static gdouble
-get_turn_seconds (const Race *self)
+get_turn_seconds (const Search *self)
 {
   gdouble turn = 0;
 
-  for (guint i = 0; i < self->racers->len; i++)
-    turn += get_racer (self, i)->public.seconds;
+  for (guint i = 0; i < self->active->len; i++)
+    turn += get_active (self, i)->public.seconds;
   return turn;
 }
 
 static gboolean
-is_within (const Race *self, gdouble seconds)
+is_within (const Search *self, gdouble seconds)
 {
   return self->result->device_seconds + seconds <= self->options.seconds;
 }
 
 /* TRUE if there is time for one more candidate as fast as the best: its first run, and LEAST_TURNS
- * of all racers. Always TRUE for the first. */
+ * of all active ones. Always TRUE for the first. */
 static gboolean
-has_time (const Race *self)
+has_time (const Search *self)
 {
   const gdouble elapsed = (g_get_monotonic_time () - self->start) / (gdouble)G_USEC_PER_SEC;
   const gdouble best = get_best_seconds (self);
 
-  if (self->racers->len == 0)
+  if (self->active->len == 0)
     return TRUE;
   return is_within (self, best + LEAST_TURNS * (get_turn_seconds (self) + best)) &&
          (self->options.try_seconds <= 0 || elapsed < self->options.try_seconds);
 }
 
-/* Lets @racer leave if its kernel is not native or spills. Returns: TRUE if it left. */
+/* Drops @candidate if its kernel is not native or spills. Returns: TRUE if it dropped out. */
 static gboolean
-has_flaw (Race *self, Racer *racer)
+has_flaw (Search *self, Candidate *candidate)
 {
   const gboolean is_intel = self->device->intel && self->device->type == GEMMCL_DEVICE_TYPE_GPU;
   GemmclPlanInfo info;
 
-  gemmcl_plan_get_info (racer->plan, &info);
+  gemmcl_plan_get_info (candidate->plan, &info);
   if (info.level != GEMMCL_KERNEL_LEVEL_NATIVE)
-    leave (self, racer, TRUE, "It does not build natively.");
+    drop (self, candidate, TRUE, "It does not build natively.");
   else if (info.spill_bytes > 0 || (is_intel && info.private_bytes > 0))
-    leave (self, racer, FALSE, "It spills registers.");
-  return racer->plan == NULL;
+    drop (self, candidate, FALSE, "It spills registers.");
+  return candidate->plan == NULL;
 }
 
-/* Lets @racer take turns. If there are too many racers for the memory, the slowest leaves, but
+/* Lets @candidate take turns. If there are too many for the memory, the slowest drops out, but
  * never the first. */
 static void
-add_racer (Race *self, Racer *racer)
+activate (Search *self, Candidate *candidate)
 {
-  Racer *slowest = racer;
+  Candidate *slowest = candidate;
 
-  g_ptr_array_add (self->racers, racer);
+  g_ptr_array_add (self->active, candidate);
   if (self->result->first == NULL)
-    self->result->first = &racer->public;
-  for (guint i = 1; i < self->racers->len; i++)
-    if (get_racer (self, i)->public.seconds > slowest->public.seconds)
-      slowest = get_racer (self, i);
-  if (self->racers->len > 1 + MOST_RIVALS)
-    leave (self, slowest, FALSE, "Others were faster.");
+    self->result->first = &candidate->public;
+  for (guint i = 1; i < self->active->len; i++)
+    if (get_active (self, i)->public.seconds > slowest->public.seconds)
+      slowest = get_active (self, i);
+  if (self->active->len > 1 + MOST_OTHERS)
+    drop (self, slowest, FALSE, "Others were faster.");
 }
 
 /* The rows of the short run before a candidate's first run; 0: there is none. */
 static gsize
-get_part (const Race *self)
+get_part (const Search *self)
 {
   const GemmclGemm *gemm = &self->gemm;
   const gdouble best = get_best_seconds (self);
@@ -248,28 +248,28 @@ get_part (const Race *self)
              : gemm->m / ROWS_PART;
 }
 
-/* Runs @racer's plan for the first time, checks its result and sets its time. Returns: FALSE with
- * an error if the plan fails or is wrong. @seconds: (out): time of all runs */
+/* Runs @candidate's plan for the first time, checks its result and sets its time. Returns: FALSE
+ * with an error if the plan fails or is wrong. @seconds: (out): time of all runs */
 static gboolean
-run_first (Race *self, Racer *racer, gdouble *seconds, GError **error)
+run_first (Search *self, Candidate *candidate, gdouble *seconds, GError **error)
 {
   const gsize part = get_part (self);
-  gdouble *own = &racer->public.seconds, again;
+  gdouble *own = &candidate->public.seconds, again;
   gboolean right;
 
   *seconds = 0;
   if (part > 0) {
-    if (!gemmcl_search_data_run (self->data, racer->plan, part, seconds, error))
+    if (!gemmcl_search_data_run (self->data, candidate->plan, part, seconds, error))
       return FALSE;
     if (*seconds > TOO_SLOW * get_best_seconds (self)) {
       *own = *seconds;
       return TRUE;
     }
   }
-  right = gemmcl_search_data_check (self->data, racer->plan, own, error);
+  right = gemmcl_search_data_check (self->data, candidate->plan, own, error);
   *seconds += *own;
   for (guint i = 0; right && i < SHORT_RUNS && *own < SHORT_SHARE * self->options.seconds; i++) {
-    if (!gemmcl_search_data_run (self->data, racer->plan, 0, &again, error))
+    if (!gemmcl_search_data_run (self->data, candidate->plan, 0, &again, error))
       return FALSE;
     *seconds += again;
     *own = MIN (*own, again);
@@ -277,54 +277,54 @@ run_first (Race *self, Racer *racer, gdouble *seconds, GError **error)
   return right;
 }
 
-/* Does the first runs of @racer's plan, after which it takes turns or leaves. */
+/* Does the first runs of @candidate's plan, after which it takes turns or drops out. */
 static gboolean
-try_plan (Race *self, Racer *racer, GError **error)
+try_plan (Search *self, Candidate *candidate, GError **error)
 {
   const gdouble best = get_best_seconds (self);
   g_autoptr (GError) why = NULL;
   gdouble seconds;
 
-  if (!run_first (self, racer, &seconds, &why))
-    fail (self, racer, why);
-  else if (racer->public.seconds > TOO_SLOW * best)
-    leave (self, racer, FALSE, "Its first run was slow.");
+  if (!run_first (self, candidate, &seconds, &why))
+    fail (self, candidate, why);
+  else if (candidate->public.seconds > TOO_SLOW * best)
+    drop (self, candidate, FALSE, "Its first run was slow.");
   else
-    add_racer (self, racer);
+    activate (self, candidate);
   return rest (self, seconds, error);
 }
 
 /* @name: (nullable): %NULL for the choice of the rules, which may spill if nothing better builds */
 static gboolean
-try_kernel (Race *self, const gchar *name, GError **error)
+try_kernel (Search *self, const gchar *name, GError **error)
 {
   g_autoptr (GError) why = NULL;
   gboolean ok = TRUE;
-  Racer *racer;
+  Candidate *candidate;
 
   if (g_cancellable_set_error_if_cancelled (self->cancellable, error))
     return FALSE;
-  racer = add_candidate (self, name ? name : "rules");
+  candidate = add_candidate (self, name ? name : "rules");
   if (!has_time (self)) {
-    leave (self, racer, FALSE, "There was no time to try it.");
+    drop (self, candidate, FALSE, "There was no time to try it.");
     self->is_short = TRUE;
     return TRUE;
   }
-  notify (self, GEMMCL_TUNING_STEP_TRY, racer);
-  racer->plan = gemmcl_search_data_make_plan (self->data, racer->public.kernel, &why);
-  if (racer->plan == NULL && name == NULL) {
+  notify (self, GEMMCL_TUNING_STEP_TRY, candidate);
+  candidate->plan = gemmcl_search_data_make_plan (self->data, candidate->public.kernel, &why);
+  if (candidate->plan == NULL && name == NULL) {
     g_propagate_error (error, g_steal_pointer (&why));
     return FALSE;
   }
-  if (racer->plan == NULL) {
-    fail (self, racer, why);
+  if (candidate->plan == NULL) {
+    fail (self, candidate, why);
   } else {
-    g_free (racer->public.kernel);
-    racer->public.kernel = g_strdup (gemmcl_plan_get_kernel (racer->plan));
-    if (name == NULL || !has_flaw (self, racer))
-      ok = try_plan (self, racer, error);
+    g_free (candidate->public.kernel);
+    candidate->public.kernel = g_strdup (gemmcl_plan_get_kernel (candidate->plan));
+    if (name == NULL || !has_flaw (self, candidate))
+      ok = try_plan (self, candidate, error);
   }
-  notify (self, GEMMCL_TUNING_STEP_TRIED, racer);
+  notify (self, GEMMCL_TUNING_STEP_TRIED, candidate);
   return ok;
 }
 
@@ -335,7 +335,7 @@ is_called (gconstpointer candidate, gconstpointer name)
 }
 
 static gboolean
-try_all (Race *self, GemmclContext *context, GError **error)
+try_all (Search *self, GemmclContext *context, GError **error)
 {
   g_auto (GStrv) listed = NULL;
   const gchar *const *names = self->options.names;
@@ -357,111 +357,111 @@ try_all (Race *self, GemmclContext *context, GError **error)
 
 /* A turn: the median of a few runs. */
 static gboolean
-take_turn (Race *self, Racer *racer, GError **error)
+take_turn (Search *self, Candidate *candidate, GError **error)
 {
-  const gdouble turn = TURNS_SHARE * self->options.seconds / (self->racers->len * MOST_TURNS);
-  const guint n = (guint)CLAMP (turn / racer->public.seconds, 1, self->options.runs);
+  const gdouble turn = TURNS_SHARE * self->options.seconds / (self->active->len * MOST_TURNS);
+  const guint n = (guint)CLAMP (turn / candidate->public.seconds, 1, self->options.runs);
   g_autofree gdouble *runs = g_new (gdouble, n);
   gdouble sorted[MOST_TURNS];
 
-  notify (self, GEMMCL_TUNING_STEP_TURN, racer);
+  notify (self, GEMMCL_TUNING_STEP_TURN, candidate);
   for (guint i = 0; i < n; i++)
-    if (!gemmcl_search_data_run (self->data, racer->plan, 0, &runs[i], error) ||
+    if (!gemmcl_search_data_run (self->data, candidate->plan, 0, &runs[i], error) ||
         !rest (self, runs[i], error))
       return FALSE;
-  racer->times[racer->n_times++] = get_quantile (runs, n, 0.5);
-  memcpy (sorted, racer->times, sizeof (sorted));
-  racer->public.seconds = get_quantile (sorted, racer->n_times, 0.5);
+  candidate->times[candidate->n_times++] = get_quantile (runs, n, 0.5);
+  memcpy (sorted, candidate->times, sizeof (sorted));
+  candidate->public.seconds = get_quantile (sorted, candidate->n_times, 0.5);
   return TRUE;
 }
 
-/* TRUE if @best was @gain times as fast as @racer in each turn. */
+/* TRUE if @best was @gain times as fast as @candidate in each turn. */
 static gboolean
-is_beaten (const Racer *racer, const Racer *best, gdouble gain)
+is_beaten (const Candidate *candidate, const Candidate *best, gdouble gain)
 {
-  for (guint i = 0; i < racer->n_times; i++)
-    if (racer->times[i] < gain * best->times[i])
+  for (guint i = 0; i < candidate->n_times; i++)
+    if (candidate->times[i] < gain * best->times[i])
       return FALSE;
   return TRUE;
 }
 
-/* Lets racers leave that the best has beaten, but never the first. Returns: TRUE if more turns may
+/* Drops those that the best has beaten, but never the first. Returns: TRUE if more turns may
  * change the order. */
 static gboolean
-drop_beaten (Race *self, gdouble gain)
+drop_beaten (Search *self, gdouble gain)
 {
-  const Racer *best = find_best (self);
+  const Candidate *best = find_best (self);
   gboolean open = FALSE;
 
-  for (guint i = self->racers->len; i-- > 0;) {
-    Racer *racer = get_racer (self, i);
+  for (guint i = self->active->len; i-- > 0;) {
+    Candidate *candidate = get_active (self, i);
 
-    if (racer == best)
+    if (candidate == best)
       continue;
-    if (!is_beaten (racer, best, gain))
+    if (!is_beaten (candidate, best, gain))
       open = TRUE;
     else if (i > 0)
-      leave (self, racer, FALSE, "Others were faster.");
+      drop (self, candidate, FALSE, "Others were faster.");
   }
   return open;
 }
 
-/* Every other turn goes backwards, so that no racer always follows the same one. */
+/* Every other turn goes backwards, so that none always follows the same one. */
 static gboolean
-take_turns (Race *self, GError **error)
+take_turns (Search *self, GError **error)
 {
-  for (guint turn = 0; self->racers->len > 1 && turn < MOST_TURNS; turn++) {
+  for (guint turn = 0; self->active->len > 1 && turn < MOST_TURNS; turn++) {
     const gdouble gain = turn < LEAST_TURNS ? FIRST_GAIN : CLEAR_GAIN;
 
     if (turn >= FIRST_TURNS && !drop_beaten (self, gain) && turn >= LEAST_TURNS)
       break;
     if (!is_within (self, get_turn_seconds (self)))
       break;
-    for (guint i = 0; i < self->racers->len; i++) {
-      const guint at = turn % 2 == 0 ? i : self->racers->len - 1 - i;
+    for (guint i = 0; i < self->active->len; i++) {
+      const guint at = turn % 2 == 0 ? i : self->active->len - 1 - i;
 
-      if (!take_turn (self, get_racer (self, at), error))
+      if (!take_turn (self, get_active (self, at), error))
         return FALSE;
     }
   }
   return TRUE;
 }
 
-/* The median speed of @racer relative to @first; 1 if the difference may be noise. */
+/* The median speed of @candidate relative to @first; 1 if the difference may be noise. */
 static gdouble
-get_gain (const Racer *racer, const Racer *first)
+get_gain (const Candidate *candidate, const Candidate *first)
 {
-  const guint n = MIN (racer->n_times, first->n_times);
+  const guint n = MIN (candidate->n_times, first->n_times);
   gdouble gains[MOST_TURNS], gain;
 
   for (guint i = 0; i < n; i++)
-    gains[i] = first->times[i] / racer->times[i];
+    gains[i] = first->times[i] / candidate->times[i];
   gain = get_quantile (gains, n, 0.5);
   return gain >= LEAST_GAIN && get_quantile (gains, n, 0.25) > 1.0 ? gain : 1.0;
 }
 
 static void
-decide (Race *self)
+decide (Search *self)
 {
   GemmclTuningResult *result = self->result;
-  const Racer *first = self->racers->len > 0 ? get_racer (self, 0) : NULL;
+  const Candidate *first = self->active->len > 0 ? get_active (self, 0) : NULL;
 
   /* If no candidate was left to compare, the first wins without turns. */
-  if (first == NULL || (first->n_times < LEAST_TURNS && (self->racers->len > 1 || self->is_short)))
+  if (first == NULL || (first->n_times < LEAST_TURNS && (self->active->len > 1 || self->is_short)))
     return;
   result->best = &first->public;
-  for (guint i = 1; i < self->racers->len; i++) {
-    const gdouble gain = get_gain (get_racer (self, i), first);
+  for (guint i = 1; i < self->active->len; i++) {
+    const gdouble gain = get_gain (get_active (self, i), first);
 
     if (gain > result->gain) {
-      result->best = &get_racer (self, i)->public;
+      result->best = &get_active (self, i)->public;
       result->gain = gain;
     }
   }
 }
 
 static void
-store (Race *self, GemmclContext *context)
+store (Search *self, GemmclContext *context)
 {
   const GemmclGemm *gemm = &self->as_run;
   GemmclTuningResult *result = self->result;
@@ -482,7 +482,7 @@ GemmclTuningResult *
 gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
                       const GemmclTuningOptions *options, GCancellable *cancellable, GError **error)
 {
-  g_auto (Race) race = {.options = GEMMCL_TUNING_OPTIONS_INIT, .cancellable = cancellable};
+  g_auto (Search) search = {.options = GEMMCL_TUNING_OPTIONS_INIT, .cancellable = cancellable};
   GemmclGemm computed;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), NULL);
@@ -490,28 +490,28 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   g_return_val_if_fail (options == NULL || options->size >= sizeof (GemmclTuningOptions), NULL);
 
   if (options != NULL)
-    race.options = *options;
-  g_return_val_if_fail (race.options.candidates >= 2 && race.options.seconds > 0, NULL);
-  g_return_val_if_fail (race.options.share > 0 && race.options.share <= 1, NULL);
-  g_return_val_if_fail (race.options.runs >= 1, NULL);
+    search.options = *options;
+  g_return_val_if_fail (search.options.candidates >= 2 && search.options.seconds > 0, NULL);
+  g_return_val_if_fail (search.options.share > 0 && search.options.share <= 1, NULL);
+  g_return_val_if_fail (search.options.runs >= 1, NULL);
 
   if (!gemmcl_gemm_validate (gemm, error))
     return NULL;
   computed = gemmcl_gemm_get_computed (gemm);
   /* Normalizing takes the same time with every kernel. */
-  race.gemm = gemmcl_gemm_get_product (gemm);
-  race.as_run = gemmcl_gemm_get_as_run (&computed);
-  race.device = gemmcl_context_get_device_info (context);
-  race.racers = g_ptr_array_new ();
-  race.result = g_atomic_rc_box_new0 (GemmclTuningResult);
-  race.result->gain = 1.0;
-  race.result->candidates = g_ptr_array_new_with_free_func (racer_free);
-  race.start = g_get_monotonic_time ();
-  race.data = gemmcl_search_data_new (context, &race.gemm,
-                                      MIN (race.options.candidates, 2 + MOST_RIVALS), error);
-  if (race.data == NULL || !try_all (&race, context, error) || !take_turns (&race, error))
+  search.gemm = gemmcl_gemm_get_product (gemm);
+  search.as_run = gemmcl_gemm_get_as_run (&computed);
+  search.device = gemmcl_context_get_device_info (context);
+  search.active = g_ptr_array_new ();
+  search.result = g_atomic_rc_box_new0 (GemmclTuningResult);
+  search.result->gain = 1.0;
+  search.result->candidates = g_ptr_array_new_with_free_func (candidate_free);
+  search.start = g_get_monotonic_time ();
+  search.data = gemmcl_search_data_new (context, &search.gemm,
+                                        MIN (search.options.candidates, 2 + MOST_OTHERS), error);
+  if (search.data == NULL || !try_all (&search, context, error) || !take_turns (&search, error))
     return NULL;
-  decide (&race);
-  store (&race, context);
-  return g_steal_pointer (&race.result);
+  decide (&search);
+  store (&search, context);
+  return g_steal_pointer (&search.result);
 }
