@@ -27,6 +27,7 @@
 #include "gemmcl-image.h"
 #include "gemmcl-gemm.h"
 #include "gemmcl-kernels.h"
-#include "gemmcl-plan.h"
 #include "gemmcl-tuning.h"
+#include "gemmcl-plan.h"
+#include "gemmcl-search.h"
 #include "gemmcl-verify.h"

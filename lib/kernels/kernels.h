@@ -7,7 +7,7 @@
 #pragma once
 
 #include "device/device.h"
-#include "gemmcl-tuning.h"
+#include "gemmcl-kernels.h"
 #include "problem/gemm.h"
 
 /* table.c: the rows */

@@ -3,6 +3,7 @@
  *
  * The tuning file and the shipped entries.
  */
+#include "gemmcl-tuning.h"
 #include "kernels/kernels.h"
 
 #include <errno.h>
@@ -359,24 +360,6 @@ gemmcl_tuning_forget (GemmclContext *context, GError **error)
 
 G_DEFINE_BOXED_TYPE (GemmclTuningEntry, gemmcl_tuning_entry, g_atomic_rc_box_acquire,
                      g_atomic_rc_box_release)
-
-static void
-result_clear (gpointer data)
-{
-  GemmclTuningResult *result = data;
-
-  g_ptr_array_unref (result->candidates);
-  g_free (result->why_not_stored);
-}
-
-void
-gemmcl_tuning_result_free (GemmclTuningResult *result)
-{
-  g_atomic_rc_box_release_full (result, result_clear);
-}
-
-G_DEFINE_BOXED_TYPE (GemmclTuningResult, gemmcl_tuning_result, g_atomic_rc_box_acquire,
-                     gemmcl_tuning_result_free)
 
 GPtrArray *
 gemmcl_tuning_list (GemmclContext *context)

@@ -11,7 +11,6 @@
  * body. The thread therefore claims the plan only when there is no such operand, and none is
  * prepared during the claim.
  */
-#include "gemmcl-tuning.h"
 #include "plan/plan.h"
 
 #ifdef __linux__

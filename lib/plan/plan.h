@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "gemmcl-search.h"
 #include "plan/body.h"
 
 struct _GemmclPlan {

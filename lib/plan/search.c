@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "gemmcl-search.h"
+#include "gemmcl-tuning.h"
 #include "kernels/kernels.h"
 #include "plan/search.h"
 

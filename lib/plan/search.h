@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "gemmcl-opencl.h"
+#include "gemmcl-plan.h"
 
 /** The matrices of a search, in a queue of its own: pseudo-random, the same in each search. B is
  * scaled so that D is neither saturated nor tiny; C and bias are zeros. */

@@ -7,9 +7,12 @@ usage: folders.py DIRECTORY BUILD-DIRECTORY
 
 Neither the files nor the folders below DIRECTORY may have circles. Public headers, in include/,
 include only each other; a file that includes gemmcl-X.h depends on the folder that has X.h or X.c,
-if any. Calls are those that the objects in BUILD-DIRECTORY need of each other.
+if any. If there are public headers, docs/architecture.md lists the folders, and a file includes
+only files of its own folder and of those above it. Calls are those that the objects in
+BUILD-DIRECTORY need of each other.
 """
 
+import re
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -75,12 +78,25 @@ def find_circle(graph):
         yield " -> ".join(map(str, reversed(circle.args[1])))
 
 
+def check_order():
+    """The list of folders follows the words "Inside DIRECTORY/"."""
+    text = (ROOT.parent / "docs/architecture.md").read_text(encoding="utf-8")
+    text = text.partition(f"Inside {ROOT.name}/ ")[2].split("\n\n")[1]
+    listed = re.findall(r"^    (\w+)/ ", text, re.MULTILINE)
+    if set(listed) != set(folders):
+        yield f"listed are {', '.join(listed)}"
+    for folder, others in folders.items():
+        yield from (f"{folder}/ includes {other}/" for other in others
+                    if folder in listed and other not in listed[:listed.index(folder)])
+
+
 tap.play({
     "there are folders to look at": lambda: [] if len(folders) > 1 else ["found no folders"],
     "no circle between files": lambda: find_circle(includes),
     "there are calls to look at": lambda: [] if any(calls.values()) else ["found no calls"],
     "no circle of calls between files": lambda: find_circle(calls),
     "no circle between folders": lambda: find_circle(folders),
+    **({"folders include those above them": check_order} if public else {}),
     "public headers include public headers only": lambda: [
         f"{path} includes {other}" for path, others in includes.items()
         for other in others if path.parts[0] == PUBLIC != other.parts[0]],
