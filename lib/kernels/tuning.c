@@ -3,13 +3,13 @@
  *
  * The tuning file and the shipped entries.
  */
+#include "device/json.h"
 #include "gemmcl-tuning.h"
 #include "kernels/kernels.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
@@ -19,8 +19,6 @@
 #define MAX_ENTRIES 4096      /* the oldest are removed */
 #define NAME        "tuning.json"
 #define SHIPPED     "tuning-shipped.json"
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
 /* The largest difference of M, N or K from an entry's, in powers of two. */
 #define MAX_DISTANCE 0.5

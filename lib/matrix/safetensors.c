@@ -8,10 +8,10 @@
  *
  * The whole header is checked before a tensor is read.
  */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/json.h"
 #include "matrix/matrix.h"
 
 #define PREFIX     8
@@ -31,8 +31,6 @@ typedef struct {
   gsize begin;
   gsize end;
 } Tensor;
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
 /* Gets the length of the header. */
 static gboolean

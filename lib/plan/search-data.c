@@ -20,12 +20,6 @@
 /* The approximate largest argument of an activation. */
 #define ACTIVE_RANGE 4.0
 
-/* The errors of two activations of such arguments, together, that gemmcl_gemm_verify() allows. */
-#define ACTIVATION_ERROR 2e-5
-
-/* The largest slope of an activation. */
-#define ACTIVATION_SLOPE 1.5
-
 struct _GemmclSearchData {
   GemmclContext *context;
   GemmclGemm gemm;
@@ -39,6 +33,7 @@ struct _GemmclSearchData {
   GemmclType d_type;      /* for a frame, its samples' type */
   gdouble a_most, b_most; /* the largest |A| and |B| */
   gdouble off;            /* the allowed difference of two results before the activation */
+  gdouble slope, error;   /* the activation's, see gemmcl_activation_get_error() */
 };
 
 /* For each type: the random bits and the fixed bits of an element, and the largest absolute value.
@@ -182,6 +177,7 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
     self->gemm.a_stride = a.runs * a.ld;
   if (!find_sizes (self, n_plans, error) || !make_memory (self, error) || !make_b (self, error))
     return NULL;
+  self->error = gemmcl_activation_get_error (gemm->activation, ACTIVE_RANGE, &self->slope);
   self->off = 2 * gemmcl_gemm_get_sum_error (gemm, self->a_most, self->b_most);
   return g_steal_pointer (&self);
 }
@@ -250,10 +246,8 @@ get_tolerance (const GemmclSearchData *self, gdouble y)
 
   if (self->gemm.activation == GEMMCL_ACTIVATION_SOFTMAX)
     tolerance = size * (expm1 (2 * self->off) + self->gemm.n * 2 * UNIT_ROUNDOFF);
-  else if (self->gemm.activation != GEMMCL_ACTIVATION_NONE)
-    tolerance *= ACTIVATION_SLOPE;
   if (self->gemm.activation != GEMMCL_ACTIVATION_NONE)
-    tolerance += ACTIVATION_ERROR * MAX (size, 1);
+    tolerance = self->slope * tolerance + 2 * self->error * MAX (size, 1);
   /* The rounding of both results to D's type. */
   if (types[self->d_type].fixed == 0)
     return tolerance + 1;

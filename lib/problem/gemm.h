@@ -79,6 +79,10 @@ gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gs
 /** The error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, above 0. */
 gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b);
 
+/** The relative error that gemmcl_gemm_verify() allows for an activation of an exact @x. @slope:
+ * (out): the factor by which the activation amplifies an absolute error of @x, at most */
+gdouble gemmcl_activation_get_error (GemmclActivation activation, gdouble x, gdouble *slope);
+
 /** Bytes per sample in memory: 1 or 2. */
 guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
 

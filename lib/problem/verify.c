@@ -251,6 +251,21 @@ activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *growt
   g_return_val_if_reached (x);
 }
 
+static gdouble
+get_relative_error (gdouble growth)
+{
+  return (ACTIVATION_ERROR + 4 * growth) * UNIT_ROUNDOFF;
+}
+
+gdouble
+gemmcl_activation_get_error (GemmclActivation activation, gdouble x, gdouble *slope)
+{
+  gdouble growth;
+
+  activate (activation, x, slope, &growth);
+  return get_relative_error (growth);
+}
+
 static void
 activate_row (GemmclActivation activation, gsize n, Element *row)
 {
@@ -265,9 +280,8 @@ activate_row (GemmclActivation activation, gsize n, Element *row)
       slope = 1;
       growth_of_exp = 0;
     }
-    row[j].bound = slope * row[j].bound +
-                   (ACTIVATION_ERROR + 4 * growth_of_exp) * UNIT_ROUNDOFF * fabs (row[j].value) +
-                   FLUSHED;
+    row[j].bound =
+        slope * row[j].bound + get_relative_error (growth_of_exp) * fabs (row[j].value) + FLUSHED;
   }
 }
 
