@@ -350,7 +350,7 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
   if (GST_QUERY_TYPE (query_) == GST_QUERY_ALLOCATION && self->waiting.length > 0)
     return FALSE;
   /* Upstream waits until its buffers are released. */
-  if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
+  if (self->turns && direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
     gst_gemmcl_batch_end (self);
     gst_gemmcl_turns_finish (self);
   }
