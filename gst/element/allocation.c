@@ -3,8 +3,8 @@
  *
  * Allocation on both pads. The element offers upstream the memory that the device reads with the
  * fewest copies. With caps of OpenCL memory that is OpenCL memory. With caps of system memory it is
- * whole pages if the device shares the memory of the host; otherwise it is OpenCL memory with a
- * pinned side, which the device fetches while it computes.
+ * whole pages if the device shares the memory of the host; otherwise it is OpenCL memory with
+ * pinned host memory, from which the device copies while other kernels run.
  *
  * Outputs are in OpenCL memory, also with caps of system memory: a map waits for the device. A
  * device that shares the memory of the host also writes into the buffers of a special pool of
@@ -28,11 +28,14 @@ shares_memory (GstGemmcl *self)
   return context && gemmcl_context_get_device_info (context)->host_unified;
 }
 
-/* Returns: the largest number of inputs that the element holds at once, in all runs in flight. */
+/* Returns: the largest number of inputs that the element holds at once: those of all runs in
+ * flight, and of a batch that is being collected. */
 static guint
 get_held (GstGemmcl *self)
 {
-  return self->stream.settings.batch_size * self->stream.settings.queue_depth * self->n_lanes;
+  const GstGemmclSettings *settings = &self->stream.settings;
+
+  return settings->batch_size * (settings->queue_depth * self->n_lanes + 1) - 1;
 }
 
 /* Returns: the bytes of an input; 0 if inputs differ, have several memories or are too large for
