@@ -126,16 +126,17 @@ static GError *
 refuse_mode (const GstGemmclTerms *terms)
 {
   static const gchar *const needs[] = {
-      [GST_GEMMCL_OUTPUT_MEDIA] = "media of video needs feature-mode=pixel, a weight with N = 1, 3 "
-                                  "or 4, and no row-outputs",
-      [GST_GEMMCL_OUTPUT_TENSORS] = "tensors needs video or tensors, not audio",
-      [GST_GEMMCL_OUTPUT_FLEXIBLE] = "flexible needs video, flexible tensors or a single static "
-                                     "tensor, not audio or several static tensors",
+      [GST_GEMMCL_OUTPUT_MEDIA] = "media, but media of video needs feature-mode=pixel, a weight "
+                                  "with N = 1, 3 or 4, output-type=auto, output-scale=1, "
+                                  "output-offset=0, no row-outputs and no normalize=output",
+      [GST_GEMMCL_OUTPUT_TENSORS] = "tensors, which needs video or tensors, not audio",
+      [GST_GEMMCL_OUTPUT_FLEXIBLE] = "flexible, which needs video, flexible tensors or a single "
+                                     "static tensor, not audio or several static tensors",
   };
 
   return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                      "output=%s. The input, the settings or N = %zu do not fit. Expected the "
-                      "above, or output=auto or meta.",
+                      "output=%s. The input, the settings or N = %zu do not fit that. Expected "
+                      "such an input and settings, or output=auto or meta.",
                       needs[terms->settings.output], terms->n);
 }
 
