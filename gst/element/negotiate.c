@@ -5,6 +5,7 @@
  */
 #include "element/lanes.h"
 #include "element/run.h"
+#include "element/stats.h"
 #include "element/turns.h"
 
 #include "memory/foreign.h"
@@ -244,14 +245,14 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   ok = set_formats (self, incaps, outcaps, &error);
   if (ok && self->stream.input.tensors.flexible)
     gst_gemmcl_drop_plan (self); /* the first buffer describes A */
-  else if (ok && (!self->stream.has_room || self->needs_plan))
+  else if (ok && (!self->learned.has_room || self->needs_plan))
     ok = gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
   self->stream.configured = ok;
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->stream.error_posted = FALSE;
-    self->stream.noted_copies = 0;
+    gst_gemmcl_copies_reset (self);
     if (self->lane->plan)
       warn_of_infinities (self);
     warn_of_idle_addend (self);

@@ -357,7 +357,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
     if (!gst_gemmcl_make_plan (self, MAX (scalars->m, MIN (room, G_MAXINT32)), error))
       return FALSE;
     /* The next buffer negotiates a pool for larger outputs, or for outputs of another N. */
-    if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)
+    if (gst_gemmcl_get_output_size (self, gemm->m) > self->pool_size)
       gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
   /* alpha scales A, but not the bias, and so not the offsets of A that are in the bias. */

@@ -81,12 +81,27 @@ gst_gemmcl_turns_flush (GstGemmcl *self)
 
   drop_runs (self, &error);
   empty (get_turn (turns, 0));
-  gst_clear_buffer (&self->input.data);
+  gst_clear_buffer (&self->learned.input.data);
   stop_timer (turns);
   turns->discont = FALSE;
   turns->flow = GST_FLOW_OK;
   if (error && self->n_lanes == 1)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+}
+
+GstFlowReturn
+gst_gemmcl_turns_take_flow (GstGemmcl *self)
+{
+  const GstFlowReturn flow = self->turns->flow;
+
+  self->turns->flow = GST_FLOW_OK;
+  return flow;
+}
+
+void
+gst_gemmcl_turns_note_drop (GstGemmcl *self)
+{
+  self->turns->discont = TRUE;
 }
 
 void
@@ -480,9 +495,9 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
     turns->discont = FALSE;
   }
-  self->input.buffer = buffer;
-  turn->inputs[turn->n++] = self->input;
-  self->input = (GstGemmclInput){NULL};
+  self->learned.input.buffer = buffer;
+  turn->inputs[turn->n++] = self->learned.input;
+  self->learned.input = (GstGemmclInput){NULL};
   g_ptr_array_add (turn->items, buffer);
   limit = get_limit (turns, buffer);
   if (turn->n >= MIN (batch_size, limit) || count_held (turns, turn) > limit)

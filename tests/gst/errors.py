@@ -7,8 +7,8 @@ what was found."""
 import tempfile
 
 import gemmcl
-from stream import (ANALYTICS, FAILURE, NULL, OK, PAUSED, PLAYING, READY, Gst, TestCase, audio, main, np,
-                    tensors, video)
+from stream import (ANALYTICS, FAILURE, NULL, OK, PAUSED, PLAYING, READY, Gst, TestCase, audio,
+                    main, np, tensors, video)
 
 FRAME = video("RGB", 6, 4)
 MONO, STEREO = audio("S16LE", 1), audio("S16LE", 2)
