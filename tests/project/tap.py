@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks of the project and its documents: their results as TAP, and the commands that they run."""
 
+import re
 import subprocess
 import sys
 
@@ -33,6 +34,13 @@ def expect(found, expected, about=""):
     """Fails unless both are equal."""
     if found != expected:
         raise Failed(f"{found!r} instead of {expected!r}: {about}")
+
+
+def read_block(path, mark):
+    """The text of the only fenced block of a document that has this mark."""
+    [text] = re.findall(rf"^```{mark}\n(.*?)^```$", path.read_text(encoding="utf-8"),
+                        re.MULTILINE | re.DOTALL)
+    return text
 
 
 def skip_all(reason):
