@@ -178,7 +178,7 @@ def describe(wrong, found, expected, bound):
     if not wrong.any():
         return None
     i, j = np.argwhere(wrong)[0]
-    return (f"{wrong.sum()} of {wrong.size} elements are wrong, first ({i}, {j}): "
+    return (f"{wrong.sum()} of {wrong.size} are wrong, first element ({i}, {j}): "
             f"{found[i, j]}, expected {expected[i, j]:.9g} within {bound[i, j]:.3g}")
 
 
