@@ -5,6 +5,9 @@
 import re
 import subprocess
 import sys
+import time
+
+SECONDS = 600  # longer than any step takes
 
 
 class Failed(Exception):
@@ -41,6 +44,21 @@ def read_block(path, mark):
     [text] = re.findall(rf"^```{mark}\n(.*?)^```$", path.read_text(encoding="utf-8"),
                         re.MULTILINE | re.DOTALL)
     return text
+
+
+def wait_until(is_so):
+    """Waits for a condition. Returns whether it is met. After a wait in vain, later waits last a
+    second at most: a lost object stays lost."""
+    end = time.monotonic() + wait_until.seconds
+    while not is_so():
+        if time.monotonic() > end:
+            wait_until.seconds = 1
+            return False
+        time.sleep(1e-3)
+    return True
+
+
+wait_until.seconds = SECONDS
 
 
 def skip_all(reason):
