@@ -343,6 +343,18 @@ class Timeouts(TestCase):
                 self.pull(stream, i + 1)
             self.is_quiet(stream)
 
+    def test_no_duration(self):
+        """By default a batch ends only when it is full if neither caps nor buffers state a
+        duration."""
+        stream = self.start(tensors("1:1", rate="0/1"), "gemmcl weight=[2] batch-size=2")
+        self.push(stream, 0)
+        time.sleep(0.3)
+        arrived = [stream.arrivals.get()[0] for _ in range(stream.arrivals.qsize())]
+        self.assertFalse([each for each in arrived if isinstance(each, Gst.Buffer)])
+        self.push(stream, 1)
+        for i in range(2):
+            self.pull(stream, i)
+
     def test_full(self):
         """A full batch does not wait. The next batch gets its whole timeout, even if the thread of
         the earlier timeout, which waits for the pad, runs only after that batch has begun."""
