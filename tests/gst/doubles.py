@@ -66,7 +66,7 @@ def without(extensions):
         del os.environ["GEMMCL_DOUBLES_WITHOUT"]
 
 
-def get_info(caps):
+def get_video_info(caps):
     """Returns the GstVideoInfo of caps."""
     return GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps))
 
@@ -93,7 +93,7 @@ def lay_out(planes, size, offsets, strides):
 
 def make_frame(caps, seed):
     """Returns a frame in system memory."""
-    info = get_info(caps)
+    info = get_video_info(caps)
     return Gst.Buffer.new_wrapped(lay_out(draw(info, seed), info.size, info.offset, info.stride))
 
 
