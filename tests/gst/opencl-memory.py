@@ -2,8 +2,8 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """OpenCL memory between elements: the same results as through system memory, without copies. Also
-memory of other elements, in unusual layouts or of another context, memory that elements between
-change, and memory whose writes end late or fail. memory.py tests the memory itself."""
+memory of other elements: in unusual layouts, of another context, changed by an element in between,
+or whose writes end late or fail. memory.py tests the memory itself."""
 
 import ctypes
 import time

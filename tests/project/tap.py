@@ -68,8 +68,8 @@ def skip_all(reason):
 
 
 def play(checks):
-    """Runs the checks of {title: check}, prints a line for each, and exits. A check returns the
-    faults that it found, if any, and is dropped. To have no checks is a failure, too."""
+    """Runs the checks of {title: check}, prints a line for each, and exits. A check returns its
+    faults, if any. Each check is dropped after it ran. Without checks, play() fails."""
     failed = not checks
     print(f"1..{len(checks)}", flush=True)
     for number, title in enumerate(list(checks), 1):
