@@ -35,7 +35,7 @@
  * quantized.h has the layout of an int8 B (B_TYPE I8), whose words lie in rows or COLUMN_MAJOR. For
  * each column
  *
- *     scale = max |b| / 127,  zero = 0,  byte = b / scale + zero, rounded to nearest
+ *     scale = max |b| / 127,  zero = 0,  int8 = b / scale + zero, rounded to nearest
  *
  * If scales is not NULL, it holds N scales followed by N zero points. B is then an int8 matrix that
  * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
@@ -54,9 +54,9 @@
  *                                        CHUNK x TILE_M, one of B COLUMNS x CHUNK.
  *
  * Elements past M, N or K are zeros, so kernels check no bounds. A texel has 32 bits: a float, or
- * two halfs of neighbouring columns, the first in the low bits (TEXEL_F16). X is A, of A_TYPE, with
- * OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one texel; grid:
- * (texels of a block's width * blocks, a block's height).
+ * two f16 elements of neighbouring columns, the first in the low bits (TEXEL_F16). X is A, of
+ * A_TYPE, with OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one
+ * texel; grid: (texels of a block's width * blocks, a block's height).
  */
 #include "types.clh"
 #include "quantized.h"
@@ -145,9 +145,9 @@ pack (global const float *restrict B, global int *restrict packed, const GemmclS
     for (int e = 0; e < 4; e++) {
       const int k = row * 4 + e;
       const float x = k < real && !tiny ? rint (B[k * b.row] / scale) : 0.0f;
-      const int byte = clamp ((int)x + (k < real ? zero : 0), -128, 127);
-      sum += byte;
-      four |= (uint)(byte & 0xff) << 8 * e;
+      const int element = clamp ((int)x + (k < real ? zero : 0), -128, 127);
+      sum += element;
+      four |= (uint)(element & 0xff) << 8 * e;
     }
     packed[word_at (row, column)] = four;
   }
