@@ -17,18 +17,18 @@ typedef enum {
   GEMMCL_N_OPERANDS,
 } GemmclOperand;
 
-/** The memory layout of a matrix of a valid problem, with all defaults filled in: @runs runs of
- * @length contiguous elements. A run is a row if the matrix is row-major and not transposed. A C
- * that is a row has one run, for all rows and batches. */
+/** The memory layout of a matrix of a valid problem, with all defaults filled in: @lines lines of
+ * @length contiguous elements. A line is a row if the matrix is row-major and not transposed. A C
+ * that is a row has one line, for all rows and batches. */
 typedef struct {
-  gsize runs, length;
-  gsize ld;           /* elements from one run to the next */
+  gsize lines, length;
+  gsize ld;           /* elements from one line to the next */
   gsize offset;       /* elements before the first */
   gsize stride;       /* elements from a batch's matrix to the next; 0: shared by all batches */
-  gboolean by_column; /* a run is a column of op(X), not a row */
+  gboolean by_column; /* a line is a column of op(X), not a row */
 } GemmclMatrixLayout;
 
-/** @tight: the layout in a plan's device memory: no offset, no gap between runs or batches */
+/** @tight: the layout in a plan's device memory: no offset, no gap between lines or batches */
 GemmclMatrixLayout gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which,
                                            gboolean tight);
 
@@ -39,7 +39,7 @@ gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
 /** TRUE if int8 kernels use A unchanged: A is stored as i8 or u8, and scaled so that one of these
- * bytes stands for 0. */
+ * values stands for 0. */
 gboolean gemmcl_gemm_keeps_int8 (const GemmclGemm *gemm);
 
 /** TRUE if a last step scales D. */
