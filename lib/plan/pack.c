@@ -136,7 +136,8 @@ gemmcl_body_get_pack_options (GemmclBody *self)
   const guint panel = gemmcl_kernel_get_panel (kernel);
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
+  g_string_printf (options,
+                   "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d -DWORD_ELEMENTS=%zu -DSUBGROUP_SIZE=%u",
                    panel, gemmcl_kernel_get_b_type (kernel), count_in_word (kernel),
                    kernel->dpas ? kernel->subgroup : panel);
   if (kernel->wgmma)
