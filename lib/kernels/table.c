@@ -79,13 +79,17 @@ describe_needs (const GemmclKernel *kernel)
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
 }
 
-/* A row's summary. With subgroups, adds how they share a tile. */
+/* A row's summary. With vectors, adds their number. With subgroups, adds how they share a tile. */
 static gchar *
 describe_method (const GemmclKernel *kernel)
 {
   GString *text = g_string_new (kernel->summary);
   const guint group = kernel->group_m * kernel->group_n;
 
+  if (kernel->float_width > 0)
+    g_string_append_printf (text, ", %u vectors of %u",
+                            kernel->tile_m * kernel->tile_n / kernel->float_width,
+                            kernel->float_width);
   if (kernel->subgroup > 0)
     g_string_append_printf (text, ", tiles of %ux%u", kernel->tile_m * kernel->group_m,
                             kernel->tile_n * kernel->group_n);
