@@ -8,13 +8,11 @@ own."""
 
 import time
 from collections import deque
-from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
-from threading import Event, get_ident
 
 from clock import Clock
 from gemmcl import (Plan, Result, TestCase, ask, call, describe, enter_cache, get_context,
-                    get_device, get_name, list_candidates, make, np, replace)
+                    get_device, get_name, list_candidates, make, np, obstructed)
 from library import CPU
 from tap_unittest import main
 
@@ -27,7 +25,6 @@ USUAL = 20  # of kernels that are neither fast nor slow
 SLOW = 900  # so long that its first run is not repeated
 AUTO, ON, OFF = range(3)  # GemmclAutoTune
 OPERANDS = {"b": (K, N), "bias": (1, N), "c": (M, N)}  # in the order of GemmclPlanOperand
-OUT_OF_RESOURCES, BUILD_PROGRAM_FAILURE = -5, -11
 
 
 def draw(shape, seed):
@@ -103,31 +100,6 @@ class Flow:
     def cancel(self, microseconds=FOREVER):
         """Cancels the search. Returns whether its thread has ended."""
         return call("plan_cancel_tuning", self.plan, c_int64(microseconds), result=c_int)
-
-
-@contextmanager
-def obstructed(name, fails=False):
-    """Inside the block the named function fails in other threads, or does not return there. Yields
-    a function that returns whether another thread called it."""
-    begun, ended, this = Event(), Event(), get_ident()
-
-    def obstruct(call_next, *arguments):
-        if get_ident() == this:
-            return call_next(*arguments)
-        begun.set()
-        if not fails:
-            ended.wait()
-            return call_next(*arguments)
-        if name == "clBuildProgram":
-            return BUILD_PROGRAM_FAILURE
-        c_int.from_address(arguments[-1]).value = OUT_OF_RESOURCES
-        return None
-    end = replace(name, obstruct)
-    try:
-        yield begun.is_set
-    finally:
-        ended.set()
-        end()
 
 
 class AutoTune(TestCase):
