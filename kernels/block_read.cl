@@ -32,7 +32,7 @@
 
 #include "subgroup_tile.clh"
 
-/* With SG_F16 the image of B has halfs; the image of A has halfs if A is stored as f16. */
+/* With SG_F16 the image of B has f16 elements, and that of A if A is stored as f16. */
 #if defined(SG_F16) && A_TYPE == F16
   #define READ_A      sg_read_half_image
   #define A_PER_TEXEL 2

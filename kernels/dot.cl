@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * dot: int8 for GPUs that add four products of bytes in one instruction (DP4A). A work-item owns
+ * dot: for GPUs that add four products of int8 elements in one instruction (DP4A). A work-item owns
  * TILE_M rows and TILE_N columns of D and reads A and B from memory: they are a quarter the size of
  * f32, and neighbouring work-items share what they read through the cache.
  *

@@ -6,8 +6,8 @@
  * pack_image, with IMAGES: stores A or B as an image.
  *
  *          PANEL             With S = SUBGROUP_SIZE = PANEL a panel consists of rows of PANEL
- *       +----+----+--+       words. A word has 32 bits, with elements of DPAS_PACK neighbouring
- *     K |    |    |  |       rows of B; or it is one element of 16 bits, if DPAS_PACK is 1 and
+ *       +----+----+--+       words. A word has 32 bits, with elements of WORD_ELEMENTS neighbouring
+ *     K |    |    |  |       rows of B; or it is one element of 16 bits, if WORD_ELEMENTS is 1 and
  *       +----+----+--+       B_TYPE is not F32. Columns from N to the next multiple of PANEL are
  *             N              zeros, so kernels check no bounds along N; so are rows from K to
  *                            the last line of the grid.
@@ -15,10 +15,10 @@
  * Matrix engines of subgroups of S work-items (dpas.clh) read it in another order:
  *
  *         S   S   S
- *       +---+---+---+        A panel consists of steps of ROWS = 8 * DPAS_PACK rows, a step of
+ *       +---+---+---+        A panel consists of steps of ROWS = 8 * WORD_ELEMENTS rows, a step of
  *       | 0 | 1 | 2 | step   blocks of S columns, in the order drawn. A block is 8 lines of S
- *       +---+---+---+        32-bit words; word w of a line packs elements DPAS_PACK * line,
- *       | 3 | 4 | 5 |        DPAS_PACK * line + 1 .. of column w of the block.
+ *       +---+---+---+        32-bit words; word w of a line packs elements WORD_ELEMENTS * line,
+ *       | 3 | 4 | 5 |        WORD_ELEMENTS * line + 1 .. of column w of the block.
  *       +---+---+---+
  *           PANEL            Element n is row n / P + S * (n % P) of the step, P = ROWS / S. This
  *                            matches A: a dpas multiplies part d of lane l, which is column
@@ -30,12 +30,12 @@
  * c ^ n % 8. Tf32 has the rows 16 i + c, + 4, + 8 and + 12 in chunk 4 i + c, c < 4, since a
  * work-item reads four neighbours of A at once (wgmma.clh).
  *
- * A work-item writes a word; grid: (columns with padding, K with padding / DPAS_PACK, batch).
+ * A work-item writes a word; grid: (columns with padding, K with padding / WORD_ELEMENTS, batch).
  *
  * quantized.h has the layout of an int8 B (B_TYPE I8), whose words lie in rows or COLUMN_MAJOR. For
  * each column
  *
- *     scale = max |b| / 127,  zero = 0,  byte = b / scale + zero, rounded to nearest
+ *     scale = max |b| / 127,  zero = 0,  int8 = b / scale + zero, rounded to nearest
  *
  * If scales is not NULL, it holds N scales followed by N zero points. B is then an int8 matrix that
  * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
@@ -54,9 +54,9 @@
  *                                        CHUNK x TILE_M, one of B COLUMNS x CHUNK.
  *
  * Elements past M, N or K are zeros, so kernels check no bounds. A texel has 32 bits: a float, or
- * two halfs of neighbouring columns, the first in the low bits (TEXEL_F16). X is A, of A_TYPE, with
- * OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one texel; grid:
- * (texels of a block's width * blocks, a block's height).
+ * two f16 elements of neighbouring columns, the first in the low bits (TEXEL_F16). X is A, of
+ * A_TYPE, with OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one
+ * texel; grid: (texels of a block's width * blocks, a block's height).
  */
 #include "types.clh"
 #include "quantized.h"
@@ -145,9 +145,9 @@ pack (global const float *restrict B, global int *restrict packed, const GemmclS
     for (int e = 0; e < 4; e++) {
       const int k = row * 4 + e;
       const float x = k < real && !tiny ? rint (B[k * b.row] / scale) : 0.0f;
-      const int byte = clamp ((int)x + (k < real ? zero : 0), -128, 127);
-      sum += byte;
-      four |= (uint)(byte & 0xff) << 8 * e;
+      const int element = clamp ((int)x + (k < real ? zero : 0), -128, 127);
+      sum += element;
+      four |= (uint)(element & 0xff) << 8 * e;
     }
     packed[word_at (row, column)] = four;
   }
@@ -157,10 +157,10 @@ pack (global const float *restrict B, global int *restrict packed, const GemmclS
   packed[INT8_SUM * PANEL] = sum;
 }
 #else
-  #define ROWS  (8 * DPAS_PACK)
-  #define PARTS (DPAS_PACK == 1 ? 1 : (ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)
+  #define ROWS  (8 * WORD_ELEMENTS)
+  #define PARTS (WORD_ELEMENTS == 1 ? 1 : (ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)
 
-  #if DPAS_PACK == 1 && B_TYPE != F32
+  #if WORD_ELEMENTS == 1 && B_TYPE != F32
 typedef ushort Word;
   #else
 typedef uint Word;
@@ -185,11 +185,11 @@ pack (global const float *restrict B, global Word *restrict packed, const Gemmcl
   const long batch = get_global_id (2);
   Word word = 0;
 
-  for (int v = 0; v < DPAS_PACK; v++) {
-    const int number = line % 8 * DPAS_PACK + v;
+  for (int v = 0; v < WORD_ELEMENTS; v++) {
+    const int number = line % 8 * WORD_ELEMENTS + v;
     const long k = line / 8 * ROWS + number / PARTS + SUBGROUP_SIZE * (number % PARTS);
     const float x = j < N && k < K ? B[b.offset + batch * b.batch + k * b.row + j * b.col] : 0.0f;
-    word |= (Word)BITS (x) << 32 / DPAS_PACK * v;
+    word |= (Word)BITS (x) << 32 / WORD_ELEMENTS * v;
   }
   packed[(batch * (get_global_size (0) / PANEL) + j / PANEL) * lines * PANEL +
          word_at (line, j % PANEL)] = word;

@@ -4,14 +4,14 @@
  * quantize: A as uint8, for int8 kernels; quantized.h has the layout. The range of each row,
  * extended to include 0, is divided into 255 steps:
  *
- *     low = min (0, a_0, a_1 ..)      scale = (high - low) / 255      byte = a / scale + zero
- *     high = max (0, a_0, a_1 ..)     zero = -low / scale             both rounded to nearest
+ *     low = min (0, a_0, a_1 ..)      scale = (high - low) / 255      uint8 = a / scale + zero
+ *     high = max (0, a_0, a_1 ..)     zero = -low / scale              both rounded to nearest
  *
  * So 0 is exact, and the error of an element is at most half a step. A NaN or an infinity makes the
  * row's scale NaN, and with it the row of D. If scale would be subnormal, the row becomes 0.
  *
- * With A_BYTES, which the host defines if a stored byte stands for 0, bytes stay as they are: scale
- * is a_scale for all rows, and 0 is byte `zero`. int8 becomes uint8 by adding 128.
+ * With A_INT8, which the host defines if a stored int8 or uint8 stands for 0, elements stay as they
+ * are: scale is a_scale for all rows, and `zero` stands for 0. int8 becomes uint8 by adding 128.
  *
  * row_steps.clh draws the elements of a work-item.
  */
@@ -19,7 +19,7 @@
 #include "quantized.h"
 
 #define UINTS PASTE (uint, WIDTH)
-#define BYTES PASTE (uchar, WIDTH)
+#define UCHARS PASTE (uchar, WIDTH)
 
 /* Adding ONES rounds to nearest: a float of this size has a resolution of 1, and the integer is in
  * its lowest bits. PoCL compiles rint () to twenty instructions. */
@@ -45,7 +45,7 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   A = ROW_OF (A, a);
   bytes += (get_group_id (2) * get_num_groups (0) + get_group_id (0)) * INT8_ROW (K);
 
-#ifdef A_BYTES
+#ifdef A_INT8
   const float least = a_shift - (A_TYPE == I8 ? 128.0f * a_scale : 0.0f), step = a_scale;
   const float spoilt = 0.0f;
 #else
@@ -64,15 +64,15 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
 #endif
   const float inverse = step >= INT8_LEAST ? 1.0f / step : 0.0f;
   const int zero = rint (-least * inverse);
-  /* Bytes past K are `zero`. */
+  /* Elements past K are `zero`. */
   const uint below = as_uint (ONES) - zero;
   UINTS counts = 0;
   UNROLL
   for (int k = first; k < INT8_K (K); k += GROUP * WIDTH) {
     const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
-    const UINTS byte = min (PASTE (as_uint, WIDTH) (x * inverse + ONES) - below, (UINTS)(255));
-    counts += byte;
-    *(global BYTES *)(bytes + k) = PASTE (convert_uchar, WIDTH) (byte);
+    const UINTS element = min (PASTE (as_uint, WIDTH) (x * inverse + ONES) - below, (UINTS)(255));
+    counts += element;
+    *(global UCHARS *)(bytes + k) = PASTE (convert_uchar, WIDTH) (element);
   }
   SHARE (int, sum, SUM, add_uints (counts))
   if (first > 0)

@@ -4,12 +4,12 @@
  * reduce: the sum of the split-K workspace, an M x N of f32 for each of SPLIT parts of K, and the
  * epilogue: D = act (alpha sum + beta C + bias).
  *
- *     parts[(part * M + i) * N + j]      a work-item owns D (i, j); grid: (N in whole groups, M)
+ *     workspace[(part * M + i) * N + j]    a work-item owns D (i, j); grid: (N in whole groups, M)
  */
 #include "gemm.clh"
 
 kernel void
-reduce (global const float *restrict parts, global const C_MEM *C,
+reduce (global const float *restrict workspace, global const C_MEM *C,
         global const float *restrict bias, global D_MEM *D, const GemmclProblem p)
 {
   const long i = get_global_id (1);
@@ -19,6 +19,6 @@ reduce (global const float *restrict parts, global const C_MEM *C,
 
   float sum = 0.0f;
   for (long part = 0; part < SPLIT; part++)
-    sum += parts[(part * p.M + i) * p.N + j];
+    sum += workspace[(part * p.M + i) * p.N + j];
   finish_one (C, bias, D, p, 0, i, j, sum);
 }

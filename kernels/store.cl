@@ -4,7 +4,7 @@
  * store, load: conversion between the f32 result that a plan keeps (the state) and D, which has any
  * type and layout or is a frame.
  *
- *     state   line `run` of problem `batch` begins at  s.offset + batch * s.batch + run * s.row
+ *     state   a line of a problem begins at  s.offset + batch * s.batch + line * s.row
  *     D       likewise with d; the elements of a line are contiguous in both
  *
  * A line is a row of D, a column if D is column-major, or all of them if there are no gaps in
@@ -53,12 +53,12 @@ load_one (global float *state, global const D_MEM *D)
                     const GemmclStrides d, const long length)                                      \
   {                                                                                                \
     const long at = get_global_id (0);                                                             \
-    const long run = get_global_id (1);                                                            \
+    const long line = get_global_id (1);                                                           \
     const long batch = get_global_id (2);                                                          \
                                                                                                    \
     if (at < length)                                                                               \
-      name##_one (state + s.offset + batch * s.batch + run * s.row + at * s.col,                   \
-                  D + d.offset + batch * d.batch + run * d.row + at * d.col);                      \
+      name##_one (state + s.offset + batch * s.batch + line * s.row + at * s.col,                  \
+                  D + d.offset + batch * d.batch + line * d.row + at * d.col);                     \
   }
 DEFINE_KERNEL (store, const float, D_MEM)
 DEFINE_KERNEL (load, float, const D_MEM)

@@ -222,6 +222,65 @@ copy_rows (const float **rows, float *copy, global const A_MEM *A, const GemmclP
 }
 #endif
 
+/* Multiplies TILE_M rows of A by a panel of B. asks: prefetch the next TILE_M rows, too */
+INLINE void
+multiply_tile (SUMS sum[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEMENT *panel,
+               const int steps, const bool asks, const GemmclProblem p)
+{
+  /* Pointers that are read from memory. Compilers would gather offsets in a vector and extract each
+   * of them, and would recompute pointers in each step. */
+  A_ELEMENT *row[TILE_M];
+
+#pragma unroll
+  for (int m = 0; m < TILE_M; m++) {
+    row[m] = rows[m];
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+      sum[m][v] = 0;
+  }
+
+  for (long k = 0; k < steps; k++) {
+    SUMS b[VECTORS];
+
+    if (asks && k % LINE == 0)
+#pragma unroll
+      for (int m = 0; m < TILE_M; m++)
+        PREFETCH_A (rows[TILE_M + m] + k);
+#pragma unroll
+    for (int c = 0; c < TILE_N; c += 64 / (int)sizeof (B_ELEMENT))
+      PREFETCH_B (panel + k * TILE_N + c + AHEAD);
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+      b[v] = FETCH_B (v, panel + k * TILE_N);
+#pragma unroll
+    for (int m = 0; m < TILE_M; m++) {
+      const SUMS a = FETCH_A (row[m], k * A_STEP);
+#pragma unroll
+      for (int v = 0; v < VECTORS; v++)
+        sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
+    }
+  }
+}
+
+/* Copies the sums, times alpha, for the rolled epilogue loop: an array that is indexed at run time
+ * cannot be in registers, and an unrolled epilogue would be TILE_M * VECTORS times as large. */
+INLINE void
+scale_tile (FLOATS done[TILE_M][VECTORS], SUMS sum[TILE_M][VECTORS], A_ELEMENT **rows,
+            global const B_ELEMENT *panel, const GemmclProblem p)
+{
+#pragma unroll
+  for (int m = 0; m < TILE_M; m++)
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+#if B_TYPE == I8
+      done[m][v] = p.K == 0 ? 0.0f
+                            : p.alpha * scale_int8s (sum[m][v], rows[m] + INT8_K (p.K) / 4,
+                                                     panel + INT8_K (p.K) / 4 * TILE_N, v);
+#else
+      done[m][v] = p.alpha * sum[m][v];
+#endif
+}
+
 kernel void
 gemm (GEMM_ARGUMENTS)
 {
@@ -238,6 +297,7 @@ gemm (GEMM_ARGUMENTS)
 
 #ifdef COPIES_A
   const int most_tiles = min (ROWS / TILE_M, VECTOR_COPY / TILE_M / VECTOR_COPY_ROW (p.K));
+  const bool asks = false;
   float copy[VECTOR_COPY];
 #else
   const int most_tiles = ROWS / TILE_M;
@@ -264,42 +324,9 @@ gemm (GEMM_ARGUMENTS)
         const int i = (first + tile) * TILE_M;
         const int j = panel * TILE_N;
         global const B_ELEMENT *b_panel = (global const B_ELEMENT *)B + panel * B_PANEL (p.K);
-        /* Pointers that are read from memory. Compilers would gather offsets in a vector and
-         * extract each of them, and would recompute pointers in each step. */
-        A_ELEMENT *row[TILE_M];
         SUMS sum[TILE_M][VECTORS];
 
-#pragma unroll
-        for (int m = 0; m < TILE_M; m++) {
-          row[m] = rows[tile * TILE_M + m];
-#pragma unroll
-          for (int v = 0; v < VECTORS; v++)
-            sum[m][v] = 0;
-        }
-
-        for (long k = 0; k < steps; k++) {
-          SUMS b[VECTORS];
-#ifndef COPIES_A
-          if (asks && panel == first_panel && k % LINE == 0)
-  #pragma unroll
-            for (int m = 0; m < TILE_M; m++)
-              PREFETCH_A (rows[(tile + 1) * TILE_M + m] + k);
-#endif
-#pragma unroll
-          for (int c = 0; c < TILE_N; c += 64 / (int)sizeof (B_ELEMENT))
-            PREFETCH_B (b_panel + k * TILE_N + c + AHEAD);
-#pragma unroll
-          for (int v = 0; v < VECTORS; v++)
-            b[v] = FETCH_B (v, b_panel + k * TILE_N);
-#pragma unroll
-          for (int m = 0; m < TILE_M; m++) {
-            const SUMS a = FETCH_A (row[m], k * A_STEP);
-#pragma unroll
-            for (int v = 0; v < VECTORS; v++)
-              sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
-          }
-        }
-
+        multiply_tile (sum, rows + tile * TILE_M, b_panel, steps, asks && panel == first_panel, p);
 #ifdef STORES_WHOLE_TILES
         if (i + TILE_M <= p.M && j + TILE_N <= p.N && p.beta == 0.0f) {
           global float *d = D + D_INDEX (batch, i, (long)j);
@@ -311,22 +338,8 @@ gemm (GEMM_ARGUMENTS)
         }
 #endif
 
-        /* A copy of the sums for the rolled epilogue loop: an array that is indexed at run time
-         * cannot be in registers, and an unrolled epilogue would be TILE_M * VECTORS times as
-         * large. */
         FLOATS done[TILE_M][VECTORS];
-#pragma unroll
-        for (int m = 0; m < TILE_M; m++)
-#pragma unroll
-          for (int v = 0; v < VECTORS; v++)
-#if B_TYPE == I8
-            done[m][v] = p.K == 0 ? 0.0f
-                                  : p.alpha * scale_int8s (sum[m][v], row[m] + INT8_K (p.K) / 4,
-                                                           b_panel + INT8_K (p.K) / 4 * TILE_N, v);
-#else
-            done[m][v] = p.alpha * sum[m][v];
-#endif
-
+        scale_tile (done, sum, rows + tile * TILE_M, b_panel, p);
 #pragma unroll 1
         for (int m = 0; m < min (TILE_M, p.M - i); m++) {
           /* x holds the row; without WHOLE_ROWS each vector is stored at once. */

@@ -190,10 +190,11 @@ print_head (Bench *self)
     fprintf (self->out, ", s = %s", options.sweep);
   fprintf (self->out,
            ", %s-major%s%s, alpha %g, beta %g\n"
-           "Runs     %d of each kernel, after one that does not count\n\n",
+           "Runs     %d of each kernel%s\n\n",
            gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "column",
            gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "",
-           gemm->alpha, gemm->beta, options.iterations);
+           gemm->alpha, gemm->beta, options.iterations,
+           options.iterations > 0 ? ", after one that does not count" : ": they are prepared only");
 }
 
 /* Prints the head and the titles. */

@@ -9,7 +9,7 @@
 #define COLUMN 30
 
 static const gchar description[] =
-    "Multiplies matrices on OpenCL devices, and measures how fast: "
+    "Multiplies matrices on OpenCL devices, and measures the speed. The product is "
     "D = act(alpha op(A) op(B) + beta C + bias), where A is M x K, B is K x N, C is M x N or one "
     "row of N, and bias is N numbers.";
 
@@ -175,7 +175,7 @@ tool_man_print (FILE *out, const ToolOptionGroup *group)
 {
   fputs (".TH GEMMCL 1 \"\" \"gemmcl " GEMMCL_VERSION "\" \"User Commands\"\n"
          ".SH NAME\n"
-         "gemmcl \\- multiply matrices on OpenCL devices, and measure how fast\n"
+         "gemmcl \\- multiply matrices on OpenCL devices and measure the speed\n"
          ".SH SYNOPSIS\n"
          ".B gemmcl\n"
          ".I COMMAND\n"

@@ -90,8 +90,10 @@ run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error
   if (n_operands < command->n_operands ||
       (n_operands > command->n_operands && !command->more_operands)) {
     g_autofree gchar *usage = tool_help_get_usage (command);
-    return tool_refuse (error, "Expected \"%s\", with %u operands besides the options; found %u.",
-                        usage, command->n_operands, n_operands);
+    return tool_refuse (error,
+                        "Expected \"%s\", with %s%u operand%s besides the options; found %u.",
+                        usage, command->more_operands ? "at least " : "", command->n_operands,
+                        command->n_operands == 1 ? "" : "s", n_operands);
   }
   return command->run (argv + 1, error);
 }

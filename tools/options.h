@@ -63,7 +63,7 @@ GemmclContext *tool_open_context (GError **error);
 const gchar *tool_layout_get_name (GemmclLayout layout);
 
 /** tool_get_kernel_info: Returns: (transfer none) (nullable): the description of @kernel, whose
- * name may end with the parts of a split K; %NULL if it is "auto" or %NULL. */
+ * name may end with a slash and the number of parts of a split K; %NULL for "auto" and %NULL. */
 const GemmclKernelInfo *tool_get_kernel_info (const gchar *kernel);
 
 /** tool_get_precision: Returns: the precision of @kernel; f32 if it is "auto" or %NULL. */
@@ -86,7 +86,7 @@ gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *n
 /**
  * tool_find_kernel:
  * @name: a kernel's name, with or without a leading "gemm_" and with or without a slash and the
- *   parts of a split K
+ *   number of parts of a split K
  * @choosers: @name may also be "auto" or "rules"
  *
  * Returns: (transfer none): the library's name, or %NULL with %TOOL_ERROR_USAGE, whose message

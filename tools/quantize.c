@@ -38,24 +38,23 @@ report (const GemmclMatrix *matrix, const GemmclQuantization *done)
 static gboolean
 run (gchar **operands, GError **error)
 {
-  g_autoptr (GemmclMatrix) matrix = NULL, bytes = NULL;
+  g_autoptr (GemmclMatrix) matrix = NULL, quantized = NULL;
   GemmclQuantization done;
 
   if (options.output == NULL || !g_str_has_suffix (options.output, SUFFIX))
-    return tool_refuse (
-        error, "No output file: give one with -o whose name ends in " SUFFIX "%s%s.",
-        options.output != NULL ? ", not " : "", options.output != NULL ? options.output : "");
+    return tool_refuse (error, "Expected -o FILE" SUFFIX ", the file for the result; found %s.",
+                        options.output != NULL ? options.output : "no -o");
   matrix = gemmcl_matrix_load (operands[0], error);
   if (matrix == NULL)
     return FALSE;
-  bytes = gemmcl_matrix_quantize (matrix, options.transpose, &done, error);
-  if (bytes == NULL) {
+  quantized = gemmcl_matrix_quantize (matrix, options.transpose, &done, error);
+  if (quantized == NULL) {
     g_prefix_error (error, "%s: ", operands[0]);
     return FALSE;
   }
-  if (!gemmcl_matrix_save_safetensors (bytes, options.output, options.name, error))
+  if (!gemmcl_matrix_save_safetensors (quantized, options.output, options.name, error))
     return FALSE;
-  report (bytes, &done);
+  report (quantized, &done);
   return TRUE;
 }
 

@@ -40,7 +40,9 @@ static const GOptionEntry entries[] = {
                  "the activation (output), both (input+output) or none (default: none)",
                  "NAME"),
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
-     "The kernel; auto lets the library choose (default: auto)", "NAME"},
+     "The kernel; auto: the library's choice by tuning results and rules; rules: its choice by "
+     "rules alone (default: auto)",
+     "NAME"},
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
      "The file for the row outputs, a row for each row of D (default: none)", "FILE.npy"},
     TOOL_OPTION ("row-outputs", tool_set_choice,

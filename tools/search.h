@@ -21,8 +21,8 @@
  *   "stored": set to true if the library remembers "tuned"; "why_not_stored" is a failure of that
  */
 
-/** tool_search_new_entry: Returns: (transfer full): an entry for @gemm with the first candidates,
- * @most of them at most, and without a result. */
+/** tool_search_new_entry: Returns: (transfer full): an entry for @gemm with the first @most
+ * candidates, and without a result. */
 json_t *tool_search_new_entry (GemmclContext *context, const GemmclGemm *gemm, guint most);
 
 /** tool_search_exclude: Keeps later searches of @entries from trying a kernel of the same row as

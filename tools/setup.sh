@@ -42,7 +42,7 @@ test=(
 )
 # Some releases lack these packages; the tests that need them are then skipped.
 optional_test=(abigail-tools gi-docgen oclgrind python3-onnx reuse)
-# Some releases lack the reference of convolutions, too. It is 50 MB to fetch.
+# Some releases also lack PyTorch, with which convolutions are compared. It is 50 MB to fetch.
 optional_full=("${optional_test[@]}" python3-torch)
 # Peers of tools/peers.sh. packaging is for faiss, threadpoolctl names the OpenBLAS of NumPy, the
 # last two are for the element, and python3-onnx makes onnxruntime's model.

@@ -296,7 +296,7 @@ const ToolCommand tool_tune = {
     .groups = {{"Device", tool_device_entries},
                {"Problems", problem_entries},
                {"Search", search_entries},
-               {"Memory", memory_entries}},
+               {"Stored results", memory_entries}},
     .examples = {{"gemmcl tune", "Tune the best device for the usual problems"},
                  {"gemmcl tune -t cpu --time 20 64,1024,1024 3600,96,147",
                   "Tune a CPU for two problems, in 20 seconds"},

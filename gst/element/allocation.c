@@ -3,8 +3,8 @@
  *
  * Allocation on both pads. The element offers upstream the memory that the device reads with the
  * fewest copies. With caps of OpenCL memory that is OpenCL memory. With caps of system memory it is
- * whole pages if the device shares the memory of the host; otherwise it is OpenCL memory with a
- * pinned side, which the device fetches while it computes.
+ * whole pages if the device shares the memory of the host; otherwise it is OpenCL memory with
+ * pinned host memory, from which the device copies while other kernels run.
  *
  * Outputs are in OpenCL memory, also with caps of system memory: a map waits for the device. A
  * device that shares the memory of the host also writes into the buffers of a special pool of
@@ -28,11 +28,14 @@ shares_memory (GstGemmcl *self)
   return context && gemmcl_context_get_device_info (context)->host_unified;
 }
 
-/* Returns: the largest number of inputs that the element holds at once, in all runs in flight. */
+/* Returns: the largest number of inputs that the element holds at once: those of all runs in
+ * flight, and of a batch that is being collected. */
 static guint
 get_held (GstGemmcl *self)
 {
-  return self->stream.settings.batch_size * self->stream.settings.queue_depth * self->n_lanes;
+  const GstGemmclSettings *settings = &self->stream.settings;
+
+  return settings->batch_size * (settings->queue_depth * self->n_lanes + 1) - 1;
 }
 
 /* Returns: the bytes of an input; 0 if inputs differ, have several memories or are too large for
@@ -160,7 +163,7 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   if (!pool || GST_IS_GEMMCL_POOL (pool) || G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL ||
       G_OBJECT_TYPE (pool) == GST_TYPE_VIDEO_BUFFER_POOL)
     return NULL;
-  size = MAX (size, self->stream.pool_size);
+  size = MAX (size, self->pool_size);
   config = gst_buffer_pool_get_config (pool);
   if (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL) &&
       gst_buffer_pool_has_option (pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
@@ -189,16 +192,16 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
   while (gst_query_get_n_allocation_params (query) > 0)
     gst_query_remove_nth_allocation_param (query, 0);
   gst_query_add_allocation_param (query, allocator, NULL);
-  if (self->stream.pool_size == 0)
+  if (self->pool_size == 0)
     return gst_gemmcl_lanes_set_pools (self, NULL, error);
   pool = gst_gemmcl_pool_new_configured (
-      allocator, caps, self->stream.pool_size, 0,
+      allocator, caps, self->pool_size, 0,
       !gst_gemmcl_is_meta (self) &&
           gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
   if (pool)
-    gst_query_add_allocation_pool (query, pool, self->stream.pool_size, 0, 0);
+    gst_query_add_allocation_pool (query, pool, self->pool_size, 0, 0);
   else
-    self->stream.pool_size = 0;
+    self->pool_size = 0;
   return gst_gemmcl_lanes_set_pools (self, pool, error);
 }
 
@@ -215,8 +218,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
-  self->stream.pool_size = size <= G_MAXUINT ? size : 0;
-  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->stream.pool_size == 0)
+  self->pool_size = size <= G_MAXUINT ? size : 0;
+  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->pool_size == 0)
     return refuse_size (self);
   peer = take_peer_pool (self, query, caps);
   if (!peer && !offer_own_pool (self, query, gst_gemmcl_is_meta (self) ? tensors : caps, &error)) {

@@ -98,6 +98,7 @@ start (GstBaseTransform *trans)
   gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_properties (self).scalars;
+  self->pool_size = 0;
   /* Threads that stop() did not end may still look for outputs. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_turns_start (self);
@@ -115,7 +116,7 @@ stop (GstBaseTransform *trans)
   gst_gemmcl_turns_stop (self);
   gst_gemmcl_stats_report (self);
   gst_gemmcl_drop_plan (self);
-  g_queue_clear_full (&self->waiting, (GDestroyNotify)gst_event_unref);
+  gst_gemmcl_learn_stop (self);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   g_mutex_lock (&self->lock);
   self->stream.started = self->stream.configured = FALSE;
@@ -174,9 +175,10 @@ static gboolean
 pass_waiting (GstGemmcl *self)
 {
   gboolean ok = TRUE;
+  GstEvent *event;
 
-  while (self->waiting.length > 0)
-    ok = pass_event (self, g_queue_pop_head (&self->waiting)) && ok;
+  while ((event = gst_gemmcl_learn_pop (self)))
+    ok = pass_event (self, event) && ok;
   return ok;
 }
 
@@ -222,7 +224,7 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
     flow = GST_FLOW_ERROR;
   }
   if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
-    self->turns->discont = TRUE;
+    gst_gemmcl_turns_note_drop (self);
   } else if (flow == GST_FLOW_NOT_NEGOTIATED) {
     caps = gst_pad_get_current_caps (trans->sinkpad);
     gst_gemmcl_explain_failure (self, caps);
@@ -235,10 +237,9 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
 static GstFlowReturn
 prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
 {
-  GstFlowReturn flow = self->turns->flow;
+  GstFlowReturn flow = gst_gemmcl_turns_take_flow (self);
   gsize m;
 
-  self->turns->flow = GST_FLOW_OK;
   if (flow == GST_FLOW_OK)
     flow = gst_gemmcl_learn (self, input, &m);
   if (flow != GST_FLOW_OK)
@@ -263,7 +264,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   GstFlowReturn flow = prepare_input (self, input, &next);
 
   if (flow != GST_FLOW_OK) {
-    gst_clear_buffer (&self->input.data);
+    gst_gemmcl_learn_forget (self);
     gst_buffer_unref (input);
     return flow;
   }
@@ -276,7 +277,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   self->scalars = next;
   flow = negotiate (self, is_discont, input);
   if (flow != GST_FLOW_OK)
-    gst_clear_buffer (&self->input.data);
+    gst_gemmcl_learn_forget (self);
   gst_gemmcl_operands_release (self);
   return flow;
 }
@@ -312,7 +313,7 @@ end_before (GstGemmcl *self, GstEvent *event)
     if (gst_gemmcl_batch_end (self) == GST_FLOW_OK)
       gst_gemmcl_turns_push_held (self);
     /* The flow of earlier outputs does not apply to buffers after the event. */
-    self->turns->flow = GST_FLOW_OK;
+    gst_gemmcl_turns_take_flow (self);
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
       gst_gemmcl_turns_finish (self);
       gst_gemmcl_stats_report (self);
@@ -347,10 +348,10 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
   if (gst_gemmcl_device_answer (&self->device, query_))
     return TRUE;
   /* The base class would negotiate the waiting caps now. */
-  if (GST_QUERY_TYPE (query_) == GST_QUERY_ALLOCATION && self->waiting.length > 0)
+  if (GST_QUERY_TYPE (query_) == GST_QUERY_ALLOCATION && self->learned.waiting.length > 0)
     return FALSE;
   /* Upstream waits until its buffers are released. */
-  if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
+  if (self->turns && direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
     gst_gemmcl_batch_end (self);
     gst_gemmcl_turns_finish (self);
   }

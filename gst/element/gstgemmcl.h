@@ -17,43 +17,42 @@
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 
-/** GstGemmclStream: The formats of the stream, and the memory of its buffers. Only the streaming
- * thread writes it, under the lock of the element; no other thread may read it without the lock. */
+/** GstGemmclStream: The formats of the stream (negotiate.c). Written under the lock of the element,
+ * by the streaming thread and by start() and stop() (element.c), while it does not run; no other
+ * thread may read it without the lock. */
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
-  GstGemmclFormat input;
+  GstGemmclFormat input;      /* learn.c writes the tensor that is A, as buffers describe it */
   GstGemmclFormat output;
-  GstClockTime frame_duration; /* of a buffer, from caps or buffers; 0: unknown */
+  GstClockTime frame_duration; /* of a buffer, from caps or (turns.c) buffers; 0: unknown */
   gboolean started;
-  gboolean configured;     /* caps were accepted */
-  guint warnings;          /* negotiate.c: bits of posted warnings; atomic, any thread */
-  GstGemmclTensor learned; /* learn.c: A, as a buffer described it; rank 0: none did */
+  gboolean configured; /* caps were accepted */
 
-  /* For the streaming thread only; the lock does not guard them. */
-  gboolean has_room;     /* learn.c: only M has changed, and the plan can stay */
-  gboolean error_posted; /* an error was posted since caps were last accepted */
-  guint pool_size;       /* bytes of a buffer of the output's pool; 0: no pool */
-  guint noted_copies;    /* stats.c: bits of copies logged since caps were last accepted */
+  guint warnings;        /* bits of posted warnings; atomic, any thread, without the lock */
+  gboolean error_posted; /* for the streaming thread: since caps were last accepted */
 } GstGemmclStream;
 
 #define GST_GEMMCL_MAX_DEVICES 16
 
-/** GstGemmclLane: A device of the element, with its plan. The lock of the element guards the
- * fields. Except for allocator, only the streaming thread writes them, and it may read them without
- * the lock. */
+/** GstGemmclLane: A device of the element (lanes.c), with its plan (plan.c). The element's lock
+ * guards the fields. Except for allocator, only the streaming thread writes them, and it may read
+ * them without the lock. */
 typedef struct {
+  /* lanes.c */
   GemmclContext *context;  /* NULL in the state NULL */
-  GemmclPlan *plan;        /* NULL before the first plan, after a failed creation, and if @failed */
   GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
   gboolean failed;         /* the device is not used until the next start */
-  GemmclPlanStats past;    /* counts of replaced plans */
-  guint64 compile_ns;      /* time that its plans took to compile */
-  guint64 buffers;         /* number of buffers whose results the device made */
+  GstBufferPool *pool;     /* of outputs; NULL for the first device: the base class has it; for the
+                            * streaming thread only, without the lock */
 
-  /* For the streaming thread only; the lock does not guard them. */
-  const gchar *kernel; /* the plan's kernel at its creation; static */
-  gboolean is_logged;  /* the end of the search for a faster kernel was logged */
-  GstBufferPool *pool; /* of outputs; NULL for the first device: the base class has it */
+  /* plan.c; lanes.c drops the plan of a failed device, stats.c sets the counts to 0 */
+  GemmclPlan *plan;     /* NULL before the first plan, after a failed creation, and if @failed */
+  GemmclPlanStats past; /* counts of replaced plans */
+  guint64 compile_ns;   /* time that its plans took to compile */
+  const gchar *kernel;  /* the plan's kernel at its creation; static; as pool */
+  gboolean is_logged;   /* the end of the search for a faster kernel was logged; as pool */
+
+  guint64 buffers; /* stats.c: number of buffers whose results the device made */
 } GstGemmclLane;
 
 /** GstGemmclChange: New operands, packed and uploaded for the plans that existed when they were
@@ -83,6 +82,7 @@ typedef struct {
   guint64 copies;           /* made by the element itself, not by its plans */
   const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
   guint64 reported;         /* value of buffers at the last report */
+  guint noted_copies;       /* bits of logged copies; for the streaming thread, without the lock */
 
   /* Times of runs, in ns; see gst_gemmcl_stats_add_time(). */
   GstClockTime latency; /* the reported latency */
@@ -106,6 +106,15 @@ typedef struct {
   GstGemmclPlaces places; /* of the tensors in buffer; all zero for other media */
   GstBuffer *output;      /* NULL before it is prepared; owned */
 } GstGemmclInput;
+
+/** GstGemmclLearned: The buffers' description of A (learn.c). For the streaming thread, except
+ * tensor, which the lock of the element guards. */
+typedef struct {
+  GstGemmclTensor tensor; /* A, as a buffer described it; rank 0: none did */
+  gboolean has_room;      /* only M has changed, and the plan can stay */
+  GQueue waiting;         /* events that wait for the first buffer */
+  GstGemmclInput input;   /* the next buffer of the batch; turns.c takes it */
+} GstGemmclLearned;
 
 /** GstGemmclTurn: A batch and its run. */
 typedef struct {
@@ -153,8 +162,7 @@ typedef struct {
 /**
  * GstGemmcl:
  *
- * Each field belongs to the file that is named beside it. Other files may read it, but change it
- * only through the functions of its header.
+ * Only the files that are named beside a field, or in its struct, write it.
  *
  * Locks, in the order in which they are taken: operands.change_lock; @lock, for fields that both
  * the streaming thread and the application use; the lock of the device; the lock of the object.
@@ -169,19 +177,19 @@ struct _GstGemmcl {
 
   GMutex lock;
   GstGemmclOperandSlot operands;               /* operands.c */
-  GstGemmclLane lanes[GST_GEMMCL_MAX_DEVICES]; /* lanes.c, plan.c, operands.c, stats.c */
-  guint n_lanes;                               /* at least 1 */
-  GstGemmclStream stream;                      /* negotiate.c */
+  GstGemmclLane lanes[GST_GEMMCL_MAX_DEVICES]; /* see the struct */
+  guint n_lanes;                               /* lanes.c; at least 1 */
+  GstGemmclStream stream;                      /* see the struct */
   GstGemmclProblem problem;                    /* plan.c: the problem of all lanes' plans */
   GstGemmclStats stats;                        /* stats.c */
 
   /* For the streaming thread only. */
-  GstGemmclLane *lane;      /* the current device, for the run that is being prepared */
-  gboolean needs_plan;      /* plan.c: new operands or contexts need plans */
-  GQueue waiting;           /* learn.c: events that wait for the first buffer */
-  GstGemmclInput input;     /* learn.c: the next buffer of the batch */
-  GstGemmclScalars scalars; /* of the batch or run that is being prepared */
+  GstGemmclLane *lane;      /* lanes.c, turns.c: the current device, for the run being prepared */
+  gboolean needs_plan;      /* a part has new operands, contexts or shapes; plan.c clears it */
+  GstGemmclLearned learned; /* learn.c */
+  GstGemmclScalars scalars; /* element.c, turns.c: of the batch or run being prepared */
   GstGemmclTurns *turns;    /* turns.c, run.c; NULL unless streaming */
+  guint pool_size;          /* allocation.c: bytes of a buffer of the output's pool; 0: none yet */
 };
 
 /** gst_gemmcl_is_meta: Returns: %TRUE if results leave in the metadata of inputs. */

@@ -36,8 +36,8 @@ set_name (GemmclDeviceQuery *query, const gchar *entry, GError **error)
 
   if (!*name)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                            "The property devices has an empty entry. Expected parts of names or "
-                            "numbers, separated by commas, or all.");
+                            "The property devices has an empty entry. Expected numbers or parts "
+                            "of names, separated by commas, or all.");
   query->device = g_ascii_strcasecmp (name, "all") == 0 ? GST_GEMMCL_AUTO : g_intern_string (name);
   return TRUE;
 }
@@ -166,7 +166,7 @@ gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error)
   if (plan)
     gemmcl_plan_cancel_tuning (plan, 0);
   g_clear_object (&plan);
-  consequence = g_strdup_printf ("%s is not used any more; other devices do its frames again.",
+  consequence = g_strdup_printf ("%s is not used any more; other devices take over its runs.",
                                  gemmcl_context_get_device_info (lane->context)->name);
   if (is_first)
     gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, *error);

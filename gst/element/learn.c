@@ -17,11 +17,40 @@ get_known (GstGemmcl *self)
   return &self->stream.input.tensors.tensor[self->stream.input.index];
 }
 
+void
+gst_gemmcl_learn_forget (GstGemmcl *self)
+{
+  gst_clear_buffer (&self->learned.input.data);
+  self->learned.input = (GstGemmclInput){NULL};
+}
+
+static void
+forget_tensor (GstGemmcl *self)
+{
+  self->learned.has_room = FALSE;
+  g_mutex_lock (&self->lock);
+  self->learned.tensor = (GstGemmclTensor){.rank = 0};
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_gemmcl_learn_stop (GstGemmcl *self)
+{
+  g_queue_clear_full (&self->learned.waiting, (GDestroyNotify)gst_event_unref);
+  forget_tensor (self);
+}
+
+GstEvent *
+gst_gemmcl_learn_pop (GstGemmcl *self)
+{
+  return g_queue_pop_head (&self->learned.waiting);
+}
+
 static void
 set_learned (GstGemmcl *self, const GstGemmclTensor *tensor)
 {
   g_mutex_lock (&self->lock);
-  self->stream.learned = *tensor;
+  self->learned.tensor = *tensor;
   if (self->stream.input.is_meta || self->stream.input.tensors.flexible)
     *get_known (self) = *tensor;
   g_mutex_unlock (&self->lock);
@@ -31,12 +60,12 @@ set_learned (GstGemmcl *self, const GstGemmclTensor *tensor)
 static void
 drop_waiting (GstGemmcl *self, GstEventType type)
 {
-  for (GList *link = self->waiting.head, *next; link; link = next) {
+  for (GList *link = self->learned.waiting.head, *next; link; link = next) {
     next = link->next;
     if (GST_EVENT_TYPE (link->data) != type)
       continue;
     gst_event_unref (link->data);
-    g_queue_delete_link (&self->waiting, link);
+    g_queue_delete_link (&self->learned.waiting, link);
   }
 }
 
@@ -49,10 +78,7 @@ must_wait (GstGemmcl *self, const GstCaps *caps)
   GstGemmclFormat format;
 
   drop_waiting (self, GST_EVENT_CAPS);
-  self->stream.has_room = FALSE;
-  g_mutex_lock (&self->lock);
-  self->stream.learned = unknown;
-  g_mutex_unlock (&self->lock);
+  forget_tensor (self);
   return gst_gemmcl_carriers_have (caps, 0, settings) &&
          !gst_gemmcl_input_from_caps (&format, caps, settings, &unknown, NULL);
 }
@@ -60,7 +86,7 @@ must_wait (GstGemmcl *self, const GstCaps *caps)
 gboolean
 gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
 {
-  const gboolean waits = GST_EVENT_IS_SERIALIZED (event) && self->waiting.length > 0;
+  const gboolean waits = GST_EVENT_IS_SERIALIZED (event) && self->learned.waiting.length > 0;
   GstCaps *caps;
 
   switch (GST_EVENT_TYPE (event)) {
@@ -68,7 +94,7 @@ gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
     gst_event_parse_caps (event, &caps);
     if (!must_wait (self, caps))
       return FALSE;
-    g_queue_push_head (&self->waiting, event);
+    g_queue_push_head (&self->learned.waiting, event);
     return TRUE;
   case GST_EVENT_STREAM_START:
     return FALSE;
@@ -84,7 +110,7 @@ gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
     return waits;
   default:
     if (waits)
-      g_queue_push_tail (&self->waiting, event);
+      g_queue_push_tail (&self->learned.waiting, event);
     return waits;
   }
 }
@@ -110,9 +136,9 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   if (!gst_gemmcl_shape_of_format (&input, settings, gst_gemmcl_get_terms (self).k, &shape, error))
     return FALSE;
   set_learned (self, tensor);
-  self->stream.has_room = self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type &&
-                          shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
-  self->needs_plan |= !self->stream.has_room;
+  self->learned.has_room = self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type &&
+                           shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
+  self->needs_plan |= !self->learned.has_room;
   /* Caps of flexible tensors do not have M. */
   if (settings->output != GST_GEMMCL_OUTPUT_META && !input.tensors.flexible)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
@@ -132,9 +158,9 @@ find (GstGemmcl *self, GstBuffer *buffer, GstGemmclTensor *tensor, GError **erro
   const GstGemmclSettings *settings = &self->stream.settings;
   const GstGemmclTensors *tensors = &self->stream.input.tensors;
   const guint index = settings->tensor_index;
-  GstGemmclInput *input = &self->input;
+  GstGemmclInput *input = &self->learned.input;
 
-  if (self->waiting.length > 0 || self->stream.input.is_meta) {
+  if (self->learned.waiting.length > 0 || self->stream.input.is_meta) {
     if (!gst_gemmcl_meta_find (settings, buffer, tensor, &input->data, error))
       return FALSE;
   } else if (gst_gemmcl_tensors_locate (tensors, index, buffer, &input->places, tensor, error) &&
@@ -159,9 +185,9 @@ learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
     /* In other modes M is that of the plan's image. */
     if (self->stream.settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
       gst_gemmcl_tensor_get_shape (&tensor, m, &k);
-    if (self->waiting.length > 0)
+    if (self->learned.waiting.length > 0)
       set_learned (self, &tensor);
-    if (self->waiting.length > 0 || is_same (&tensor, get_known (self)))
+    if (self->learned.waiting.length > 0 || is_same (&tensor, get_known (self)))
       return GST_FLOW_OK;
   }
   flow = gst_gemmcl_batch_end (self);
@@ -205,17 +231,16 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m)
   GstFlowReturn flow = GST_FLOW_OK;
 
   *m = 0;
-  self->stream.has_room = FALSE;
-  gst_clear_buffer (&self->input.data);
-  self->input = (GstGemmclInput){NULL};
+  self->learned.has_room = FALSE;
+  gst_gemmcl_learn_forget (self);
   if (gst_gemmcl_is_empty (self, buffer))
-    return self->waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
-  if (self->waiting.length > 0 ||
+    return self->learned.waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
+  if (self->learned.waiting.length > 0 ||
       (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_TENSORS))
     flow = learn_tensor (self, buffer, m, &error);
   else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO &&
-           get_samples (&format->audio, buffer, &self->input.offset, m, &error))
-    self->input.size = *m * GST_AUDIO_INFO_BPF (&format->audio);
+           get_samples (&format->audio, buffer, &self->learned.input.offset, m, &error))
+    self->learned.input.size = *m * GST_AUDIO_INFO_BPF (&format->audio);
   if (!error)
     return flow;
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);

@@ -73,9 +73,9 @@ refuse (GstBuffer *buffer, guint n, const gchar *id, GError **error)
     for (gsize i = 0; i < meta->num_tensors; i++)
       g_string_append_printf (ids, "%s\"%s\"", ids->len > 0 ? ", " : "", get_id (meta->tensors[i]));
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                          "A buffer has %u tensors in its metadata, but no tensor \"%s\". "
+                          "A buffer has %u tensor%s in its metadata, but no tensor \"%s\". "
                           "Expected one of these as input-tensor-id: %s.",
-                          n, id ? id : "(not set)", ids->str);
+                          n, n == 1 ? "" : "s", id ? id : "(not set)", ids->str);
 }
 
 /* Returns: (nullable): the tensor that is A. */

@@ -5,6 +5,7 @@
  */
 #include "element/lanes.h"
 #include "element/run.h"
+#include "element/stats.h"
 #include "element/turns.h"
 
 #include "memory/foreign.h"
@@ -126,16 +127,17 @@ static GError *
 refuse_mode (const GstGemmclTerms *terms)
 {
   static const gchar *const needs[] = {
-      [GST_GEMMCL_OUTPUT_MEDIA] = "media of video needs feature-mode=pixel, a weight with N = 1, 3 "
-                                  "or 4, and no row-outputs",
-      [GST_GEMMCL_OUTPUT_TENSORS] = "tensors needs video or tensors, not audio",
-      [GST_GEMMCL_OUTPUT_FLEXIBLE] = "flexible needs video, flexible tensors or a single static "
-                                     "tensor, not audio or several static tensors",
+      [GST_GEMMCL_OUTPUT_MEDIA] = "media, but media of video needs feature-mode=pixel, a weight "
+                                  "with N = 1, 3 or 4, output-type=auto, output-scale=1, "
+                                  "output-offset=0, no row-outputs and no normalize=output",
+      [GST_GEMMCL_OUTPUT_TENSORS] = "tensors, which needs video or tensors, not audio",
+      [GST_GEMMCL_OUTPUT_FLEXIBLE] = "flexible, which needs video, flexible tensors or a single "
+                                     "static tensor, not audio or several static tensors",
   };
 
   return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                      "output=%s. The input, the settings or N = %zu do not fit. Expected the "
-                      "above, or output=auto or meta.",
+                      "output=%s. The input, the settings or N = %zu do not fit that. Expected "
+                      "such an input and settings, or output=auto or meta.",
                       needs[terms->settings.output], terms->n);
 }
 
@@ -243,14 +245,14 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   ok = set_formats (self, incaps, outcaps, &error);
   if (ok && self->stream.input.tensors.flexible)
     gst_gemmcl_drop_plan (self); /* the first buffer describes A */
-  else if (ok && (!self->stream.has_room || self->needs_plan))
+  else if (ok && (!self->learned.has_room || self->needs_plan))
     ok = gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
   self->stream.configured = ok;
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->stream.error_posted = FALSE;
-    self->stream.noted_copies = 0;
+    gst_gemmcl_copies_reset (self);
     if (self->lane->plan)
       warn_of_infinities (self);
     warn_of_idle_addend (self);

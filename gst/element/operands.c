@@ -406,7 +406,7 @@ gst_gemmcl_get_terms (GstGemmcl *self)
                                           ? self->stream.settings
                                           : gst_gemmcl_get_properties (self).settings,
                           .several = self->n_lanes > 1,
-                          .learned = self->stream.learned};
+                          .learned = self->learned.tensor};
 
   gst_gemmcl_weight_get_shape (&terms.settings, self->operands.current.weight, &terms.k, &terms.n);
   return terms;

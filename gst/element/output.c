@@ -228,7 +228,7 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **erro
   if (gst_gemmcl_is_empty (self, input->buffer))
     return make_output (self, input, NULL, 0);
   size = gst_gemmcl_get_output_size (self, m);
-  if (size > self->stream.pool_size)
+  if (size > self->pool_size)
     flow = make_output (self, input, NULL, size);
   else if (self->lane->pool)
     flow = make_output (self, input, self->lane->pool, size);

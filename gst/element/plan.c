@@ -251,10 +251,15 @@ log_result (GstGemmcl *self, const GstGemmclLane *lane, const GemmclTuningResult
     GST_INFO_OBJECT (self, "%s: %.1f us%s%s", candidate->kernel, candidate->seconds * 1e6,
                      candidate->why ? "; " : "", candidate->why ? candidate->why : "");
   }
+  if (!result->best) {
+    GST_INFO_OBJECT (self, "no kernel was compared with %s: the time was too short, or none works",
+                     lane->kernel);
+    return;
+  }
   GST_INFO_OBJECT (
       self, "m=%zu n=%zu k=%zu by %s, %.2f times as fast as by %s; %.1f ms of the device; %s",
-      gemm->m, gemm->n, gemm->k, result->best ? result->best->kernel : "nothing", result->gain,
-      lane->kernel, result->device_seconds * 1e3,
+      gemm->m, gemm->n, gemm->k, result->best->kernel, result->gain, lane->kernel,
+      result->device_seconds * 1e3,
       result->stored           ? "remembered"
       : result->why_not_stored ? result->why_not_stored
                                : "not remembered");
@@ -277,7 +282,7 @@ log_tuning (GstGemmcl *self)
     if (lane->is_logged && result)
       log_result (self, lane, result);
     if (state == GEMMCL_TUNING_STATE_SWAPPED)
-      GST_INFO_OBJECT (self, "by %s from now on, instead of %s",
+      GST_INFO_OBJECT (self, "auto-tune: kernel %s replaces %s",
                        gemmcl_plan_get_kernel (lane->plan), lane->kernel);
     if (state == GEMMCL_TUNING_STATE_FAILED)
       GST_INFO_OBJECT (self, "auto-tune failed: %s", why);
@@ -352,7 +357,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
     if (!gst_gemmcl_make_plan (self, MAX (scalars->m, MIN (room, G_MAXINT32)), error))
       return FALSE;
     /* The next buffer negotiates a pool for larger outputs, or for outputs of another N. */
-    if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)
+    if (gst_gemmcl_get_output_size (self, gemm->m) > self->pool_size)
       gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
   /* alpha scales A, but not the bias, and so not the offsets of A that are in the bias. */

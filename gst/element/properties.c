@@ -289,7 +289,8 @@ static const Property table[] = {
      "\"gemmcl tune\"",
      GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune", .values = auto_tunes},
     {"platform", "Platform", READY, STRING, FIELD (query.platform),
-     "OpenCL platform: its number or a part of its name; auto: any", .text = GST_GEMMCL_AUTO},
+     "OpenCL platform: its number, or a part of its name or vendor; auto: any",
+     .text = GST_GEMMCL_AUTO},
     {"device-type", "Device type", READY, ENUM, FIELD (query.type), "Type of the OpenCL device",
      GEMMCL_DEVICE_TYPE_AUTO, .type = "GstGemmclDeviceType", .values = device_types},
     {"device", "Device", READY, STRING, FIELD (query.device),
@@ -298,10 +299,10 @@ static const Property table[] = {
      "device-type",
      .text = GST_GEMMCL_AUTO},
     {"devices", "Devices", READY, STRING, FIELD (devices),
-     "OpenCL devices that multiply frames or batches by turns, instead of device: parts of names "
-     "or numbers, separated by commas, or all. A part of a name selects all devices with that "
+     "OpenCL devices that take runs in turn, instead of device: numbers or parts of names, "
+     "separated by commas; all: every device. A part of a name selects all devices with that "
      "part. Outputs leave in order, in system memory. A device that fails is dropped with a "
-     "warning, and other devices do its frames again. With several devices, beta needs an "
+     "warning, and other devices take over its runs. With several devices, beta needs an "
      "addend. Default: none; device selects one device"},
     {"batch-size", "Batch size", READY, UINT, SETTING (batch_size),
      "Number of buffers that are multiplied in one run; 1: no batches. The first buffer of a "
@@ -342,6 +343,9 @@ is_of_operand (const Property *property)
 {
   return property->kind >= OPERAND && property->kind <= BOXED;
 }
+
+/* The fields have the types of C that g_object_get() stores and g_object_set() reads, in which
+ * lcopy_value() and collect_value() convert a GValue. Both return the text of an error, or NULL. */
 
 /* Stores @value in the field. Needs the lock of the object. */
 static void

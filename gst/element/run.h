@@ -51,7 +51,7 @@ gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclTurn *turn, GError **e
 void gst_gemmcl_runs_forget (GstGemmcl *self);
 
 /** gst_gemmcl_runs_want_feedback: Returns: %TRUE if plans must keep the previous output as C, since
- * beta was not 0 or is controlled. Always %FALSE with batches. */
+ * beta was not 0 or is controlled. Always %FALSE with batches or several devices. */
 gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
 
 /* GstTensorMeta with A or D (meta.c). */

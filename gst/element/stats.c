@@ -320,13 +320,19 @@ gst_gemmcl_copies_init (void)
   GST_DEBUG_CATEGORY_GET (performance, "GST_PERFORMANCE");
 }
 
+void
+gst_gemmcl_copies_reset (GstGemmcl *self)
+{
+  self->stats.noted_copies = 0;
+}
+
 static void
 note (GstGemmcl *self, guint bit)
 {
   /* A later library may have more reasons. */
-  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->stream.noted_copies >> bit & 1)
+  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->stats.noted_copies >> bit & 1)
     return;
-  self->stream.noted_copies |= 1u << bit;
+  self->stats.noted_copies |= 1u << bit;
   GST_CAT_INFO_OBJECT (performance, self, "%s would avoid that", texts[bit]);
 }
 

@@ -65,6 +65,9 @@ typedef enum {
 /** gst_gemmcl_copies_init: Looks up the log category, when the plugin is loaded. */
 void gst_gemmcl_copies_init (void);
 
+/** gst_gemmcl_copies_reset: Copies are logged again. For the streaming thread. */
+void gst_gemmcl_copies_reset (GstGemmcl *self);
+
 /** gst_gemmcl_copies_add: Counts a copy of the element in the stats, and logs it. */
 void gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy);
 

@@ -81,12 +81,27 @@ gst_gemmcl_turns_flush (GstGemmcl *self)
 
   drop_runs (self, &error);
   empty (get_turn (turns, 0));
-  gst_clear_buffer (&self->input.data);
+  gst_clear_buffer (&self->learned.input.data);
   stop_timer (turns);
   turns->discont = FALSE;
   turns->flow = GST_FLOW_OK;
   if (error && self->n_lanes == 1)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+}
+
+GstFlowReturn
+gst_gemmcl_turns_take_flow (GstGemmcl *self)
+{
+  const GstFlowReturn flow = self->turns->flow;
+
+  self->turns->flow = GST_FLOW_OK;
+  return flow;
+}
+
+void
+gst_gemmcl_turns_note_drop (GstGemmcl *self)
+{
+  self->turns->discont = TRUE;
 }
 
 void
@@ -272,15 +287,31 @@ get_limit (GstGemmclTurns *self, GstBuffer *input)
   return self->limit;
 }
 
+/* Returns: the number of inputs that @next and the runs in flight hold. Releases the inputs of
+ * complete runs. */
+static guint64
+count_held (GstGemmclTurns *self, const GstGemmclTurn *next)
+{
+  guint64 held = next->n;
+
+  for (guint i = 0; i < self->n; i++) {
+    const GstGemmclTurn *turn = get_turn (self, i);
+
+    const gboolean busy = gst_gemmcl_inflight_is_busy (turn->inflight);
+
+    if (!busy)
+      gst_gemmcl_inflight_release (turn->inflight);
+    held += busy ? MAX (turn->n, turn->n_held) : turn->n;
+  }
+  return held;
+}
+
 /* TRUE if a turn is free for the run of @next, and its inputs do not exhaust their pool. */
 static gboolean
 has_room (GstGemmclTurns *self, const GstGemmclTurn *next)
 {
-  guint64 held = next->n;
-
-  for (guint i = 0; i < self->n; i++)
-    held += MAX (get_turn (self, i)->n, get_turn (self, i)->n_held);
-  return self->n < self->size - 1 && held <= get_limit (self, next->inputs[0].buffer);
+  return self->n < self->size - 1 &&
+         count_held (self, next) <= get_limit (self, next->inputs[0].buffer);
 }
 
 /* Pushes the outputs of complete runs, in order. Waits for runs that are not complete: for all of
@@ -448,6 +479,7 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer)
   GstGemmclTurn *turn = get_turn (turns, turns->n);
   const guint batch_size = self->stream.settings.batch_size;
   GstFlowReturn flow = GST_FLOW_OK;
+  guint limit;
 
   if (batch_size > 1 && learn_duration (self, GST_BUFFER_DURATION (buffer)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
@@ -463,11 +495,12 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
     turns->discont = FALSE;
   }
-  self->input.buffer = buffer;
-  turn->inputs[turn->n++] = self->input;
-  self->input = (GstGemmclInput){NULL};
+  self->learned.input.buffer = buffer;
+  turn->inputs[turn->n++] = self->learned.input;
+  self->learned.input = (GstGemmclInput){NULL};
   g_ptr_array_add (turn->items, buffer);
-  if (turn->n >= MIN (batch_size, get_limit (turns, buffer)))
+  limit = get_limit (turns, buffer);
+  if (turn->n >= MIN (batch_size, limit) || count_held (turns, turn) > limit)
     return gst_gemmcl_batch_end (self);
   if (turn->n == 1)
     start_timer (self);

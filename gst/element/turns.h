@@ -37,7 +37,14 @@ GstFlowReturn gst_gemmcl_turns_push_held (GstGemmcl *self);
  * Posts an error if a run of the only device failed. */
 void gst_gemmcl_turns_flush (GstGemmcl *self);
 
-/** gst_gemmcl_batch_add: Adds @buffer, which it takes, to the batch. The field input describes
+/** gst_gemmcl_turns_take_flow: Returns: the flow of outputs that other threads pushed since the
+ * last call. */
+GstFlowReturn gst_gemmcl_turns_take_flow (GstGemmcl *self);
+
+/** gst_gemmcl_turns_note_drop: Marks the next buffer as discontinuous, since QoS dropped one. */
+void gst_gemmcl_turns_note_drop (GstGemmcl *self);
+
+/** gst_gemmcl_batch_add: Adds @buffer, which it takes, to the batch. learned.input describes
  * @buffer. Returns: the result of gst_gemmcl_batch_end() if @buffer ended or filled a batch,
  * otherwise GST_FLOW_OK. */
 GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer);
@@ -54,13 +61,21 @@ GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
 /* Learns A from buffers, if caps do not describe it (learn.c). */
 
 /** gst_gemmcl_learn_hold: Takes @event if it is caps that do not state the shape of A, or if such
- * caps wait for their first buffer. The field waiting keeps the event. Returns: %TRUE if @event was
- * taken. */
+ * caps wait for their first buffer. Returns: %TRUE if @event was taken, to wait. */
 gboolean gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event);
 
-/** gst_gemmcl_learn: Describes @buffer in the field input. If the type or shape of A differs from
+/** gst_gemmcl_learn_pop: Returns: (transfer full) (nullable): the next waiting event. */
+GstEvent *gst_gemmcl_learn_pop (GstGemmcl *self);
+
+/** gst_gemmcl_learn: Describes @buffer in learned.input. If the type or shape of A differs from
  * the buffer before, ends the batch and makes a negotiation and a new plan due, as needed. @m:
  * (out): M, if it differs between inputs; otherwise 0. Returns: the result of
  * gst_gemmcl_batch_end(); GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED
  * if @buffer is empty and events wait. */
 GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m);
+
+/** gst_gemmcl_learn_forget: Drops the description of a buffer that no batch takes. */
+void gst_gemmcl_learn_forget (GstGemmcl *self);
+
+/** gst_gemmcl_learn_stop: Drops all that was learned, and the waiting events. */
+void gst_gemmcl_learn_stop (GstGemmcl *self);

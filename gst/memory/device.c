@@ -177,7 +177,8 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
   if (!context)
     return FALSE;
   gst_gemmcl_va_bind (self, context);
-  GST_INFO_OBJECT (self->element, "on %s", gemmcl_context_get_device_info (context)->name);
+  GST_INFO_OBJECT (self->element, "the OpenCL device is %s",
+                   gemmcl_context_get_device_info (context)->name);
   self->query = query;
   g_mutex_lock (&self->lock);
   g_set_object (&self->context, context);

@@ -79,8 +79,9 @@ create_buffer (GstGemmclAllocator *self, gsize size)
                              CL_MEM_READ_WRITE | host, size, NULL, &status);
   if (status != CL_SUCCESS)
     GST_ERROR_OBJECT (self,
-                      "no memory of %zu bytes on %s, which has %" G_GUINT64_FORMAT
-                      " and gives %" G_GUINT64_FORMAT " at once: error %d",
+                      "cannot allocate %zu bytes on %s (%" G_GUINT64_FORMAT
+                      " bytes of memory, at most %" G_GUINT64_FORMAT
+                      " in one buffer): OpenCL error %d",
                       size, info->name, info->global_bytes, info->max_alloc_bytes, status);
   return buffer;
 }

@@ -128,8 +128,7 @@ wait_for_device (GstGemmclSides *self, GstMapFlags access)
     clWaitForEvents (1, &events[i]);
   gst_gemmcl_release_events (n, events);
   return !(access & GST_MAP_READ && are_lost (self)) ||
-         check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-                "the command that was to write");
+         check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "the last write of the device");
 }
 
 void

@@ -101,7 +101,7 @@ set_display (GstGemmclDevice *self, GstVaDisplay *display)
   }
   g_mutex_unlock (&self->lock);
   if (changed)
-    GST_INFO_OBJECT (self->element, "the VADisplay of %" GST_PTR_FORMAT, display);
+    GST_INFO_OBJECT (self->element, "VA surfaces are shared through %" GST_PTR_FORMAT, display);
 }
 
 void

@@ -15,7 +15,8 @@ GEMMCL_BEGIN_DECLS
  * @method: the part of @name before the sizes, "tiled" of "tiled_8x8_8x8"
  * @summary: a line of text
  * @precision: the precision in which the kernel multiplies
- * @needs: the following fields as text, "K <= 65536, groups of 64"; "" for none
+ * @needs: the following fields and NVIDIA's compute capability as text, "K <= 65536, groups of 64";
+ *   "" for none
  * @max_m: the largest M; 0: no limit
  * @max_n: the largest N; 0: no limit
  * @max_k: the largest K; 0: no limit

@@ -135,11 +135,12 @@ can_be_pitched (const GemmclGemm *gemm, const GemmclMatrixLayout *layout, Gemmcl
   const gsize size = gemmcl_type_get_size (type), batch = gemmcl_gemm_get_batch (gemm);
 
   if (layout->offset * size % FIRST_ALIGNMENT != 0 ||
-      (batch > 1 && (layout->stride | layout->runs * layout->length) * size % FIRST_ALIGNMENT != 0))
+      (batch > 1 &&
+       (layout->stride | layout->lines * layout->length) * size % FIRST_ALIGNMENT != 0))
     return FALSE;
   return (layout->length | layout->ld) * size % PITCH_ALIGNMENT == 0 &&
          layout->length * size >= LEAST_WIDTH && layout->ld * size <= MOST_PITCH &&
-         layout->runs <= MOST_PITCH / batch;
+         layout->lines <= MOST_PITCH / batch;
 }
 
 /* TRUE if rows have the type of @kernel's B and consist of aligned chunks of 16 bytes. */

@@ -53,34 +53,43 @@ gemmcl_get_n_kernels (void)
 }
 
 static gchar *
-describe_needs (const GemmclKernelInfo *info)
+describe_needs (const GemmclKernel *kernel)
 {
   g_autoptr (GString) needs = g_string_new (NULL);
+  const guint group = kernel->group_m * kernel->group_n;
 
-  if (info->max_m)
-    g_string_append_printf (needs, ", M <= %zu", info->max_m);
-  if (info->max_n)
-    g_string_append_printf (needs, ", N <= %zu", info->max_n);
-  if (info->max_k)
-    g_string_append_printf (needs, ", K <= %zu", info->max_k);
-  if (info->work_group > 1)
-    g_string_append_printf (needs, ", groups of %u", info->work_group);
-  if (info->images)
+  if (kernel->max_m)
+    g_string_append_printf (needs, ", M <= %zu", kernel->max_m);
+  if (kernel->max_n)
+    g_string_append_printf (needs, ", N <= %zu", kernel->max_n);
+  if (kernel->max_k)
+    g_string_append_printf (needs, ", K <= %zu", kernel->max_k);
+  if (group > 1)
+    g_string_append_printf (needs, ", groups of %u", group);
+  if (kernel->images)
     g_string_append (needs, ", images");
-  if (info->subgroup)
-    g_string_append_printf (needs, ", subgroups of %u", info->subgroup);
-  if (info->matrix_engines)
+  if (kernel->subgroup)
+    g_string_append_printf (needs, ", subgroups of %u", kernel->subgroup);
+  if (gemmcl_kernel_has_engines (kernel))
     g_string_append (needs, ", matrix engines");
+  if (kernel->capability)
+    g_string_append_printf (needs, ", compute capability %s%u.%u",
+                            kernel->wgmma ? "" : ">= ", kernel->capability / 10,
+                            kernel->capability % 10);
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
 }
 
-/* A row's summary. With subgroups, adds how they share a tile. */
+/* A row's summary. With vectors, adds their number. With subgroups, adds how they share a tile. */
 static gchar *
 describe_method (const GemmclKernel *kernel)
 {
   GString *text = g_string_new (kernel->summary);
   const guint group = kernel->group_m * kernel->group_n;
 
+  if (kernel->float_width > 0)
+    g_string_append_printf (text, ", %u vectors of %u",
+                            kernel->tile_m * kernel->tile_n / kernel->float_width,
+                            kernel->float_width);
   if (kernel->subgroup > 0)
     g_string_append_printf (text, ", tiles of %ux%u", kernel->tile_m * kernel->group_m,
                             kernel->tile_n * kernel->group_n);
@@ -116,6 +125,7 @@ make_infos (G_GNUC_UNUSED gpointer data)
         .method = get_method (kernel->name),
         .summary = describe_method (kernel),
         .precision = kernel->precision,
+        .needs = describe_needs (kernel),
         .max_m = kernel->max_m,
         .max_n = kernel->max_n,
         .max_k = kernel->max_k,
@@ -124,7 +134,6 @@ make_infos (G_GNUC_UNUSED gpointer data)
         .images = kernel->images,
         .matrix_engines = gemmcl_kernel_has_engines (kernel),
     };
-    infos[i].needs = describe_needs (&infos[i]);
   }
   return infos;
 }

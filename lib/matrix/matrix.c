@@ -228,9 +228,9 @@ gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index)
   return value;
 }
 
-/* Converts src, outer runs of inner elements, to dst, inner runs of outer elements. Works in tiles,
- * so that both sides are accessed in whole cache lines. A plain loop would touch a new line of one
- * side with each element, and in large matrices a new page. */
+/* Converts src, outer x inner elements, to dst, the transpose. Works in tiles, so that both sides
+ * are accessed in whole cache lines. A plain loop would touch a new line of one side with each
+ * element, and in large matrices a new page. */
 static void
 convert_transposed (Convert convert, gsize size, const guint8 *src, gfloat *dst, gsize outer,
                     gsize inner)

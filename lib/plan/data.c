@@ -337,7 +337,7 @@ get_matrix (const GemmclTransfer *self)
   const gsize size = gemmcl_gemm_get_element_size (gemm, self->which);
 
   return (Region){
-      .rows = device.by_column ? device.runs : self->m,
+      .rows = device.by_column ? device.lines : self->m,
       .row_bytes = (device.by_column ? self->m : device.length) * size,
       .offset = self->index * device.stride * size,
       .stride = device.ld * size,
@@ -393,7 +393,7 @@ gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m)
 
   if (image)
     return gemmcl_image_get_planes (image, NULL);
-  return m * (layout.by_column ? layout.runs : layout.length) *
+  return m * (layout.by_column ? layout.lines : layout.length) *
          gemmcl_gemm_get_element_size (&self->problem, which);
 }
 

@@ -28,7 +28,7 @@ make_row_options (GemmclBody *self, const GemmclGemm *gemm)
   return g_strdup_printf (
       "-DGROUP=%u -DWIDTH=%u -DA_TYPE=%s%s%s%s%s", self->row_group, self->row_width,
       gemmcl_type_get_dtype (gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type),
-      scaled ? " -DA_SCALED" : "", gemmcl_gemm_keeps_int8 (gemm) ? " -DA_BYTES" : "",
+      scaled ? " -DA_SCALED" : "", gemmcl_gemm_keeps_int8 (gemm) ? " -DA_INT8" : "",
       gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
       aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
 }

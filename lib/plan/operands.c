@@ -268,14 +268,14 @@ gemmcl_body_build_state (GemmclBody *self, GError **error)
                                  gemmcl_gemm_make_d_options (gemm), error);
 }
 
-/* The contiguous runs of elements that a step converts: their number, length and strides on both
+/* The lines of contiguous elements that a step converts: their number, length and strides on both
  * sides. */
 typedef struct {
   GemmclStrides state, d;
-  gsize runs, length;
-} Runs;
+  gsize count, length;
+} Lines;
 
-static Runs
+static Lines
 get_pixels (GemmclBody *self)
 {
   const GemmclImage *image = self->problem.d_image;
@@ -283,44 +283,44 @@ get_pixels (GemmclBody *self)
       gemmcl_image_get_planes (image, NULL) / gemmcl_pixel_format_get_sample_bytes (image->format);
   const gsize m = self->gemm.m, n = self->gemm.n;
 
-  return (Runs){
+  return (Lines){
       .state = {.batch = m * n, .col = n},
       .d = {.batch = samples, .col = samples / m},
-      .runs = 1,
+      .count = 1,
       .length = m,
   };
 }
 
-static Runs
-get_runs (GemmclBody *self, gsize m, gboolean tight)
+static Lines
+get_lines (GemmclBody *self, gsize m, gboolean tight)
 {
   const GemmclMatrixLayout state = gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, TRUE);
   const GemmclMatrixLayout d = gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_D, tight);
-  Runs runs = {
+  Lines lines = {
       .state = {.batch = state.stride, .row = state.ld, .col = 1},
       .d = {.offset = d.offset, .batch = d.stride, .row = d.ld, .col = 1},
-      .runs = d.by_column ? d.runs : m,
+      .count = d.by_column ? d.lines : m,
       .length = d.by_column ? m : d.length,
   };
 
-  if (state.ld == runs.length && d.ld == runs.length) {
-    runs.length *= runs.runs;
-    runs.runs = 1;
+  if (state.ld == lines.length && d.ld == lines.length) {
+    lines.length *= lines.count;
+    lines.count = 1;
   }
-  return runs;
+  return lines;
 }
 
 static gboolean
 convert_state (GemmclBody *self, cl_kernel kernel, cl_mem d, const GemmclOperands *operands,
                GemmclChain *chain, GError **error)
 {
-  const Runs runs =
-      self->problem.d_image ? get_pixels (self) : get_runs (self, operands->m, operands->tight);
-  const gsize global[3] = {ROUND_UP (runs.length, GROUP), runs.runs, operands->batch};
-  const cl_long length = runs.length;
+  const Lines lines =
+      self->problem.d_image ? get_pixels (self) : get_lines (self, operands->m, operands->tight);
+  const gsize global[3] = {ROUND_UP (lines.length, GROUP), lines.count, operands->batch};
+  const cl_long length = lines.length;
 
   return LAUNCH (chain, kernel, "store.cl", global, IN_A_ROW (GROUP), error, ARGUMENT (self->state),
-                 ARGUMENT (runs.state), ARGUMENT (d), ARGUMENT (runs.d), ARGUMENT (length));
+                 ARGUMENT (lines.state), ARGUMENT (d), ARGUMENT (lines.d), ARGUMENT (length));
 }
 
 /* Fills the whole state, since the next run may have more rows and problems than this one. */

@@ -138,8 +138,8 @@ gemmcl_body_get_pack_options (GemmclBody *self)
   g_autoptr (GString) options = g_string_new (NULL);
 
   g_string_printf (options,
-                   "-DPANEL=%u -DA_TYPE=F32 -DB_TYPE=%s -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u", panel,
-                   gemmcl_type_get_dtype (gemmcl_kernel_get_b_type (kernel)),
+                   "-DPANEL=%u -DA_TYPE=F32 -DB_TYPE=%s -DWORD_ELEMENTS=%zu -DSUBGROUP_SIZE=%u",
+                   panel, gemmcl_type_get_dtype (gemmcl_kernel_get_b_type (kernel)),
                    count_in_word (kernel), kernel->dpas ? kernel->subgroup : panel);
   if (kernel->wgmma)
     g_string_append (options, " -DCOLUMN_MAJOR");

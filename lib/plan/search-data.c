@@ -174,7 +174,7 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
   self->gemm = *gemm;
   /* Runs of a plan have an A for each problem even if a_stride is 0. */
   if (gemm->a_image == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
-    self->gemm.a_stride = a.runs * a.ld;
+    self->gemm.a_stride = a.lines * a.ld;
   if (!find_sizes (self, n_plans, error) || !make_memory (self, error) || !make_b (self, error))
     return NULL;
   self->error = gemmcl_activation_get_error (gemm->activation, ACTIVE_RANGE, &self->slope);

@@ -117,19 +117,20 @@ gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
 
   /* One row, added to all rows of all problems of the batch. */
   if (which == GEMMCL_OPERAND_C && gemm->addend == GEMMCL_ADDEND_ROW)
-    return (GemmclMatrixLayout){.runs = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
-  layout.runs = layout.by_column ? place.cols : place.rows;
+    return (GemmclMatrixLayout){
+        .lines = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
+  layout.lines = layout.by_column ? place.cols : place.rows;
   layout.length = layout.by_column ? place.rows : place.cols;
   if (tight) {
     layout.ld = layout.length;
-    layout.stride = layout.runs * layout.ld;
+    layout.stride = layout.lines * layout.ld;
     return layout;
   }
   layout.ld = place.ld ? place.ld : layout.length;
   layout.offset = place.offset;
   layout.stride = place.stride;
   if (which == GEMMCL_OPERAND_D && layout.stride == 0)
-    layout.stride = layout.runs * layout.ld;
+    layout.stride = layout.lines * layout.ld;
   return layout;
 }
 
@@ -259,14 +260,14 @@ gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *byte
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
   const GemmclImage *image = gemmcl_gemm_get_image (gemm, which);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
-  gsize problems, runs, elements;
+  gsize problems, lines, elements;
 
   if (image != NULL)
     return g_size_checked_mul (bytes, gemmcl_image_get_planes (image, NULL), batch) &&
            *bytes <= G_MAXINT64;
   return g_size_checked_mul (&problems, batch - 1, layout.stride) &&
-         g_size_checked_mul (&runs, layout.runs - 1, layout.ld) &&
-         g_size_checked_add (&elements, problems, runs) &&
+         g_size_checked_mul (&lines, layout.lines - 1, layout.ld) &&
+         g_size_checked_add (&elements, problems, lines) &&
          g_size_checked_add (&elements, elements, layout.length) &&
          g_size_checked_add (&elements, elements, layout.offset) &&
          g_size_checked_mul (bytes, elements, gemmcl_gemm_get_element_size (gemm, which)) &&
@@ -316,7 +317,7 @@ validate_no_overlap (const GemmclGemm *gemm, GError **error)
 {
   const GemmclMatrixLayout d = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
-  const gsize span = (d.runs - 1) * d.ld + d.length;
+  const gsize span = (d.lines - 1) * d.ld + d.length;
 
   if (batch == 1 || d.stride >= span ||
       (d.stride >= d.length && (batch - 1) * d.stride + d.length <= d.ld))

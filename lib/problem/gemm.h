@@ -17,18 +17,19 @@ typedef enum {
   GEMMCL_N_OPERANDS,
 } GemmclOperand;
 
-/** The memory layout of a matrix of a valid problem, with all defaults filled in: @runs runs of
- * @length contiguous elements. A run is a row if the matrix is row-major and not transposed. A C
- * that is a row has one run, for all rows of all problems of the batch. */
+/** The memory layout of a matrix of a valid problem, with all defaults filled in: @lines lines of
+ * @length contiguous elements. A line is a row if the matrix is row-major and not transposed. A C
+ * that is a row has one line, for all rows of all problems of the
+ * batch. */
 typedef struct {
-  gsize runs, length;
-  gsize ld;           /* elements from one run to the next */
+  gsize lines, length;
+  gsize ld;           /* elements from one line to the next */
   gsize offset;       /* elements before the first */
   gsize stride;       /* elements from a problem's matrix to the next of the batch; 0: shared */
-  gboolean by_column; /* a run is a column of op(X), not a row */
+  gboolean by_column; /* a line is a column of op(X), not a row */
 } GemmclMatrixLayout;
 
-/** @tight: the layout in a plan's device memory: no offset, no gap between runs or problems */
+/** @tight: the layout in a plan's device memory: no offset, no gap between lines or problems */
 GemmclMatrixLayout gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which,
                                            gboolean tight);
 

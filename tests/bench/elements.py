@@ -7,12 +7,14 @@ Both lines have the same source and end in fakesink. They run in turns; the rati
 other element's time to gemmcl's, and the median and the quartiles of the rounds are printed. A
 turn's time is the one that gst-launch-1.0 prints, from PLAYING to EOS, when all results are done.
 Compiling happens before, in PAUSED. "3 times" is three elements that hand on OpenCL memory, against
-the same with system memory between them.
+the same with system memory between them. A layer of a frame is compared with onnxinference where
+GStreamer has that element and Python the module onnx.
 
 Exit status: 0; 1 if a line fails; 2 for wrong usage.
 """
 
 import argparse
+import importlib.util
 import os
 import pathlib
 import re
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "gst"))
 SEPIA = "[[.393,.349,.272],[.769,.686,.534],[.189,.168,.131]]"
 GREY = "[[.299],[.587],[.114]]"
 IDENTITY = "[[1,0,0],[0,1,0],[0,0,1]]"
@@ -32,6 +35,7 @@ VECTOR = ("fakesrc num-buffers={n} sizetype=fixed sizemax=4096 filltype=zero !"
           " other/tensors,format=static,num_tensors=1,types=(string)float32,framerate=0/1,"
           "dimensions=(string)1024:1")
 CONVERT = "videoconvert n-threads=0"  # a thread for each CPU, as in gemmcl
+LAYER = "layer of a 64x64 frame, K = 12288, N = {n}"
 ENDED = re.compile(r"Execution ended after (\d+):(\d+):([\d.]+)")
 TURN_SECONDS = 0.5
 TIMEOUT_SECONDS = 60
@@ -44,6 +48,23 @@ def mix(inputs, outputs):
     matrix = ",".join("<" + ",".join(f"(double){value}" for value in row) + ">" for row in rows)
     return (f"gemmcl weight={weight}", f"audiomixmatrix in-channels={inputs} out-channels={outputs}"
             f" channel-mask=0 matrix=<{matrix}>")
+
+
+def layers(folder):
+    """Yields the cases of a layer, whose weights and models are written into the folder."""
+    element = subprocess.run(["gst-inspect-1.0", "--exists", "onnxinference"], check=False)
+    if element.returncode or not importlib.util.find_spec("onnx"):
+        return
+    import numpy as np  # pylint: disable=import-outside-toplevel
+    from onnx_layer import write_layer  # pylint: disable=import-outside-toplevel
+    for n in 10, 256:
+        layer = np.random.default_rng(n).standard_normal((64 * 64 * 3, n)).astype("f4")
+        weight, model = pathlib.Path(folder, f"{n}.npy"), pathlib.Path(folder, f"{n}.onnx")
+        np.save(weight, layer)
+        write_layer(model, layer, 64, 64)
+        yield (LAYER.format(n=n), "onnxinference", VIDEO.format("RGB", 64, 64),
+               f"gemmcl feature-mode=frame output=meta weight={weight}",
+               f"onnxinference model-file={model}")
 
 
 def cases(folder):
@@ -71,6 +92,7 @@ def cases(folder):
         for samples in (480, 4800):
             name = f"{samples} samples, {inputs} to {outputs} channels"
             yield name, "audiomixmatrix", AUDIO.format(inputs, samples), *mix(inputs, outputs)
+    yield from layers(folder)
     weight = pathlib.Path(folder, "weight.raw")
     weight.write_bytes(bytes(4 * 1024 * 1024))
     line = f"gemmcl weight={weight}#f32:1024x1024"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds and runs the examples of docs/examples, and checks their results. TAP out.
+"""Builds and runs the programs of docs/examples and docs/library.md, and checks their results.
+TAP out.
 
 usage: examples.py EXAMPLES LIBRARIES HEADERS VALAC COMPILER...
 
@@ -54,7 +55,11 @@ def run_c(example, package):
 
 
 def c_multiplies():
-    tap.expect(run_c("multiply.c", "gemmcl-1.0"), RESULTS)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "multiply.c")
+        source.write_text(tap.read_block(Path(EXAMPLES).parent / "library.md", "c"),
+                          encoding="utf-8")
+        tap.expect(run_c(source, "gemmcl-1.0"), RESULTS)
 
 
 def vala_multiplies():

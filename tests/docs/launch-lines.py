@@ -23,7 +23,7 @@ from pathlib import Path
 import tap
 
 ROOT = Path(sys.argv[1]).resolve()
-SECONDS = 120
+SECONDS = 600
 NETWORK = "sh network"
 
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)

@@ -9,12 +9,13 @@ usage: network.py SCALING.md
 Each block marked `sh network` is one test. Each of its gst-launch-1.0 lines is a machine: a process
 of its own, started when all before it listen. Hosts become the loopback, and ports free ones. The
 line with videotestsrc sends the frames, and lines with gemmcl multiply them by the weight that they
-state. A line with udpsrc is interrupted when it has done nothing for a second. The files that
-filesink writes must have all frames multiplied, once: in their order, or in any order where a line
-has a funnel.
+state. A line with udpsrc is interrupted when it has read all datagrams. The files that filesink
+writes must have all frames multiplied, once: in their order, or in any order where a line has a
+funnel.
 """
 
 import ast
+import contextlib
 import functools
 import re
 import shlex
@@ -33,7 +34,7 @@ try:
 except ImportError:
     tap.skip_all("NumPy is not installed (python3-numpy)")
 
-SECONDS = 100
+SECONDS = 600
 BLOCK = re.compile(r"^```sh network\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 PORT = re.compile(r"\bport=(\d+)")
@@ -62,14 +63,19 @@ def localize(block):
     return HOST.sub("host=127.0.0.1", block).replace("\\\n", " ").strip().splitlines()
 
 
-def listens(kind, port):
-    """True if a process listens at the port."""
+def find_sockets(kind, port):
+    """The rows of the system's tables for the sockets at the port."""
     tables = [Path(f"/proc/net/{'udp' if kind == 'udpsrc' else 'tcp'}{version}")
               for version in ("", "6")]
-    state = "07" if kind == "udpsrc" else "0A"
     rows = (row.split() for table in tables if table.exists()
             for row in table.read_text("ascii").splitlines()[1:])
-    return any(row[1].endswith(f":{int(port):04X}") and row[3] == state for row in rows)
+    return [row for row in rows if row[1].endswith(f":{int(port):04X}")]
+
+
+def listens(kind, port):
+    """True if a process listens at the port."""
+    state = "07" if kind == "udpsrc" else "0A"
+    return any(row[3] == state for row in find_sockets(kind, port))
 
 
 def find_missing(lines):
@@ -93,13 +99,21 @@ def start(line, folder):
     return process
 
 
-def wait_until_idle(process):
-    """Waits until a process has used no more than a hundredth of a second for a second."""
-    used, begin = 0, time.monotonic()
-    while time.monotonic() < begin + 1:
-        now = sum(map(int, Path(f"/proc/{process.pid}/stat").read_text("ascii").split()[13:15]))
-        if now > used + 1:
-            used, begin = now, time.monotonic()
+def is_idle(process, port):
+    """True if no datagram waits at the port and all threads of the process sleep."""
+    queued = any(int(row[4].split(":")[1], 16) for row in find_sockets("udpsrc", port))
+    states = set()
+    for stat in Path(f"/proc/{process.pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            states.add(stat.read_text("ascii").rpartition(")")[2].split()[0])
+    return not queued and states == {"S"}
+
+
+def wait_until_idle(process, port, end):
+    """Waits until a process is idle each time in ten looks."""
+    looks = 0
+    while looks < 10 and process.poll() is None and time.monotonic() < end:
+        looks = looks + 1 if is_idle(process, port) else 0
         time.sleep(0.1)
 
 
@@ -112,7 +126,7 @@ def run(lines, folder):
             processes.append(start(line, folder))
         for line, process in sorted(zip(lines, processes), key=lambda pair: "udpsrc" in pair[0]):
             if "udpsrc" in line:
-                wait_until_idle(process)
+                wait_until_idle(process, PORT.search(line).group(1), end)
                 process.send_signal(signal.SIGINT)
             if process.wait(max(0.0, end - time.monotonic())):
                 raise tap.Failed(f"exit status {process.returncode}: {line}")

@@ -7,8 +7,8 @@ dma-bufs are files in memory, and the doubles import them. va.py tests dma-bufs 
 import os
 from dataclasses import dataclass
 
-from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_info, lay_out, make_file,
-                     make_frame, make_memory, without)
+from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_video_info, lay_out,
+                     make_file, make_frame, make_memory, without)
 from interposed import count_copies, reset_copies
 from stream import FAILURE, OK, READY, Gst, GstVideo, main, share
 
@@ -66,7 +66,7 @@ class Dmabufs(TestCase):
     def play_dmabufs(self, layout, pixels="NV12", settings="", is_drm=False, before=""):
         """Plays two frames by turns, each twice; each is imported once."""
         caps = CAPS.format(pixels)
-        frames = [layout.make(get_info(caps), seed) for seed in range(2)]
+        frames = [layout.make(get_video_info(caps), seed) for seed in range(2)]
         if is_drm:  # as since GStreamer 1.24
             for frame in frames:
                 GstVideo.buffer_get_video_meta(frame).format = GstVideo.VideoFormat.DMA_DRM
@@ -119,7 +119,7 @@ class Dmabufs(TestCase):
         """After a change of contexts, an element imports a dma-buf again."""
         stream = self.make(TEXT)
         caps = CAPS.format("NV12")
-        frame = ODD.make(get_info(caps), 0)
+        frame = ODD.make(get_video_info(caps), 0)
         for _ in range(2):
             context = self.make_context()
             share(stream.element, context)

@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import gc
 import os
-import time
 from collections import namedtuple
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
 
@@ -15,6 +14,7 @@ import stream
 from gemmcl import get_device
 from library import fields
 from stream import OK, Gst, GstVideo, np
+from tap_unittest import tap
 import gi  # after stream, which skips the test if gi is missing
 
 gi.require_version("GstAllocators", "1.0")
@@ -66,7 +66,7 @@ def without(extensions):
         del os.environ["GEMMCL_DOUBLES_WITHOUT"]
 
 
-def get_info(caps):
+def get_video_info(caps):
     """Returns the GstVideoInfo of caps."""
     return GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps))
 
@@ -93,7 +93,7 @@ def lay_out(planes, size, offsets, strides):
 
 def make_frame(caps, seed):
     """Returns a frame in system memory."""
-    info = get_info(caps)
+    info = get_video_info(caps)
     return Gst.Buffer.new_wrapped(lay_out(draw(info, seed), info.size, info.offset, info.stride))
 
 
@@ -135,10 +135,11 @@ class TestCase(stream.TestCase):
     def is_clean(self):
         """No object or context of OpenCL or VA is left. OpenCL's threads may hold some for a
         moment."""
-        end = time.monotonic() + 5
-        while COUNTS.live_objects + COUNTS.live_contexts > 0 and time.monotonic() < end:
+        def has_none():
             gc.collect()
-            time.sleep(0.001)
+            return COUNTS.live_objects + COUNTS.live_contexts == 0
+
+        tap.wait_until(has_none)
         self.assertEqual((COUNTS.live_objects, COUNTS.live_contexts), (0, 0))
 
     def make_context(self, *properties):

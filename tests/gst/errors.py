@@ -7,8 +7,8 @@ what was found."""
 import tempfile
 
 import gemmcl
-from stream import (ANALYTICS, FAILURE, OK, PAUSED, READY, Gst, TestCase, audio, main, np,
-                    tensors, video)
+from stream import (ANALYTICS, FAILURE, NULL, OK, PAUSED, PLAYING, READY, Gst, TestCase, audio,
+                    main, np, tensors, video)
 
 FRAME = video("RGB", 6, 4)
 MONO, STEREO = audio("S16LE", 1), audio("S16LE", 2)
@@ -162,6 +162,23 @@ class Errors(TestCase):
                 stream = self.make(f"gemmcl {settings}")
                 self.assertEqual(stream.element.set_state(state), FAILURE)
                 self.says(stream, words, domain)
+
+    def test_stopped(self):
+        """An element that does not stream answers queries and takes events from both pads."""
+        stream = self.make("gemmcl weight=[2]")
+        for state in NULL, READY, PLAYING, READY, NULL:
+            stream.element.set_state(state)
+            for pad in stream.element.pads:
+                for make in (Gst.Query.new_drain, Gst.Query.new_latency,
+                             lambda: Gst.Query.new_position(Gst.Format.TIME),
+                             lambda: Gst.Query.new_allocation(Gst.Caps.from_string(FRAME), True)):
+                    pad.query(make())
+                for make in (Gst.Event.new_flush_start, lambda: Gst.Event.new_flush_stop(True),
+                             Gst.Event.new_eos, lambda: Gst.Event.new_gap(0, 1),
+                             Gst.Event.new_reconfigure,
+                             lambda: Gst.Event.new_qos(Gst.QOSType.UNDERFLOW, 1.5, 1, 1)):
+                    pad.send_event(make())
+        self.is_quiet(stream)
 
     def test_damaged_file(self):
         with tempfile.NamedTemporaryFile(suffix=".npy") as file:

@@ -103,8 +103,7 @@ SCRIPTS = {
         "weight=[2] batch-size=3 batch-timeout=0",
         "mark; > e; 1; mark; tag; 2; gap; -; 3; > 2; > e; > e; > 4; > e; > 6; mark; > e; 4; mark; "
         "-; eos; > 8; > e; > E"),
-    # With batch-timeout=0, or if neither caps nor buffers state a duration, a batch ends only when
-    # it is full.
+    # With batch-timeout=0 a batch ends only when it is full.
     "batch_no_timeout": ("weight=[2] batch-size=3 batch-timeout=0",
                          "1; 2; wait 300; -; 3; > 2; > 4; > 6"),
     "batch_timeout": ("weight=[2] batch-size=4 batch-timeout=50000000",

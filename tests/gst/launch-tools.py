@@ -6,7 +6,6 @@
 import os
 import re
 import shutil
-import subprocess
 
 import tap
 
@@ -17,8 +16,8 @@ WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_
 TRACED = {**os.environ, "GST_TRACERS": "latency(flags=element);leaks;stats",
           "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1"}
 WITHOUT_OPENCL = {**os.environ, "OCL_ICD_VENDORS": "/nonexistent"}
-# A pipeline without gemmcl: the latency tracer of GStreamer 1.26 hangs in any pipeline.
-OTHER_LINE = "videotestsrc num-buffers=5 ! identity ! fakesink"
+# GStreamer's issue 4317, which 1.26.4 fixed: the latency tracer hangs in any pipeline.
+HANGING = r"version 1\.26\.[0-3]\b"
 BUFFERS = 5
 LINES = [
     f"videotestsrc num-buffers={BUFFERS} ! video/x-raw,format=I420,width=16,height=8 ! "
@@ -48,21 +47,15 @@ def launch_without_opencl():
     return find_missing(done.stdout, ["OpenCL", "device"]) if done.returncode else ["it succeeded"]
 
 
-def launch(line, seconds=120):
-    return tap.require("gst-launch-1.0", "-q", *line.split(), env=TRACED, timeout=seconds)
-
-
 def trace():
     """The tracers log a latency of the element for each buffer, and each push from the element to
     the sink. They log no leaked object: the only line about leaks describes the format of such
     lines."""
-    try:
-        launch(OTHER_LINE, 30)
-    except subprocess.TimeoutExpired:
-        raise tap.Skipped("this GStreamer's tracers hang without gemmcl, too") from None
+    if re.search(HANGING, tap.require("gst-launch-1.0", "--version")):
+        raise tap.Skipped("the latency tracer of this GStreamer hangs without gemmcl, too")
     wrong = []
     for line in LINES:
-        messages = launch(line)
+        messages = tap.require("gst-launch-1.0", "-q", *line.split(), env=TRACED)
         alive = re.findall(r"object-alive, type-name=\(string\)(.*)", messages)
         wrong += [f"leaked: {one}" for one in alive if not one.startswith("%")]
         number = re.search(r"new-element,.* ix=\(uint\)(\d+),.*type=\(string\)GstGemmcl,", messages)

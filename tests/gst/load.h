@@ -9,6 +9,9 @@
  * Each output must come once, in order and intact, and not after a flush that followed its input.
  */
 
+/** The limit of a wait for threads that hold objects */
+#define LOAD_SECONDS 600
+
 /** Caps of float32 tensors of these dimensions. */
 #define TENSORS(dims)                                                                              \
   "other/tensors,format=static,num_tensors=1,dimensions=(string)" dims                             \

@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Computes D = act(alpha A B + beta C + bias) by NumPy in float64, with a bound of the element's
-error, and A from frames: colours from luma and chroma, and rows of features.
+"""Computes D = act(alpha A B + beta C + bias) and its row outputs by NumPy in float64, with a bound
+of the element's error, and A from frames: colours from luma and chroma, and rows of features.
 
 The bound is g(K) (|alpha| |A||B| + |beta||C| + |bias|), and the error of A and B in a lower
 precision. The activation multiplies it by its largest slope, and adds the error of its own
@@ -128,6 +128,20 @@ def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none
     return normalized(result, bound) if "output" in normalize else (result, bound)
 
 
+def row_outputs(d, names, k=0):
+    """Returns the row outputs of D, and the bound of their error. NaN is larger than all numbers;
+    of equal numbers the first is larger. names: as the element's row-outputs; k: its top-k"""
+    order = d.shape[1] - 1 - np.argsort(d[:, ::-1], kind="stable")[:, ::-1]
+    ordered = np.take_along_axis(d, order, 1).astype(float)
+    parts = {"sum": ordered.sum(1, keepdims=True), "max": ordered[:, :1], "arg-max": order[:, :1],
+             "top-k": np.hstack([ordered[:, :k], order[:, :k]])}
+    values = np.hstack([part for name, part in parts.items() if name in names.split("+")])
+    bound = UNIT_ROUNDOFF * np.abs(values)
+    if "sum" in names:
+        bound[:, 0] += d.shape[1] * UNIT_ROUNDOFF * np.abs(ordered).sum(1)
+    return values, bound
+
+
 def colours(luma, cb, cr, colorimetry):
     """Returns R, G, B by the formulas of gemmcl-image.h, and the bound of their error."""
     kr, kb, full = COLORIMETRY[colorimetry]
@@ -178,7 +192,7 @@ def describe(wrong, found, expected, bound):
     if not wrong.any():
         return None
     i, j = np.argwhere(wrong)[0]
-    return (f"{wrong.sum()} of {wrong.size} elements are wrong, first ({i}, {j}): "
+    return (f"{wrong.sum()} of {wrong.size} are wrong, first element ({i}, {j}): "
             f"{found[i, j]}, expected {expected[i, j]:.9g} within {bound[i, j]:.3g}")
 
 

@@ -207,10 +207,11 @@ class Offer(TestCase):
         self.notes(lines, [A_GAPS, D_GAPS], 3)
 
     def test_small_pool(self):
-        """With a small pool of upstream, the element always leaves a buffer in the pool, also in
-        batches."""
-        stream = self.start(RGB, f"{WEIGHT} batch-size=3 queue-depth=3 batch-timeout=0")
-        self.run_drawn(stream, make_pool(Gst.BufferPool.new(), PADDED, 2, 2))
+        """With a small pool of upstream, the element always leaves a buffer in the pool, also while
+        a batch is collected and other batches are in flight."""
+        for most in range(2, 13):
+            stream = self.start(RGB, f"{WEIGHT} batch-size=3 queue-depth=3 batch-timeout=0")
+            self.run_drawn(stream, make_pool(Gst.BufferPool.new(), PADDED, 2, most))
 
     def test_media(self):
         """The offers for each medium: an allocator, for an upstream without pools, and a pool, for

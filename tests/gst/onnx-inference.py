@@ -15,49 +15,16 @@ import tap
 
 try:
     import numpy as np
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx_layer import write_layer
 except ImportError as missing:
     tap.skip_all(f"{missing.name} is not installed (python3-{missing.name})")
+from numpy_gemm import row_outputs
 
 ELEMENTS = ["rawvideoparse", "onnxinference"]
 SECONDS = 300
 FRAMES, WIDTH, HEIGHT = 7, 8, 4
 K = WIDTH * HEIGHT * 3
 EMBEDDING, GALLERY, TOP = 6, 20, 3
-# A file besides the model has the id since GStreamer 1.28; before, the model's metadata has it.
-MODELINFO = f"""[modelinfo]
-version=1.0
-group-id=embeddings
-
-[frame]
-dir=input
-type=uint8
-dims=1,{HEIGHT},{WIDTH},3
-ranges=0.0,255.0
-
-[embedding]
-dir=output
-id=an-embedding
-type=float32
-dims=1,{EMBEDDING}
-"""
-
-
-def write_model(path, layer):
-    """Writes the model of embedding = reshape(float(frame)) layer."""
-    nodes = [helper.make_node("Cast", ["frame"], ["numbers"], to=TensorProto.FLOAT),
-             helper.make_node("Reshape", ["numbers", "shape"], ["row"]),
-             helper.make_node("MatMul", ["row", "layer"], ["embedding"])]
-    frame = helper.make_tensor_value_info("frame", TensorProto.UINT8, [1, HEIGHT, WIDTH, 3])
-    embedding = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, EMBEDDING])
-    values = [numpy_helper.from_array(np.array([1, K], np.int64), "shape"),
-              numpy_helper.from_array(layer, "layer")]
-    graph = helper.make_graph(nodes, "embed", [frame], [embedding], values)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    helper.set_model_props(model, {"embedding": "an-embedding"})
-    onnx.save(model, str(path))
-    path.with_name(path.name + ".modelinfo").write_text(MODELINFO)
 
 
 def launch(directory, line):
@@ -73,10 +40,9 @@ def search(directory, embeddings, rng):
     gallery = rng.integers(-8, 9, (GALLERY, EMBEDDING)).astype(np.float32)
     np.save(directory / "gallery.npy", gallery)
     d = embeddings @ gallery.T
-    order = np.argsort(-d, axis=1, kind="stable")[:, :TOP]
     launch(directory, "gemmcl input=meta tensor-id=an-embedding weight=gallery.npy "
            f"transpose-weight=true row-outputs=top-k top-k={TOP} ! filesink location=out.f32")
-    return np.hstack([d, np.take_along_axis(d, order, 1), order])
+    return np.hstack([d, row_outputs(d, "top-k", TOP)[0]])
 
 
 def chain(directory, embeddings, rng):
@@ -97,7 +63,7 @@ def run(case):
     layer = (rng.integers(-4, 5, (K, EMBEDDING)) / 4).astype(np.float32)
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        write_model(directory / "embed.onnx", layer)
+        write_layer(directory / "embed.onnx", layer, WIDTH, HEIGHT)
         (directory / "in.rgb").write_bytes(frames.tobytes())
         expected = case(directory, frames.astype(np.float64) @ layer, rng)
         found = np.fromfile(directory / "out.f32", np.float32)

@@ -3,10 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The precision that the property or the weight's file selects, and the precision in the stats."""
 
-import ctypes
-
 import gemmcl
-from gemmcl import ask, get_context, get_name
+from gemmcl import ask, get_level
 from medium import Medium
 from stream import OK, Gst, TestCase, audio, main, np, tensors, video
 
@@ -23,13 +21,6 @@ def describe(kind):
     if "GRAY" in kind:
         return video(kind, 8, 4)
     return audio(kind, 1) if "LE" in kind else tensors("1:32", kind)
-
-
-def get_level(kernel):
-    """Returns the kernel's level on the device that the element chooses."""
-    level = ctypes.c_int()
-    ask("kernel_get_level", get_context(), kernel, ctypes.byref(level))
-    return get_name("kernel_level_get_name", level.value)
 
 
 class Precision(TestCase):

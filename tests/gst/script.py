@@ -144,8 +144,8 @@ class Script:
         self.test.assertEqual(self.element.get_property(name), before)
 
     def peek(self, timeout=0, flushes=0):
-        """Returns the next arrival behind all flushes but the given number, if it comes in time;
-        otherwise None."""
+        """Waits for the next arrival. Returns None after the timeout. Skips events that scripts do
+        not name, and flushes except the last `flushes` flushes."""
         while True:
             if self.next is None:
                 try:

@@ -12,7 +12,6 @@ import os
 import queue
 import re
 import sys
-import time
 from ctypes import c_void_p
 from pathlib import Path
 
@@ -29,6 +28,7 @@ except (ImportError, ValueError) as missing:
 import gemmcl
 import tap_unittest
 from gemmcl import np
+from tap_unittest import tap
 
 
 def load_plugin(name):
@@ -51,7 +51,7 @@ for function in "gst_context_writable_structure", "gst_mini_object_make_writable
     getattr(GST, function).restype = c_void_p
 PROBE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p, c_void_p)
 PROBES = []  # keeps the callbacks alive
-SECONDS = 120  # longer than any step takes
+SECONDS = tap.SECONDS
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
 FAILURE = Gst.StateChangeReturn.FAILURE
 NULL, READY = Gst.State.NULL, Gst.State.READY
@@ -323,10 +323,7 @@ class TestCase(gemmcl.TestCase):
         self.is_quiet(stream)
 
     def wait_for(self, condition):
-        end = time.monotonic() + SECONDS
-        while not condition() and time.monotonic() < end:
-            time.sleep(1e-3)
-        self.assertTrue(condition())
+        self.assertTrue(tap.wait_until(condition))
 
     def is_quiet(self, stream):
         for kind in Gst.MessageType.ERROR, Gst.MessageType.WARNING:
@@ -342,19 +339,6 @@ def find_live(tracer):
     return re.findall(r"object=\((\w+)\)", live.to_string().replace("\\", ""))
 
 
-def find_left(tracer, known):
-    """Returns the types of the objects that are left over. A clock's thread may hold an element for
-    a while."""
-    for _ in range(200):
-        names = find_live(tracer)
-        if known in names:
-            names.remove(known)
-        if not names:
-            break
-        time.sleep(0.05)
-    return names
-
-
 def main(known=None):
     """Runs the tests of the main module. They must not leave objects of GStreamer behind, except
     one of a type that GStreamer itself leaks."""
@@ -367,5 +351,6 @@ def main(known=None):
         tap_unittest.main()
     finally:
         gc.collect()
-        if names := find_left(tracer, known):
-            sys.exit(f"objects are left: {', '.join(names)}")
+        # A clock's thread may hold an element for a while.
+        if not tap.wait_until(lambda: find_live(tracer) in ([], [known])):
+            sys.exit(f"objects are left: {', '.join(find_live(tracer))}")

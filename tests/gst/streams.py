@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medium import Medium
+from numpy_gemm import solve
 from script import FRAME, Script
 from stream import OK, Gst, TestCase, main, np, tensors, video
 from tap_unittest import IS_SANITIZED
@@ -248,15 +249,12 @@ class RandomStream:
 
     def compute(self, a):
         """Returns two results of a buffer; either is right."""
-        values = self.values
-        product = values["alpha"] * (a @ values["weight"])
-        if values["bias"] is not None:
-            product += values["bias"]
-        if self.previous is None or self.previous[0].shape != product.shape:
-            self.previous = [np.zeros_like(product)] * 2
-        self.previous = [product + values["beta"] * (
-            previous if values["addend"] is None else values["addend"])
-                         for previous in self.previous]
+        values = {name: value for name, value in self.values.items() if value is not None}
+        weight, addend = values.pop("weight"), values.pop("addend", None)
+        if self.previous is None or self.previous[0].shape != (len(a), self.n):
+            self.previous = [np.zeros((len(a), self.n))] * 2
+        self.previous = [solve(a, 0 * a, weight, c=previous if addend is None else addend,
+                               **values)[0] for previous in self.previous]
         stored = [self.store(one).ravel() for one in self.previous]
         if values["beta"] == 0:
             self.previous[1] = self.store(self.previous[1])
@@ -344,6 +342,18 @@ class Timeouts(TestCase):
                 self.assertGreaterEqual(self.pull(stream, i) - begin, expected)
                 self.pull(stream, i + 1)
             self.is_quiet(stream)
+
+    def test_no_duration(self):
+        """By default a batch ends only when it is full if neither caps nor buffers state a
+        duration."""
+        stream = self.start(tensors("1:1", rate="0/1"), "gemmcl weight=[2] batch-size=2")
+        self.push(stream, 0)
+        time.sleep(0.3)
+        arrived = [stream.arrivals.get()[0] for _ in range(stream.arrivals.qsize())]
+        self.assertFalse([each for each in arrived if isinstance(each, Gst.Buffer)])
+        self.push(stream, 1)
+        for i in range(2):
+            self.pull(stream, i)
 
     def test_full(self):
         """A full batch does not wait. The next batch gets its whole timeout, even if the thread of

@@ -148,7 +148,7 @@ run_lines (const LoadFlow *flow, const LoadSource *source)
 static void
 assert_right (void)
 {
-  const gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
+  const gint64 end = g_get_monotonic_time () + LOAD_SECONDS * G_TIME_SPAN_SECOND;
 
   while (COUNT (live_objects) + COUNT (live_contexts) > 0 && g_get_monotonic_time () < end)
     g_usleep (1000);

@@ -11,9 +11,9 @@ import os
 import sys
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_uint, c_uint64, c_void_p
 
-from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_info, lay_out, make_file,
-                     make_frame, make_memory, without)
-from gemmcl import get_device, get_info as get_device_info
+from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_video_info, lay_out,
+                     make_file, make_frame, make_memory, without)
+from gemmcl import get_device, get_info
 from interposed import count_copies, reset_copies
 from stream import ANALYTICS, GST, Gst, GstVideo, change_buffers, np, share
 from tap_unittest import main
@@ -110,7 +110,7 @@ class Surfaces(TestCase):
     def make_surface(self, pool, seed):
         buffer = pool.acquire_buffer(None)[1]
         meta = GstVideo.buffer_get_video_meta(buffer)
-        planes = draw(get_info(SMALL), seed)
+        planes = draw(get_video_info(SMALL), seed)
         buffer.fill(0, lay_out(planes, buffer.get_size(), meta.offset, meta.stride))
         return buffer
 
@@ -235,7 +235,7 @@ class Driver(Surfaces):
     checks and records each call. The doubles make the display look like one of its GPU."""
 
     def needs_doubles(self):
-        self.info = get_device_info()
+        self.info = get_info()
         if not self.info.intel or self.info.type != GPU:
             self.skipTest("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.")
 

@@ -5,14 +5,13 @@
 import ctypes
 import os
 import random
-import time
 from ctypes import CFUNCTYPE, Structure, c_int
 
 from gemmcl import IS_BRIEF, Refused, TestCase, get_array
 from library import fields
+from tap_unittest import tap
 
 BRIEF_CASES = 16  # of a sweep, at random among all calls
-SETTLE = 60  # seconds until threads have released their objects
 NONE, ONE, REST, LATE = range(4)  # FaultsMode
 MODES = {"one": ONE, "rest": REST, "late": LATE}
 
@@ -33,7 +32,6 @@ LAYER = Layer.in_dll(ctypes.CDLL(os.environ["OPENCL_LAYERS"].split(":")[0]), "ge
 
 class FailingTestCase(TestCase):
     """A test that is skipped where OpenCL's loader does not load the layer."""
-    settle = SETTLE
 
     def setUp(self):
         TestCase.setUp(self)  # not that of stream.py, which opens a device
@@ -45,11 +43,8 @@ class FailingTestCase(TestCase):
             self.skipTest("OpenCL's loader does not load layers")
 
     def has_no_objects(self):
-        end = time.monotonic() + self.settle
-        while any(LAYER.get_state().objects) and time.monotonic() < end:
-            time.sleep(1e-3)
-        if any(LAYER.get_state().objects):
-            FailingTestCase.settle = 0  # A lost object stays: later tests fail without waiting.
+        """No object is left. Threads may hold some for a while."""
+        tap.wait_until(lambda: not any(LAYER.get_state().objects))
         self.assertEqual(list(LAYER.get_state().objects), [0] * 6)
 
     def sweep(self, run, mode, is_brief=False):

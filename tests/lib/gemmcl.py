@@ -17,6 +17,7 @@ import sys
 import tempfile
 import unittest
 from ctypes import POINTER, Structure, byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from threading import Event, get_ident
 
 try:
     import numpy as np
@@ -408,19 +409,46 @@ HOOKS = {"clGetDeviceInfo": "ipizpp", "clGetPlatformInfo": "ipizpp",
          "clEnqueueNDRangeKernel": "ippipppipp",
          "clGetEventProfilingInfo": "ipizpp", "gemmcl_plan_submit": "ippppp"}
 HOOKED = []  # Threads of the library may call them until the process ends.
+OUT_OF_RESOURCES, BUILD_PROGRAM_FAILURE = -5, -11  # CL_...
 
 
 def replace(name, function):
     """Replaces the named function in all later calls, also the library's. The first argument of the
-    replacement is the original function. Returns a function that restores it."""
+    replacement is the function that it replaces. Returns a function that restores that one."""
     types = {"i": c_int, "p": c_void_p, "q": c_uint64, "z": c_size_t}
     kind = ctypes.CFUNCTYPE(*(types[code] for code in HOOKS[name]))
     of_name = kind((name, LIB if name.startswith("gemmcl") else ctypes.CDLL("libOpenCL.so.1")))
-    HOOKED.append(kind(functools.partial(function, of_name)))
     place = c_void_p.in_dll(ctypes.CDLL(None), "hook_" + name)
+    before = kind(place.value) if place.value else of_name
+    HOOKED.append(kind(functools.partial(function, before)))
     end = functools.partial(setattr, place, "value", place.value)
     place.value = ctypes.cast(HOOKED[-1], c_void_p).value
     return end
+
+
+@contextlib.contextmanager
+def obstructed(name, fails=False):
+    """Inside the block the named function fails in other threads, or does not return there. Yields
+    a function that returns whether another thread called it."""
+    begun, ended, this = Event(), Event(), get_ident()
+
+    def obstruct(call_next, *arguments):
+        if get_ident() == this:
+            return call_next(*arguments)
+        begun.set()
+        if not fails:
+            ended.wait()
+            return call_next(*arguments)
+        if name == "clBuildProgram":
+            return BUILD_PROGRAM_FAILURE
+        c_int.from_address(arguments[-1]).value = OUT_OF_RESOURCES
+        return None
+    end = replace(name, obstruct)
+    try:
+        yield begun.is_set
+    finally:
+        ended.set()
+        end()
 
 
 def answer(content, room, value, size):

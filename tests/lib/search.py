@@ -19,7 +19,6 @@ from problem import ARG_MAX, SUM
 from tap_unittest import main
 
 FAST, SLOW = 100, 900  # microseconds; kernels that were not set take 200
-LIMIT = 120  # seconds in which a cancelled search ends, on a machine that is busy
 NOTIFY = CFUNCTYPE(None, c_int, c_void_p, c_void_p)
 CANCELLED = 19  # G_IO_ERROR_CANCELLED
 
@@ -198,16 +197,16 @@ class Search(TestCase):
                 self.chooses("rules", self.first)
 
     def test_cancel(self):
-        """A search that would sleep for minutes ends when it is cancelled, as does a search that
-        was cancelled before it began."""
+        """A search that would sleep for hours ends when it is cancelled, as does a search that was
+        cancelled before it began."""
         for name in "g_cancellable_new", "gemmcl_tuning_search":
             getattr(LIB, name).restype = c_void_p
         cancellable = c_void_p(LIB.g_cancellable_new())
-        options = Options(size=ctypes.sizeof(Options), candidates=5, seconds=0.25, share=1e-6,
-                          runs=9)
-        begin = time.monotonic()
         timer = threading.Timer(0.5, LIB.g_cancellable_cancel, [cancellable])
-        timer.start()
+        # The first step comes after the only check before the first run.
+        begin = NOTIFY(lambda step, *_: None if step else timer.start())
+        options = Options(size=ctypes.sizeof(Options), candidates=5, seconds=0.25, share=1e-9,
+                          runs=9, notify=ctypes.cast(begin, c_void_p))
         for _ in range(2):
             error = POINTER(Error)()
             self.assertIsNone(LIB.gemmcl_tuning_search(
@@ -215,7 +214,6 @@ class Search(TestCase):
             self.assertEqual(error[0].code, CANCELLED)
             LIB.g_error_free(error)
         timer.join()
-        self.assertLess(time.monotonic() - begin, LIMIT)
         self.assertEqual(self.clock.counts[self.first], 1)
         self.chooses("rules", self.first)
         LIB.g_object_unref(cancellable)

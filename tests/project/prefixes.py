@@ -25,7 +25,7 @@ MESON, SOURCE = sys.argv[1:3]
 PREFIXES = os.environ.get("GEMMCL_TEST_PREFIXES", "").split()
 LOGIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
          "HOME": os.environ.get("HOME", "/")}
-EXAMPLE = Path(SOURCE, "docs", "examples", "multiply.c")
+DOCUMENTS = Path(SOURCE, "docs")
 RESULTS = "4.5 0\n10.5 0\n14.5 0\n10.5 0\n"  # A B + bias by hand
 # A user's trials: a name, and a shell command. Debian's packages have the same trials.
 TRIALS = {
@@ -41,7 +41,9 @@ if shutil.which("g-ir-scanner") and all(map(importlib.util.find_spec, ("gi", "nu
 
 def build_with_subproject():
     """Builds docs/examples with the sources in place of what its wrap file would fetch."""
-    project = Path(shutil.copytree(EXAMPLE.parent, TOP / "project"))
+    project = Path(shutil.copytree(DOCUMENTS / "examples", TOP / "project"))
+    (project / "multiply.c").write_text(tap.read_block(DOCUMENTS / "library.md", "c"),
+                                        encoding="utf-8")
     (project / "subprojects" / "gemmcl").symlink_to(SOURCE)
     environment = {**os.environ, **LOGIN}
     tap.require(MESON, "setup", "build", "--force-fallback-for", "gemmcl-1.0", cwd=project,

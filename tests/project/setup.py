@@ -54,7 +54,7 @@ def check(title, options, answer, status, wanted, unwanted):
             Path(home, "fails").touch()
         line = f"{shlex.quote(str(TOOLS / 'setup.sh'))} {options} test"
         said = tap.run("script", "-qec", line if answer else f"{line} </dev/null", "/dev/null",
-                       stdin=None, input=answer or "", timeout=60,
+                       stdin=None, input=answer or "",
                        env={**os.environ, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}"})
     tap.expect(said.returncode, status, said.stdout)
     if not re.search(wanted, said.stdout) or re.search(unwanted, said.stdout):

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks of the project and its documents: their results as TAP, and the commands that they run."""
 
+import re
 import subprocess
 import sys
+import time
+
+SECONDS = 600  # longer than any step takes
 
 
 class Failed(Exception):
@@ -35,6 +39,28 @@ def expect(found, expected, about=""):
         raise Failed(f"{found!r} instead of {expected!r}: {about}")
 
 
+def read_block(path, mark):
+    """The text of the only fenced block of a document that has this mark."""
+    [text] = re.findall(rf"^```{mark}\n(.*?)^```$", path.read_text(encoding="utf-8"),
+                        re.MULTILINE | re.DOTALL)
+    return text
+
+
+def wait_until(is_so):
+    """Waits for a condition. Returns whether it is met. After a wait in vain, later waits last a
+    second at most: a lost object stays lost."""
+    end = time.monotonic() + wait_until.seconds
+    while not is_so():
+        if time.monotonic() > end:
+            wait_until.seconds = 1
+            return False
+        time.sleep(1e-3)
+    return True
+
+
+wait_until.seconds = SECONDS
+
+
 def skip_all(reason):
     """Skips the whole test."""
     print(f"1..0 # SKIP {reason}")
@@ -42,8 +68,8 @@ def skip_all(reason):
 
 
 def play(checks):
-    """Runs the checks of {title: check}, prints a line for each, and exits. A check returns the
-    faults that it found, if any, and is dropped. To have no checks is a failure, too."""
+    """Runs the checks of {title: check}, prints a line for each, and exits. A check returns its
+    faults, if any. Each check is dropped after it ran. Without checks, play() fails."""
     failed = not checks
     print(f"1..{len(checks)}", flush=True)
     for number, title in enumerate(list(checks), 1):

@@ -9,6 +9,8 @@
 #include <CL/cl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "../next.h"
@@ -27,6 +29,9 @@ static guint runs;
 static gint waits;
 static gint lost;
 
+/* Microseconds that hangs have skipped, shared with the processes that this one starts. */
+static gint64 *skipped;
+
 /* TRUE if the pattern in the environment variable @variable matches @kernel. */
 static gboolean
 is_named (const gchar *variable, const gchar *kernel)
@@ -34,6 +39,31 @@ is_named (const gchar *variable, const gchar *kernel)
   const gchar *pattern = g_getenv (variable);
 
   return pattern != NULL && kernel != NULL && g_pattern_match_simple (pattern, kernel);
+}
+
+static void __attribute__ ((constructor)) share_clock (void)
+{
+  skipped =
+      mmap (NULL, sizeof (*skipped), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+gint64
+g_get_monotonic_time (void)
+{
+  return NEXT (g_get_monotonic_time) () + *skipped;
+}
+
+/* Hangs as a process named "hangs". GEMMCL_HANG_SECONDS pass at once for all processes. */
+static void G_GNUC_NORETURN
+hang (void)
+{
+  const gchar *seconds = g_getenv ("GEMMCL_HANG_SECONDS");
+
+  prctl (PR_SET_NAME, "hangs");
+  if (seconds != NULL)
+    *skipped += g_ascii_strtoll (seconds, NULL, 10) * G_USEC_PER_SEC;
+  for (;;)
+    pause ();
 }
 
 /* The compiler refuses a GEMMCL_UNBUILT_KERNEL, crashes at a GEMMCL_CRASHING_KERNEL, and hangs at a
@@ -44,8 +74,8 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
 {
   if (is_named ("GEMMCL_CRASHING_KERNEL", kernel))
     raise (SIGKILL);
-  while (is_named ("GEMMCL_HANGING_KERNEL", kernel))
-    pause ();
+  if (is_named ("GEMMCL_HANGING_KERNEL", kernel))
+    hang ();
   if (is_named ("GEMMCL_UNBUILT_KERNEL", kernel)) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD, "Kernel %s is too much.", kernel);
     return NULL;
@@ -64,8 +94,8 @@ gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **f
 
   if (is_named ("GEMMCL_CRASHING_RUN", kernel) && runs++ >= GOOD_RUNS)
     raise (SIGKILL);
-  while (is_named ("GEMMCL_HANGING_RUN", kernel) && runs++ >= GOOD_RUNS)
-    pause ();
+  if (is_named ("GEMMCL_HANGING_RUN", kernel) && runs++ >= GOOD_RUNS)
+    hang ();
   if (is_named ("GEMMCL_WRONG_KERNEL", kernel))
     given.alpha *= 2;
   return NEXT (gemmcl_plan_submit) (plan, &given, first, done, error);

@@ -17,6 +17,8 @@ import tool
 
 KEYS = {"device", "driver", "precision", "layout", "m", "n", "k", "seconds", "rules", "tuned",
         "gain", "stored", "candidates"}
+# Enough for compilers on a busy machine; a search ends when it is done.
+TIME = ("--time", "600")
 
 # Separate cache directories, so that results here affect no other test; built kernels are kept.
 CACHE = os.path.join(os.environ["XDG_CACHE_HOME"], "tune")
@@ -46,7 +48,7 @@ class Tune(tool.FolderTestCase):
 
 class Results(Tune):
     def test_is_remembered_and_used(self):
-        found = self.read("tune", "48,40,32", "5x6x7", "--time", "30", "--json", "-")
+        found = self.read("tune", "48,40,32", "5x6x7", *TIME, "--json", "-")
         self.assertEqual([(one["m"], one["n"], one["k"]) for one in found],
                          [(48, 40, 32), (5, 6, 7)])
         for one in found:
@@ -67,12 +69,12 @@ class Results(Tune):
 
     def test_output_that_cannot_be_written(self):
         """Nothing is measured if the results could not be written."""
-        self.refuses(1, "No such file", "tune", "9,9,9", "--time", "30", "--json",
+        self.refuses(1, "No such file", "tune", "9,9,9", *TIME, "--json",
                      self.path("none/tune.json"))
         self.assertEqual(self.known(), {})
 
     def test_listed_and_forgotten(self):
-        self.ends(0, "tune", "33,17,9", "--layout", "col", "--precision", "f16", "--time", "30")
+        self.ends(0, "tune", "33,17,9", "--layout", "col", "--precision", "f16", *TIME)
         entry, = self.entries()
         self.assertEqual((entry["layout"], entry["precision"]), ("col", "f16"))
         self.assertRegex(self.ends(0, "tune", "--list").stdout,
@@ -90,7 +92,7 @@ class Results(Tune):
         self.assertTrue(self.ends(0, "tune", "--list").stdout.startswith(sentence))
 
     def test_dry_run_remembers_nothing(self):
-        one, = self.read("tune", "8,8,8", "--dry-run", "--time", "30", "--json", "-")
+        one, = self.read("tune", "8,8,8", "--dry-run", *TIME, "--json", "-")
         self.assertIs(one["stored"], False)
         self.assertIsNotNone(one["tuned"])
         self.assertFalse(os.path.exists(FILE))
@@ -102,8 +104,8 @@ class Broken(Tune):
     def tune(self, **broken):
         """Tunes with broken kernels. Returns the result, {kernel: the reason why it left} and the
         errors."""
-        said = self.ends(0, "tune", "24,40,32", "--time", "30", "--json", "-",
-                         **tool.faults(**broken))
+        said = self.ends(0, "tune", "24,40,32", *TIME, "--json", "-",
+                         **tool.faults(GEMMCL_HANG_SECONDS="100", **broken))
         found, = json.loads(said.stdout)
         self.assertEqual(self.known(), {(24, 40, 32): found["tuned"]["kernel"]})
         return found, {one["kernel"]: one["why"] for one in found["candidates"]}, said.stderr
@@ -135,7 +137,7 @@ class Broken(Tune):
     def test_later_problems(self):
         """A kernel that crashed is not tried for another problem."""
         first = self.choose(24, 40, 32)
-        found = self.read("tune", "24,40,32", "24,40,33", "--time", "30", "--json", "-",
+        found = self.read("tune", "24,40,32", "24,40,33", *TIME, "--json", "-",
                           **tool.faults(GEMMCL_CRASHING_KERNEL=first))
         for entry, faulty in zip(found, (True, False)):
             one, = (one for one in entry["candidates"] if one["kernel"] == first)
@@ -156,7 +158,7 @@ class Progress(Tune):
         """The progress is one changing line, which is erased before other lines and at the end."""
         master, slave = pty.openpty()
         with os.fdopen(master, "rb", buffering=0) as terminal:
-            with subprocess.Popen([tool.TOOL, "tune", "8,8,8", "24,40,32", "--time", "30"],
+            with subprocess.Popen([tool.TOOL, "tune", "8,8,8", "24,40,32", *TIME],
                                   stdin=subprocess.DEVNULL, stdout=slave, stderr=slave) as process:
                 os.close(slave)
                 drawn = b""
@@ -170,33 +172,31 @@ class Progress(Tune):
         self.assertEqual(last, "")
 
     def test_not_in_a_pipe(self):
-        said = self.ends(0, "tune", "8,8,8", "24,40,32", "--time", "30")
+        said = self.ends(0, "tune", "8,8,8", "24,40,32", *TIME)
         self.assertEqual(said.stderr, "1/2 8 x 8 x 8 f32\n2/2 24 x 40 x 32 f32\n")
 
 
 class Failures(Tune):
     def test_wrong_results_are_not_believed(self):
-        said = self.ends(1, "tune", "8,8,8", "--time", "30",
-                         **tool.faults(GEMMCL_WRONG_RESULTS=""))
+        said = self.ends(1, "tune", "8,8,8", *TIME, **tool.faults(GEMMCL_WRONG_RESULTS=""))
         self.assertRegex(said.stderr, r"gemm_naive is out: The result is wrong: .* 0\.5\b")
         self.assertIn("No kernel works", said.stderr)
         self.assertFalse(os.path.exists(FILE))
 
     def test_file_that_cannot_be_written(self):
-        said = self.ends(1, "tune", "8,8,8", "24,40,32", "--time", "30",
-                         XDG_CACHE_HOME="/dev/null")
+        said = self.ends(1, "tune", "8,8,8", "24,40,32", *TIME, XDG_CACHE_HOME="/dev/null")
         self.assertRegex(said.stderr, "gemmcl tune: /dev/null/gemmcl: .*\n$")
         self.assertIn("\n8 x 8 x 8 ", said.stdout)
         self.assertNotIn("24 x 40 x 32 ", said.stdout.splitlines()[-1])
 
     def test_too_large(self):
-        said = self.ends(1, "tune", "2147483647,2147483647,1", "8,8,8", "--time", "30")
+        said = self.ends(1, "tune", "2147483647,2147483647,1", "8,8,8", *TIME)
         self.assertRegex(said.stderr, "2147483647 x 1: The bytes of D cannot be counted")
         self.assertEqual(list(self.known()), [(8, 8, 8)])
 
     def test_interrupt_keeps_what_was_found(self):
         path = self.path("tune.json")
-        with tool.start("tune", "8,8,8", "1024,1024,1024", "--json", path) as process:
+        with tool.start("tune", "8,8,8", "1024,1024,1024", *TIME, "--json", path) as process:
             self.wait_for(process, process.stdout, "8 x 8 x 8")
             self.interrupted(process)
         self.assertEqual([one["m"] for one in self.load(path)], [8])
@@ -209,8 +209,7 @@ class Worker(Tune):
     def test_lost_device(self):
         once = Path(self.path("once"))
         once.touch()
-        said = self.ends(0, "tune", "48,40,32", "--time", "30",
-                         **tool.faults(GEMMCL_LOST_ONCE=str(once)))
+        said = self.ends(0, "tune", "48,40,32", *TIME, **tool.faults(GEMMCL_LOST_ONCE=str(once)))
         self.assertFalse(once.exists())
         self.assertRegex(said.stderr, r" is out: clWaitForEvents .*(-5|CL_OUT_OF_RESOURCES)\b")
         self.assertEqual(said.stderr.count(" is out: "), 1, said.stderr)
@@ -218,21 +217,22 @@ class Worker(Tune):
 
     def test_ends_with_the_tool(self):
         """The end of the tool also ends a worker that hangs."""
-        with tool.start("tune", "8,8,8", **tool.faults(GEMMCL_HANGING_KERNEL="*")) as process:
-            while not tool.workers(process):
+        faults = tool.faults(GEMMCL_HANGING_KERNEL="*")
+        with tool.start("tune", "8,8,8", *TIME, **faults) as process:
+            while not (hanging := [pid for pid in tool.workers(process)
+                                   if tool.read_process(pid, "comm") == "hangs\n"]):
                 self.assertIsNone(process.poll())
                 time.sleep(0.02)
-            time.sleep(1)
-            child, = tool.workers(process)
             process.kill()
             process.communicate(timeout=tool.SECONDS)
-        deadline = time.monotonic() + 10
+        child, = hanging
+        deadline = time.monotonic() + tool.SECONDS
         while not tool.has_ended(child) and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertTrue(tool.has_ended(child))
 
     def test_repeated_crashes(self):
-        with tool.start("tune", "8,8,8", "1024,1024,1024") as process:
+        with tool.start("tune", "8,8,8", "1024,1024,1024", *TIME) as process:
             self.wait_for(process, process.stdout, "8 x 8 x 8")
             while process.poll() is None:
                 for worker in tool.workers(process):

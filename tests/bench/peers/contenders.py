@@ -16,7 +16,7 @@ import time
 from unittest import mock
 
 HERE = pathlib.Path(__file__).parent
-sys.path += [str(HERE.parent), str(HERE.parent.parent / "lib")]
+sys.path += [str(HERE.parent), *(str(HERE.parent.parent / name) for name in ("lib", "gst"))]
 WHEELS = os.environ.get("GEMMCL_PEERS")
 if WHEELS:
     sys.path.append(f"{WHEELS}/python")

@@ -5,6 +5,7 @@
 import mmap
 
 import numpy
+from numpy_gemm import compare, solve
 
 # The forms of a row: the product alone; with bias and ReLU; with u8 input and output; M queries for
 # the nearest of N vectors of norm 1, by their cosines; with softmax and with row outputs (all
@@ -71,28 +72,15 @@ class Problem:
 
     def check(self, found, copies=False):
         """Compares a sample with double precision, or with A if a contender only copies it. Returns
-        a description of the error, or None."""
+        a description of the error, with its place in the sample, or None."""
         a = self.a[self.rows].astype(float)
         if self.form == SEARCH:
             return self._check_search(found, a)
         if copies:
-            exact, bound = a, 0.0
-        else:
-            b = self.b.astype(float)
-            exact = a @ b
-            bound = 2 * (self.k + 4) * 2.0**-24 * (abs(a) @ abs(b) + 1)
-        if self.is_layer:
-            exact = numpy.maximum(exact + self.bias.astype(float), 0)
-        if "softmax" in self.form:
-            exact = numpy.exp(exact - exact.max(axis=1, keepdims=True))
-            exact /= exact.sum(axis=1, keepdims=True)
-            bound = 4 * bound.max() + 1e-5
-        if self.form == BYTES:
-            exact, bound = numpy.clip(exact, 0, 255), bound + 0.5
-        for row, column in numpy.argwhere(~(abs(found - exact) <= bound)):
-            return (f"element ({self.rows[row]}, {column}) is {found[row, column]} and should be"
-                    f" {exact[row, column]:g}")
-        return None
+            return compare(found, a, 0 * a)
+        activation = ("relu" if self.is_layer else "softmax" if "softmax" in self.form else "none")
+        return compare(found, *solve(a, 0 * a, self.b.astype(float), activation=activation,
+                                     bias=self.bias if self.is_layer else 0.0))
 
     def _check_search(self, found, queries):
         """check() of a search, which must find distinct vectors: the nearest ones, up to the error
