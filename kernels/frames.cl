@@ -19,7 +19,7 @@
  * and write neighbours; grid: (ACROSS * p * C, DOWN * q, tensors). p, q, C and capitalised words
  * are compiler options: A_PATCH_WIDTH, A_PATCH_HEIGHT, A_CHANNELS, A_STRIDE_X ...
  *
- * gather, if neither A_IMAGE nor A_TENSOR is defined: copies a plane of a frame from an OpenCL
+ * gather, if neither A_FRAME nor A_TENSOR is defined: copies a plane of a frame from an OpenCL
  * image into the buffer that im2col and skinny.cl read, whose samples are of A_TYPE, U8 or U16.
  *
  *     image   texel (x, y) of width x HEIGHT, its samples 0 to 1
@@ -34,7 +34,7 @@
 #include "pixels.clh"
 #include "types.clh"
 
-#if !defined(A_IMAGE) && !defined(A_TENSOR)
+#if !defined(A_FRAME) && !defined(A_TENSOR)
   #define MAX_SAMPLE (A_TYPE == U16 ? 65535.0f : 255.0f)
 
 constant sampler_t exact_texel =

@@ -15,7 +15,7 @@
  *
  *    i = (group 0 * GROUP_M + lane) * TILE_M, and the rows that follow
  *
- * A and D are matrices, or frames whose pixels are the rows (A_IMAGE, D_IMAGE: see pixels.clh).
+ * A and D are matrices, or frames whose pixels are the rows (A_FRAME, D_FRAME: see pixels.clh).
  * K and N are compile-time constants. Up to 16 columns are computed at a time.
  *
  * HEIGHT: 16, the floats of the widest vector register, for CPUs; 1 for GPUs, where neighbouring
@@ -35,7 +35,7 @@ enum {
 #include "pixels.clh"
 #include "rows.clh"
 
-#ifdef D_IMAGE
+#ifdef D_FRAME
   #define D_COLUMNS D_SAMPLES
 #else
   #define D_COLUMNS COLUMNS
@@ -61,7 +61,7 @@ DEFINE_ACTIVATE (rows)
 DEFINE_ROWS (a, A_TYPE)
 DEFINE_ROWS (c, C_TYPE)
 DEFINE_ROWS (d, D_TYPE)
-#if defined(A_IMAGE) || defined(D_IMAGE)
+#if defined(A_FRAME) || defined(D_FRAME)
 DEFINE_PIXELS (rows)
 #endif
 
@@ -111,7 +111,7 @@ load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const in
   #pragma unroll
   for (int c = 0; c < 3; c++)
     a[c] = e[c].whole;
-#elif defined(A_IMAGE)
+#elif defined(A_FRAME)
   const GemmclStrides pixels = {0, 0, A_SAMPLES, 1};
   rows sample[4];
   load_a (A, pixels, M, A_SAMPLES, i, 0, A_SAMPLES, sample);
@@ -126,7 +126,7 @@ INLINE void
 load_c_rows (global const C_MEM *C, const GemmclStrides s, const int M, const int i, const int j,
              rows *c)
 {
-#if defined(D_IMAGE) && C_TYPE != F32
+#if defined(D_FRAME) && C_TYPE != F32
   const GemmclStrides pixels = {0, 0, D_SAMPLES, 1};
   rows sample[4];
   load_c (C, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
@@ -140,7 +140,7 @@ INLINE void
 store_d_rows (global D_MEM *D, const GemmclStrides s, const int M, const int i, const int j,
               const rows *d)
 {
-#ifdef D_IMAGE
+#ifdef D_FRAME
   const GemmclStrides pixels = {0, 0, D_SAMPLES, 1};
   rows sample[4];
   samples_from_channels_rows (D_ORDER, D_CHANNELS, D_X, d, sample);

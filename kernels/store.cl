@@ -12,12 +12,12 @@
  * A work-item converts one element; grid: (length in whole work-groups, lines, batch).
  *
  * D_TYPE: type of D, or of a frame's samples; STORE_D defines the rounding.
- * D_IMAGE and other D_ options: the frame's format; see pixels.clh.
+ * D_FRAME and other D_ options: the frame's format; see pixels.clh.
  */
 #include "types.clh"
 #include "pixels.clh"
 
-#ifdef D_IMAGE
+#ifdef D_FRAME
 DEFINE_PIXELS (float)
 
 static inline void

@@ -135,7 +135,7 @@ append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmcl
                       const GstGemmclFormat *input, const GstGemmclShape *shape)
 {
   const GstGemmclSettings *settings = &terms->settings;
-  const gboolean is_patches = shape->image.features == GEMMCL_FEATURE_PATCH;
+  const gboolean is_patches = shape->frame.features == GEMMCL_FEATURE_PATCH;
   const gboolean makes_flexible = settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
   const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
   guint n_types;
@@ -153,7 +153,7 @@ append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmcl
         (GstGemmclTensor){.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {n_rows, shape->m}};
   tensors.flexible |= makes_flexible;
   if (is_patches)
-    gemmcl_image_get_grid (&shape->image, &across, &down);
+    gemmcl_frame_get_grid (&shape->frame, &across, &down);
   for (guint rank = is_patches ? 3 : 2; rank >= 2; rank--) {
     GstStructure *structure;
 
@@ -191,7 +191,7 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
   }
   if (!carried && gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
     /* Formats with N channels, beginning with the one nearest to the first input format. */
-    if (allows_pixel_mode (settings) && shape.image.features == GEMMCL_FEATURE_PIXEL)
+    if (allows_pixel_mode (settings) && shape.frame.features == GEMMCL_FEATURE_PIXEL)
       gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (from), terms->n);
     append_video (result, from, &formats);
     if (settings->output == GST_GEMMCL_OUTPUT_MEDIA)

@@ -10,7 +10,7 @@ read_video (GstGemmclFormat *format, const GstStructure *structure)
   g_autoptr (GstCaps) plain = gst_caps_new_full (gst_gemmcl_drm_to_plain (structure), NULL);
 
   return gst_caps_is_fixed (plain) && gst_video_info_from_caps (&format->video, plain) &&
-         gst_gemmcl_image_init (&format->image, &format->video);
+         gst_gemmcl_frame_init (&format->frame, &format->video);
 }
 
 /* Describes audio as a tensor, too: a row is a sample of all channels. */

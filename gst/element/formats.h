@@ -25,7 +25,7 @@ typedef struct {
   GstGemmclMedium medium; /* the valid member of video, audio and tensors; audio is also described
                              as a tensor, with a column for each channel */
   GstVideoInfo video;
-  GemmclImage image; /* the library's description of video; its rows are pixels */
+  GemmclFrame frame; /* the library's description of video; its rows are pixels */
   GstAudioInfo audio;
   GstGemmclTensors tensors;
   guint index;      /* of A or D among tensors */

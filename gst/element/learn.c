@@ -136,7 +136,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   if (!gst_gemmcl_shape_of_format (&input, settings, gst_gemmcl_get_terms (self).k, &shape, error))
     return FALSE;
   set_learned (self, tensor);
-  self->learned.has_room = self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type &&
+  self->learned.has_room = self->lane->plan && !gemm->a_frame && tensor->type == gemm->a_type &&
                            shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
   self->needs_plan |= !self->learned.has_room;
   /* Caps of flexible tensors do not have M. */
@@ -173,7 +173,7 @@ find (GstGemmcl *self, GstBuffer *buffer, GstGemmclTensor *tensor, GError **erro
   return TRUE;
 }
 
-/* Learns A, a tensor, from @buffer. @m: (out): its M, unless the plan's image has it. */
+/* Learns A, a tensor, from @buffer. @m: (out): its M, unless the plan's frame has it. */
 static GstFlowReturn
 learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
 {
@@ -182,7 +182,7 @@ learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
   gsize k;
 
   if (find (self, buffer, &tensor, error)) {
-    /* In other modes M is that of the plan's image. */
+    /* In other modes M is that of the plan's frame. */
     if (self->stream.settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
       gst_gemmcl_tensor_get_shape (&tensor, m, &k);
     if (self->learned.waiting.length > 0)

@@ -45,8 +45,8 @@ gst_gemmcl_get_output_size (GstGemmcl *self, gsize m)
 {
   const GemmclGemm *gemm = &self->problem.gemm;
 
-  if (gemm->d_image)
-    return gemmcl_image_get_planes (gemm->d_image, NULL);
+  if (gemm->d_frame)
+    return gemmcl_frame_get_planes (gemm->d_frame, NULL);
   return gst_gemmcl_get_header_size (self) + m * gemm->n * gemmcl_type_get_size (gemm->d_type);
 }
 

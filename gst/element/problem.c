@@ -93,9 +93,9 @@ gdouble
 gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
 {
   const GemmclGemm *gemm = &self->gemm;
-  const gboolean is_frame = gemm->a_image && gemm->a_image->channels == 0;
+  const gboolean is_frame = gemm->a_frame && gemm->a_frame->channels == 0;
   const GemmclType type = !is_frame                                         ? gemm->a_type
-                          : gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE ? GEMMCL_TYPE_U16
+                          : gemm->a_frame->format == GEMMCL_PIXEL_GRAY16_LE ? GEMMCL_TYPE_U16
                                                                             : GEMMCL_TYPE_U8;
   const gint bits = 8 * (gint)gemmcl_type_get_size (type);
   gdouble least = -1, most = 1;
@@ -160,7 +160,7 @@ parse_numbers (const GstGemmclProblem *self, const gchar *property, const gchar 
   g_autofree gchar *text = g_strstrip (g_strdup (value));
   const gboolean is_list = g_str_has_prefix (text, "<") && g_str_has_suffix (text, ">");
   g_auto (GStrv) parts = NULL;
-  const guint channels = self->gemm.a_image ? gemmcl_image_get_channels (&self->a_image) : 0;
+  const guint channels = self->gemm.a_frame ? gemmcl_frame_get_channels (&self->a_frame) : 0;
 
   if (is_list)
     text[strlen (text) - 1] = '\0';
@@ -242,8 +242,8 @@ check_lists (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **
   if ((self->folds_scale || self->folds_offset) && self->gemm.normalize & GEMMCL_NORMALIZE_A) {
     conflict = "normalize=input, which needs the norm of A";
     remedy = "normalize without input";
-  } else if (self->folds_offset && self->a_image.features == GEMMCL_FEATURE_PATCH &&
-             self->a_image.patch_padding > 0) {
+  } else if (self->folds_offset && self->a_frame.features == GEMMCL_FEATURE_PATCH &&
+             self->a_frame.patch_padding > 0) {
     conflict = "patch-padding, whose elements would not be 0";
     remedy = "patch-padding=0 or input-offset=0";
   } else if (self->folds_scale && self->gemm.precision == GEMMCL_PRECISION_I8 && weight->scales) {
@@ -283,17 +283,17 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   else if (feedback)
     self->gemm.addend = GEMMCL_ADDEND_PREVIOUS;
   self->gemm.bias = operands->bias != NULL;
-  self->a_image = shape.image;
-  if (shape.image.width > 0)
-    self->gemm.a_image = &self->a_image;
+  self->a_frame = shape.frame;
+  if (shape.frame.width > 0)
+    self->gemm.a_frame = &self->a_frame;
   if (input->medium != GST_GEMMCL_MEDIUM_VIDEO)
     self->gemm.a_type = input->tensors.tensor[input->index].type;
   if (!set_scaling (self, settings, error))
     return FALSE;
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output && output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
-    self->d_image = output->image;
-    self->gemm.d_image = &self->d_image;
+    self->d_frame = output->frame;
+    self->gemm.d_frame = &self->d_frame;
   } else if (output) {
     self->gemm.d_type = output->tensors.tensor[output->index].type;
   }
@@ -360,10 +360,10 @@ void
 gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *from)
 {
   *self = *from;
-  if (self->gemm.a_image)
-    self->gemm.a_image = &self->a_image;
-  if (self->gemm.d_image)
-    self->gemm.d_image = &self->d_image;
+  if (self->gemm.a_frame)
+    self->gemm.a_frame = &self->a_frame;
+  if (self->gemm.d_frame)
+    self->gemm.d_frame = &self->d_frame;
 }
 
 gboolean
@@ -372,5 +372,5 @@ gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem
   return self->gemm.m == other->gemm.m && self->gemm.n == other->gemm.n &&
          self->gemm.k == other->gemm.k && self->gemm.bias == other->gemm.bias &&
          self->gemm.addend == other->gemm.addend && self->gemm.precision == other->gemm.precision &&
-         self->a_image.features == other->a_image.features;
+         self->a_frame.features == other->a_frame.features;
 }

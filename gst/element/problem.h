@@ -11,7 +11,7 @@
 
 /** GstGemmclShape: The rows and columns of A. */
 typedef struct {
-  GemmclImage image; /* all zero for audio, and for tensors in feature mode pixel */
+  GemmclFrame frame; /* all zero for audio, and for tensors in feature mode pixel */
   gsize m;
   gsize k;
 } GstGemmclShape;
@@ -67,8 +67,8 @@ void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const Gemmc
 /** GstGemmclProblem: The problem of a stream, as the library describes it. */
 typedef struct {
   GemmclGemm gemm; /* points to the images below: copy with gst_gemmcl_problem_copy() */
-  GemmclImage a_image;
-  GemmclImage d_image;
+  GemmclFrame a_frame;
+  GemmclFrame d_frame;
 
   /* Lists in input-scale and input-offset, which become a part of the operands. */
   gboolean folds_scale;  /* rows of the weight are scaled */

@@ -65,7 +65,7 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
   GstMemory *memory;
 
   if (self->stream.input.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->problem.a_image,
+    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->problem.a_frame,
                                           &self->stream.input.video, buffer, GST_MAP_READ, data,
                                           error);
   if (!gst_buffer_find_memory (buffer, input->offset, input->size, &first, &n, &skip))
@@ -89,13 +89,13 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
 static gboolean
 prefers_surface (GstGemmcl *self, GstBuffer *buffer)
 {
-  const GemmclImage *image = &self->problem.a_image;
+  const GemmclFrame *frame = &self->problem.a_frame;
   const GstGemmclMemory memory = self->stream.input.memory;
 
   return gst_gemmcl_memory_is_surface (memory) ||
          (memory == GST_GEMMCL_MEMORY_DMABUF && gst_gemmcl_va_has_surface (buffer) &&
-          gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
-          (image->width | image->height) % 2 == 0);
+          gemmcl_pixel_format_get_n_planes (frame->format) == 2 &&
+          (frame->width | frame->height) % 2 == 0);
 }
 
 /* TRUE if @buffer has to be read as a VA surface, whose layout only the media driver knows. A
@@ -119,7 +119,7 @@ open_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mapp
   if (is_surface (self, input->buffer))
     return gst_gemmcl_va_open (&self->device, input->buffer, data, run, error);
   return (self->stream.input.memory == GST_GEMMCL_MEMORY_DMABUF &&
-          gst_gemmcl_dmabuf_open (&self->device, &self->problem.a_image, &self->stream.input.video,
+          gst_gemmcl_dmabuf_open (&self->device, &self->problem.a_frame, &self->stream.input.video,
                                   input->buffer, data, run)) ||
          map_input (self, input, mapping, data, error);
 }
@@ -155,7 +155,7 @@ map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GstMa
   const GstGemmclProblem *problem = &self->problem;
 
   if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &problem->d_image,
+    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &problem->d_frame,
                                           &self->stream.output.video, buffer, access, data, error);
   return gst_gemmcl_mapping_open_memory (mapping, self->lane->context,
                                          gst_buffer_get_memory (buffer, self->stream.output.index),

@@ -16,13 +16,13 @@ gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode)
 }
 
 static const gchar *
-get_noun (const GemmclImage *frame)
+get_noun (const GemmclFrame *frame)
 {
   return frame->channels > 0 ? "tensor" : "frame";
 }
 
 static gboolean
-check_patch (const GemmclImage *frame, GError **error)
+check_patch (const GemmclFrame *frame, GError **error)
 {
   const gsize dilation = MAX (frame->patch_dilation, 1);
 
@@ -38,23 +38,23 @@ check_patch (const GemmclImage *frame, GError **error)
 }
 
 static gboolean
-shape_of_mode (const GemmclImage *frame, GstGemmclFeatureMode mode, GstGemmclShape *shape,
+shape_of_mode (const GemmclFrame *frame, GstGemmclFeatureMode mode, GstGemmclShape *shape,
                GError **error)
 {
-  shape->image = *frame;
-  shape->image.features = (GemmclFeatureMode)(mode - 1);
+  shape->frame = *frame;
+  shape->frame.features = (GemmclFeatureMode)(mode - 1);
   if (mode != GST_GEMMCL_FEATURE_MODE_PATCH)
-    shape->image.patch_width = shape->image.patch_height = 0;
+    shape->frame.patch_width = shape->frame.patch_height = 0;
   else if (!check_patch (frame, error))
     return FALSE;
-  return gemmcl_image_get_shape (&shape->image, &shape->m, &shape->k, error);
+  return gemmcl_frame_get_shape (&shape->frame, &shape->m, &shape->k, error);
 }
 
 /* Returns: a hint if a weight for RGB meets a frame of RGBA; "" otherwise. */
 static const gchar *
-describe_alpha (const GemmclImage *frame, gsize weight_k)
+describe_alpha (const GemmclFrame *frame, gsize weight_k)
 {
-  if (frame->channels > 0 || gemmcl_image_get_channels (frame) != 4 || weight_k != 3)
+  if (frame->channels > 0 || gemmcl_frame_get_channels (frame) != 4 || weight_k != 3)
     return "";
   return " The weight lacks a row for alpha, the fourth channel: as 4 x 4, a 3 x 3 weight that "
          "keeps alpha is [[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]].";
@@ -63,21 +63,21 @@ describe_alpha (const GemmclImage *frame, gsize weight_k)
 /* @shape: (out): the shape of @frame, a frame or a tensor, in the feature mode that @settings allow
  * and whose K is @weight_k. */
 static gboolean
-shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsize weight_k,
+shape_of_frame (const GemmclFrame *frame, const GstGemmclSettings *settings, gsize weight_k,
                 GstGemmclShape *shape, GError **error)
 {
   const GstGemmclFeatureMode wanted = settings->feature_mode;
-  const guint channels = gemmcl_image_get_channels (frame);
+  const guint channels = gemmcl_frame_get_channels (frame);
   /* "pixel: K = 3, row: K = 960, frame: K = 230400, patch: needs patch-width and patch-height" */
   g_autoptr (GString) modes = g_string_new (NULL);
-  GemmclImage image = *frame;
+  GemmclFrame patched = *frame;
   guint n = 0;
 
-  image.patch_width = settings->patch_width;
-  image.patch_height = settings->patch_height;
-  image.patch_stride = settings->patch_stride;
-  image.patch_padding = settings->patch_padding;
-  image.patch_dilation = settings->patch_dilation;
+  patched.patch_width = settings->patch_width;
+  patched.patch_height = settings->patch_height;
+  patched.patch_stride = settings->patch_stride;
+  patched.patch_padding = settings->patch_padding;
+  patched.patch_dilation = settings->patch_dilation;
   for (GstGemmclFeatureMode mode = GST_GEMMCL_FEATURE_MODE_PIXEL;
        mode <= GST_GEMMCL_FEATURE_MODE_PATCH; mode++) {
     g_autoptr (GError) reason = NULL;
@@ -85,7 +85,7 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
 
     g_string_append_printf (modes, "%s%s: ", modes->len ? ", " : "",
                             gst_gemmcl_feature_mode_get_nick (mode));
-    if (!shape_of_mode (&image, mode, &each, &reason)) {
+    if (!shape_of_mode (&patched, mode, &each, &reason)) {
       g_string_append (modes, reason->message);
       continue;
     }
@@ -139,14 +139,14 @@ gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error)
 
 /* FALSE if @tensor has more dimensions than channels:width:height, not counting dimensions of 1. */
 static gboolean
-tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
+tensor_to_frame (const GstGemmclTensor *tensor, GemmclFrame *frame)
 {
   const guint32 *dims = tensor->dims;
 
   for (guint i = 3; i < tensor->rank; i++)
     if (dims[i] > 1)
       return FALSE;
-  *image = (GemmclImage){
+  *frame = (GemmclFrame){
       .width = dims[1],
       .height = dims[2],
       .channels = dims[0],
@@ -163,7 +163,7 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
   const GstGemmclTensors *tensors = &format->tensors;
   const GstGemmclTensor *tensor = &tensors->tensor[index];
   g_autofree gchar *text = NULL;
-  GemmclImage image;
+  GemmclFrame frame;
 
   if (tensors->n > 0 && index >= tensors->n)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
@@ -172,8 +172,8 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
   if (!gst_gemmcl_rows_fit (settings, tensors->n, error))
     return FALSE;
   if (settings->feature_mode > GST_GEMMCL_FEATURE_MODE_PIXEL) {
-    if (!tensors->flexible && tensor_to_image (tensor, &image))
-      return shape_of_image (&image, settings, weight_k, shape, error);
+    if (!tensors->flexible && tensor_to_frame (tensor, &frame))
+      return shape_of_frame (&frame, settings, weight_k, shape, error);
     text = tensors->flexible ? g_strdup ("flexible") : gst_gemmcl_tensor_print (tensor);
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "feature-mode=%s of a tensor, %s, needs dimensions "
@@ -195,7 +195,7 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
 {
   *shape = (GstGemmclShape){.m = 0};
   if (format->medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return shape_of_image (&format->image, settings, weight_k, shape, error);
+    return shape_of_frame (&format->frame, settings, weight_k, shape, error);
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
     return shape_of_tensor (format, settings, weight_k, shape, error);
   if (settings->gemm.row_outputs == 0 || settings->output == GST_GEMMCL_OUTPUT_META)

@@ -78,7 +78,7 @@ gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize chann
 }
 
 gboolean
-gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
+gst_gemmcl_frame_init (GemmclFrame *frame, const GstVideoInfo *info)
 {
   const GstVideoColorimetry *colorimetry = &info->colorimetry;
   GemmclPixelFormat format = 0;
@@ -86,15 +86,15 @@ gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
   while (g_strcmp0 (gemmcl_pixel_format_get_name (format), GST_VIDEO_INFO_NAME (info)) != 0)
     if (++format == GEMMCL_N_PIXEL_FORMATS)
       return FALSE;
-  *image = (GemmclImage){
+  *frame = (GemmclFrame){
       .format = format,
       .width = GST_VIDEO_INFO_WIDTH (info),
       .height = GST_VIDEO_INFO_HEIGHT (info),
       .full_range = colorimetry->range == GST_VIDEO_COLOR_RANGE_0_255,
   };
-  if (!gst_video_color_matrix_get_Kr_Kb (colorimetry->matrix, &image->kr, &image->kb)) {
-    image->kr = DEFAULT_KR;
-    image->kb = DEFAULT_KB;
+  if (!gst_video_color_matrix_get_Kr_Kb (colorimetry->matrix, &frame->kr, &frame->kb)) {
+    frame->kr = DEFAULT_KR;
+    frame->kb = DEFAULT_KB;
   }
   return TRUE;
 }

@@ -20,9 +20,9 @@
   #define GST_VIDEO_FORMAT_DMA_DRM ((GstVideoFormat)-1)
 #endif
 
-/** gst_gemmcl_image_init: Sets @image to the library's description of frames of @info. Returns:
+/** gst_gemmcl_frame_init: Sets @frame to the library's description of frames of @info. Returns:
  * %FALSE if the library does not support the format. */
-gboolean gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
+gboolean gst_gemmcl_frame_init (GemmclFrame *frame, const GstVideoInfo *info);
 
 /** gst_gemmcl_drm_to_plain: Returns: (transfer full): a copy of @structure, of any caps, with
  * GStreamer's formats in place of DRM formats. Only linear formats and Intel's tilings are

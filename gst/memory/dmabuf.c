@@ -158,7 +158,7 @@ find_file (GstBuffer *buffer, gsize *size)
 }
 
 gboolean
-gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const GstVideoInfo *info,
+gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclFrame *frame, const GstVideoInfo *info,
                         GstBuffer *buffer, GemmclData *data, GemmclRun *run)
 {
   gsize size;
@@ -169,7 +169,7 @@ gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const G
   run->acquire = self->acquire;
   run->release = self->release;
   *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
-  if (!gst_gemmcl_find_planes (image, info, buffer, data)) {
+  if (!gst_gemmcl_find_planes (frame, info, buffer, data)) {
     GST_LOG_OBJECT (self->element,
                     "dma-bufs of %zu bytes do not hold a frame of the caps, and are mapped",
                     gst_buffer_get_size (buffer));

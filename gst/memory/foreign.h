@@ -109,10 +109,10 @@ gboolean gst_gemmcl_dmabuf_can_import (GstGemmclDevice *self);
  * mapped. */
 gboolean gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer);
 
-/** gst_gemmcl_dmabuf_open: Does what gst_gemmcl_va_open() does, for a frame in a dma-buf. @image,
+/** gst_gemmcl_dmabuf_open: Does what gst_gemmcl_va_open() does, for a frame in a dma-buf. @frame,
  * @info: the frame, by caps. Returns: %TRUE if @buffer is a single dma-buf, in one or several
  * memories, that the device can import and that holds the frame. Otherwise the log has the reason,
  * and the caller maps @buffer on the host, which fails with an error if the frame does not fit. */
-gboolean gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image,
+gboolean gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclFrame *frame,
                                  const GstVideoInfo *info, GstBuffer *buffer, GemmclData *data,
                                  GemmclRun *run);

@@ -101,7 +101,7 @@ find_bytes (GstBuffer *buffer, gsize at, gsize n, gsize *place)
 }
 
 gboolean
-gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstBuffer *buffer,
+gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
                         GemmclData *data)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
@@ -109,10 +109,10 @@ gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstB
 
   if (meta &&
       ((meta->format != GST_VIDEO_INFO_FORMAT (info) && meta->format != GST_VIDEO_FORMAT_DMA_DRM) ||
-       meta->width < image->width || meta->height < image->height ||
+       meta->width < frame->width || meta->height < frame->height ||
        meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)))
     return FALSE;
-  gemmcl_image_get_planes (image, planes);
+  gemmcl_frame_get_planes (frame, planes);
   for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     const gsize offset = meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
     const gssize stride = meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
@@ -130,7 +130,7 @@ gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstB
 
 gboolean
 gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
-                               const GemmclImage *image, const GstVideoInfo *info,
+                               const GemmclFrame *frame, const GstVideoInfo *info,
                                GstBuffer *buffer, GstMapFlags access, GemmclData *data,
                                GError **error)
 {
@@ -138,13 +138,13 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
 
   if (gst_buffer_n_memory (buffer) == 1 &&
       open_opencl (self, context, gst_buffer_peek_memory (buffer, 0), access, data) &&
-      gst_gemmcl_find_planes (image, info, buffer, data))
+      gst_gemmcl_find_planes (frame, info, buffer, data))
     return TRUE;
   gst_gemmcl_mapping_clear (self);
   *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
   named = name_format (info, buffer);
   /* GStreamer checks the size of the buffer only if there is no video meta. */
-  if ((gst_buffer_get_video_meta (buffer) && !gst_gemmcl_find_planes (image, info, buffer, data)) ||
+  if ((gst_buffer_get_video_meta (buffer) && !gst_gemmcl_find_planes (frame, info, buffer, data)) ||
       !gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
     return can_map (buffer, access, error) &&
            gst_gemmcl_fail (

@@ -20,12 +20,12 @@ typedef struct {
 /** gst_gemmcl_mapping_clear: Unmaps the frame or memory, if any, and releases the held buffer. */
 void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
-/** gst_gemmcl_mapping_open_frame: Maps @buffer, a frame of @image and @info: for the device if it
- * is in OpenCL memory of @context, in a layout that OpenCL can copy; otherwise on the host. @data:
- * (out): its planes. Returns: %FALSE with #GEMMCL_ERROR_FORMAT if the frame does not fit, with
- * #GEMMCL_ERROR_IO if the host cannot map the memory. */
+/** gst_gemmcl_mapping_open_frame: Maps @buffer, which @frame and @info describe: for the device if
+ * it is in OpenCL memory of @context, in a layout that OpenCL can copy; otherwise on the host.
+ * @data: (out): its planes. Returns: %FALSE with #GEMMCL_ERROR_FORMAT if the frame does not fit,
+ * with #GEMMCL_ERROR_IO if the host cannot map the memory. */
 gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
-                                        const GemmclImage *image, const GstVideoInfo *info,
+                                        const GemmclFrame *frame, const GstVideoInfo *info,
                                         GstBuffer *buffer, GstMapFlags access, GemmclData *data,
                                         GError **error);
 
@@ -45,7 +45,7 @@ gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
  * such a meta, by @info. @data: (inout): gets offsets in the memories of @buffer, and strides.
  * Returns: %FALSE if the meta does not fit @info, or if a plane does not lie within one memory. If
  * @data is not on the host, also if OpenCL cannot copy the layout of a plane. */
-gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info,
+gboolean gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info,
                                  GstBuffer *buffer, GemmclData *data);
 
 /** gst_gemmcl_event_get_status: @event: (nullable). Returns: CL_COMPLETE (0) for a complete command

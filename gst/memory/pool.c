@@ -44,11 +44,11 @@ static gboolean
 lay_out (GstVideoInfo *info)
 {
   GemmclPlane planes[GEMMCL_MAX_PLANES];
-  GemmclImage image;
+  GemmclFrame frame;
 
-  if (!gst_gemmcl_image_init (&image, info))
+  if (!gst_gemmcl_frame_init (&frame, info))
     return FALSE;
-  GST_VIDEO_INFO_SIZE (info) = gemmcl_image_get_planes (&image, planes);
+  GST_VIDEO_INFO_SIZE (info) = gemmcl_frame_get_planes (&frame, planes);
   for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     GST_VIDEO_INFO_PLANE_OFFSET (info, i) = planes[i].offset;
     GST_VIDEO_INFO_PLANE_STRIDE (info, i) = planes[i].row_bytes;

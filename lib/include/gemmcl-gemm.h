@@ -8,7 +8,7 @@
 #include <glib-object.h>
 
 #include "gemmcl-error.h"
-#include "gemmcl-image.h"
+#include "gemmcl-frame.h"
 #include "gemmcl-matrix.h"
 
 GEMMCL_BEGIN_DECLS
@@ -227,10 +227,10 @@ typedef enum {
  * @alpha: the factor of A B; with 0 A and B are not read. Only gemmcl_gemm_run() and
  *   gemmcl_gemm_verify() use @alpha and @beta; a plan takes them from each #GemmclRun
  * @beta: the factor of C; with 0 C is not read
- * @a_image: (nullable): the rows of A are features of frames or tensors, one per problem (see
- *   #GemmclImage). @m and @k are then its shape, @layout is row-major, and @trans_a, @lda,
+ * @a_frame: (nullable): the rows of A are features of frames or tensors, one per problem (see
+ *   #GemmclFrame). @m and @k are then its shape, @layout is row-major, and @trans_a, @lda,
  *   @a_offset, @a_stride and @a_type are ignored
- * @d_image: (nullable): the rows of D are pixels of frames, one per problem, of feature mode PIXEL
+ * @d_frame: (nullable): the rows of D are pixels of frames, one per problem, of feature mode PIXEL
  *   and any format that can be written (see #GemmclPixelFormat). @m and @n are then its shape,
  *   @layout is row-major, and @ldd, @d_offset, @d_stride and @d_type are ignored
  *
@@ -256,8 +256,8 @@ typedef struct {
   guint row_outputs;
   guint top_k;
   gdouble alpha, beta;
-  const GemmclImage *a_image;
-  const GemmclImage *d_image;
+  const GemmclFrame *a_frame;
+  const GemmclFrame *d_frame;
   /*< private >*/
   gpointer _reserved[4];
 } GemmclGemm;

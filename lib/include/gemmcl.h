@@ -24,7 +24,7 @@
 #include "gemmcl-error.h"
 #include "gemmcl-context.h"
 #include "gemmcl-matrix.h"
-#include "gemmcl-image.h"
+#include "gemmcl-frame.h"
 #include "gemmcl-gemm.h"
 #include "gemmcl-kernels.h"
 #include "gemmcl-tuning.h"

@@ -79,7 +79,7 @@ gemmcl_choice_get_name (const GemmclChoice *self)
 static gboolean
 can_split (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
-  return gemmcl_gemm_get_batch (gemm) == 1 && gemm->d_image == NULL && !kernel->frames &&
+  return gemmcl_gemm_get_batch (gemm) == 1 && gemm->d_frame == NULL && !kernel->frames &&
          !kernel->images && kernel->precision != GEMMCL_PRECISION_I8;
 }
 

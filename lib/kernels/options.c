@@ -93,9 +93,9 @@ gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
   if (kernel->precision == GEMMCL_PRECISION_I8) /* made by quantize.cl */
     return GEMMCL_TYPE_U8;
-  if (gemm->a_image == NULL)
+  if (gemm->a_frame == NULL)
     return gemm->a_type;
-  return gemmcl_kernel_takes_pixels (kernel, gemm) ? gemmcl_image_get_sample_type (gemm->a_image)
+  return gemmcl_kernel_takes_pixels (kernel, gemm) ? gemmcl_frame_get_sample_type (gemm->a_frame)
                                                    : GEMMCL_TYPE_F32;
 }
 
@@ -103,15 +103,15 @@ gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
 static GemmclType
 get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  if (gemm->d_image)
-    return gemmcl_image_get_sample_type (gemm->d_image);
+  if (gemm->d_frame)
+    return gemmcl_frame_get_sample_type (gemm->d_frame);
   return gemmcl_kernel_needs_logits (kernel, gemm, split) ? GEMMCL_TYPE_F32 : gemm->d_type;
 }
 
 static void
-append_image (GString *options, const GemmclImage *image, const gchar *prefix)
+append_frame (GString *options, const GemmclFrame *frame, const gchar *prefix)
 {
-  g_autofree gchar *defines = gemmcl_image_get_defines (image, prefix);
+  g_autofree gchar *defines = gemmcl_frame_get_defines (frame, prefix);
   g_string_append_printf (options, " %s", defines);
 }
 
@@ -187,7 +187,7 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
 {
   const GemmclType type = get_d_type (kernel, gemm, split);
   const GemmclType c_type = gemm->addend != GEMMCL_ADDEND_OUTPUT ? GEMMCL_TYPE_F32
-                            : gemm->d_image                      ? type
+                            : gemm->d_frame                      ? type
                                                                  : gemm->d_type;
 
   g_string_append_printf (options, " -DC_TYPE=%s -DD_TYPE=%s -DACTIVATION=%s",
@@ -246,9 +246,9 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   append_result (options, kernel, gemm, 1);
   append_whole_rows (options, kernel, gemm);
   if (gemmcl_kernel_takes_pixels (kernel, gemm))
-    append_image (options, gemm->a_image, "A_");
-  if (gemm->d_image)
-    append_image (options, gemm->d_image, "D_");
+    append_frame (options, gemm->a_frame, "A_");
+  if (gemm->d_frame)
+    append_frame (options, gemm->d_frame, "D_");
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
 

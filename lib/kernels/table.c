@@ -244,7 +244,7 @@ gboolean
 gemmcl_kernel_copies_a (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
   const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
-  const GemmclType type = gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type;
+  const GemmclType type = gemm->a_frame ? GEMMCL_TYPE_F32 : gemm->a_type;
 
   if (!kernel->shares_tiles || kernel->precision == GEMMCL_PRECISION_I8 || a.by_column ||
       gemm->k > VECTOR_COPY || kernel->tile_m * VECTOR_COPY_ROW (gemm->k) > VECTOR_COPY)
@@ -295,7 +295,7 @@ gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm, Gemmc
 {
   if (kernel->precision != GEMMCL_PRECISION_F16)
     return FALSE;
-  return which == GEMMCL_OPERAND_B || (gemm->a_image == NULL && gemm->a_type == GEMMCL_TYPE_F16);
+  return which == GEMMCL_OPERAND_B || (gemm->a_frame == NULL && gemm->a_type == GEMMCL_TYPE_F16);
 }
 
 gboolean
@@ -363,8 +363,8 @@ check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max
 gboolean
 gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
-  return kernel->frames && gemm->a_image != NULL && gemm->a_image->channels == 0 &&
-         gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
+  return kernel->frames && gemm->a_frame != NULL && gemm->a_frame->channels == 0 &&
+         gemm->a_frame->features == GEMMCL_FEATURE_PIXEL;
 }
 
 gboolean
@@ -390,7 +390,7 @@ gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
       (!gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_A, error) ||
        !gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_B, error)))
     return FALSE;
-  if (gemm->d_image != NULL && !kernel->frames)
+  if (gemm->d_frame != NULL && !kernel->frames)
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                         "Kernel %s cannot write frames; \"auto\" finds one that can.",
                         kernel->name);

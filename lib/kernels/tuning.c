@@ -227,8 +227,8 @@ save (json_t *entries, GError **error)
 gboolean
 gemmcl_tuning_has_entries (const GemmclGemm *gemm)
 {
-  return gemm->d_image == NULL && gemmcl_gemm_get_batch (gemm) == 1 &&
-         (gemm->a_image == NULL || gemm->a_image->features != GEMMCL_FEATURE_PIXEL);
+  return gemm->d_frame == NULL && gemmcl_gemm_get_batch (gemm) == 1 &&
+         (gemm->a_frame == NULL || gemm->a_frame->features != GEMMCL_FEATURE_PIXEL);
 }
 
 static void

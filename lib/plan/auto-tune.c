@@ -26,7 +26,7 @@ typedef struct {
   GWeakRef plan;
   GemmclContext *context;
   GemmclGemm problem;
-  GemmclImage images[2];
+  GemmclFrame frames[2];
   const gchar *kernel; /* the choice of the rules; static */
   GCancellable *cancellable;
 } Search;
@@ -39,7 +39,7 @@ search_new (GemmclPlan *plan)
   g_weak_ref_init (&self->plan, plan);
   self->context = g_object_ref (plan->body->context);
   self->kernel = plan->body->name;
-  gemmcl_copy_problem (&self->problem, self->images, &plan->body->problem);
+  gemmcl_copy_problem (&self->problem, self->frames, &plan->body->problem);
   self->cancellable = g_object_ref (plan->cancellable);
   return self;
 }

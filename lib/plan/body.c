@@ -21,17 +21,17 @@ gemmcl_held_clear (GemmclHeld *self)
 }
 
 void
-gemmcl_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGemm *from)
+gemmcl_copy_problem (GemmclGemm *to, GemmclFrame frames[2], const GemmclGemm *from)
 {
   *to = *from;
   to->batch = gemmcl_gemm_get_batch (from);
-  if (from->a_image) {
-    images[0] = *from->a_image;
-    to->a_image = &images[0];
+  if (from->a_frame) {
+    frames[0] = *from->a_frame;
+    to->a_frame = &frames[0];
   }
-  if (from->d_image) {
-    images[1] = *from->d_image;
-    to->d_image = &images[1];
+  if (from->d_frame) {
+    frames[1] = *from->d_frame;
+    to->d_frame = &frames[1];
   }
 }
 
@@ -42,7 +42,7 @@ gemmcl_body_alloc (GemmclContext *context, const GemmclGemm *gemm)
 
   self->context = g_object_ref (context);
   self->device = gemmcl_context_get_device_info (context);
-  gemmcl_copy_problem (&self->problem, self->images, gemm);
+  gemmcl_copy_problem (&self->problem, self->frames, gemm);
   self->gemm = gemmcl_gemm_get_computed (&self->problem);
   return self;
 }

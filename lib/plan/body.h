@@ -27,8 +27,8 @@ typedef struct {
   /* Constant after creation. */
   GemmclContext *context;
   const GemmclDeviceInfo *device;
-  GemmclGemm problem; /* a_image and d_image point into images */
-  GemmclImage images[2];
+  GemmclGemm problem; /* a_frame and d_frame point into frames */
+  GemmclFrame frames[2];
   GemmclGemm gemm; /* the problem of the kernels: gemmcl_gemm_get_computed () */
   const GemmclKernel *kernel;
   guint split;               /* parts of K; 1: not split */
@@ -79,8 +79,8 @@ typedef struct {
 
 /* body.c: life, kernels and memory */
 
-/** Copies @from to @to and its frames to @images. */
-void gemmcl_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGemm *from);
+/** Copies @from to @to and its frames to @frames. */
+void gemmcl_copy_problem (GemmclGemm *to, GemmclFrame frames[2], const GemmclGemm *from);
 
 void gemmcl_held_clear (GemmclHeld *self);
 

@@ -25,13 +25,13 @@ typedef struct {
 } Texels;
 
 static Texels
-get_texels (const GemmclImage *image, guint index)
+get_texels (const GemmclFrame *frame, guint index)
 {
-  const guint bytes = gemmcl_pixel_format_get_sample_bytes (image->format);
+  const guint bytes = gemmcl_pixel_format_get_sample_bytes (frame->format);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize columns = index == 0 ? image->width : (image->width + 1) / 2;
+  const gsize columns = index == 0 ? frame->width : (frame->width + 1) / 2;
 
-  gemmcl_image_get_planes (image, planes);
+  gemmcl_frame_get_planes (frame, planes);
   return (Texels){
       .columns = columns,
       .rows = planes[index].rows,
@@ -41,16 +41,16 @@ get_texels (const GemmclImage *image, guint index)
 }
 
 static gboolean
-check_format (const GemmclImage *image, GError **error)
+check_format (const GemmclFrame *frame, GError **error)
 {
-  if (image != NULL && image->channels == 0 && get_texels (image, 0).samples == 1)
+  if (frame != NULL && frame->channels == 0 && get_texels (frame, 0).samples == 1)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                       "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; "
                       "the plan's A is %s.",
-                      image == NULL         ? "no frame"
-                      : image->channels > 0 ? "a tensor"
-                                            : gemmcl_pixel_format_get_name (image->format));
+                      frame == NULL         ? "no frame"
+                      : frame->channels > 0 ? "a tensor"
+                                            : gemmcl_pixel_format_get_name (frame->format));
 }
 
 /* The number of samples, at most two, in the first channels of a texel. */
@@ -73,10 +73,10 @@ count_samples (cl_channel_order order)
 }
 
 static gboolean
-check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error)
+check_plane (const GemmclFrame *frame, guint index, cl_mem plane, GError **error)
 {
-  const Texels texels = get_texels (image, index);
-  const gboolean is_16 = gemmcl_pixel_format_get_sample_bytes (image->format) == 2;
+  const Texels texels = get_texels (frame, index);
+  const gboolean is_16 = gemmcl_pixel_format_get_sample_bytes (frame->format) == 2;
   const cl_channel_type type = is_16 ? CL_UNORM_INT16 : CL_UNORM_INT8;
   cl_image_format found = {0, 0};
   gsize width = 0, height = 0;
@@ -109,7 +109,7 @@ check_size (GemmclBody *self, const GemmclRun *run, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected a run of at most %zu rows and %zu problems, found %zu and %zu.",
                         gemm->m, gemm->batch, m, batch);
-  if ((gemm->a_image || gemm->d_image) && m != gemm->m)
+  if ((gemm->a_frame || gemm->d_frame) && m != gemm->m)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "A run of frames has all their %zu rows, not %zu.", gemm->m, m);
   return TRUE;
@@ -144,13 +144,13 @@ is_complete (const GemmclData *data, guint n_planes, gboolean strided)
   return !strided || (data->kind == GEMMCL_DATA_BUFFER && data->offset[0] == 0);
 }
 
-/* @data: (nullable) (array): of @run; @image: (nullable): the frame's description; @most: the last
+/* @data: (nullable) (array): of @run; @frame: (nullable): the frame's description; @most: the last
  *   allowed kind */
 static gboolean
 check_data (const GemmclRun *run, const gchar *name, const GemmclData *data,
-            const GemmclImage *image, GemmclDataKind most, GError **error)
+            const GemmclFrame *frame, GemmclDataKind most, GError **error)
 {
-  const guint n_planes = image ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
+  const guint n_planes = frame ? gemmcl_pixel_format_get_n_planes (frame->format) : 1;
   const gboolean strided = run->strided;
 
   for (gsize i = 0; data != NULL && i < (strided ? 1 : run->batch); i++) {
@@ -161,10 +161,10 @@ check_data (const GemmclRun *run, const gchar *name, const GemmclData *data,
                                                        : "memory of the host, a buffer or images");
     if (data[i].kind != GEMMCL_DATA_IMAGES)
       continue;
-    if (!check_format (image, error))
+    if (!check_format (frame, error))
       return FALSE;
     for (guint plane = 0; plane < n_planes; plane++)
-      if (!check_plane (image, plane, data[i].objects[plane], error))
+      if (!check_plane (frame, plane, data[i].objects[plane], error))
         return FALSE;
   }
   return TRUE;
@@ -173,12 +173,12 @@ check_data (const GemmclRun *run, const gchar *name, const GemmclData *data,
 gboolean
 gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, GError **error)
 {
-  const GemmclImage *a_image = self->problem.a_image, *d_image = self->problem.d_image;
+  const GemmclFrame *a_frame = self->problem.a_frame, *d_frame = self->problem.d_frame;
 
   if (!check_size (self, run, error) || !check_wait (run, error) ||
-      (run->alpha != 0.0 && !check_data (run, "A", run->a, a_image, GEMMCL_DATA_IMAGES, error)) ||
-      !check_data (run, "D", run->d, d_image, GEMMCL_DATA_BUFFER, error) ||
-      !check_data (run, "The previous result", run->previous, d_image, GEMMCL_DATA_BUFFER, error) ||
+      (run->alpha != 0.0 && !check_data (run, "A", run->a, a_frame, GEMMCL_DATA_IMAGES, error)) ||
+      !check_data (run, "D", run->d, d_frame, GEMMCL_DATA_BUFFER, error) ||
+      !check_data (run, "The previous result", run->previous, d_frame, GEMMCL_DATA_BUFFER, error) ||
       !check_data (run, "The row output", run->row_outputs, NULL, GEMMCL_DATA_BUFFER, error))
     return FALSE;
   if (run->alpha != 0.0 && run->b == NULL && self->operands[GEMMCL_PLAN_B].buffer == NULL)
@@ -194,17 +194,17 @@ gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, GError **error)
 gboolean
 gemmcl_body_build_gather (GemmclBody *self, GError **error)
 {
-  const GemmclImage *image = self->problem.a_image;
+  const GemmclFrame *frame = self->problem.a_frame;
   cl_bool support = CL_FALSE;
 
   clGetDeviceInfo (gemmcl_context_get_cl_device (self->context), CL_DEVICE_IMAGE_SUPPORT,
                    sizeof support, &support, NULL);
-  if (!support || !check_format (image, NULL))
+  if (!support || !check_format (frame, NULL))
     return TRUE;
   return gemmcl_body_build_step (
       self, &self->gather, "frames.cl", "gather",
       g_strdup_printf ("-DA_TYPE=%s%s",
-                       gemmcl_type_get_dtype (gemmcl_image_get_sample_type (image)),
+                       gemmcl_type_get_dtype (gemmcl_frame_get_sample_type (frame)),
                        gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : ""),
       error);
 }
@@ -213,12 +213,12 @@ gemmcl_body_build_gather (GemmclBody *self, GError **error)
 static gboolean
 gather (const GemmclTransfer *self, GError **error)
 {
-  const GemmclImage *image = self->body->problem.a_image;
+  const GemmclFrame *frame = self->body->problem.a_frame;
   const gsize frame_samples =
-      gemmcl_image_get_planes (image, NULL) / gemmcl_pixel_format_get_sample_bytes (image->format);
+      gemmcl_frame_get_planes (frame, NULL) / gemmcl_pixel_format_get_sample_bytes (frame->format);
 
-  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
-    const Texels texels = get_texels (image, i);
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (frame->format); i++) {
+    const Texels texels = get_texels (frame, i);
     const gsize global[3] = {ROUND_UP (texels.columns, GROUP), texels.rows, 1};
     const cl_ulong first = self->index * frame_samples + texels.first;
     const cl_uint columns = texels.columns, samples = texels.samples;
@@ -349,16 +349,16 @@ get_matrix (const GemmclTransfer *self)
 static guint
 get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
 {
-  const GemmclImage *image = gemmcl_gemm_get_image (&self->body->problem, self->which);
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->body->problem, self->which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize frame_bytes;
 
-  if (image == NULL) {
+  if (frame == NULL) {
     regions[0] = get_matrix (self);
     return 1;
   }
-  frame_bytes = gemmcl_image_get_planes (image, planes);
-  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
+  frame_bytes = gemmcl_frame_get_planes (frame, planes);
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (frame->format); i++)
     regions[i] = (Region){
         .rows = planes[i].rows,
         .row_bytes = planes[i].row_bytes,
@@ -367,7 +367,7 @@ get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
         .other_stride = self->data->stride[i],
         .plane = i,
     };
-  return gemmcl_pixel_format_get_n_planes (image->format);
+  return gemmcl_pixel_format_get_n_planes (frame->format);
 }
 
 gboolean
@@ -389,10 +389,10 @@ gsize
 gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m)
 {
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->problem, which, TRUE);
-  const GemmclImage *image = gemmcl_gemm_get_image (&self->problem, which);
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->problem, which);
 
-  if (image)
-    return gemmcl_image_get_planes (image, NULL);
+  if (frame)
+    return gemmcl_frame_get_planes (frame, NULL);
   return m * (layout.by_column ? layout.lines : layout.length) *
          gemmcl_gemm_get_element_size (&self->problem, which);
 }

@@ -27,26 +27,26 @@ make_row_options (GemmclBody *self, const GemmclGemm *gemm)
 
   return g_strdup_printf (
       "-DGROUP=%u -DWIDTH=%u -DA_TYPE=%s%s%s%s%s", self->row_group, self->row_width,
-      gemmcl_type_get_dtype (gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type),
+      gemmcl_type_get_dtype (gemm->a_frame ? GEMMCL_TYPE_F32 : gemm->a_type),
       scaled ? " -DA_SCALED" : "", gemmcl_gemm_keeps_int8 (gemm) ? " -DA_INT8" : "",
-      gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
-      aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
+      gemm->a_frame || !a.by_column ? " -DA_UNIT_COL" : "",
+      aligned && !a.by_column && !gemm->a_frame ? " -DA_ALIGNED" : "");
 }
 
 /* Builds im2col and normalize_a, which works in the output of im2col. */
 static gboolean
 build_features (GemmclBody *self, GError **error)
 {
-  const GemmclImage *image = self->problem.a_image;
+  const GemmclFrame *frame = self->problem.a_frame;
   const gboolean from_frames =
-      image != NULL && !gemmcl_kernel_takes_pixels (self->kernel, &self->gemm);
+      frame != NULL && !gemmcl_kernel_takes_pixels (self->kernel, &self->gemm);
   const gboolean normalizes = self->problem.normalize & GEMMCL_NORMALIZE_A;
   g_autofree gchar *options = make_row_options (self, &self->problem);
 
   if (!from_frames && !normalizes)
     return TRUE;
   return (!from_frames || gemmcl_body_build_step (self, &self->im2col, "frames.cl", "im2col",
-                                                  gemmcl_image_get_defines (image, "A_"), error)) &&
+                                                  gemmcl_frame_get_defines (frame, "A_"), error)) &&
          (!normalizes || gemmcl_body_build_step (
                              self, &self->normalize_a, "normalize.cl", "normalize_rows",
                              g_strconcat (options, " -DD_TYPE=F32 -DD_UNIT_COL", NULL), error)) &&
@@ -166,13 +166,13 @@ tight_strides (gsize rows, gsize cols)
 static GemmclStrides
 get_strides (GemmclBody *self, GemmclOperand which, gboolean tight)
 {
-  const GemmclImage *image = gemmcl_gemm_get_image (&self->gemm, which);
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->gemm, which);
 
   if (which == GEMMCL_OPERAND_A && self->features)
     return tight_strides (self->gemm.m, self->gemm.k);
-  return image
-             ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, NULL) /
-                                        gemmcl_type_get_size (gemmcl_image_get_sample_type (image))}
+  return frame
+             ? (GemmclStrides){.batch = gemmcl_frame_get_planes (frame, NULL) /
+                                        gemmcl_type_get_size (gemmcl_frame_get_sample_type (frame))}
              : gemmcl_gemm_get_strides (&self->gemm, which, tight);
 }
 
@@ -328,10 +328,10 @@ launch_pack (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chai
 static gboolean
 launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
-  const GemmclImage *image = self->problem.a_image;
-  const GemmclPatches patches = gemmcl_image_get_patches (image);
-  const cl_ulong frame_bytes = gemmcl_image_get_planes (image, NULL);
-  const gsize items = image->channels > 0 ? image->channels : 1; /* for each pixel */
+  const GemmclFrame *frame = self->problem.a_frame;
+  const GemmclPatches patches = gemmcl_frame_get_patches (frame);
+  const cl_ulong frame_bytes = gemmcl_frame_get_planes (frame, NULL);
+  const gsize items = frame->channels > 0 ? frame->channels : 1; /* for each pixel */
   const gsize global[3] = {ROUND_UP (patches.across * patches.width * items, GROUP),
                            patches.down * patches.height, operands->batch};
   /* The value of a pixel that a_scale and a_shift make 0. */

@@ -278,9 +278,9 @@ typedef struct {
 static Lines
 get_pixels (GemmclBody *self)
 {
-  const GemmclImage *image = self->problem.d_image;
+  const GemmclFrame *frame = self->problem.d_frame;
   const gsize samples =
-      gemmcl_image_get_planes (image, NULL) / gemmcl_pixel_format_get_sample_bytes (image->format);
+      gemmcl_frame_get_planes (frame, NULL) / gemmcl_pixel_format_get_sample_bytes (frame->format);
   const gsize m = self->gemm.m, n = self->gemm.n;
 
   return (Lines){
@@ -315,7 +315,7 @@ convert_state (GemmclBody *self, cl_kernel kernel, cl_mem d, const GemmclOperand
                GemmclChain *chain, GError **error)
 {
   const Lines lines =
-      self->problem.d_image ? get_pixels (self) : get_lines (self, operands->m, operands->tight);
+      self->problem.d_frame ? get_pixels (self) : get_lines (self, operands->m, operands->tight);
   const gsize global[3] = {ROUND_UP (lines.length, GROUP), lines.count, operands->batch};
   const cl_long length = lines.length;
 

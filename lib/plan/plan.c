@@ -365,7 +365,7 @@ gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
   g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
-  g_return_val_if_fail (gemm->a_image == NULL && gemm->d_image == NULL, FALSE);
+  g_return_val_if_fail (gemm->a_frame == NULL && gemm->d_frame == NULL, FALSE);
   g_return_val_if_fail (gemm->row_outputs == 0, FALSE);
   g_return_val_if_fail (gemm->alpha == 0.0 || (a != NULL && b != NULL), FALSE);
   has_c = gemm->addend == GEMMCL_ADDEND_MATRIX || gemm->addend == GEMMCL_ADDEND_ROW;

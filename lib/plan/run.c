@@ -201,13 +201,13 @@ find_buffers (Submission *self, GError **error)
 static void
 find_acquired (Submission *self)
 {
-  const GemmclImage *image = self->body->problem.a_image;
+  const GemmclFrame *frame = self->body->problem.a_frame;
   GPtrArray *acquired = self->slot->acquired;
 
   for (gsize i = 0; i < (self->run.strided ? 1 : self->operands.batch); i++) {
     const GemmclData *a = &self->run.a[i];
     const guint n =
-        a->kind == GEMMCL_DATA_IMAGES ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
+        a->kind == GEMMCL_DATA_IMAGES ? gemmcl_pixel_format_get_n_planes (frame->format) : 1;
 
     for (guint j = 0; a->acquired && a->kind != GEMMCL_DATA_HOST && j < n; j++)
       if (!g_ptr_array_find (acquired, a->objects[j], NULL))

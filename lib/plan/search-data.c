@@ -85,14 +85,14 @@ fill_a (GemmclSearchData *self)
 {
   const GemmclGemm *gemm = &self->gemm;
   const GemmclType a_type =
-      gemm->a_image ? gemmcl_image_get_sample_type (gemm->a_image) : gemm->a_type;
-  const gboolean is_8_bit = gemm->a_image && gemm->a_image->channels == 0 &&
-                            gemm->a_image->format != GEMMCL_PIXEL_GRAY16_LE;
+      gemm->a_frame ? gemmcl_frame_get_sample_type (gemm->a_frame) : gemm->a_type;
+  const gboolean is_8_bit = gemm->a_frame && gemm->a_frame->channels == 0 &&
+                            gemm->a_frame->format != GEMMCL_PIXEL_GRAY16_LE;
   const gdouble most = is_8_bit ? 0x1p8 : types[a_type].most;
 
   fill (self->host_a, self->a_size, a_type);
   self->a_most = fabs (gemm->a_scale) * most + fabs (gemm->a_shift);
-  self->d_type = gemm->d_image ? gemmcl_image_get_sample_type (gemm->d_image) : gemm->d_type;
+  self->d_type = gemm->d_frame ? gemmcl_frame_get_sample_type (gemm->d_frame) : gemm->d_type;
 }
 
 /* The intended absolute value of D before the activation: integers neither 0 nor saturated,
@@ -173,7 +173,7 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
   self->context = g_object_ref (context);
   self->gemm = *gemm;
   /* Runs of a plan have an A for each problem even if a_stride is 0. */
-  if (gemm->a_image == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
+  if (gemm->a_frame == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
     self->gemm.a_stride = a.lines * a.ld;
   if (!find_sizes (self, n_plans, error) || !make_memory (self, error) || !make_b (self, error))
     return NULL;
@@ -287,7 +287,7 @@ verify_rows (const GemmclSearchData *self, GError **error)
   GemmclGemm row = *gemm;
   gdouble max_error, bound;
 
-  if (gemm->a_image || gemm->d_image || gemm->d_type != GEMMCL_TYPE_F32)
+  if (gemm->a_frame || gemm->d_frame || gemm->d_type != GEMMCL_TYPE_F32)
     return TRUE;
   row.m = row.batch = 1;
   row.alpha = 1;

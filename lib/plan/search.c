@@ -244,7 +244,7 @@ get_part (const Search *self)
   const GemmclGemm *gemm = &self->gemm;
   const gdouble best = get_best_seconds (self);
 
-  return gemm->a_image || gemm->d_image || gemmcl_gemm_get_batch (gemm) > 1 || isinf (best) ||
+  return gemm->a_frame || gemm->d_frame || gemmcl_gemm_get_batch (gemm) > 1 || isinf (best) ||
                  best < LONG_SECONDS
              ? 0
              : gemm->m / ROWS_PART;

@@ -93,7 +93,7 @@ get_place (const GemmclGemm *gemm, GemmclOperand which)
 
   switch (which) {
   case GEMMCL_OPERAND_A:
-    if (gemm->a_image) /* The layout of im2col's output */
+    if (gemm->a_frame) /* The layout of im2col's output */
       return (Place){m, k, FALSE, 0, 0, 0};
     return (Place){m, k, gemm->trans_a, gemm->lda, gemm->a_offset, gemm->a_stride};
   case GEMMCL_OPERAND_B:
@@ -146,7 +146,7 @@ gemmcl_gemm_keeps_int8 (const GemmclGemm *gemm)
   const gdouble zero = -gemm->a_shift / gemm->a_scale + (gemm->a_type == GEMMCL_TYPE_I8 ? 128 : 0);
 
   return (gemm->a_type == GEMMCL_TYPE_I8 || gemm->a_type == GEMMCL_TYPE_U8) &&
-         gemm->a_image == NULL && !(gemm->normalize & GEMMCL_NORMALIZE_A) &&
+         gemm->a_frame == NULL && !(gemm->normalize & GEMMCL_NORMALIZE_A) &&
          gemm->a_scale >= FLT_MIN && zero >= 0 && zero <= 255 && zero == floor (zero);
 }
 
@@ -161,12 +161,12 @@ gemmcl_gemm_make_d_options (const GemmclGemm *gemm)
 {
   const gdouble scale = gemm->d_scale == 0.0 ? 1.0 : gemm->d_scale;
 
-  if (gemm->d_image) {
-    g_autofree gchar *image = gemmcl_image_get_defines (gemm->d_image, "D_");
+  if (gemm->d_frame) {
+    g_autofree gchar *frame = gemmcl_frame_get_defines (gemm->d_frame, "D_");
 
     return g_strdup_printf ("-DD_TYPE=%s%s",
-                            gemmcl_type_get_dtype (gemmcl_image_get_sample_type (gemm->d_image)),
-                            image);
+                            gemmcl_type_get_dtype (gemmcl_frame_get_sample_type (gemm->d_frame)),
+                            frame);
   }
   return gemmcl_gemm_scales_d (gemm)
              ? g_strdup_printf ("-DD_TYPE=%s -DD_SCALE=0x%x -DD_SHIFT=0x%x",
@@ -184,7 +184,7 @@ gemmcl_gemm_get_product (const GemmclGemm *gemm)
     product.a_type = GEMMCL_TYPE_F32;
     product.a_scale = 1.0;
     product.a_shift = 0.0;
-    product.a_image = NULL;
+    product.a_frame = NULL;
     product.trans_a = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
     product.lda = product.a_offset = 0;
     product.a_stride = gemm->m * gemm->k;
@@ -213,7 +213,7 @@ gemmcl_gemm_get_computed (const GemmclGemm *gemm)
     computed.row_outputs = 0;
   computed.addend = GEMMCL_ADDEND_OUTPUT;
   computed.d_type = GEMMCL_TYPE_F32;
-  computed.d_image = NULL;
+  computed.d_frame = NULL;
   computed.ldd = computed.d_offset = computed.d_stride = 0;
   return computed;
 }
@@ -224,7 +224,7 @@ gemmcl_gemm_get_as_run (const GemmclGemm *computed)
   GemmclGemm gemm = *computed;
   const gsize batch = gemmcl_gemm_get_batch (computed);
 
-  if (gemm.b_stride == 0 && gemm.a_image == NULL && gemm.d_image == NULL &&
+  if (gemm.b_stride == 0 && gemm.a_frame == NULL && gemm.d_frame == NULL &&
       gemm.layout == GEMMCL_LAYOUT_ROW_MAJOR && !gemm.trans_a &&
       gemm.addend != GEMMCL_ADDEND_MATRIX && gemm.m <= G_MAXINT32 / batch) {
     gemm.m *= batch;
@@ -246,11 +246,11 @@ gemmcl_gemm_get_strides (const GemmclGemm *gemm, GemmclOperand which, gboolean t
   };
 }
 
-const GemmclImage *
-gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which)
+const GemmclFrame *
+gemmcl_gemm_get_frame (const GemmclGemm *gemm, GemmclOperand which)
 {
-  return which == GEMMCL_OPERAND_A   ? gemm->a_image
-         : which == GEMMCL_OPERAND_D ? gemm->d_image
+  return which == GEMMCL_OPERAND_A   ? gemm->a_frame
+         : which == GEMMCL_OPERAND_D ? gemm->d_frame
                                      : NULL;
 }
 
@@ -258,12 +258,12 @@ gboolean
 gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes)
 {
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
-  const GemmclImage *image = gemmcl_gemm_get_image (gemm, which);
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (gemm, which);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
   gsize problems, lines, elements;
 
-  if (image != NULL)
-    return g_size_checked_mul (bytes, gemmcl_image_get_planes (image, NULL), batch) &&
+  if (frame != NULL)
+    return g_size_checked_mul (bytes, gemmcl_frame_get_planes (frame, NULL), batch) &&
            *bytes <= G_MAXINT64;
   return g_size_checked_mul (&problems, batch - 1, layout.stride) &&
          g_size_checked_mul (&lines, layout.lines - 1, layout.ld) &&
@@ -329,11 +329,11 @@ validate_no_overlap (const GemmclGemm *gemm, GError **error)
 }
 
 static gboolean
-validate_a_image (const GemmclGemm *gemm, GError **error)
+validate_a_frame (const GemmclGemm *gemm, GError **error)
 {
   gsize m, k;
 
-  if (!gemmcl_image_get_shape (gemm->a_image, &m, &k, error))
+  if (!gemmcl_frame_get_shape (gemm->a_frame, &m, &k, error))
     return FALSE;
   if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Frames need the row-major layout.");
@@ -341,7 +341,7 @@ validate_a_image (const GemmclGemm *gemm, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The frame makes %zu rows of %zu features, but A is %zu x %zu.", m, k,
                         gemm->m, gemm->k);
-  if (gemm->a_image->features == GEMMCL_FEATURE_PATCH && gemm->a_image->patch_padding > 0 &&
+  if (gemm->a_frame->features == GEMMCL_FEATURE_PATCH && gemm->a_frame->patch_padding > 0 &&
       gemm->a_scale == 0.0 && gemm->a_shift != 0.0)
     return gemmcl_fail (
         error, GEMMCL_ERROR_INVALID,
@@ -352,20 +352,20 @@ validate_a_image (const GemmclGemm *gemm, GError **error)
 }
 
 static gboolean
-validate_d_image (const GemmclGemm *gemm, GError **error)
+validate_d_frame (const GemmclGemm *gemm, GError **error)
 {
-  const GemmclImage *image = gemm->d_image;
+  const GemmclFrame *frame = gemm->d_frame;
   gsize m, n;
 
-  if (!gemmcl_image_get_shape (image, &m, &n, error))
+  if (!gemmcl_frame_get_shape (frame, &m, &n, error))
     return FALSE;
-  if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR || image->features != GEMMCL_FEATURE_PIXEL ||
-      image->channels > 0 || gemmcl_pixel_format_get_n_planes (image->format) > 1)
+  if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR || frame->features != GEMMCL_FEATURE_PIXEL ||
+      frame->channels > 0 || gemmcl_pixel_format_get_n_planes (frame->format) > 1)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "A D that is a frame needs the row-major layout, "
                         "the feature mode pixel and a format of one plane, not %s.",
-                        image->channels > 0 ? "a tensor"
-                                            : gemmcl_pixel_format_get_name (image->format));
+                        frame->channels > 0 ? "a tensor"
+                                            : gemmcl_pixel_format_get_name (frame->format));
   if (m != gemm->m || n != gemm->n)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The frame has %zu pixels of %zu channels, but D is %zu x %zu.", m, n,
@@ -383,7 +383,7 @@ validate_normalize (const GemmclGemm *gemm, GError **error)
         error, GEMMCL_ERROR_INVALID,
         "Expected normalize to be a set of GemmclNormalize flags (0 to %u), found %u.", all,
         gemm->normalize);
-  if (gemm->normalize & GEMMCL_NORMALIZE_D && gemm->d_image)
+  if (gemm->normalize & GEMMCL_NORMALIZE_D && gemm->d_frame)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Normalized rows of D need a D that is a matrix, not a frame.");
   return TRUE;
@@ -402,7 +402,7 @@ validate_d_scale (const GemmclGemm *gemm, GError **error)
                         "D has a scale of %g and a shift of %g; expected a scale above 0 and "
                         "numbers in the range of f32.",
                         gemm->d_scale, gemm->d_shift);
-  if (!is_integer || gemm->d_image || gemm->addend == GEMMCL_ADDEND_OUTPUT)
+  if (!is_integer || gemm->d_frame || gemm->addend == GEMMCL_ADDEND_OUTPUT)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "d_scale and d_shift need a D of an integer type that is a matrix, and an "
                         "addend other than GEMMCL_ADDEND_OUTPUT.");
@@ -420,7 +420,7 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
         error, GEMMCL_ERROR_INVALID,
         "Expected row_outputs to be a set of GemmclRowOutput flags (0 to %u), found %u.", all,
         gemm->row_outputs);
-  if (gemm->row_outputs != 0 && gemm->d_image)
+  if (gemm->row_outputs != 0 && gemm->d_frame)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Row outputs need a D that is a matrix, not a frame.");
   if (gemm->row_outputs & columns && gemm->n > EXACT_FLOATS)
@@ -469,12 +469,12 @@ gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
          validate_size ("M", gemm->m, error) && validate_size ("N", gemm->n, error) &&
          validate_size ("K", gemm->k, error) &&
          validate_size ("The batch", gemmcl_gemm_get_batch (gemm), error) &&
-         (gemm->a_image ? validate_a_image (gemm, error)
+         (gemm->a_frame ? validate_a_frame (gemm, error)
                         : validate_matrix (gemm, GEMMCL_OPERAND_A, error)) &&
          validate_matrix (gemm, GEMMCL_OPERAND_B, error) &&
          (gemm->addend != GEMMCL_ADDEND_MATRIX ||
           validate_matrix (gemm, GEMMCL_OPERAND_C, error)) &&
-         (gemm->d_image ? validate_d_image (gemm, error)
+         (gemm->d_frame ? validate_d_frame (gemm, error)
                         : validate_matrix (gemm, GEMMCL_OPERAND_D, error) &&
                               validate_no_overlap (gemm, error));
 }

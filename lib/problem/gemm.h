@@ -69,7 +69,7 @@ GemmclGemm gemmcl_gemm_get_as_run (const GemmclGemm *computed);
 GemmclStrides gemmcl_gemm_get_strides (const GemmclGemm *gemm, GemmclOperand which, gboolean tight);
 
 /** (nullable): the description of the frames that A or D are; %NULL for matrices. */
-const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which);
+const GemmclFrame *gemmcl_gemm_get_frame (const GemmclGemm *gemm, GemmclOperand which);
 
 /** Computes the bytes from the start of the buffer to the end of the last matrix or frame. Returns:
  * FALSE if a signed 64-bit number cannot count them. */
@@ -88,7 +88,7 @@ gdouble gemmcl_activation_get_error (GemmclActivation activation, gdouble x, gdo
 guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
 
 /** The type of the frame's samples, U8 or U16, or of the tensor's elements. */
-GemmclType gemmcl_image_get_sample_type (const GemmclImage *image);
+GemmclType gemmcl_frame_get_sample_type (const GemmclFrame *frame);
 
 /** The parts of a frame that make the rows of A, as patches of width x height pixels; see
  * #GEMMCL_FEATURE_PATCH. Another feature mode has patches of a pixel, a row or the frame. */
@@ -97,9 +97,9 @@ typedef struct {
   gsize across, down; /* the number of patches in each direction; 0 if none fits */
 } GemmclPatches;
 
-/** The patches of @image, whose sizes have at most 16 bits. */
-GemmclPatches gemmcl_image_get_patches (const GemmclImage *image);
+/** The patches of @frame, whose sizes have at most 16 bits. */
+GemmclPatches gemmcl_frame_get_patches (const GemmclFrame *frame);
 
 /** (transfer full): the compiler options that kernels/pixels.clh and frames.cl need for a valid
- * @image: " -DA_WIDTH=1280 ... -DA_IMAGE". @prefix: "A_" or "D_" */
-gchar *gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix);
+ * @frame: " -DA_WIDTH=1280 ... -DA_FRAME". @prefix: "A_" or "D_" */
+gchar *gemmcl_frame_get_defines (const GemmclFrame *frame, const gchar *prefix);

@@ -37,8 +37,8 @@ class Info(ctypes.Structure):
                       " capability compute_units clock_mhz float_width")
 
 
-class Image(ctypes.Structure):
-    """GemmclImage."""
+class Frame(ctypes.Structure):
+    """GemmclFrame."""
     _fields_ = fields(
         "int format, size width height, int features, size patch_width patch_height patch_stride"
         " patch_padding patch_dilation, double kr kb, int full_range channels type,"
@@ -51,7 +51,7 @@ class Gemm(ctypes.Structure):
         "size m n k, int layout trans_a trans_b, size lda ldb ldc ldd, size a_offset b_offset"
         " c_offset d_offset batch, size a_stride b_stride c_stride d_stride, int a_type d_type"
         " precision, double a_scale a_shift d_scale d_shift, int addend bias activation normalize"
-        " row_outputs top_k, double alpha beta, pointer a_image d_image,"
+        " row_outputs top_k, double alpha beta, pointer a_frame d_frame,"
         " reserved reserved")
 
 

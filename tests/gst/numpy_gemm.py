@@ -143,7 +143,7 @@ def row_outputs(d, names, k=0):
 
 
 def colours(luma, cb, cr, colorimetry):
-    """Returns R, G, B by the formulas of gemmcl-image.h, and the bound of their error."""
+    """Returns R, G, B by the formulas of gemmcl-frame.h, and the bound of their error."""
     kr, kb, full = COLORIMETRY[colorimetry]
     kg = 1 - kr - kb
     luma = luma * 1.0 if full else (luma - 16) * 255 / 219

@@ -8,7 +8,7 @@ from ctypes import byref
 
 from gemmcl import (DTYPES, IS_BRIEF, KERNELS, TYPES, Plan, TestCase, describe, find_misfit,
                     get_context, np)
-from image import FORMATS, make_image
+from frame import FORMATS, make_frame
 from library import Data
 from numpy_gemm import COLORIMETRY, colours, compare, f32, features, solve
 from problem import MISCOMPILED, Operand, get_dtype, is_miscompiled
@@ -51,7 +51,7 @@ class Frame:
         names = ("bt709", "1:3:5:1") if pixels == "I420" else ("bt601", "1:4:0:0")
         self.colorimetry = names[full]
         kr, kb, _ = COLORIMETRY[self.colorimetry]
-        self.image = make_image(
+        self.frame = make_frame(
             *size, pixels or 0, patch, features=MODES.index(mode), kr=kr, kb=kb, full_range=full,
             channels=channels, type=TYPES.index(kind) if channels else 0)
         if not channels:
@@ -107,7 +107,7 @@ class Frame:
                           for plane in (cb, cr))]
         if self.sample.itemsize == 1:
             return planes
-        if not self.image.full_range:
+        if not self.frame.full_range:
             return [plane / 256 for plane in planes]
         step = 255 / (1023 * 64)
         return [planes[0] * step, *(128 + (plane - 32768) * step for plane in planes[1:])]
@@ -151,8 +151,8 @@ class Frames(TestCase):
             made = [Frame(rng, rows=(seed + i + 1) % 3, **d) for i in range(BATCH)]
         m, k = frames[0].a()[0].shape
         n = made[0].channels().shape[2] if made else d
-        gemm = describe(m, n, k, batch=BATCH, bias=True, ldd=n + 1, a_image=frames[0].image,
-                        **({"d_image": made[0].image} if made else {}), **fields)
+        gemm = describe(m, n, k, batch=BATCH, bias=True, ldd=n + 1, a_frame=frames[0].frame,
+                        **({"d_frame": made[0].frame} if made else {}), **fields)
         b = rng.uniform(-1, 1, (k, n)).astype("f4")
         bias = rng.uniform(-40, 90, n).astype("f4")
         plan = Plan(gemm, kernel, b=b, bias=bias)
@@ -239,7 +239,7 @@ class Frames(TestCase):
         """The rounding of results to bytes, with floats in A."""
         a, expected = (np.array([list(each)]) for each in (self.VALUES, self.VALUES.values()))
         a, found = a.astype("f4"), np.zeros(a.shape, "u1")
-        gemm = describe(a.size, 1, 1, d_image=make_image(a.size, 1, "GRAY8"))
+        gemm = describe(a.size, 1, 1, d_frame=make_frame(a.size, 1, "GRAY8"))
         for kernel in KERNELS:
             if not find_misfit(kernel.name, gemm):
                 Plan(gemm, kernel.name, b=[1]).run(a=a, d=found)
@@ -256,7 +256,7 @@ class Frames(TestCase):
                 a, d = Frame(rng, "GRAY8", size), Frame(rng, pixels, size)
                 a.planes[0][...] = 128
                 n = d.channels().shape[2]
-                plan = Plan(describe(17, n, 1, bias=True, a_image=a.image, d_image=d.image), kernel)
+                plan = Plan(describe(17, n, 1, bias=True, a_frame=a.frame, d_frame=d.frame), kernel)
                 for first in range(len(values)):
                     at = np.arange(first, first + n) % len(values)
                     for b, bias in (values[at] / 128, 0 * at), (0 * at, values[at]):
@@ -269,7 +269,7 @@ class Frames(TestCase):
     def test_refused(self):
         """A kernel that cannot write frames is refused."""
         self.refuses("kernel", "write frames", "plan_new", get_context(),
-                     byref(describe(16, 1, 1, d_image=make_image(4, 4, "GRAY8"))), "gemm_naive")
+                     byref(describe(16, 1, 1, d_frame=make_frame(4, 4, "GRAY8"))), "gemm_naive")
 
 
 if __name__ == "__main__":

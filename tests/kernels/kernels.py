@@ -32,7 +32,7 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buf
 import table
 from gemmcl import (ACTIVATIONS, DTYPES, IS_BRIEF, TYPES, Buffer, Refused, describe, find_misfit,
                     get_context, get_device, np)
-from image import make_image
+from frame import make_frame
 from library import GPU, good
 from problem import MISCOMPILED, Problem, ProblemTestCase, is_miscompiled
 from tap_unittest import main, tap
@@ -47,7 +47,7 @@ class Row(table.Row):
         """True if all types and activations are tested."""
         if self.index == 0 or ROWS not in ("", "subgroups"):
             return True
-        gemm = describe(1, 1, 1, d_image=make_image(1, 1, "GRAY8"))
+        gemm = describe(1, 1, 1, d_frame=make_frame(1, 1, "GRAY8"))
         return self.is_first and not find_misfit(self.name, gemm)
 
     def is_like_another(self):

@@ -8,7 +8,7 @@ import unittest
 from ctypes import byref, c_int, c_size_t, c_void_p
 
 from gemmcl import Buffer, Plan, TestCase, allocate, ask, call, describe, get_device, get_info, np
-from image import make_image
+from frame import make_frame
 from library import CPU, IN_BUFFER, ON_HOST, Data
 from problem import Problem
 from tap_unittest import main
@@ -98,8 +98,8 @@ class Sides(TestCase):
 
     def test_frames(self):
         """Frames with gaps between rows, and between planes."""
-        nv12, grey = make_image(6, 4, "NV12", kr=0.299, kb=0.114), make_image(6, 4, "GRAY8")
-        plan = Plan(describe(24, 1, 3, a_image=nv12, d_image=grey), b=[[0.299], [0.587], [0.114]])
+        nv12, grey = make_frame(6, 4, "NV12", kr=0.299, kb=0.114), make_frame(6, 4, "GRAY8")
+        plan = Plan(describe(24, 1, 3, a_frame=nv12, d_frame=grey), b=[[0.299], [0.587], [0.114]])
         frame, found = np.full(100, 128, "u1"), np.full(40, 7, "u1")
         luma = 9 * np.arange(24).reshape(4, 6)
         np.lib.stride_tricks.as_strided(frame[3:], (4, 6), (10, 1))[...] = 16 + luma

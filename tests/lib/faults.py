@@ -13,7 +13,7 @@ from functools import partial
 from failing import LAYER, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import (LIB, Options, Plan, Refused, Result, allocate, ask, call, describe, enter_cache,
                     get_info, np)
-from library import CPU, Image
+from library import CPU, Frame
 from tap_unittest import main
 
 RUNS = 3  # in flight at once; one more follows, with other weights
@@ -27,7 +27,7 @@ PROBLEMS = {
     "batch": dict(m=9, n=5, k=17, batch=3, gap=2),
     "bytes": dict(m=16, n=16, k=32, precision="i8"),
     "rows": dict(m=9, n=5, k=17, row_outputs=MAX),
-    "frame": dict(m=20, n=4, k=3, a_image=Image(format=2, width=5, height=4)),
+    "frame": dict(m=20, n=4, k=3, a_frame=Frame(format=2, width=5, height=4)),
     "large": dict(m=512, n=96, k=16),
 }
 CL = ctypes.CDLL("libOpenCL.so.1")
@@ -61,7 +61,7 @@ class Life:
 
     def submit(self, run):
         done = c_void_p()
-        a = [each.reshape(4, -1) if self.gemm.a_image else each for each in self.a[run]]
+        a = [each.reshape(4, -1) if self.gemm.a_frame else each for each in self.a[run]]
         rows = {"row_outputs": list(self.rows[run])} if self.gemm.row_outputs else {}
         made = self.plan.make_run(a=a, d=list(self.d[run]), beta=int(self.gemm.addend > 0),
                                   **rows)

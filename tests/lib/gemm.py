@@ -8,15 +8,15 @@ from ctypes import byref
 
 from gemmcl import (ACTIVATIONS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
                     get_info, get_name, np)
-from image import PATCH, make_image
+from frame import PATCH, make_frame
 from problem import ARG_MAX, NORM_A, NORM_D, SUM, TOP_K
 from tap_unittest import main
 
-RGB = make_image(6, 2, "RGB")
-PADDED = make_image(6, 2, "RGB", (3, 3, 1, 1), features=PATCH)
-TENSOR = make_image(6, 2, 0, channels=3, type=TYPES.index("u8"))
-NV12 = make_image(6, 2, "NV12", kr=0.299, kb=0.114)
-EMPTY = make_image(0, 0, "RGB")
+RGB = make_frame(6, 2, "RGB")
+PADDED = make_frame(6, 2, "RGB", (3, 3, 1, 1), features=PATCH)
+TENSOR = make_frame(6, 2, 0, channels=3, type=TYPES.index("u8"))
+NV12 = make_frame(6, 2, "NV12", kr=0.299, kb=0.114)
+EMPTY = make_frame(0, 0, "RGB")
 HUGE = 2**64 - 1
 INT = 2**31 - 1
 
@@ -34,10 +34,10 @@ class Problems(TestCase):
         {"batch": 2, "d_stride": 5, "ldd": 10},  # side by side
         {"batch": 9, "a_stride": 1},
         {"d_type": "i8", "d_scale": 0.5, "d_shift": -3},
-        {"m": 12, "k": 3, "a_image": RGB},
-        {"m": 12, "n": 3, "d_image": RGB},
-        {"m": 12, "n": 3, "d_image": RGB, "normalize": NORM_A},
-        {"m": 12, "k": 27, "a_image": PADDED, "a_scale": 0},
+        {"m": 12, "k": 3, "a_frame": RGB},
+        {"m": 12, "n": 3, "d_frame": RGB},
+        {"m": 12, "n": 3, "d_frame": RGB, "normalize": NORM_A},
+        {"m": 12, "k": 27, "a_frame": PADDED, "a_scale": 0},
         {"n": 2**24 + 1, "row_outputs": SUM},
         {"n": 100, "row_outputs": TOP_K, "top_k": 1},
         {"n": 100, "row_outputs": TOP_K, "top_k": 16},
@@ -68,15 +68,15 @@ class Problems(TestCase):
         ({"addend": 5}, "0 to 4 (GemmclAddend), found 5"),
         ({"precision": 5}, "0 to 4 (GemmclPrecision), found 5"),
         ({"activation": 10}, "0 to 9 (GemmclActivation), found 10"),
-        ({"m": 12, "k": 3, "a_image": RGB, "layout": "column"}, "row-major"),
-        ({"a_image": RGB}, "makes 12 rows of 3 features, but A is 4 x 6"),
-        ({"a_image": EMPTY}, "width"),
-        ({"d_image": RGB}, "D is 4 x 5"),
-        ({"m": 12, "n": 3, "d_image": NV12}, "one plane, not NV12"),
-        ({"m": 12, "n": 3, "d_image": TENSOR}, "one plane, not a tensor"),
-        ({"m": 12, "n": 3, "d_image": RGB, "normalize": NORM_D}, "a matrix, not a frame"),
-        ({"m": 12, "n": 3, "d_image": RGB, "row_outputs": SUM}, "a matrix, not a frame"),
-        ({"m": 12, "k": 27, "a_image": PADDED, "a_scale": 0, "a_shift": 1}, "found a_shift 1"),
+        ({"m": 12, "k": 3, "a_frame": RGB, "layout": "column"}, "row-major"),
+        ({"a_frame": RGB}, "makes 12 rows of 3 features, but A is 4 x 6"),
+        ({"a_frame": EMPTY}, "width"),
+        ({"d_frame": RGB}, "D is 4 x 5"),
+        ({"m": 12, "n": 3, "d_frame": NV12}, "one plane, not NV12"),
+        ({"m": 12, "n": 3, "d_frame": TENSOR}, "one plane, not a tensor"),
+        ({"m": 12, "n": 3, "d_frame": RGB, "normalize": NORM_D}, "a matrix, not a frame"),
+        ({"m": 12, "n": 3, "d_frame": RGB, "row_outputs": SUM}, "a matrix, not a frame"),
+        ({"m": 12, "k": 27, "a_frame": PADDED, "a_scale": 0, "a_shift": 1}, "found a_shift 1"),
         ({"normalize": 4}, "flags (0 to 3), found 4"),
         ({"row_outputs": 16}, "flags (0 to 15), found 16"),
         ({"row_outputs": TOP_K, "top_k": 0}, "found 0 with N = 5"),

@@ -26,7 +26,7 @@ except ImportError:
     sys.exit(0)
 
 import library
-from library import IN_BUFFER, Data, Error, Gemm, Image, Info, Run, fields
+from library import IN_BUFFER, Data, Error, Gemm, Frame, Info, Run, fields
 
 LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"], ctypes.RTLD_GLOBAL)  # so that hooks.c finds it
 # The environment for processes that load the library, too. A preloaded sanitizer starts another
@@ -220,7 +220,7 @@ def describe(m, n, k, **others):
     for name, value in others.items():
         if isinstance(value, str):
             value = NAMES[name].index(value)
-        values[name] = pointer(value) if isinstance(value, Image) else value
+        values[name] = pointer(value) if isinstance(value, Frame) else value
     return Gemm(**values)
 
 

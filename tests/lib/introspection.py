@@ -91,7 +91,7 @@ class Introspection(unittest.TestCase):
     def test_structures_are_those_of_ctypes(self):
         """The sizes and offsets of the public structures do not change by mistake: programs that
         were compiled with them, and the tests, would read and write other fields."""
-        for name, other in (("Gemm", library.Gemm), ("Image", library.Image), ("Run", library.Run),
+        for name, other in (("Gemm", library.Gemm), ("Frame", library.Frame), ("Run", library.Run),
                             ("Data", library.Data), ("DeviceQuery", library.Query),
                             ("DeviceInfo", library.Info)):
             info = getattr(Gemmcl, name).__info__

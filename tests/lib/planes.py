@@ -8,7 +8,7 @@ import ctypes
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
 
 from gemmcl import Buffer, Plan, TestCase, describe, get_device, np
-from image import PATCH, PIXEL, get_planes, get_shape, make_image
+from frame import PATCH, PIXEL, get_planes, get_shape, make_frame
 from library import IN_BUFFER, IN_IMAGES, Data, fields, good
 from tap_unittest import main
 
@@ -49,15 +49,15 @@ def make_plane(plane, samples):
 class Planes(TestCase):
     def make(self, form, features):
         """A plan, and the same frames on the host and in images."""
-        image = make_image(WIDTH, HEIGHT, form, (4, 3) if features == PATCH else (),
+        frame = make_frame(WIDTH, HEIGHT, form, (4, 3) if features == PATCH else (),
                            features=features, kr=0.2126, kb=0.0722)
-        self.m, k = get_shape(image)
+        self.m, k = get_shape(frame)
         rng = np.random.default_rng(1)
-        self.plan = Plan(describe(self.m, 2, k, batch=N_IMAGES, a_image=image),
+        self.plan = Plan(describe(self.m, 2, k, batch=N_IMAGES, a_frame=frame),
                          b=rng.uniform(-1, 1, (k, 2)))
         self.bytes = rng.integers(0, 256, (N_IMAGES, MAX_BYTES), "u1")
         self.host, self.images = (Data * N_IMAGES)(), (Data * N_IMAGES)()
-        planes = [plane for plane in get_planes(image)[1] if any(plane)]
+        planes = [plane for plane in get_planes(frame)[1] if any(plane)]
         self.n_planes = len(planes)
         for frame, on_host, in_images in zip(self.bytes, self.host, self.images):
             in_images.kind, in_images.acquired = IN_IMAGES, True
@@ -146,13 +146,13 @@ class Planes(TestCase):
         self.check_seen(3)
 
     def test_wrong_format(self):
-        for image, words in (
-                (make_image(WIDTH, HEIGHT, "GRAY8", channels=1, type=5), "is a tensor"),
-                (make_image(WIDTH, 1, "GRAY8", channels=1, type=5), "is a tensor"),
-                (make_image(WIDTH, HEIGHT, "RGB"), "is RGB")):
-            m, k = get_shape(image)
+        for frame, words in (
+                (make_frame(WIDTH, HEIGHT, "GRAY8", channels=1, type=5), "is a tensor"),
+                (make_frame(WIDTH, 1, "GRAY8", channels=1, type=5), "is a tensor"),
+                (make_frame(WIDTH, HEIGHT, "RGB"), "is RGB")):
+            m, k = get_shape(frame)
             self.make("GRAY8", PIXEL)
-            self.plan = Plan(describe(m, 2, k, a_image=image))
+            self.plan = Plan(describe(m, 2, k, a_frame=frame))
             self.check_refused("invalid", words, self.images, shared=False)
 
 

@@ -4,7 +4,7 @@
 """D = alpha A B + beta times the previous result, which the plan keeps."""
 
 from gemmcl import TestCase, call, np
-from image import make_image
+from frame import make_frame
 from problem import ARG_MAX, MAX, NORM_D, SUM, Operand, Problem
 from tap_unittest import main
 
@@ -20,7 +20,7 @@ class Feedback(Problem):
     def __init__(self, m, n, k, kernel=None, form=None, **fields):
         if form:
             width = 7 if m == 35 else int(m**0.5)
-            fields["d_image"] = make_image(width, m // width, form)
+            fields["d_frame"] = make_frame(width, m // width, form)
             samples = 1 if form.startswith("GRAY") else len(form)
             self.frames = np.zeros((BATCH, m // width, width * samples),
                                    "u2" if form == "GRAY16_LE" else "u1")

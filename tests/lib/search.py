@@ -13,7 +13,7 @@ from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_void_p
 from clock import Clock
 from gemmcl import (LIB, PRECISIONS, Candidate, Options, Plan, Result, TestCase, ask, call,
                     describe, enter_cache, get_context, list_candidates)
-from image import PATCH, PIXEL, get_shape, make_image
+from frame import PATCH, PIXEL, get_shape, make_frame
 from library import Error
 from problem import ARG_MAX, SUM
 from tap_unittest import main
@@ -252,13 +252,13 @@ class Search(TestCase):
     def test_frames(self):
         for form, planes in ("GRAY16_LE", 1), ("BGRx", 1), ("P010_10LE", 2):
             colours = {"kr": 0.299, "kb": 0.114}
-            image = make_image(32, 24, form, (8, 8), features=PATCH, **colours)
-            m, k = get_shape(image)
-            self.check_problem(m, 3, k, a_image=image)
-            image = make_image(32, 24, form, features=PIXEL, **colours)
-            m, k = get_shape(image)
+            frame = make_frame(32, 24, form, (8, 8), features=PATCH, **colours)
+            m, k = get_shape(frame)
+            self.check_problem(m, 3, k, a_frame=frame)
+            frame = make_frame(32, 24, form, features=PIXEL, **colours)
+            m, k = get_shape(frame)
             self.check_problem(m, k if planes == 1 else 3, k, is_stored=False, batch=2,
-                               a_image=image, **({"d_image": image} if planes == 1 else {}))
+                               a_frame=frame, **({"d_frame": frame} if planes == 1 else {}))
 
 
 if __name__ == "__main__":

@@ -15,14 +15,14 @@ os.environ["POCL_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = CACHE.name
 
 from gemmcl import (ADDENDS, FIRST_OF_METHOD, IS_BRIEF, PRECISIONS, Buffer, Plan, TestCase,
                     allocate, describe, find_misfit, get_device, np)
-from image import PATCH, PIXEL, make_image
+from frame import PATCH, PIXEL, make_frame
 from library import CPU
 from problem import MAX, NORM_A, NORM_D, SUM
 from tap_unittest import main
 
 SIDE = 20  # of a frame
-RGB = make_image(SIDE, SIDE, "RGB", features=PIXEL)
-GRAY = make_image(SIDE, SIDE, "GRAY8", (4, 4), features=PATCH)
+RGB = make_frame(SIDE, SIDE, "RGB", features=PIXEL)
+GRAY = make_frame(SIDE, SIDE, "GRAY8", (4, 4), features=PATCH)
 M, N, K = 33, 17, 40
 CASES = {
     "epilogue": ("gemm_naive", (M, N, K), {"bias": True, "addend": "output", "beta": 1,
@@ -47,8 +47,8 @@ CASES = {
     "engines": ("xmx_bf16_8x1_1x16", (M, N, K), {"precision": "bf16"}),
     "dot": ("dot_1x1_1x64", (M, N, K), {"precision": "i8"}),
     "int8": (None, (M, N, K), {"precision": "i8"}),
-    "pixels": (None, (SIDE * SIDE, 3, 3), {"a_image": RGB, "d_image": RGB}),
-    "patches": (None, (25, 3, 16), {"a_image": GRAY}),
+    "pixels": (None, (SIDE * SIDE, 3, 3), {"a_frame": RGB, "d_frame": RGB}),
+    "patches": (None, (25, 3, 16), {"a_frame": GRAY}),
 }
 
 
@@ -74,7 +74,7 @@ class WarmUp(TestCase):
         possible, with a previous result of the run."""
         gemm = plan.gemm
         batch, frame = max(gemm.batch, 1), SIDE * SIDE * 4
-        a = allocate_each(batch, frame if gemm.a_image else gemm.m * gemm.k * 4)
+        a = allocate_each(batch, frame if gemm.a_frame else gemm.m * gemm.k * 4)
         d = allocate_each(batch, 4 * max(gemm.m * gemm.n, frame))
         b = allocate_each(batch, 4 * max(gemm.k, gemm.ldb) * gemm.n)
         rows = allocate_each(batch, 4 * gemm.m)

@@ -21,7 +21,7 @@ GEMMCL_BEGIN_DECLS
  * memory. Values are the stored integers: 0 to 255, or 0 to 65535 for GRAY16_LE. The x of RGBx and
  * similar formats is skipped when read and written as 255.
  *
- * NV12, I420 and P010_10LE can only be read. They are converted to R, G, B (see #GemmclImage); a
+ * NV12, I420 and P010_10LE can only be read. They are converted to R, G, B (see #GemmclFrame); a
  * chroma sample applies to its 2 x 2 pixels. Samples of P010_10LE, ten bits at the top of sixteen,
  * give values of 0 to 255 in finer steps, so that one weight serves all three formats.
  */
@@ -80,7 +80,7 @@ typedef enum {
 } GemmclFeatureMode;
 
 /**
- * GemmclImage:
+ * GemmclFrame:
  * @format: the pixel format
  * @width: pixels in a row, 1 to 65535
  * @height: rows, 1 to 65535
@@ -124,7 +124,7 @@ typedef struct {
   GemmclType type;
   /*< private >*/
   gpointer _reserved[4];
-} GemmclImage;
+} GemmclFrame;
 
 /**
  * gemmcl_pixel_format_get_name:
@@ -148,30 +148,30 @@ guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
 guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
 
 /**
- * gemmcl_image_get_channels:
+ * gemmcl_frame_get_channels:
  *
  * Returns: the number of channels of the tensor, or else of the format.
  */
-guint gemmcl_image_get_channels (const GemmclImage *image);
+guint gemmcl_frame_get_channels (const GemmclFrame *frame);
 
 /**
- * gemmcl_image_get_shape:
- * @image: a frame or tensor
+ * gemmcl_frame_get_shape:
+ * @frame: a frame or tensor
  * @m: (out) (optional): rows of its matrix (see #GemmclFeatureMode)
  * @k: (out) (optional): columns of its matrix
  *
- * Returns: %FALSE with %GEMMCL_ERROR_INVALID or %GEMMCL_ERROR_TOO_LARGE if a field of @image is out
+ * Returns: %FALSE with %GEMMCL_ERROR_INVALID or %GEMMCL_ERROR_TOO_LARGE if a field of @frame is out
  *   of range.
  */
-gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error);
+gboolean gemmcl_frame_get_shape (const GemmclFrame *frame, gsize *m, gsize *k, GError **error);
 
 /**
- * gemmcl_image_get_grid:
- * @image: a frame that gemmcl_image_get_shape() accepts
+ * gemmcl_frame_get_grid:
+ * @frame: a frame that gemmcl_frame_get_shape() accepts
  * @across: (out): the number of patches, or of the parts of another feature mode, side by side
  * @down: (out): the number of rows of patches; m is across x down
  */
-void gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down);
+void gemmcl_frame_get_grid (const GemmclFrame *frame, gsize *across, gsize *down);
 
 /**
  * GemmclPlane:
@@ -190,13 +190,13 @@ typedef struct {
 } GemmclPlane;
 
 /**
- * gemmcl_image_get_planes:
- * @image: a frame that gemmcl_image_get_shape() accepts
- * @planes: (out) (optional) (array fixed-size=3): the planes of @image in a device buffer; a tensor
+ * gemmcl_frame_get_planes:
+ * @frame: a frame that gemmcl_frame_get_shape() accepts
+ * @planes: (out) (optional) (array fixed-size=3): the planes of @frame in a device buffer; a tensor
  *   is a plane of one row
  *
  * Returns: the size of that buffer in bytes, at most 2^36 for a frame and 2^51 for a tensor.
  */
-guint64 gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES]);
+guint64 gemmcl_frame_get_planes (const GemmclFrame *frame, GemmclPlane planes[GEMMCL_MAX_PLANES]);
 
 GEMMCL_END_DECLS

@@ -69,17 +69,17 @@ gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format)
 }
 
 guint
-gemmcl_image_get_channels (const GemmclImage *image)
+gemmcl_frame_get_channels (const GemmclFrame *frame)
 {
-  return image->channels > 0 ? image->channels : get_format (image->format)->channels;
+  return frame->channels > 0 ? frame->channels : get_format (frame->format)->channels;
 }
 
 GemmclType
-gemmcl_image_get_sample_type (const GemmclImage *image)
+gemmcl_frame_get_sample_type (const GemmclFrame *frame)
 {
-  if (image->channels > 0)
-    return image->type;
-  return get_format (image->format)->sample_bytes == 2 ? GEMMCL_TYPE_U16 : GEMMCL_TYPE_U8;
+  if (frame->channels > 0)
+    return frame->type;
+  return get_format (frame->format)->sample_bytes == 2 ? GEMMCL_TYPE_U16 : GEMMCL_TYPE_U8;
 }
 
 static gboolean
@@ -94,42 +94,42 @@ check_range (const gchar *what, gsize found, gsize least, GError **error)
 
 /* The comparison is written so that NaN fails. */
 static gboolean
-check_colours (const GemmclImage *image, GError **error)
+check_colours (const GemmclFrame *frame, GError **error)
 {
-  if (image->channels > 0 || formats[image->format].n_planes == 1 ||
-      (image->kr > 0.0 && image->kb > 0.0 && image->kr + image->kb < 1.0))
+  if (frame->channels > 0 || formats[frame->format].n_planes == 1 ||
+      (frame->kr > 0.0 && frame->kb > 0.0 && frame->kr + frame->kb < 1.0))
     return TRUE;
   return gemmcl_fail (
       error, GEMMCL_ERROR_INVALID,
       "The weights of red and blue in %s's luma must be more than 0 and together less than 1, "
       "as 0.299 and 0.114 are, not %g and %g.",
-      formats[image->format].name, image->kr, image->kb);
+      formats[frame->format].name, frame->kr, frame->kb);
 }
 
 GemmclPatches
-gemmcl_image_get_patches (const GemmclImage *image)
+gemmcl_frame_get_patches (const GemmclFrame *frame)
 {
   const gsize sizes[][2] = {
       [GEMMCL_FEATURE_PIXEL] = {1, 1},
-      [GEMMCL_FEATURE_ROW] = {image->width, 1},
-      [GEMMCL_FEATURE_FRAME] = {image->width, image->height},
-      [GEMMCL_FEATURE_PATCH] = {image->patch_width, image->patch_height},
+      [GEMMCL_FEATURE_ROW] = {frame->width, 1},
+      [GEMMCL_FEATURE_FRAME] = {frame->width, frame->height},
+      [GEMMCL_FEATURE_PATCH] = {frame->patch_width, frame->patch_height},
   };
-  const gboolean is_patch = image->features == GEMMCL_FEATURE_PATCH;
-  const gsize *size = sizes[image->features];
-  const gsize stride = is_patch ? image->patch_stride : 0;
+  const gboolean is_patch = frame->features == GEMMCL_FEATURE_PATCH;
+  const gsize *size = sizes[frame->features];
+  const gsize stride = is_patch ? frame->patch_stride : 0;
   GemmclPatches self = {
       .width = size[0],
       .height = size[1],
       .stride_x = stride > 0 ? stride : size[0],
       .stride_y = stride > 0 ? stride : size[1],
-      .padding = is_patch ? image->patch_padding : 0,
-      .dilation = is_patch ? MAX (image->patch_dilation, 1) : 1,
+      .padding = is_patch ? frame->patch_padding : 0,
+      .dilation = is_patch ? MAX (frame->patch_dilation, 1) : 1,
   };
   const gint64 room_x =
-      image->width + 2 * self.padding - (gint64)self.dilation * (self.width - 1) - 1;
+      frame->width + 2 * self.padding - (gint64)self.dilation * (self.width - 1) - 1;
   const gint64 room_y =
-      image->height + 2 * self.padding - (gint64)self.dilation * (self.height - 1) - 1;
+      frame->height + 2 * self.padding - (gint64)self.dilation * (self.height - 1) - 1;
 
   if (room_x >= 0 && room_y >= 0) {
     self.across = room_x / self.stride_x + 1;
@@ -139,31 +139,31 @@ gemmcl_image_get_patches (const GemmclImage *image)
 }
 
 static gboolean
-check_patches (const GemmclImage *image, GError **error)
+check_patches (const GemmclFrame *frame, GError **error)
 {
   GemmclPatches patches;
 
-  if (!check_range ("patch width", image->patch_width, 1, error) ||
-      !check_range ("patch height", image->patch_height, 1, error) ||
-      !check_range ("patch stride", image->patch_stride, 0, error) ||
-      !check_range ("patch padding", image->patch_padding, 0, error) ||
-      !check_range ("patch dilation", image->patch_dilation, 0, error))
+  if (!check_range ("patch width", frame->patch_width, 1, error) ||
+      !check_range ("patch height", frame->patch_height, 1, error) ||
+      !check_range ("patch stride", frame->patch_stride, 0, error) ||
+      !check_range ("patch padding", frame->patch_padding, 0, error) ||
+      !check_range ("patch dilation", frame->patch_dilation, 0, error))
     return FALSE;
-  patches = gemmcl_image_get_patches (image);
+  patches = gemmcl_frame_get_patches (frame);
   if (patches.across == 0)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "A patch of %zu x %zu pixels with a dilation of %zu does not fit a frame "
                         "of %zu x %zu with %zu pixels of padding on each side.",
-                        patches.width, patches.height, patches.dilation, image->width,
-                        image->height, patches.padding);
+                        patches.width, patches.height, patches.dilation, frame->width,
+                        frame->height, patches.padding);
   return TRUE;
 }
 
 /* im2col counts its work-items in 31 bits in each dimension. */
 static gboolean
-check_work (const GemmclImage *image, const GemmclPatches *patches, GError **error)
+check_work (const GemmclFrame *frame, const GemmclPatches *patches, GError **error)
 {
-  const guint channels = MAX (image->channels, 1);
+  const guint channels = MAX (frame->channels, 1);
 
   if ((guint64)patches->across * patches->width * channels <= G_MAXINT32 &&
       (guint64)patches->down * patches->height <= G_MAXINT32)
@@ -175,58 +175,58 @@ check_work (const GemmclImage *image, const GemmclPatches *patches, GError **err
 }
 
 static gboolean
-check_content (const GemmclImage *image, GError **error)
+check_content (const GemmclFrame *frame, GError **error)
 {
-  if (image->channels > 0 && image->format != 0)
+  if (frame->channels > 0 && frame->format != 0)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "A tensor has no pixel format; expected the number 0, found %d.",
-                        (gint)image->format);
-  if ((guint)image->format >= GEMMCL_N_PIXEL_FORMATS)
+                        (gint)frame->format);
+  if ((guint)frame->format >= GEMMCL_N_PIXEL_FORMATS)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected a pixel format's number, 0 to %d, found %d.",
-                        GEMMCL_N_PIXEL_FORMATS - 1, (gint)image->format);
-  if (image->channels > 0 && (guint)image->type >= GEMMCL_N_TYPES)
+                        GEMMCL_N_PIXEL_FORMATS - 1, (gint)frame->format);
+  if (frame->channels > 0 && (guint)frame->type >= GEMMCL_N_TYPES)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected the number of a tensor's type, 0 to %d, found %d.",
-                        GEMMCL_N_TYPES - 1, (gint)image->type);
-  return check_range ("number of channels", image->channels, 0, error);
+                        GEMMCL_N_TYPES - 1, (gint)frame->type);
+  return check_range ("number of channels", frame->channels, 0, error);
 }
 
 static gboolean
-check_image (const GemmclImage *image, GError **error)
+check_frame (const GemmclFrame *frame, GError **error)
 {
-  if (!check_content (image, error))
+  if (!check_content (frame, error))
     return FALSE;
-  if ((guint)image->features > GEMMCL_FEATURE_PATCH)
+  if ((guint)frame->features > GEMMCL_FEATURE_PATCH)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected a feature mode's number, %d to %d, found %d.",
-                        GEMMCL_FEATURE_PIXEL, GEMMCL_FEATURE_PATCH, (gint)image->features);
-  return check_range ("width", image->width, 1, error) &&
-         check_range ("height", image->height, 1, error) &&
-         (image->features != GEMMCL_FEATURE_PATCH || check_patches (image, error)) &&
-         check_colours (image, error);
+                        GEMMCL_FEATURE_PIXEL, GEMMCL_FEATURE_PATCH, (gint)frame->features);
+  return check_range ("width", frame->width, 1, error) &&
+         check_range ("height", frame->height, 1, error) &&
+         (frame->features != GEMMCL_FEATURE_PATCH || check_patches (frame, error)) &&
+         check_colours (frame, error);
 }
 
 guint64
-gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
+gemmcl_frame_get_planes (const GemmclFrame *frame, GemmclPlane planes[GEMMCL_MAX_PLANES])
 {
-  const Format *format = &formats[image->format];
+  const Format *format = &formats[frame->format];
   GemmclPlane unused[GEMMCL_MAX_PLANES];
   guint64 bytes = 0;
 
   if (planes == NULL)
     planes = unused;
-  if (image->channels > 0) {
-    bytes = (guint64)image->width * image->height * image->channels *
-            gemmcl_type_get_size (image->type);
+  if (frame->channels > 0) {
+    bytes = (guint64)frame->width * frame->height * frame->channels *
+            gemmcl_type_get_size (frame->type);
     planes[0] = (GemmclPlane){0, (gsize)bytes, 1};
     planes[1] = planes[2] = (GemmclPlane){0};
     return bytes;
   }
   for (guint i = 0; i < GEMMCL_MAX_PLANES; i++) {
     const guint samples = i == 0 ? format->samples : format->chroma_samples;
-    const guint64 columns = i == 0 ? image->width : (image->width + 1) / 2;
-    const guint64 rows = i == 0 ? image->height : (image->height + 1) / 2;
+    const guint64 columns = i == 0 ? frame->width : (frame->width + 1) / 2;
+    const guint64 rows = i == 0 ? frame->height : (frame->height + 1) / 2;
     const guint64 row_bytes = columns * samples * format->sample_bytes;
 
     planes[i] = i < format->n_planes ? (GemmclPlane){bytes, row_bytes, rows} : (GemmclPlane){0};
@@ -236,29 +236,29 @@ gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX
 }
 
 gboolean
-gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error)
+gemmcl_frame_get_shape (const GemmclFrame *frame, gsize *m, gsize *k, GError **error)
 {
   GemmclPatches patches;
   guint64 rows, columns;
 
-  if (!check_image (image, error))
+  if (!check_frame (frame, error))
     return FALSE;
-  patches = gemmcl_image_get_patches (image);
-  if (!check_work (image, &patches, error))
+  patches = gemmcl_frame_get_patches (frame);
+  if (!check_work (frame, &patches, error))
     return FALSE;
   rows = (guint64)patches.across * patches.down;
-  columns = (guint64)patches.width * patches.height * gemmcl_image_get_channels (image);
+  columns = (guint64)patches.width * patches.height * gemmcl_frame_get_channels (frame);
   if (rows > G_MAXINT32 || columns > G_MAXINT32)
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "A frame of %zu x %zu is a matrix of %" G_GUINT64_FORMAT
                         " x %" G_GUINT64_FORMAT
                         "; the most is %d each way. Choose another feature mode, or scale it down.",
-                        image->width, image->height, rows, columns, G_MAXINT32);
-  if (gemmcl_image_get_planes (image, NULL) > G_MAXSIZE)
+                        frame->width, frame->height, rows, columns, G_MAXINT32);
+  if (gemmcl_frame_get_planes (frame, NULL) > G_MAXSIZE)
     return gemmcl_fail (
         error, GEMMCL_ERROR_TOO_LARGE,
         "A frame of %zu x %zu has more bytes than this host can address. Scale it down.",
-        image->width, image->height);
+        frame->width, frame->height);
   if (m)
     *m = rows;
   if (k)
@@ -267,79 +267,79 @@ gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **e
 }
 
 void
-gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down)
+gemmcl_frame_get_grid (const GemmclFrame *frame, gsize *across, gsize *down)
 {
-  const GemmclPatches patches = gemmcl_image_get_patches (image);
+  const GemmclPatches patches = gemmcl_frame_get_patches (frame);
 
   *across = patches.across;
   *down = patches.down;
 }
 
-/* Defines the conversion of stored luma and chroma to values of 0 to 255, see #GemmclImage:
+/* Defines the conversion of stored luma and chroma to values of 0 to 255, see #GemmclFrame:
  *
  *   (luma - LUMA_ZERO) * LUMA_SCALE + (chroma - CHROMA_ZERO) * the other factors
  *
  * A sample of two bytes has ten bits, at the top. */
 static void
-define_colours (GString *options, const GemmclImage *image)
+define_colours (GString *options, const GemmclFrame *frame)
 {
-  const gboolean wide = formats[image->format].sample_bytes == 2;
+  const gboolean wide = formats[frame->format].sample_bytes == 2;
   const gdouble step = wide ? 256.0 : 1.0; /* stored value of one step of eight bits */
   const gdouble full =
       wide ? 255.0 / (1023.0 * 64) : 1.0; /* eight-bit value of one stored step, full range */
-  const gdouble luma = image->full_range ? full : 255.0 / 219.0 / step;
-  const gdouble chroma = image->full_range ? full : 255.0 / 224.0 / step;
-  const gdouble zero = image->full_range ? 0.0 : 16.0 * step;
-  const gdouble red = 2.0 * (1.0 - image->kr) * chroma;
-  const gdouble blue = 2.0 * (1.0 - image->kb) * chroma;
-  const gdouble kg = 1.0 - image->kr - image->kb;
+  const gdouble luma = frame->full_range ? full : 255.0 / 219.0 / step;
+  const gdouble chroma = frame->full_range ? full : 255.0 / 224.0 / step;
+  const gdouble zero = frame->full_range ? 0.0 : 16.0 * step;
+  const gdouble red = 2.0 * (1.0 - frame->kr) * chroma;
+  const gdouble blue = 2.0 * (1.0 - frame->kb) * chroma;
+  const gdouble kg = 1.0 - frame->kr - frame->kb;
 
   g_string_append_printf (options,
                           " -D@LUMA_ZERO=0x%x -D@CHROMA_ZERO=0x%x -D@LUMA_SCALE=0x%x -D@RED_CR=0x%x"
                           " -D@GREEN_CR=0x%x -D@GREEN_CB=0x%x -D@BLUE_CB=0x%x",
                           gemmcl_f32_get_bits (zero), gemmcl_f32_get_bits (128.0 * step),
                           gemmcl_f32_get_bits (luma), gemmcl_f32_get_bits (red),
-                          gemmcl_f32_get_bits (-red * image->kr / kg),
-                          gemmcl_f32_get_bits (-blue * image->kb / kg), gemmcl_f32_get_bits (blue));
+                          gemmcl_f32_get_bits (-red * frame->kr / kg),
+                          gemmcl_f32_get_bits (-blue * frame->kb / kg), gemmcl_f32_get_bits (blue));
 }
 
 static void
-define_format (GString *options, const GemmclImage *image)
+define_format (GString *options, const GemmclFrame *frame)
 {
-  const Format *format = &formats[image->format];
+  const Format *format = &formats[frame->format];
   const guint bytes = format->sample_bytes;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   g_string_append_printf (options,
-                          " -D@IMAGE -D@ORDER=0x%x -D@X=%d -D@SAMPLES=%u -D@SAMPLE_BYTES=%u",
+                          " -D@FRAME -D@ORDER=0x%x -D@X=%d -D@SAMPLES=%u -D@SAMPLE_BYTES=%u",
                           format->order, format->x, format->samples, bytes);
   if (format->n_planes == 1)
     return;
-  gemmcl_image_get_planes (image, planes);
+  gemmcl_frame_get_planes (frame, planes);
   g_string_append_printf (
       options, " -D@CHROMA -D@CB_OFFSET=%zu -D@CR_OFFSET=%zu -D@CHROMA_STEP=%u -D@CHROMA_ROW=%zu",
       planes[1].offset, format->n_planes == 2 ? planes[1].offset + bytes : planes[2].offset,
       format->chroma_samples * bytes, planes[1].row_bytes);
-  define_colours (options, image);
+  define_colours (options, frame);
 }
 
 gchar *
-gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
+gemmcl_frame_get_defines (const GemmclFrame *frame, const gchar *prefix)
 {
-  const GemmclPatches patches = gemmcl_image_get_patches (image);
+  const GemmclPatches patches = gemmcl_frame_get_patches (frame);
   GString *options = g_string_new (NULL);
 
   g_string_printf (options,
                    " -D@WIDTH=%zu -D@HEIGHT=%zu -D@CHANNELS=%u -D@PATCH_WIDTH=%zu"
                    " -D@PATCH_HEIGHT=%zu -D@STRIDE_X=%zu -D@STRIDE_Y=%zu -D@PADDING=%zu"
                    " -D@DILATION=%zu -D@ACROSS=%zu -D@DOWN=%zu",
-                   image->width, image->height, gemmcl_image_get_channels (image), patches.width,
+                   frame->width, frame->height, gemmcl_frame_get_channels (frame), patches.width,
                    patches.height, patches.stride_x, patches.stride_y, patches.padding,
                    patches.dilation, patches.across, patches.down);
-  if (image->channels > 0)
-    g_string_append_printf (options, " -D@TENSOR -D@TYPE=%s", gemmcl_type_get_dtype (image->type));
+  if (frame->channels > 0)
+    g_string_append_printf (options, " -D@TENSOR -D@TYPE=%s", gemmcl_type_get_dtype (frame->type));
   else
-    define_format (options, image);
+    define_format (options, frame);
   g_string_replace (options, "@", prefix, 0);
   return g_string_free (options, FALSE);
 }

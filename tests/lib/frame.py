@@ -6,7 +6,7 @@
 from ctypes import Structure, byref, c_size_t
 
 from gemmcl import TYPES, TestCase, ask, call, get_name
-from library import Image, fields
+from library import Frame, fields
 from tap_unittest import main
 
 FORMATS = {  # channels, planes and bytes of 5 x 3 pixels
@@ -33,23 +33,23 @@ class Plane(Structure):
     _fields_ = fields("size offset row_bytes rows, reserved reserved")
 
 
-def make_image(width=640, height=480, form="RGB", patch=(0, 0, 0, 0, 0), **others):
+def make_frame(width=640, height=480, form="RGB", patch=(0, 0, 0, 0, 0), **others):
     """patch: width, height, stride, padding and dilation"""
     names = ("width", "height", "stride", "padding", "dilation")
-    return Image(format=NUMBERS.get(form, form), width=width, height=height,
+    return Frame(format=NUMBERS.get(form, form), width=width, height=height,
                  **{f"patch_{name}": value for name, value in zip(names, patch)}, **others)
 
 
-def get_shape(image):
+def get_shape(frame):
     m, k = c_size_t(), c_size_t()
-    ask("image_get_shape", byref(image), byref(m), byref(k))
+    ask("frame_get_shape", byref(frame), byref(m), byref(k))
     return m.value, k.value
 
 
-def get_planes(image):
+def get_planes(frame):
     """The bytes of all planes; offset, bytes per row and rows of each plane."""
     planes = (Plane * 3)()
-    size = call("image_get_planes", byref(image), planes, result=c_size_t)
+    size = call("frame_get_planes", byref(frame), planes, result=c_size_t)
     return size, [(plane.offset, plane.row_bytes, plane.rows) for plane in planes]
 
 
@@ -103,45 +103,45 @@ class Images(TestCase):
 
     def test_formats(self):
         for name, (channels, n_planes, size) in FORMATS.items():
-            image = make_image(5, 3, name, kr=0.299, kb=0.114)
-            self.assertEqual(get_name("pixel_format_get_name", image.format), name)
-            self.assertEqual(call("pixel_format_get_channels", image.format), channels)
-            self.assertEqual(call("image_get_channels", byref(image)), channels)
-            self.assertEqual(call("pixel_format_get_n_planes", image.format), n_planes)
-            self.assertEqual(get_shape(image), (15, channels))
-            self.assertEqual(get_planes(image)[0], size)
+            frame = make_frame(5, 3, name, kr=0.299, kb=0.114)
+            self.assertEqual(get_name("pixel_format_get_name", frame.format), name)
+            self.assertEqual(call("pixel_format_get_channels", frame.format), channels)
+            self.assertEqual(call("frame_get_channels", byref(frame)), channels)
+            self.assertEqual(call("pixel_format_get_n_planes", frame.format), n_planes)
+            self.assertEqual(get_shape(frame), (15, channels))
+            self.assertEqual(get_planes(frame)[0], size)
         self.assertIsNone(get_name("pixel_format_get_name", len(FORMATS)))
 
     def test_shapes(self):
         for features, patch, m, k in self.SHAPES:
-            image = make_image(features=features, patch=patch)
-            self.assertEqual(get_shape(image), (m, k))
-            ask("image_get_shape", byref(image), None, None)
-        get_shape(make_image(form="NV12", kr=0.5, kb=0.25))
+            frame = make_frame(features=features, patch=patch)
+            self.assertEqual(get_shape(frame), (m, k))
+            ask("frame_get_shape", byref(frame), None, None)
+        get_shape(make_frame(form="NV12", kr=0.5, kb=0.25))
 
     def test_planes(self):
         for name, expected in self.PLANES.items():
-            image = make_image(1279, 719, name, kr=0.2126, kb=0.0722)
-            size, planes = get_planes(image)
+            frame = make_frame(1279, 719, name, kr=0.2126, kb=0.0722)
+            size, planes = get_planes(frame)
             self.assertEqual(planes, expected)
-            self.assertEqual(call("image_get_planes", byref(image), None, result=c_size_t), size)
+            self.assertEqual(call("frame_get_planes", byref(frame), None, result=c_size_t), size)
             self.assertEqual(size, sum(row_bytes * rows for _, row_bytes, rows in planes))
 
     def test_refused(self):
         for code, cases in ("invalid", self.REFUSED), ("too-large", self.TOO_LARGE):
             for case, words in cases:
-                self.refuses(code, words, "image_get_shape", byref(make_image(**case)), None, None)
+                self.refuses(code, words, "frame_get_shape", byref(make_frame(**case)), None, None)
 
     def test_tensors(self):
         """Tensors have the feature modes of frames."""
-        image = make_image(9, 7, 0, (2, 3, 2), channels=5, type=TYPES.index("f16"), features=PATCH)
+        frame = make_frame(9, 7, 0, (2, 3, 2), channels=5, type=TYPES.index("f16"), features=PATCH)
         across, down = c_size_t(), c_size_t()
-        self.assertEqual(call("image_get_channels", byref(image)), 5)
-        self.assertEqual(get_shape(image), (4 * 3, 3 * 2 * 5))
-        call("image_get_grid", byref(image), byref(across), byref(down))
+        self.assertEqual(call("frame_get_channels", byref(frame)), 5)
+        self.assertEqual(get_shape(frame), (4 * 3, 3 * 2 * 5))
+        call("frame_get_grid", byref(frame), byref(across), byref(down))
         self.assertEqual((across.value, down.value), (4, 3))
         size = 9 * 7 * 5 * 2
-        self.assertEqual(get_planes(image), (size, [(0, size, 1), (0, 0, 0), (0, 0, 0)]))
+        self.assertEqual(get_planes(frame), (size, [(0, size, 1), (0, 0, 0), (0, 0, 0)]))
 
 
 if __name__ == "__main__":
