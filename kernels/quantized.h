@@ -13,8 +13,8 @@
  *     |a0-3|a4-7|  ...  |    |scale zero sum|    | b0-3 ...    |  K' / 4 rows of ints
  *     +----+----+--   --+----+--------------+    | b4-7 ...    |
  *                                                |  ...        |
- *     rows are aligned to 64 bytes; batch        +-------------+
- *     entries lie M * INT8_ROW (K) bytes apart   | scale ...   |  three more rows: float, int, int
+ *     rows are aligned to 64 bytes; the          +-------------+
+ *     problems lie M * INT8_ROW (K) bytes apart  | scale ...   |  three more rows: float, int, int
  *                                                | zero  ...   |
  *                                                | sum   ...   |  panels lie
  *                                                +-------------+  INT8_PANEL (K) ints apart

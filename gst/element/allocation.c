@@ -29,7 +29,8 @@ shares_memory (GstGemmcl *self)
 }
 
 /* Returns: the largest number of inputs that the element holds at once: those of all runs in
- * flight, and of a batch that is being collected. */
+ * flight, and of a batch that is being collected. The buffer that upstream is pushing is not
+ * counted. */
 static guint
 get_held (GstGemmcl *self)
 {

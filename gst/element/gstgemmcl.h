@@ -49,8 +49,9 @@ typedef struct {
   GemmclPlan *plan;     /* NULL before the first plan, after a failed creation, and if @failed */
   GemmclPlanStats past; /* counts of replaced plans */
   guint64 compile_ns;   /* time that its plans took to compile */
-  const gchar *kernel;  /* the plan's kernel at its creation; static; as pool */
-  gboolean is_logged;   /* the end of the search for a faster kernel was logged; as pool */
+  /* For the streaming thread only, without the lock. */
+  const gchar *kernel; /* the plan's kernel at its creation; static */
+  gboolean is_logged;  /* the end of the search for a faster kernel was logged */
 
   guint64 buffers; /* stats.c: number of buffers whose results the device made */
 } GstGemmclLane;
@@ -189,7 +190,7 @@ struct _GstGemmcl {
   GstGemmclLearned learned; /* learn.c */
   GstGemmclScalars scalars; /* element.c, turns.c: of the batch or run being prepared */
   GstGemmclTurns *turns;    /* turns.c, run.c; NULL unless streaming */
-  guint pool_size;          /* allocation.c: bytes of a buffer of the output's pool; 0: none yet */
+  guint pool_size;          /* allocation.c, element.c: bytes of a buffer of D's pool; 0: no pool */
 };
 
 /** gst_gemmcl_is_meta: Returns: %TRUE if results leave in the metadata of inputs. */

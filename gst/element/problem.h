@@ -66,7 +66,7 @@ void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const Gemmc
 
 /** GstGemmclProblem: The problem of a stream, as the library describes it. */
 typedef struct {
-  GemmclGemm gemm; /* points to the images below: copy with gst_gemmcl_problem_copy() */
+  GemmclGemm gemm; /* points to the frames below: copy with gst_gemmcl_problem_copy() */
   GemmclFrame a_frame;
   GemmclFrame d_frame;
 

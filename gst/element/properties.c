@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The properties of the element. One table defines the texts of each property, with unit and
- * default, its limits and its field. A new property needs a row here, a field in settings.h, and
- * the code that reads the field. */
+ * default, its limits and its field. A new property needs a row here, a field in settings.h, the
+ * code that reads the field, and a row in docs/element.md, whose default the tests compare. */
 #include <gobject/gvaluecollector.h>
 #include <string.h>
 

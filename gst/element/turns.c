@@ -296,7 +296,6 @@ count_held (GstGemmclTurns *self, const GstGemmclTurn *next)
 
   for (guint i = 0; i < self->n; i++) {
     const GstGemmclTurn *turn = get_turn (self, i);
-
     const gboolean busy = gst_gemmcl_inflight_is_busy (turn->inflight);
 
     if (!busy)

@@ -13,7 +13,7 @@ GEMMCL_BEGIN_DECLS
  * rules. An entry also applies to similar shapes: M, N and K are within a factor of sqrt (2), and D
  * fills at least 0.9 times the share of the kernel's tiles that the entry's D fills. A file that is
  * damaged or of an unknown version is ignored, and so are entries whose kernel cannot do the
- * problem. Any thread may call these functions.
+ * problem natively. Any thread may call these functions.
  */
 
 /**

@@ -26,7 +26,7 @@ typedef struct {
   const gchar *name;      /* the name that users type */
   const gchar *source;    /* the file in kernels/ with `kernel void gemm` */
   const gchar *defines;   /* (nullable): options besides TILE_M, TILE_N, GROUP_M and GROUP_N */
-  const gchar *summary;   /* the method in a few words; gemmcl_get_kernel() adds the tile */
+  const gchar *summary;   /* the method in a few words; gemmcl_get_kernel() adds its sizes */
   guint tile_m, tile_n;   /* outputs of a work-item; tile_n 0: an entire row of D */
   guint group_m, group_n; /* work-items of a work-group */
   /* Work-items of a subgroup, a divisor of group_n; 0: no subgroups. A kernel with subgroups runs

@@ -101,7 +101,8 @@ gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar 
                                  const gchar *name, gchar *options, GError **error);
 
 /** Builds multiply at the first level that this driver can build: the one that the device promises,
- * or a lower one down to @worst. Replaces an earlier multiply. */
+ * or a lower one down to @worst. Fails if the device promises less than @worst. Replaces an earlier
+ * multiply. */
 gboolean gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice,
                                      GemmclKernelLevel worst, GError **error);
 

@@ -150,7 +150,8 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
 
 /* TRUE if @kernel needs no proof or passed it. A kernel that depends on more than a driver promises
  * (lib/device/program.c) first multiplies small integers, whose product is exact. The outcome is
- * cached for each driver, and logged at level INFO. */
+ * cached for each driver, and logged at level INFO. A kernel that is not native here is refused
+ * when it is built, without a proof. */
 static gboolean
 is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
 {
@@ -161,7 +162,8 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
   g_autoptr (GError) why = NULL;
   gboolean ok;
 
-  if (!kernel->wgmma)
+  if (!kernel->wgmma || gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE) !=
+                            GEMMCL_KERNEL_LEVEL_NATIVE)
     return TRUE;
   key = gemmcl_program_make_key (device, gemmcl_embedded_get_text (kernel->source), kernel->name);
   g_mutex_lock (&lock);

@@ -19,8 +19,7 @@ typedef enum {
 
 /** The memory layout of a matrix of a valid problem, with all defaults filled in: @lines lines of
  * @length contiguous elements. A line is a row if the matrix is row-major and not transposed. A C
- * that is a row has one line, for all rows of all problems of the
- * batch. */
+ * that is a row has one line, for all rows of all problems of the batch. */
 typedef struct {
   gsize lines, length;
   gsize ld;           /* elements from one line to the next */

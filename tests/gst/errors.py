@@ -164,7 +164,7 @@ class Errors(TestCase):
                 self.says(stream, words, domain)
 
     def test_stopped(self):
-        """An element that does not stream answers queries and takes events from both pads."""
+        """An element without caps, in each state, answers queries and takes events."""
         stream = self.make("gemmcl weight=[2]")
         for state in NULL, READY, PLAYING, READY, NULL:
             stream.element.set_state(state)

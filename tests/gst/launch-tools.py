@@ -55,7 +55,7 @@ def trace():
         raise tap.Skipped("the latency tracer of this GStreamer hangs without gemmcl, too")
     wrong = []
     for line in LINES:
-        messages = tap.require("gst-launch-1.0", "-q", *line.split(), env=TRACED)
+        messages = tap.require("gst-launch-1.0", "-q", *line.split(), env=TRACED, timeout=300)
         alive = re.findall(r"object-alive, type-name=\(string\)(.*)", messages)
         wrong += [f"leaked: {one}" for one in alive if not one.startswith("%")]
         number = re.search(r"new-element,.* ix=\(uint\)(\d+),.*type=\(string\)GstGemmcl,", messages)

@@ -40,7 +40,7 @@ class Images(ProblemTestCase):
         self.check(4 * (max(width, MAX_SIDE) // 8) + 50, 3, 8)
 
     def test_rows(self):
-        """Tiles side by side and edges, texels of two halves, batches and both layouts."""
+        """Tiles side by side and edges, texels of two f16 elements, batches and both layouts."""
         m, n, k = 13, 37, 21
         fields = {"batch": 3, "a_stride": m * k + 5, "b_stride": k * n + 3}
         self.check(m, n, k, **fields)

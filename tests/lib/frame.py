@@ -53,7 +53,7 @@ def get_planes(frame):
     return size, [(plane.offset, plane.row_bytes, plane.rows) for plane in planes]
 
 
-class Images(TestCase):
+class Frames(TestCase):
     SHAPES = [  # feature mode, patch, M and K of 640 x 480 in RGB
         (PIXEL, (), 640 * 480, 3),
         (ROW, (), 480, 640 * 3),

@@ -26,7 +26,7 @@ except ImportError:
     sys.exit(0)
 
 import library
-from library import IN_BUFFER, Data, Error, Gemm, Frame, Info, Run, fields
+from library import IN_BUFFER, Data, Error, Frame, Gemm, Info, Run, fields
 
 LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"], ctypes.RTLD_GLOBAL)  # so that hooks.c finds it
 # The environment for processes that load the library, too. A preloaded sanitizer starts another

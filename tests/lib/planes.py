@@ -59,10 +59,10 @@ class Planes(TestCase):
         self.host, self.images = (Data * N_IMAGES)(), (Data * N_IMAGES)()
         planes = [plane for plane in get_planes(frame)[1] if any(plane)]
         self.n_planes = len(planes)
-        for frame, on_host, in_images in zip(self.bytes, self.host, self.images):
+        for data, on_host, in_images in zip(self.bytes, self.host, self.images):
             in_images.kind, in_images.acquired = IN_IMAGES, True
             for i, (offset, row_bytes, rows) in enumerate(planes):
-                plane = frame[offset:offset + rows * row_bytes].reshape(rows, row_bytes)
+                plane = data[offset:offset + rows * row_bytes].reshape(rows, row_bytes)
                 plane = plane.view("u2") if form in ("GRAY16_LE", "P010_10LE") else plane
                 on_host.host[i], on_host.stride[i] = plane.ctypes.data, row_bytes
                 in_images.objects[i] = make_plane(plane, 2 if i and form != "I420" else 1)
