@@ -6,15 +6,15 @@
 usage: test-results.py LABEL=BUILD-DIRECTORY[/LOG.json] ...
        test-results.py --stand-in SKIP|FAIL REASON >LOG.json
 
-Prints the skipped tests with reasons, the failed tests with the end of their diagnostics and
-of their standard error, and as the last line
+Prints the skipped tests with reasons, the failed tests with the end of their faults, which
+tests/project/tap.py marks with "#!", and of their standard error, and as the last line
 
     N passed, N failed, N skipped
 
 The exit status is 1 if a test failed. A test without TAP counts as one. A test that crashed, timed
 out or did not run all planned subtests counts as one failure, even if every subtest passed. A
-missing log counts as one failure. A crash of the leak sanitizer after the subtests, or in the last
-one, which looks for leaks, counts as one skipped.
+missing log counts as one failure. If the leak sanitizer itself crashes, after all subtests or in
+the subtest that looks for leaks, one test counts as skipped.
 
 A stand-in is the log of tests that could not be started.
 """
@@ -46,8 +46,8 @@ class Count:
         for line in output.splitlines():
             if point := POINT.match(line):
                 points.append((*point.groups(), []))
-            elif points and line.startswith("#"):
-                points[-1][-1].append(line.lstrip("# "))
+            elif points and line.startswith("#! "):
+                points[-1][-1].append(line[3:])
         plan = PLAN.search(output)
         good_end = result in ("OK", "SKIP")
         failed, skipped = [], []

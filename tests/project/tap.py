@@ -69,7 +69,8 @@ def skip_all(reason):
 
 def play(checks):
     """Runs the checks of {title: check}, prints a line for each, and exits. A check returns its
-    faults, if any. Each check is dropped after it ran. Without checks, play() fails."""
+    faults, if any, whose lines begin with "#!": checks print "#" and their progress. Each check is
+    dropped after it ran. Without checks, play() fails."""
     failed = not checks
     print(f"1..{len(checks)}", flush=True)
     for number, title in enumerate(list(checks), 1):
@@ -83,5 +84,5 @@ def play(checks):
         failed = failed or bool(faults)
         print(f"{'not ok' if faults else 'ok'} {number} {title}{skip}", flush=True)
         for line in "\n".join(faults).splitlines():
-            print(f"# {line}", flush=True)
+            print(f"#! {line}", flush=True)
     sys.exit(failed)

@@ -23,7 +23,7 @@ CASES = {
         ("OK", 0, "TAP version 13\n1..3\nok 1 /a\n# Start\nok 2 /b\nok 3 - c\n"), "300"),
     "a subtest that fails": (("ERROR", 1, "ok 1 /a\nnot ok 2 /b\n1..2\n"), "110"),
     "the reason of a subtest that fails": (
-        ("FAIL", 1, "1..2\nnot ok 1 /a\n# in f:\n# 1 != 2\nok 2 /b\n", "log"), "110",
+        ("FAIL", 1, "1..2\nnot ok 1 /a\n#! in f:\n#! 1 != 2\n# b\nok 2 /b\n", "log"), "110",
         "/a: in f: | 1 != 2; exit status 1: log"),
     "a subtest that is skipped": (("OK", 0, "ok 1 /a\nok 2 /b # SKIP no fp16\n1..2\n"), "101"),
     "a test that skips everything": (("SKIP", 0, "1..0 # SKIP no OpenCL\n"), "001", "OpenCL"),
