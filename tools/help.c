@@ -9,7 +9,7 @@
 #define COLUMN 30
 
 static const gchar description[] =
-    "Multiplies matrices on OpenCL devices, and measures the speed. The product is "
+    "Multiplies matrices on OpenCL devices and measures the speed. The product is "
     "D = act(alpha op(A) op(B) + beta C + bias), where A is M x K, B is K x N, C is M x N or one "
     "row of N, and bias is N numbers.";
 

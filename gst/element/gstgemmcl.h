@@ -186,7 +186,8 @@ struct _GstGemmcl {
 
   /* For the streaming thread only. */
   GstGemmclLane *lane;      /* lanes.c, turns.c: the current device, for the run being prepared */
-  gboolean needs_plan;      /* a part has new operands, contexts or shapes; plan.c clears it */
+  gboolean needs_plan;      /* set with a new context (element.c), shape (learn.c) or operand
+                             * (operands.c); cleared by plan.c */
   GstGemmclLearned learned; /* learn.c */
   GstGemmclScalars scalars; /* element.c, turns.c: of the batch or run being prepared */
   GstGemmclTurns *turns;    /* turns.c, run.c; NULL unless streaming */

@@ -344,8 +344,8 @@ is_of_operand (const Property *property)
   return property->kind >= OPERAND && property->kind <= BOXED;
 }
 
-/* The fields have the types of C that g_object_get() stores and g_object_set() reads, in which
- * lcopy_value() and collect_value() convert a GValue. Both return the text of an error, or NULL. */
+/* lcopy_value() stores a GValue in a field, as g_object_get() does. collect_value() reads a GValue
+ * from a field, as g_object_set() does. Both return the text of an error, or NULL. */
 
 /* Stores @value in the field. Needs the lock of the object. */
 static void

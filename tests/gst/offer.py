@@ -242,6 +242,14 @@ class Offer(TestCase):
                 self.assertEqual(query.find_allocation_meta(
                     GstVideo.video_meta_api_get_type())[0], meta)
 
+    def test_held(self):
+        """The pool has buffers for all runs in flight, and for a batch without its last buffer."""
+        if not self.is_shared:
+            self.skipTest("the device has memory of its own")
+        for settings, least in [("batch-size=3 queue-depth=2", 8), ("queue-depth=5", 5)]:
+            query = self.start(RGB, f"{WEIGHT} {settings}").ask_allocation(RGB)
+            self.assertEqual(query.parse_nth_allocation_pool(0)[2], least)
+
     def test_forced(self):
         """With caps of system memory between two elements, outputs of the first can be mapped by
         the host, and the second element reads them on the device."""
