@@ -1,11 +1,13 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * An ONNX model as a pipeline. The model must be a chain: each value goes into one node, and a
- * layer is a node that multiplies by an initializer, with the nodes behind it that one gemmcl
- * element computes along with it:
+ * An ONNX model as a pipeline. The model must be a chain: each node takes the value of the node
+ * before and initializers, and a layer is a node that multiplies by an initializer, with the nodes
+ * behind it that one gemmcl element computes along with it:
  *
  *     input -> Gemm or MatMul -> [Add] -> [activation] -> Gemm or MatMul -> ... -> output
+ *
+ * Each version of an operator is in https://onnx.ai/onnx/operators/.
  */
 #include "tool.h"
 
@@ -15,36 +17,30 @@
   #include "gemmcl.h"
   #include "onnx.pb-c.h"
 
+  /* TensorProto.DataType */
+  #define TYPE_FLOAT    1
+  #define TYPE_FLOAT16  10
+  #define TYPE_DOUBLE   11
+  #define TYPE_BFLOAT16 16
+
 typedef Onnx__ModelProto OnnxModel;
 typedef Onnx__GraphProto OnnxGraph;
 typedef Onnx__NodeProto OnnxNode;
 typedef Onnx__TensorProto OnnxTensor;
 typedef Onnx__AttributeProto OnnxAttribute;
+typedef Onnx__ValueInfoProto OnnxValueInfo;
 
-/* Operators that leave the rows as they are when a model is used, not trained. */
-static const gchar *const idle_ops[] = {"Dropout", "Flatten", "Identity", NULL};
-
-static const struct {
-  const gchar *op;
-  GemmclActivation activation;
-} activations[] = {
-    {"Gelu", GEMMCL_ACTIVATION_GELU},
-    {"HardSwish", GEMMCL_ACTIVATION_HARD_SWISH},
-    {"LeakyRelu", GEMMCL_ACTIVATION_LEAKY_RELU},
-    {"Relu", GEMMCL_ACTIVATION_RELU},
-    {"Sigmoid", GEMMCL_ACTIVATION_SIGMOID},
-    {"Softmax", GEMMCL_ACTIVATION_SOFTMAX},
-    {"Tanh", GEMMCL_ACTIVATION_TANH},
-};
-
-/* @text: the elements so far; @k: the columns of the input; @n: those of the last layer, or 0;
- * @has_term, @has_activation: the last layer has a sum or an activation. */
+/* @opset: the version of ONNX's operators; @text: the elements so far; @k: the columns of the
+ * input; @n: those of the last layer, or 0; @rank: the dimensions of the value, or 0 if they are
+ * unknown; @has_term, @has_activation: the last layer has a sum or an activation; @is_reshaped: the
+ * rows of the value are no longer those of the last layer. */
 typedef struct {
   const gchar *path;
   const OnnxGraph *graph;
+  gint64 opset;
   GString *text;
-  gint64 k, n;
-  gboolean has_term, has_activation;
+  gint64 k, n, rank;
+  gboolean has_term, has_activation, is_reshaped;
 } Import;
 
 static void
@@ -116,6 +112,18 @@ get_tensor (const Import *self, const gchar *name)
   return NULL;
 }
 
+/* Returns: (nullable): the tensor of that name, if its elements are floating-point numbers. */
+static const OnnxTensor *
+get_operand (const Import *self, const gchar *name)
+{
+  const OnnxTensor *tensor = get_tensor (self, name);
+
+  if (tensor != NULL && (tensor->data_type == TYPE_FLOAT || tensor->data_type == TYPE_FLOAT16 ||
+                         tensor->data_type == TYPE_DOUBLE || tensor->data_type == TYPE_BFLOAT16))
+    return tensor;
+  return NULL;
+}
+
 /* TRUE if @tensor has @n elements in one row. */
 static gboolean
 is_row (const OnnxTensor *tensor, gint64 n)
@@ -124,12 +132,18 @@ is_row (const OnnxTensor *tensor, gint64 n)
          (tensor->n_dims == 2 && tensor->dims[0] == 1 && tensor->dims[1] == n);
 }
 
+/* Adds the tensor in the quotes of the shell, which hands it on to the parser of gst-launch, where
+ * a backslash makes the character behind it an ordinary one. */
 static void
 add_tensor (Import *self, const gchar *property, const gchar *name)
 {
-  g_autofree gchar *where = g_strdup_printf ("%s#%s", self->path, name);
-  g_autofree gchar *quoted = g_shell_quote (where);
+  g_autoptr (GString) where = g_string_new (NULL);
+  g_autofree gchar *quoted = NULL;
 
+  g_string_printf (where, "%s#%s", self->path, name);
+  g_string_replace (where, "\\", "\\\\", 0);
+  g_string_replace (where, "\"", "\\\"", 0);
+  quoted = g_shell_quote (where->str);
   g_string_append_printf (self->text, " %s=%s", property, quoted);
 }
 
@@ -147,33 +161,50 @@ add_number (Import *self, const gchar *property, gdouble value)
 static gboolean
 add_term (Import *self, const OnnxNode *node, gsize index, gdouble scale, GError **error)
 {
-  const OnnxTensor *term = get_tensor (self, node->input[index]);
+  const OnnxTensor *term = get_operand (self, node->input[index]);
 
   if (term == NULL || self->n == 0 || self->has_activation || self->has_term ||
       !is_row (term, self->n))
     return fail (self, node, error,
                  "expected a product before it, without another sum or an activation in between, "
-                 "and an initializer with a number for each column of the product.");
+                 "and an initializer with a floating-point number for each column of the product.");
   self->has_term = TRUE;
+  /* A row of two dimensions makes a value of one dimension one of two. */
+  if (self->rank != 0)
+    self->rank = MAX (self->rank, (gint64)term->n_dims);
   add_tensor (self, scale == 1 ? "bias" : "addend", node->input[index]);
   if (scale != 1)
     add_number (self, "beta", scale);
   return TRUE;
 }
 
+/* Before version 7 an axis, which may be another than the last, aligns the term. */
+static gboolean
+add_sum (Import *self, const OnnxNode *node, GError **error)
+{
+  const gdouble axis = get_number (node, "axis", -1);
+
+  if (axis != -1 && axis != self->rank - 1)
+    return fail (self, node, error, "expected the last axis, found %g.", axis);
+  if (node->n_input != 2)
+    return fail (self, node, error, "expected two operands, found %zu.", node->n_input);
+  return add_term (self, node, get_tensor (self, node->input[0]) == NULL, 1, error);
+}
+
 /* A MatMul is a Gemm without attributes and without C. */
 static gboolean
 add_product (Import *self, const OnnxNode *node, GError **error)
 {
-  const OnnxTensor *weight = node->n_input > 1 ? get_tensor (self, node->input[1]) : NULL;
+  const gboolean is_gemm = g_str_equal (node->op_type, "Gemm");
+  const OnnxTensor *weight = node->n_input > 1 ? get_operand (self, node->input[1]) : NULL;
   const gdouble alpha = get_number (node, "alpha", 1), beta = get_number (node, "beta", 1);
   const gboolean transposed = get_number (node, "transB", 0) != 0;
   gint64 k;
 
   if (weight == NULL || weight->n_dims != 2 || get_number (node, "transA", 0) != 0)
     return fail (self, node, error,
-                 "expected a product with an initializer of two dimensions as the second operand, "
-                 "and a first operand that is not transposed.");
+                 "expected a product with an initializer of floating-point numbers in two "
+                 "dimensions as the second operand, and a first operand that is not transposed.");
   k = weight->dims[transposed ? 1 : 0];
   if (self->n == 0)
     self->k = k;
@@ -183,6 +214,7 @@ add_product (Import *self, const OnnxNode *node, GError **error)
                  ", the columns of the layer before, found %" G_GINT64_FORMAT ".",
                  self->n, k);
   self->n = weight->dims[transposed ? 0 : 1];
+  self->rank = is_gemm ? 2 : self->rank;
   self->has_term = self->has_activation = FALSE;
   g_string_append (self->text, " \\\n    ! gemmcl");
   add_tensor (self, "weight", node->input[1]);
@@ -194,108 +226,252 @@ add_product (Import *self, const OnnxNode *node, GError **error)
          add_term (self, node, 2, beta, error);
 }
 
-/* @activation: the operator's, unless its attributes state another */
 static gboolean
 add_activation (Import *self, const OnnxNode *node, GemmclActivation activation, GError **error)
 {
-  const OnnxAttribute *approximate = find_attribute (node, "approximate");
-  const gdouble axis = get_number (node, "axis", -1), slope = get_number (node, "alpha", 0.01);
-
-  if (approximate != NULL && approximate->has_s && approximate->s.len == strlen ("tanh") &&
-      memcmp (approximate->s.data, "tanh", approximate->s.len) == 0)
-    activation = GEMMCL_ACTIVATION_GELU_TANH;
   if (self->n == 0 || self->has_activation)
     return fail (self, node, error, "expected a product before it, without another activation.");
-  if (activation == GEMMCL_ACTIVATION_SOFTMAX && axis != -1 && axis != 1)
-    return fail (self, node, error, "expected the last axis, found %g.", axis);
-  if (activation == GEMMCL_ACTIVATION_LEAKY_RELU && (gfloat)slope != 0.01f)
-    return fail (self, node, error, "expected a slope of 0.01, found %g.", slope);
   self->has_activation = TRUE;
   g_string_append_printf (self->text, " activation=%s", gemmcl_activation_get_name (activation));
   return TRUE;
 }
 
+  #define ADD_ACTIVATION(name, activation)                                                         \
+    static gboolean add_##name (Import *self, const OnnxNode *node, GError **error)                \
+    {                                                                                              \
+      return add_activation (self, node, GEMMCL_ACTIVATION_##activation, error);                   \
+    }
+ADD_ACTIVATION (hard_swish, HARD_SWISH)
+ADD_ACTIVATION (relu, RELU)
+ADD_ACTIVATION (sigmoid, SIGMOID)
+ADD_ACTIVATION (tanh, TANH)
+
 static gboolean
-add_node (Import *self, const OnnxNode *node, const gchar *value, GError **error)
+add_leaky_relu (Import *self, const OnnxNode *node, GError **error)
+{
+  const gdouble slope = get_number (node, "alpha", 0.01);
+
+  if ((gfloat)slope != 0.01f)
+    return fail (self, node, error, "expected a slope of 0.01, found %g.", slope);
+  return add_activation (self, node, GEMMCL_ACTIVATION_LEAKY_RELU, error);
+}
+
+static gboolean
+add_gelu (Import *self, const OnnxNode *node, GError **error)
+{
+  const OnnxAttribute *attribute = find_attribute (node, "approximate");
+  g_autofree gchar *approximate =
+      attribute != NULL ? g_strndup ((const gchar *)attribute->s.data, attribute->s.len) : NULL;
+
+  if (approximate == NULL || g_str_equal (approximate, "none"))
+    return add_activation (self, node, GEMMCL_ACTIVATION_GELU, error);
+  if (g_str_equal (approximate, "tanh"))
+    return add_activation (self, node, GEMMCL_ACTIVATION_GELU_TANH, error);
+  return fail (self, node, error, "expected none or tanh as its approximation, found “%s”.",
+               approximate);
+}
+
+/* Before version 13 the axis is 1 unless it is stated, and Softmax normalizes over all axes from it
+ * on. */
+static gboolean
+add_softmax (Import *self, const OnnxNode *node, GError **error)
+{
+  const gdouble axis = get_number (node, "axis", self->opset < 13 ? 1 : -1);
+
+  if (axis != -1 && axis != self->rank - 1)
+    return fail (self, node, error,
+                 "expected the last axis of a value whose number of dimensions is known, found "
+                 "axis %g and %" G_GINT64_FORMAT " dimensions (0: unknown).",
+                 axis, self->rank);
+  return add_activation (self, node, GEMMCL_ACTIVATION_SOFTMAX, error);
+}
+
+static gboolean
+add_identity (G_GNUC_UNUSED Import *self, G_GNUC_UNUSED const OnnxNode *node,
+              G_GNUC_UNUSED GError **error)
+{
+  return TRUE;
+}
+
+/* gemmcl computes in f32, whatever the number of the model's floating-point numbers. */
+static gboolean
+add_cast (Import *self, const OnnxNode *node, GError **error)
+{
+  const gdouble type = get_number (node, "to", 0);
+
+  return type == TYPE_FLOAT || type == TYPE_DOUBLE ||
+         fail (self, node, error, "expected a cast to float or double, found the ONNX type %g.",
+               type);
+}
+
+/* Dropout leaves values as they are when a model is used, not trained. */
+static gboolean
+add_dropout (Import *self, const OnnxNode *node, GError **error)
+{
+  const gboolean has_mode = node->n_input > 2 && *node->input[2] != '\0';
+  const OnnxTensor *mode = has_mode ? get_tensor (self, node->input[2]) : NULL;
+  const gboolean is_false =
+      mode != NULL && (mode->has_raw_data ? mode->raw_data.len == 1 && mode->raw_data.data[0] == 0
+                                          : mode->n_int32_data == 1 && mode->int32_data[0] == 0);
+
+  if ((has_mode && !is_false) || (self->opset < 7 && get_number (node, "is_test", 0) == 0))
+    return fail (self, node, error,
+                 "expected a model that is not in training mode. Export it for inference.");
+  return TRUE;
+}
+
+/* A change of shape before the first layer only says which elements are a row, as K of the layer
+ * does. */
+static gboolean
+add_flatten (Import *self, const OnnxNode *node, G_GNUC_UNUSED GError **error)
+{
+  const gdouble axis = get_number (node, "axis", 1);
+
+  self->is_reshaped |= self->n > 0 && (self->rank != 2 || (axis != 1 && axis != -1));
+  self->rank = 2;
+  return TRUE;
+}
+
+static gboolean
+add_reshape (Import *self, const OnnxNode *node, G_GNUC_UNUSED GError **error)
+{
+  const OnnxTensor *shape = node->n_input > 1 ? get_tensor (self, node->input[1]) : NULL;
+
+  self->is_reshaped |= self->n > 0;
+  self->rank = shape != NULL && shape->n_dims == 1 ? shape->dims[0] : 0;
+  return TRUE;
+}
+
+/* @attributes: those of all versions that are read, or change no value; any other is refused
+ * @ignores_rows: the operator does the same with rows of any length */
+static const struct {
+  const gchar *name;
+  gboolean (*add) (Import *self, const OnnxNode *node, GError **error);
+  const gchar *attributes[6];
+  gboolean ignores_rows;
+} operators[] = {
+    {"Gemm", add_product, {"alpha", "beta", "broadcast", "transA", "transB"}},
+    {"MatMul", add_product},
+    {"Add", add_sum, {"axis", "broadcast"}},
+    {"Relu", add_relu},
+    {"LeakyRelu", add_leaky_relu, {"alpha"}},
+    {"Gelu", add_gelu, {"approximate"}},
+    {"Sigmoid", add_sigmoid},
+    {"Tanh", add_tanh},
+    {"HardSwish", add_hard_swish},
+    {"Softmax", add_softmax, {"axis"}},
+    {"Cast", add_cast, {"saturate", "to"}, TRUE},
+    {"Dropout", add_dropout, {"is_test", "ratio", "seed"}, TRUE},
+    {"Flatten", add_flatten, {"axis"}, TRUE},
+    {"Identity", add_identity, {NULL}, TRUE},
+    {"Reshape", add_reshape, {"allowzero"}, TRUE},
+};
+
+static gboolean
+add_node (Import *self, const OnnxNode *node, GError **error)
 {
   const gchar *op = node->op_type != NULL ? node->op_type : "";
-  const gboolean is_first = g_str_equal (node->input[0], value);
+  guint i = 0;
 
   if (node->domain != NULL && *node->domain != '\0' && !g_str_equal (node->domain, "ai.onnx"))
     return fail (self, node, error, "expected an operator of ONNX, found one of “%s”.",
                  node->domain);
-  if (g_strv_contains (idle_ops, op) && is_first && get_number (node, "axis", 1) == 1)
-    return TRUE;
-  if ((g_str_equal (op, "Gemm") || g_str_equal (op, "MatMul")) && is_first)
-    return add_product (self, node, error);
-  if (g_str_equal (op, "Add") && node->n_input == 2)
-    return add_term (self, node, is_first, 1, error);
-  for (guint i = 0; i < G_N_ELEMENTS (activations); i++)
-    if (g_str_equal (op, activations[i].op))
-      return add_activation (self, node, activations[i].activation, error);
-  return fail (self, node, error,
-               "expected Gemm, MatMul, Add, Relu, LeakyRelu, Gelu, Sigmoid, Tanh, HardSwish, "
-               "Softmax, Flatten, Dropout or Identity of the value before.");
+  while (i < G_N_ELEMENTS (operators) && !g_str_equal (op, operators[i].name))
+    i++;
+  if (i == G_N_ELEMENTS (operators))
+    return fail (self, node, error,
+                 "expected Gemm, MatMul, Add, Relu, LeakyRelu, Gelu, Sigmoid, Tanh, HardSwish, "
+                 "Softmax, Cast, Dropout, Flatten, Identity or Reshape.");
+  for (gsize a = 0; a < node->n_attribute; a++) {
+    const gchar *name = node->attribute[a]->name;
+
+    if (name == NULL || !g_strv_contains (operators[i].attributes, name))
+      return fail (self, node, error, "gemmcl does not know the attribute “%s”.",
+                   name != NULL ? name : "");
+  }
+  if (self->is_reshaped && !operators[i].ignores_rows)
+    return fail (self, node, error,
+                 "expected the rows of the layer before, found a value of another shape.");
+  return operators[i].add (self, node, error);
 }
 
-/* Returns: (nullable): the model's input; older models list their initializers there, too. */
-static const gchar *
-find_input (const Import *self, GError **error)
+/* Returns: (nullable): the input of the model of that name. */
+static const OnnxValueInfo *
+find_input (const Import *self, const gchar *name)
 {
-  const gchar *input = NULL;
-  guint n = 0;
-
-  for (gsize i = 0; i < self->graph->n_input; i++) {
-    const gchar *name = self->graph->input[i]->name;
-
-    if (name != NULL && get_tensor (self, name) == NULL) {
-      input = name;
-      n++;
-    }
-  }
-  if (n == 1 && self->graph->n_output == 1 && self->graph->output[0]->name != NULL)
-    return input;
-  fail (self, NULL, error, "expected one input and one output, found %u and %zu, or no name.", n,
-        self->graph->n_output);
+  for (gsize i = 0; i < self->graph->n_input; i++)
+    if (g_strcmp0 (self->graph->input[i]->name, name) == 0)
+      return self->graph->input[i];
   return NULL;
 }
 
-static gboolean
-takes (const OnnxNode *node, const gchar *value)
+/* Returns: the input of @node that the node before computes. The sum alone may have it second. */
+static const gchar *
+get_value (const Import *self, const OnnxNode *node)
 {
-  gboolean found = FALSE;
+  const gboolean is_second = node->n_input == 2 && g_strcmp0 (node->op_type, "Add") == 0 &&
+                             get_tensor (self, node->input[0]) != NULL;
 
-  for (gsize i = 0; i < node->n_input; i++)
-    found |= g_str_equal (node->input[i], value);
-  return found && node->n_output > 0;
+  return node->n_input > 0 ? node->input[is_second] : "";
 }
 
-/* In ONNX's order each node follows the nodes whose values it takes. */
+/* Lists the nodes from an input of the model, whose rank it sets, to @value. In ONNX's order each
+ * node follows the nodes whose values it takes. */
 static gboolean
-walk (Import *self, GError **error)
+find_chain (Import *self, const gchar *value, GPtrArray *chain, GError **error)
 {
-  const gchar *value = find_input (self, error);
+  const gchar *name = value;
+  const OnnxValueInfo *input;
 
-  if (value == NULL)
-    return FALSE;
-  for (gsize i = 0; i < self->graph->n_node; i++) {
+  for (gsize i = self->graph->n_node; i-- > 0;) {
     const OnnxNode *node = self->graph->node[i];
 
-    if (g_strcmp0 (value, self->graph->output[0]->name) == 0)
-      break;
-    /* Skips nodes beside the chain. A node of the chain that takes their results is refused. */
-    if (is_constant (node) || !takes (node, value))
-      continue;
-    if (!add_node (self, node, value, error))
-      return FALSE;
-    value = node->output[0];
+    if (node->n_output > 0 && !is_constant (node) && g_str_equal (node->output[0], name)) {
+      g_ptr_array_add (chain, (gpointer)node);
+      name = get_value (self, node);
+    }
   }
-  if (g_strcmp0 (value, self->graph->output[0]->name) != 0)
-    return fail (self, NULL, error, "expected a chain of layers that ends in “%s”, not in “%s”.",
-                 self->graph->output[0]->name, value);
-  if (self->n == 0)
-    return fail (self, NULL, error, "expected a Gemm or MatMul, found none.");
+  input = get_tensor (self, name) == NULL ? find_input (self, name) : NULL;
+  if (input == NULL)
+    return fail (self, chain->len > 0 ? chain->pdata[chain->len - 1] : NULL, error,
+                 "expected a chain of layers from an input of the model to “%s”, found one that "
+                 "begins with “%s”.",
+                 value, name);
+  self->rank = input->type != NULL && input->type->tensor_type != NULL &&
+                       input->type->tensor_type->shape != NULL
+                   ? (gint64)input->type->tensor_type->shape->n_dim
+                   : 0;
   return TRUE;
+}
+
+/* Makes the elements that compute @output. */
+static gboolean
+add_chain (Import *self, const OnnxValueInfo *output, GError **error)
+{
+  g_autoptr (GPtrArray) chain = g_ptr_array_new ();
+
+  if (output->name == NULL)
+    return fail (self, NULL, error, "expected an output with a name.");
+  if (!find_chain (self, output->name, chain, error))
+    return FALSE;
+  for (guint i = chain->len; i-- > 0;)
+    if (!add_node (self, chain->pdata[i], error))
+      return FALSE;
+  return self->n > 0 || fail (self, NULL, error, "expected a Gemm or MatMul, found none.");
+}
+
+/* Returns: the version of ONNX's operators that @model takes; a model without one is of the first.
+ */
+static gint64
+get_opset (const OnnxModel *model)
+{
+  for (gsize i = 0; i < model->n_opset_import; i++) {
+    const gchar *domain = model->opset_import[i]->domain;
+
+    if (domain == NULL || *domain == '\0' || g_str_equal (domain, "ai.onnx"))
+      return model->opset_import[i]->version;
+  }
+  return 1;
 }
 
 static OnnxModel *
@@ -314,24 +490,41 @@ read_model (const gchar *path, GError **error)
   return NULL;
 }
 
-static gboolean
-run (gchar **operands, GError **error)
+static void
+print_line (const Import *self, const OnnxValueInfo *output)
 {
-  g_autoptr (OnnxModel) model = read_model (operands[0], error);
-  g_autoptr (GString) text = g_string_new (NULL);
-  Import self = {.path = operands[0], .text = text};
-
-  if (model == NULL)
-    return FALSE;
-  self.graph = model->graph;
-  if (!walk (&self, error))
-    return FALSE;
   g_print ("gst-launch-1.0 filesrc location=input.f32 blocksize=%" G_GINT64_FORMAT " \\\n"
            "    ! 'other/tensors,format=static,num_tensors=1,dimensions=(string)%" G_GINT64_FORMAT
            ":1,types=(string)float32,framerate=0/1'%s \\\n"
            "    ! filesink location=output.f32\n",
-           self.k * 4, self.k, text->str);
-  return TRUE;
+           self->k * 4, self->k, self->text->str);
+  if (self->graph->n_output > 1)
+    g_printerr ("The line computes the output “%s”, one of %zu.\n", output->name,
+                self->graph->n_output);
+}
+
+/* Of several outputs the first that is the end of a chain is computed, such as the probabilities of
+ * a classifier whose labels are another output. */
+static gboolean
+run (gchar **operands, GError **error)
+{
+  g_autoptr (OnnxModel) model = read_model (operands[0], error);
+  gboolean ok = FALSE;
+
+  if (model == NULL)
+    return FALSE;
+  if (model->graph->n_output == 0)
+    return tool_fail (error, "%s: expected an output, found none.", operands[0]);
+  for (gsize i = 0; i < model->graph->n_output && !ok; i++) {
+    g_autoptr (GString) text = g_string_new (NULL);
+    Import self = {operands[0], model->graph, get_opset (model), text};
+
+    g_clear_error (error);
+    ok = add_chain (&self, model->graph->output[i], error);
+    if (ok)
+      print_line (&self, model->graph->output[i]);
+  }
+  return ok;
 }
 
 #else
@@ -353,8 +546,12 @@ const ToolCommand tool_import = {
     .description =
         "Prints the gst-launch line of a multilayer perceptron: a chain of Gemm or MatMul, Add, "
         "and the activations Relu, LeakyRelu, Gelu, Sigmoid, Tanh, HardSwish and Softmax. Each "
-        "layer becomes a gemmcl element whose weight and bias are read from the model. Flatten, "
-        "Dropout and Identity are left out. Any other operator is refused by its name.\n\n"
+        "layer becomes a gemmcl element whose weight and bias are read from the model. Identity, "
+        "Dropout, casts to float or double, and Flatten and Reshape before the first layer and "
+        "after the last are left out. Any other operator is refused by its name, as is an "
+        "attribute that gemmcl cannot honour, such as Softmax over another axis than the last. "
+        "If the model has several outputs, the line computes the first one that such a chain "
+        "ends in.\n\n"
         "The line reads rows of float32 from input.f32 and writes those of the result to "
         "output.f32; replace both ends by your own elements.",
     .examples = {{"gemmcl import mlp.onnx", "The model as a pipeline"}},

@@ -33,16 +33,18 @@ def node(op, inputs, output, **attributes):
 
 
 class Models(tool.MatrixTestCase):
-    def save_model(self, nodes, tensors, name="m"):
-        """Writes a model with the input x. tensors: arrays or TensorProtos by their names."""
-        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [ROWS, SIZES[0]])
-        y = helper.make_tensor_value_info(nodes[-1].output[0] if nodes else "x", TensorProto.FLOAT,
-                                          None)
+    def save_model(self, nodes, tensors, name="m", shape=(ROWS, SIZES[0]), opset=17, outputs=()):
+        """Writes a model with the input x. tensors: arrays or TensorProtos by their names. shape:
+        that of x, or None. outputs: their names, if not that of the last node's."""
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+        last = nodes[-1].output[0] if nodes else "x"
+        y = [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)
+             for output in outputs or [last]]
         initializers = [numpy_helper.from_array(tensor, key) if isinstance(tensor, numpy.ndarray)
                         else tensor for key, tensor in tensors.items()]
-        graph = helper.make_graph(nodes, "graph", [x], [y], initializers)
+        graph = helper.make_graph(nodes, "graph", [x], y, initializers)
         path = self.path(f"{name}.onnx")
-        onnx.save(helper.make_model(graph), path)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), path)
         return path
 
 
@@ -199,6 +201,110 @@ class Import(Models):
                 line = self.ends(0, "import", path).stdout
                 self.assertIn(f" activation={name} ", line)
 
+    def test_softmax(self):
+        """Softmax over the last axis alone, in models of two and of three dimensions."""
+        weight = self.make(*SIZES[:2])
+        tensors = {"w": weight, "b": self.make(1, SIZES[1])}
+        product, three, four = node("MatMul", ["x", "w"], "p"), (2, 3, 12), (2, 3, 4, 12)
+        flat = [node("Flatten", ["x"], "f"), node("MatMul", ["f", "w"], "p")]
+        row = [product, node("Add", ["p", "b"], "s")]
+        for right, nodes, shape, opset, attributes in [
+            (True, [product], (3, 12), 11, {}), (True, [product], (3, 12), 17, {}),
+            (True, [product], (3, 12), 17, {"axis": 1}), (True, [product], three, 17, {}),
+            (True, [product], three, 17, {"axis": 2}), (True, [product], three, 11, {"axis": 2}),
+            (True, [product], three, 11, {"axis": -1}), (True, [product], None, 17, {}),
+            (True, flat, (3, 3, 4), 11, {}), (True, row, (12,), 11, {}),
+            (False, [product], three, 11, {}), (False, [product], three, 17, {"axis": 1}),
+            (False, [product], three, 11, {"axis": 1}), (False, [product], three, 17, {"axis": 0}),
+            (False, [product], four, 17, {"axis": 1}), (False, [product], four, 17, {"axis": -2}),
+            (False, [product], (12,), 11, {}), (False, [product], None, 11, {}),
+            (False, [product], None, 17, {"axis": 1}), (False, [product], (3, 12), 17, {"axis": 0}),
+        ]:
+            with self.subTest(right=right, shape=shape, opset=opset, **attributes):
+                path = self.save_model(
+                    [*nodes, node("Softmax", [nodes[-1].output[0]], "y", **attributes)], tensors,
+                    shape=shape, opset=opset)
+                done = self.ends(0 if right else 1, "import", path)
+                if not right:
+                    self.assertIn("node “y” (Softmax): expected the last axis", done.stderr)
+        path = self.save_model([product, node("Softmax", ["p"], "y", axis=2)], {"w": weight},
+                               shape=three)
+        rows = self.make(*three)
+        exponentials = numpy.exp(rows @ weight)
+        self.expect(path, exponentials / exponentials.sum(2, keepdims=True), rows)
+
+    def test_attributes(self):
+        """An attribute is honoured or refused, whatever the operator and its version."""
+        weight, bias = self.make(*SIZES[:2]), self.make(SIZES[1])
+        modes = {f"{name} mode": numpy.array(value) for name, value in
+                 (("training", True), ("testing", False))}
+        tensors = {"w": weight, "b": bias, "i": numpy.ones(SIZES[:2], numpy.int32),
+                   "ratio": numpy.array(0.5, numpy.float32), "shape": numpy.array([-1]), **modes}
+        product, last = node("MatMul", ["x", "w"], "p"), "(Softmax): expected the rows"
+        training, three = "that is not in training mode", {"shape": (2, 3, 12)}
+        unknown = "gemmcl does not know the attribute “"
+        drop = ["p", "ratio"]
+        for why, nodes, details in [
+            ("", [product, node("Add", ["p", "b"], "y", axis=1, broadcast=1)], {"opset": 6}),
+            ("the last axis", [product, node("Add", ["p", "b"], "y", axis=0, broadcast=1)],
+             {"opset": 6}),
+            ("the last axis", [product, node("Add", ["p", "b"], "y", axis=1, broadcast=1)],
+             {"opset": 6, **three}),
+            ("", [product, node("Gelu", ["p"], "y", approximate="none")], {}),
+            ("none or tanh", [product, node("Gelu", ["p"], "y", approximate="erf")], {}),
+            (unknown + "alpha", [node("MatMul", ["x", "w"], "y", alpha=2.0)], {}),
+            (unknown + "axis", [product, node("Tanh", ["p"], "y", axis=1)], {}),
+            ("floating-point numbers", [node("MatMul", ["x", "i"], "y")], {}),
+            ("", [product, node("Dropout", ["p"], "y", ratio=0.3)], {"opset": 7}),
+            ("", [product, node("Dropout", ["p"], "y", is_test=1)], {"opset": 6}),
+            (training, [product, node("Dropout", ["p"], "y", is_test=0)], {"opset": 6}),
+            (training, [product, node("Dropout", ["p"], "y")], {"opset": 6}),
+            ("", [product, node("Dropout", drop, "y", seed=1)], {}),
+            ("", [product, node("Dropout", [*drop, ""], "y")], {}),
+            ("", [product, node("Dropout", [*drop, "testing mode"], "y")], {}),
+            (training, [product, node("Dropout", [*drop, "training mode"], "y")], {}),
+            (training, [product, node("Dropout", [*drop, "unknown"], "y")], {}),
+            ("", [product, node("Flatten", ["p"], "f"), node("Softmax", ["f"], "y")], {}),
+            ("", [product, node("Flatten", ["p"], "y", axis=0)], three),
+            (last, [product, node("Flatten", ["p"], "f"), node("Softmax", ["f"], "y")], three),
+            (last, [product, node("Flatten", ["p"], "f", axis=0), node("Softmax", ["f"], "y")], {}),
+            (last, [product, node("Reshape", ["p", "shape"], "f"), node("Softmax", ["f"], "y")],
+             {}),
+            ("found the ONNX type 7", [product, node("Cast", ["p"], "y", to=7)], {}),
+            ("found the ONNX type 10", [node("Cast", ["x"], "c", to=10),
+                                        node("MatMul", ["c", "w"], "y")], {}),
+        ]:
+            with self.subTest(why=why, nodes=[each.op_type for each in nodes], **details):
+                path = self.save_model(nodes, tensors, **details)
+                self.assertIn(why, self.ends(1 if why else 0, "import", path).stderr)
+
+    def test_scikit_learn(self):
+        """The graphs of skl2onnx: a classifier whose labels gemmcl does not compute, and a
+        regressor."""
+        weight, bias, column = self.make(*SIZES[:2]), self.make(SIZES[1]), self.make(SIZES[1], 1)
+        tensors = {"w": weight, "b": bias, "c": column, "shape": numpy.array([-1, 1])}
+        layer = [node("Cast", ["x"], "cast", to=TensorProto.FLOAT),
+                 node("MatMul", ["cast", "w"], "product"), node("Add", ["product", "b"], "sum")]
+        rows = self.make(ROWS, SIZES[0])
+        sums = rows @ weight + bias
+        path = self.save_model([*layer, node("ArgMax", ["sum"], "label", axis=1),
+                                node("Sigmoid", ["sum"], "p"), node("Identity", ["p"], "odds")],
+                               tensors, outputs=["label", "odds"])
+        self.expect(path, 1 / (1 + numpy.exp(-sums)), rows)
+        self.assertIn("computes the output “odds”, one of 2", self.ends(0, "import", path).stderr)
+        path = self.save_model([*layer, node("Relu", ["sum"], "r"), node("MatMul", ["r", "c"], "m"),
+                                node("Reshape", ["m", "shape"], "s"),
+                                node("Cast", ["s"], "y", to=TensorProto.DOUBLE)], tensors)
+        self.expect(path, numpy.maximum(sums, 0) @ column, rows)
+
+    def test_names(self):
+        """Characters that mean something to the shell, or to the parser of gst-launch."""
+        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
+        for name in "back\\slash", "\\\\a\\ b", 'a"quote', "a'b c", "$HOME `x`", "a!b":
+            with self.subTest(name=name):
+                path = self.save_model([node("MatMul", ["x", name], "y")], {name: weight})
+                self.expect(path, rows @ weight, rows)
+
     def test_refused(self):
         weight, square = self.make(*SIZES[:2]), self.make(SIZES[0], SIZES[0])
         product = node("MatMul", ["x", "w"], "product")
@@ -207,7 +313,8 @@ class Import(Models):
             ([product, node("Softmax", ["product"], "y", axis=0)], "(Softmax): expected the last"),
             ([product, node("LeakyRelu", ["product"], "y", alpha=0.2)], "a slope of 0.01"),
             ([product, node("MatMul", ["product", "w"], "y")], "a weight of K = 8"),
-            ([node("MatMul", ["w", "x"], "y")], "node “y” (MatMul): expected Gemm"),
+            ([node("MatMul", ["w", "x"], "y")], "“y”, found one that begins with “w”"),
+            ([node("Relu", ["z"], "y")], "“y”, found one that begins with “z”"),
             ([node("MatMul", ["x", "x"], "y")], "expected a product with an initializer"),
             ([node("Gemm", ["x", "w"], "y", transA=1)], "that is not transposed"),
             ([node("Relu", ["x"], "y")], "(Relu): expected a product before it"),
@@ -219,7 +326,7 @@ class Import(Models):
             ([product, helper.make_node("Relu", ["product"], ["y"], domain="com.example")],
              "found one of “com.example”"),
             ([node("MatMul", ["x", "s"], "y"), node("Relu", ["x"], "z")],
-             "expected a chain of layers that ends in “z”, not in “y”"),
+             "node “z” (Relu): expected a product before it"),
             ([], "expected a Gemm or MatMul, found none"),
         ]
         tensors = {"w": weight, "b": self.make(SIZES[1]), "s": square}
