@@ -51,11 +51,9 @@ static const GOptionEntry measure_entries[] = {
     {NULL}};
 
 static const GOptionEntry output_entries[] = {
-    {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Also write the results to this file, which is replaced, as JSON, from which "
-     "gemmcl-plot draws charts; - is the standard output, and the table then goes to the "
-     "standard error",
-     "FILE"},
+    TOOL_OPTION_JSON (&options.json,
+                      "Also write the results as JSON, from which gemmcl-plot draws charts,",
+                      ", and the table then goes to the standard error"),
     {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options.bandwidth,
      "The memory bandwidth for a roofline, in 10^9 bytes a second; measure: by copies on "
      "the device (default: unknown)",

@@ -3,11 +3,10 @@
 #include "options.h"
 #include "output.h"
 
-static gboolean as_json;
+static gchar *json_path;
 
 static const GOptionEntry entries[] = {
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print a list of objects in JSON instead", NULL},
-    {NULL}};
+    TOOL_OPTION_JSON (&json_path, "Write a list of objects in JSON instead,", ""), {NULL}};
 
 /* Extensions that kernels of this library use. */
 static const gchar *const extensions[] = {
@@ -198,10 +197,10 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   for (guint i = 0; i < devices->len; i++) {
     const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
     json_array_append_new (json, tool_json_device (i, info));
-    if (!as_json)
+    if (json_path == NULL)
       print_device (i, info, json_array_get (json, i));
   }
-  return !as_json || tool_json_write (json, "-", error);
+  return tool_json_write (json, json_path, error);
 }
 
 const ToolCommand tool_devices = {

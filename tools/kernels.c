@@ -4,13 +4,12 @@
 #include "options.h"
 
 static struct {
-  gboolean json;
+  gchar *json;
   gchar *source;
 } options;
 
-static const GOptionEntry entries[] = {{"json", 0, 0, G_OPTION_ARG_NONE, &options.json,
-                                        "Print a list of objects in JSON instead", NULL},
-                                       {NULL}};
+static const GOptionEntry entries[] = {
+    TOOL_OPTION_JSON (&options.json, "Write a list of objects in JSON instead,", ""), {NULL}};
 
 static const GOptionEntry source_entries[] = {
     {"source", 0, 0, G_OPTION_ARG_STRING, &options.source,
@@ -126,8 +125,8 @@ print_programs (GError **error)
   for (guint i = 0; i < names->len; i++)
     if (!add_program (list, g_ptr_array_index (names, i), error))
       return FALSE;
-  if (options.json)
-    return tool_json_write (list, "-", error);
+  if (options.json != NULL)
+    return tool_json_write (list, options.json, error);
   for (gsize i = 0; i < json_array_size (list); i++) {
     const json_t *program = json_array_get (list, i);
     printf ("// %s: %s\n%s", tool_json_get_string (program, "name"),
@@ -148,8 +147,8 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   if (context == NULL)
     return FALSE;
   json = make_json (context);
-  if (options.json)
-    return tool_json_write (json, "-", error);
+  if (options.json != NULL)
+    return tool_json_write (json, options.json, error);
   print_table (context, json);
   return TRUE;
 }

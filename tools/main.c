@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <signal.h>
+#include <string.h>
 
 enum {
   STATUS_OK,
@@ -59,6 +60,31 @@ find_command (const gchar *name)
   return NULL;
 }
 
+/* Completes what GOption does with the values of long options: one that takes no value is refused
+ * if it has one, as in --list=no, and --json without a file is --json=-. */
+static gboolean
+prepare_values (const GOptionEntry *entry, gchar **arguments, GError **error)
+{
+  static gchar standard_output[] = "--json=-";
+
+  for (; entry->long_name != NULL; entry++) {
+    g_autofree gchar *start = g_strdup_printf ("--%s=", entry->long_name);
+    const gboolean is_json = g_str_equal (entry->long_name, "json");
+
+    for (guint i = 1; arguments[i] != NULL && !g_str_equal (arguments[i], "--"); i++) {
+      const gchar *next = arguments[i + 1];
+
+      if (entry->arg == G_OPTION_ARG_NONE && g_str_has_prefix (arguments[i], start))
+        return tool_refuse (error, "--%s takes no value, found \"%s\".", entry->long_name,
+                            arguments[i] + strlen (start));
+      if (is_json && g_str_equal (arguments[i], "--json") &&
+          (next == NULL || (next[0] == '-' && next[1] != '\0')))
+        arguments[i] = standard_output;
+    }
+  }
+  return TRUE;
+}
+
 /* Parses @entries, which include -h, and the options of @groups (nullable), and removes them from
  * the command line. */
 static gboolean
@@ -70,8 +96,13 @@ parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint 
   /* The tool has its own -h: GOption's help lacks operands, paragraphs and examples. */
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, entries, NULL);
-  for (; groups != NULL && groups->title != NULL; groups++)
+  if (!prepare_values (entries, *argv, error))
+    return FALSE;
+  for (; groups != NULL && groups->title != NULL; groups++) {
     g_option_context_add_main_entries (context, groups->entries, NULL);
+    if (!prepare_values (groups->entries, *argv, error))
+      return FALSE;
+  }
   return g_option_context_parse (context, argc, argv, error);
 }
 

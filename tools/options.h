@@ -25,6 +25,14 @@ gboolean tool_set_choice (const gchar *option, const gchar *text, gpointer data,
     name, 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)function, help, values                            \
   }
 
+/** TOOL_OPTION_JSON: --json, which sets @path; "-" without a file. @more: follows the standard
+ * output in the help. */
+#define TOOL_OPTION_JSON(path, help, more)                                                         \
+  {                                                                                                \
+    "json", 0, 0, G_OPTION_ARG_FILENAME, path,                                                     \
+        help " to this file, which is replaced; - or no FILE is the standard output" more, "FILE"  \
+  }
+
 #define TOOL_OPTION_LAYOUT                                                                         \
   TOOL_OPTION ("layout", tool_set_choice,                                                          \
                "Order in memory, by rows or by columns: row or col (default: row)", "row|col")

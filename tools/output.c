@@ -1,7 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <glib/gstdio.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "options.h"
 #include "output.h"
@@ -145,6 +147,36 @@ FILE *
 tool_table_get_output (const gchar *path)
 {
   return g_strcmp0 (path, "-") == 0 ? stderr : stdout;
+}
+
+static gboolean
+save (const GemmclMatrix *matrix, const gchar *name, const gchar *path, GError **error)
+{
+  return name != NULL ? gemmcl_matrix_save_safetensors (matrix, path, name, error)
+                      : gemmcl_matrix_save_npy (matrix, path, error);
+}
+
+gboolean
+tool_save_matrix (const GemmclMatrix *matrix, const gchar *name, const gchar *path, GError **error)
+{
+  g_autoptr (GMappedFile) content = NULL;
+  g_autofree gchar *temporary = NULL;
+  gint fd;
+
+  if (!g_str_equal (path, "-"))
+    return save (matrix, name, path, error);
+  fd = g_file_open_tmp ("gemmcl-XXXXXX", &temporary, error);
+  if (fd < 0)
+    return FALSE;
+  close (fd);
+  if (save (matrix, name, temporary, error))
+    content = g_mapped_file_new (temporary, FALSE, error);
+  g_unlink (temporary);
+  if (content == NULL)
+    return FALSE;
+  /* Writes to the standard output are checked in main(). */
+  fwrite (g_mapped_file_get_contents (content), 1, g_mapped_file_get_length (content), stdout);
+  return TRUE;
 }
 
 gboolean

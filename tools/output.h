@@ -70,6 +70,17 @@ json_t *tool_json_number (gdouble number);
 FILE *tool_table_get_output (const gchar *path);
 
 /**
+ * tool_save_matrix:
+ * @name: (nullable): of the tensor in a safetensors file; %NULL: the file has NumPy's format
+ * @path: a file, which is replaced whole or not at all; "-": the standard output
+ *
+ * Returns: %FALSE with the error of gemmcl_matrix_save_npy() or gemmcl_matrix_save_safetensors(),
+ *   or a #GFileError.
+ */
+gboolean tool_save_matrix (const GemmclMatrix *matrix, const gchar *name, const gchar *path,
+                           GError **error);
+
+/**
  * tool_json_write:
  * @path: (nullable): a file, which is replaced whole or not at all; "-": the standard output;
  *   %NULL: nothing is written

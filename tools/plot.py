@@ -275,7 +275,8 @@ def main():
     parser = argparse.ArgumentParser(prog="gemmcl-plot", description=__doc__)
     parser.add_argument("results", metavar="RESULTS.json", type=argparse.FileType(encoding="utf-8"),
                         help="from gemmcl bench --json; - is the standard input")
-    parser.add_argument("chart", metavar="CHART.svg", help="or another format, such as .png")
+    parser.add_argument("chart", metavar="CHART.svg",
+                        help="or another format, such as .png; - is the standard output, as SVG")
     parser.add_argument("--roofline", action="store_true",
                         help="draw the speed over the arithmetic intensity, with the limits of the "
                         "memory and of the peak; needs --bandwidth of gemmcl bench")
@@ -286,9 +287,11 @@ def main():
         with matplotlib.rc_context(STYLE):
             figure = (roofline_chart if options.roofline else lines_or_bars)(results)
             # Without the date, the same results give the same file.
-            metadata = {"Date": None} if options.chart.endswith(".svg") else None
-            figure.savefig(options.chart, dpi=144, metadata=metadata, bbox_inches="tight",
-                           pad_inches=0.2)
+            to_stdout = options.chart == "-"
+            metadata = {"Date": None} if to_stdout or options.chart.endswith(".svg") else None
+            figure.savefig(sys.stdout.buffer if to_stdout else options.chart, dpi=144,
+                           format="svg" if to_stdout else None, metadata=metadata,
+                           bbox_inches="tight", pad_inches=0.2)
     except (KeyError, TypeError) as error:
         sys.exit(f"gemmcl-plot: {options.results.name} is not from gemmcl bench --json: {error}")
     except (OSError, ValueError) as error:

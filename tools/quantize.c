@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gemmcl.h"
+#include "output.h"
 #include "tool.h"
 
 #define SUFFIX ".safetensors"
@@ -13,7 +13,9 @@ static struct {
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-     "The file to write, which is replaced", "FILE.safetensors"},
+     "The file to write, which is replaced; - is the standard output, and the errors of rounding "
+     "then go to the standard error",
+     "FILE.safetensors"},
     {"name", 'n', 0, G_OPTION_ARG_STRING, &options.name,
      "Name of the tensor; its scales are NAME.scale (default: weight)", "NAME"},
     {"transpose", 0, 0, G_OPTION_ARG_NONE, &options.transpose,
@@ -26,13 +28,14 @@ static void
 report (const GemmclMatrix *matrix, const GemmclQuantization *done)
 {
   const gsize rows = matrix->rows, cols = matrix->cols;
+  FILE *out = tool_table_get_output (options.output);
 
-  g_print ("Shape          %zu x %zu\n", rows, cols);
-  g_print ("Scales         %zu, one for each %s\n", options.transpose ? rows : cols,
+  fprintf (out, "Shape          %zu x %zu\n", rows, cols);
+  fprintf (out, "Scales         %zu, one for each %s\n", options.transpose ? rows : cols,
            options.transpose ? "row" : "column");
-  g_print ("Largest        %.6g\n", done->largest);
-  g_print ("Largest error  %.6g\n", done->max_error);
-  g_print ("RMS error      %.6g\n", done->rms_error);
+  fprintf (out, "Largest        %.6g\n", done->largest);
+  fprintf (out, "Largest error  %.6g\n", done->max_error);
+  fprintf (out, "RMS error      %.6g\n", done->rms_error);
 }
 
 static gboolean
@@ -41,8 +44,10 @@ run (gchar **operands, GError **error)
   g_autoptr (GemmclMatrix) matrix = NULL, quantized = NULL;
   GemmclQuantization done;
 
-  if (options.output == NULL || !g_str_has_suffix (options.output, SUFFIX))
-    return tool_refuse (error, "Expected -o FILE" SUFFIX ", the file for the result; found %s.",
+  if (options.output == NULL ||
+      (!g_str_equal (options.output, "-") && !g_str_has_suffix (options.output, SUFFIX)))
+    return tool_refuse (error,
+                        "Expected -o FILE" SUFFIX ", the file for the result, or -o -; found %s.",
                         options.output != NULL ? options.output : "no -o");
   matrix = gemmcl_matrix_load (operands[0], error);
   if (matrix == NULL)
@@ -52,7 +57,7 @@ run (gchar **operands, GError **error)
     g_prefix_error (error, "%s: ", operands[0]);
     return FALSE;
   }
-  if (!gemmcl_matrix_save_safetensors (quantized, options.output, options.name, error))
+  if (!tool_save_matrix (quantized, options.name, options.output, error))
     return FALSE;
   report (quantized, &done);
   return TRUE;

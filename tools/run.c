@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "options.h"
+#include "output.h"
 
 #define DEFAULT_TOP_K 5
 
@@ -27,7 +28,8 @@ set_top_k (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data, 
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-     "The file for D, f32 in NumPy's format, which is replaced", "FILE.npy"},
+     "The file for D, f32 in NumPy's format, which is replaced; - is the standard output",
+     "FILE.npy"},
     {"addend", 'c', 0, G_OPTION_ARG_FILENAME, &options.addend,
      "C, M x N or one row of N (default: none)", "MATRIX"},
     {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta, "Factor of C (default: 1 with a C)",
@@ -44,7 +46,9 @@ static const GOptionEntry entries[] = {
      "rules alone (default: auto)",
      "NAME"},
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
-     "The file for the row outputs, a row for each row of D (default: none)", "FILE.npy"},
+     "The file for the row outputs, a row for each row of D; - is the standard output (default: "
+     "none)",
+     "FILE.npy"},
     TOOL_OPTION ("row-outputs", tool_set_choice,
                  "Row outputs for --rows: any of sum, max, arg-max and top-k, with + between, "
                  "written in this order (default: sum+max+arg-max)",
@@ -96,7 +100,7 @@ save (const gchar *path, gsize rows, gsize cols, const gfloat *data, GError **er
 {
   g_autoptr (GemmclMatrix) result = gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, data, error);
 
-  return result != NULL && gemmcl_matrix_save_npy (result, path, error);
+  return result != NULL && tool_save_matrix (result, NULL, path, error);
 }
 
 static gboolean
@@ -118,6 +122,8 @@ check_options (GemmclGemm *gemm, GError **error)
 {
   if (options.output == NULL)
     return tool_refuse (error, "No output file: give one with -o.");
+  if (g_str_equal (options.output, "-") && g_strcmp0 (options.rows, "-") == 0)
+    return tool_refuse (error, "-o and --rows cannot both be the standard output.");
   if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error))
     return FALSE;
   if (gemm->row_outputs != 0 && options.rows == NULL)

@@ -44,10 +44,8 @@ static const GOptionEntry search_entries[] = {
          DEFAULT_SECONDS) ")",
      "SECONDS"},
     {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run, "Measure, but remember nothing", NULL},
-    {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Also write the results, or the list, as JSON; - is the standard output, and the "
-     "table then goes to the standard error",
-     "FILE"},
+    TOOL_OPTION_JSON (&options.json, "Also write the results, or the list, as JSON",
+                      ", and the table then goes to the standard error"),
     {NULL}};
 
 static const GOptionEntry memory_entries[] = {

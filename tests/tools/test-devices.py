@@ -11,6 +11,24 @@ import tool
 PRECISIONS = {"f16": "f16", "bf16": "bf16", "tf32": "tf32", "i8": "i8", "dot": "i8"}
 
 
+class Json(tool.FolderTestCase):
+    def test_file_and_standard_output(self):
+        """--json FILE is a file, --json - and --json alone the standard output, in each command."""
+        path = self.path("list.json")
+        for command in (("devices",), ("kernels", "-d", "0"), ("kernels", "--source", "gemm_naive"),
+                        ("bench", "-M", 8, "-i", 0), ("tune", "--list")):
+            with self.subTest(command=command):
+                listed = self.read(*command, "--json", "-")
+                self.assertIsInstance(listed, list)
+                name, *rest = command
+                for arguments in (name, "--json", *rest), (*command, "--json"):
+                    self.assertEqual(self.read(*arguments), listed)
+                for arguments in ("--json", path), (f"--json={path}",):
+                    said = self.ends(0, *command, *arguments).stdout
+                    self.assertNotIn("[\n", said)
+                    self.assertEqual(self.load(path), listed)
+
+
 class Devices(tool.TestCase):
     def test_json_and_text(self):
         devices, text = self.read("devices", "--json"), self.ends(0, "devices").stdout

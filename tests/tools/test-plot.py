@@ -171,6 +171,7 @@ class Script(tool.FolderTestCase):
             said = self.plot(results, self.path(name), *options)
             self.assertEqual((said.returncode, said.stderr), (0, ""))
             charts.append(Path(self.path(name)).read_bytes())
+        self.assertEqual(self.plot(results, "-").stdout.encode(), charts[0])
         self.assertEqual(charts.pop(2)[:4], b"\x89PNG")
         first, second, roofline = (
             [(element.get("id"), element.text) for element in ElementTree.fromstring(chart).iter()]

@@ -6,6 +6,8 @@
 import json
 import os
 import re
+import subprocess
+from pathlib import Path
 
 import tool
 
@@ -63,6 +65,14 @@ class Quantize(tool.MatrixTestCase):
 
 class Files(Quantize):
     """The file and the report. tests/lib/quantize.py tests products of bytes with scales."""
+
+    def test_standard_output(self):
+        source, path = self.save("w", self.make(5, 3)), self.path("w.safetensors")
+        said = self.ends(0, "quantize", source, "-o", path).stdout
+        done = subprocess.run([tool.TOOL, "quantize", source, "-o", "-"], capture_output=True,
+                              check=True)
+        self.assertEqual(done.stdout, Path(path).read_bytes())
+        self.assertEqual(done.stderr.decode(), said)
 
     def test_columns(self):
         w = self.make(40, 7)

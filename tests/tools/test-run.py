@@ -43,6 +43,19 @@ class Run(tool.MatrixTestCase):
         numpy.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
 
 
+class StandardOutput(Run):
+    def test_results(self):
+        """-o - and --rows - write what they write to a file, and nothing else."""
+        a, b = self.save("a", self.make(6, 9)), self.save("b", self.make(9, 4))
+        for *arguments, file in ("-o", "-", "d.npy"), ("-o", "d.npy", "-r", "-", "r.npy"):
+            paths = [self.path(word) if word.endswith(".npy") else word for word in arguments]
+            command = [tool.TOOL, "run", a, b, *paths]
+            found = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE,
+                                   check=True).stdout
+            self.ends(0, "run", a, b, "-o", self.path("d.npy"), "-r", self.path("r.npy"))
+            self.assertEqual(found, Path(self.path(file)).read_bytes())
+
+
 class Products(Run):
     """Each option reaches the library, whose own tests have all shapes, types and kernels."""
 

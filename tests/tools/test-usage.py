@@ -7,7 +7,7 @@ import re
 
 import tool
 
-OPTION = re.compile(r"^\s+(?:-(\w), )?--([\w-]+)(=\S+)?", re.MULTILINE)
+OPTION = re.compile(r"^ +(?:-(\w), )?--([\w-]+)(=\S+)?", re.MULTILINE)
 
 # Options of the sample program in the article of L3_SLM (kernels.def); bench keeps their meanings.
 ARTICLE = {"p": "platform", "t": "type", "d": "device", "M": "size1", "K": "size2", "N": "size3",
@@ -106,6 +106,7 @@ CASES = {
         ("-c", *PRODUCT, "--beta", "2"),
         ("leaky-relu.*softmax", *PRODUCT, "--activation", "step"),
         ("give one with --rows", *PRODUCT, "--row-outputs", "max"),
+        ("cannot both be the standard output", "[1]", "[1]", "-o", "-", "--rows", "-"),
         ('not "least"', *PRODUCT, "--row-outputs", "max+least", "--rows", "r.npy"),
         ('them, not "max,sum"', *PRODUCT, "--row-outputs", "max,sum", "--rows", "r"),
         ('not ""', *PRODUCT, "--row-outputs", "", "--rows", "r.npy"),
@@ -147,6 +148,14 @@ class Usage(tool.TestCase):
     def test_unknown_option(self):
         for command in tool.COMMANDS:
             self.refuses(2, "--frobnicate", command, "--frobnicate")
+
+    def test_flags_take_no_value(self):
+        for command in tool.COMMANDS:
+            said = self.ends(0, command, "--help").stdout
+            flags = [long for _, long, value in OPTION.findall(said) if not value]
+            for flag in [*flags, "help"]:
+                with self.subTest(command=command, flag=flag):
+                    self.refuses(2, f'--{flag} takes no value, found "no"', command, f"--{flag}=no")
 
     def test_invalid_values(self):
         for command, cases in CASES.items():
