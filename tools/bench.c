@@ -4,6 +4,7 @@
 
 #include "bench.h"
 #include "options.h"
+#include "worker.h"
 
 #define DEFAULT_ITERATIONS 10
 
@@ -76,6 +77,15 @@ static ToolColumn columns[] = {
     {"check", 8, .key = "verified"},
     {NULL}};
 
+/* @n: the measurement under way, of @n_all; @n_measured: those that ended and were not skipped.
+ * @build_seconds, @run_seconds: their times. @products: their multiply-adds in a run;
+ * @products_left: those of the measurements that have not ended */
+typedef struct {
+  guint n, n_all, n_measured;
+  gdouble build_seconds, run_seconds;
+  gdouble products, products_left;
+} Progress;
+
 /**
  * Bench:
  * @problems: (element-type GemmclGemm): one for each size
@@ -97,6 +107,7 @@ typedef struct {
   gchar *bandwidth_source;
   guint n_wrong;
   FILE *out;
+  Progress progress;
   gboolean each_run;
   json_t *json;
 } Bench;
@@ -306,6 +317,39 @@ make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPl
       "bandwidth_source", self->bandwidth_source, "verified", "max_error", "error_bound");
 }
 
+static gdouble
+count_products (const GemmclGemm *gemm)
+{
+  return (gdouble)gemm->m * gemm->n * gemm->k;
+}
+
+/* Shows which measurement begins, and an estimate of the time to the end of the last one: a build
+ * takes as long as those before on average, a run as long as its multiply-adds. */
+static void
+show_progress (const Progress *self, const gchar *kernel)
+{
+  const gdouble n_left = self->n_all - self->n + 1;
+  const gdouble left = n_left * self->build_seconds / self->n_measured +
+                       self->products_left * self->run_seconds / self->products;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (self->n_all == 1)
+    return;
+  g_string_printf (text, "%u of %u: %s", self->n, self->n_all, kernel);
+  if (self->n_measured > 0)
+    g_string_append_printf (text, left < 100 ? ", about %.0f s left" : ", about %.0f min left",
+                            left < 100 ? left : left / 60);
+  tool_worker_step (text->str);
+}
+
+/* Writes the results so far to the file, where a run that is killed leaves them. The standard
+ * output gets all of them at the end. */
+static gboolean
+write_results (const Bench *self, gboolean is_end, GError **error)
+{
+  return (self->out == stderr) != is_end || tool_json_write (self->json, options.json, error);
+}
+
 /* Checks the output of the last run. */
 static gboolean
 verify (Bench *self, BenchProblem *problem, json_t *row, GError **error)
@@ -339,14 +383,18 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   g_autoptr (GArray) times = g_array_new (FALSE, FALSE, sizeof (gdouble));
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (json_t) checked = json_object (), row = NULL;
+  gdouble start = tool_get_seconds ();
   gboolean timed = TRUE;
   gdouble ms;
 
   if (!tool_check_interrupt (error))
     return FALSE;
+  show_progress (&self->progress, name);
   plan = gemmcl_plan_new (self->context, &problem->gemm, name, error);
   if (plan == NULL || !gemmcl_plan_set (plan, GEMMCL_PLAN_B, problem->weights, error))
     return FALSE;
+  self->progress.build_seconds += tool_get_seconds () - start;
+  start = tool_get_seconds ();
   if (options.iterations > 0 && ((options.validation && !bench_spoil_output (problem, error)) ||
                                  !run_once (problem, plan, &ms, error) ||
                                  (options.validation && !verify (self, problem, checked, error))))
@@ -357,6 +405,10 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
     g_array_append_val (times, ms);
     timed &= !isnan (ms);
   }
+  self->progress.run_seconds += tool_get_seconds () - start;
+  self->progress.products += count_products (&problem->gemm);
+  self->progress.n_measured++;
+  tool_worker_clear_step ();
   if (self->each_run)
     print_runs (self, &problem->gemm, times);
   if (!timed)
@@ -364,10 +416,12 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   g_array_sort (times, compare);
   row = make_row (self, &problem->gemm, name, plan, times);
   json_object_update (row, checked);
+  json_array_append (self->json, row);
+  if (!write_results (self, FALSE, error))
+    return FALSE;
   tool_table_print (self->out, columns, row);
   if (!timed)
     fprintf (self->out, "  The device measured no time.\n");
-  json_array_append (self->json, row);
   return TRUE;
 }
 
@@ -383,12 +437,14 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
     const gchar *name = g_ptr_array_index (self->names, i);
     g_autoptr (GError) why = NULL;
 
+    self->progress.n++;
     tool_adopt_precision (&problem->gemm, name);
     if (g_str_equal (options.kernel, "all") &&
         !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why))
       print_skipped (self, gemm, name, why->message);
     else if (!measure_kernel (self, problem, name, error))
       return FALSE;
+    self->progress.products_left -= count_products (gemm);
   }
   return TRUE;
 }
@@ -396,6 +452,10 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 static gboolean
 measure (Bench *self, GError **error)
 {
+  self->progress.n_all = self->problems->len * self->names->len;
+  for (guint i = 0; i < self->problems->len; i++)
+    self->progress.products_left +=
+        self->names->len * count_products (&g_array_index (self->problems, GemmclGemm, i));
   for (guint i = 0; i < self->problems->len; i++)
     if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
@@ -421,13 +481,14 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   self.out = tool_table_get_output (options.json);
   /* The file, too: the measurements may take an hour. */
   if (!find_peak (&self, error) || !find_bandwidth (&self, error) ||
-      (self.out != stderr && !tool_json_write (self.json, options.json, error)))
+      !write_results (&self, FALSE, error))
     return FALSE;
   tool_catch_interrupt ();
   start_report (&self);
   ok = measure (&self, error);
+  tool_worker_clear_step ();
   /* Results are written even if a later kernel failed. The first error is reported. */
-  return tool_json_write (self.json, options.json, ok ? error : NULL) && ok;
+  return write_results (&self, TRUE, ok ? error : NULL) && ok;
 }
 
 const ToolCommand tool_bench = {
@@ -444,8 +505,11 @@ const ToolCommand tool_bench = {
         "of the kernel's precision. The largest error and the bound are shown; a mismatch is "
         "exit status 1.\n\n"
         "--kernel=all leaves out kernels that cannot solve the problem on the device, and the "
-        "table gives the reason. Ctrl-C stops after the current run; results so far are "
-        "written.\n\n"
+        "table gives the reason. The progress on the standard error has an estimate of the time "
+        "that is left.\n\n"
+        "The file of --json is a list that is replaced whole after each result. So it is valid at "
+        "any moment, and keeps the results of a run that is killed. Ctrl-C stops after the "
+        "current run; results so far are also written to the standard output.\n\n"
         "If -k has auto or rules, a column gives the source of each choice: named by the user, "
         "tuned on this machine, shipped with the library, or its rules.",
     .groups = {{"Device", tool_device_entries},

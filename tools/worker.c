@@ -66,9 +66,8 @@ report (json_t *message)
   fflush (own.reports);
 }
 
-/* Erases the progress line on a terminal, so that another line can be printed. */
-static void
-clear_progress (void)
+void
+tool_worker_clear_step (void)
 {
   /* ECMA-48: back to the first column, and erase to the end of the line. */
   if (isatty (STDERR_FILENO))
@@ -82,7 +81,7 @@ tool_worker_step (const gchar *step)
     report (json_pack ("{s:s}", "step", step));
     return;
   }
-  clear_progress ();
+  tool_worker_clear_step ();
   g_printerr (isatty (STDERR_FILENO) ? "%s" : "%s\n", step);
 }
 
@@ -105,7 +104,7 @@ wait_for_end (const Worker *self, gint *status)
 static void
 end (Worker *self)
 {
-  clear_progress ();
+  tool_worker_clear_step ();
   if (self->pid > 0) {
     kill (-self->pid, SIGKILL);
     wait_for_end (self, NULL);
@@ -219,7 +218,7 @@ take_report (Worker *self, const json_t *report, gchar **why, GError **error)
   json_object_update (item, content);
   if (self->work->done == NULL)
     return GOES_ON;
-  clear_progress ();
+  tool_worker_clear_step ();
   return self->work->done (item, self->data, error) ? GOES_ON : HAS_FAILED;
 }
 

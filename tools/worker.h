@@ -57,8 +57,13 @@ gdouble tool_get_seconds (void);
  * to the file @output. */
 GPid tool_worker_fork (gint output);
 
-/** tool_worker_step: Shows @step as the progress. */
+/** tool_worker_step: Shows @step as the progress: a line that the next one replaces, if the
+ * standard error is a terminal. */
 void tool_worker_step (const gchar *step);
+
+/** tool_worker_clear_step: Erases the progress on a terminal, so that another line can be printed.
+ */
+void tool_worker_clear_step (void);
 
 /** The side of the worker. */
 

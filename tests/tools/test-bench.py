@@ -174,6 +174,35 @@ class Failures(tool.FolderTestCase):
         self.assertEqual(said.returncode, 1)
         self.assertIn("written", said.stderr)
 
+    def test_killed(self):
+        """The file is a whole list at any moment, and has each result before the table shows it."""
+        path, n = self.path("bench.json"), 2000
+        with tool.start("bench", "-M", 8, "-N", 8, "-K", 8, "-i", 1, "-k",
+                        ",".join(["gemm_naive"] * n), "--json", path) as process:
+            self.wait_for(process, process.stdout, "kernel ")
+            for row in range(1, 6):
+                self.wait_for(process, process.stdout, "gemm_naive ")
+                self.assertGreaterEqual(len(self.load(path)), row)
+            process.kill()
+        results = self.load(path)
+        self.assertGreaterEqual(len(results), 5)
+        self.assertEqual({result["kernel"] for result in results}, {"gemm_naive"})
+
+    def test_progress(self):
+        size = "-M", 8, "-N", 8, "-K", 8, "-i", 1
+        said = self.ends(0, "bench", *size, "-k", "gemm_naive,auto")
+        self.assertRegex(said.stderr, r"\A1 of 2: gemm_naive\n2 of 2: auto, about \d+ s left\n\Z")
+        self.assertEqual(self.ends(0, "bench", *size, "-k", "gemm_naive").stderr, "")
+        # The terminal's line is erased before each row of the table.
+        control, terminal = os.openpty()
+        with os.fdopen(control, "rb"), os.fdopen(terminal, "wb") as errors:
+            subprocess.run([tool.TOOL, "bench", *map(str, size), "-k", "gemm_naive,gemm_naive"],
+                           stdout=subprocess.DEVNULL, stderr=errors, check=True)
+            said = os.read(control, 4096).decode()
+        erase = "\r\033[K"
+        self.assertRegex(said.replace(erase, "|"),
+                         r"\A\|1 of 2: gemm_naive\|+2 of 2: gemm_naive, about \d+ s left\|+\Z")
+
     def test_interrupt(self):
         path = self.path("bench.json")
         with tool.start("bench", "-M", "8", "-k", "gemm_naive,gemm_naive", "-i", "1000000000",

@@ -82,7 +82,7 @@ class Warm(EmptyCaches):
 
 class Silence(EmptyCaches):
     def test_of_compilers(self):
-        """A row of each method is built, and nothing is printed on the standard error."""
+        """A row of each method is built, and the standard error has the progress alone."""
         names = [kernel["name"] for kernel in self.read("kernels", "--json")]
         # The first of the variants and precisions, which have the same source.
         rows = {VARIANT.sub("", name): name for name in reversed(names)}
@@ -90,7 +90,9 @@ class Silence(EmptyCaches):
         layers = {"OPENCL_LAYERS": os.environ.get("GEMMCL_BRIEF_LAYER", "")}
         said = self.ends(0, "bench", "-M", 4, "-N", 16, "-K", 16, "-i", 0,
                          "-k", ",".join(rows.values()), **self.caches, **layers)
-        self.assertEqual(said.stderr, "")
+        line = rf"(?m)^\d+ of {len(rows)}: (\w+)(?:, about \d+ \w+ left)?\n"
+        self.assertEqual(re.findall(line, said.stderr), list(rows.values()))
+        self.assertEqual(said.stderr.count("\n"), len(rows))
 
 
 class Failures(tool.TestCase):
