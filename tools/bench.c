@@ -47,7 +47,7 @@ static const GOptionEntry measure_entries[] = {
      NULL},
     {"peak", 0, 0, G_OPTION_ARG_STRING, &options.peak,
      "The peak that the efficiency refers to, in 10^9 operations a second (default: "
-     "the device's f32 peak, if it is known)",
+     "the device's in the precision of the kernel, if it is known)",
      "GFLOPS"},
     {NULL}};
 
@@ -90,7 +90,8 @@ typedef struct {
  * Bench:
  * @problems: (element-type GemmclGemm): one for each size
  * @names: (element-type utf8): the kernels, as the user named them
- * @peak: 10^9 operations a second, in f32 for kernels of all precisions; NaN: unknown
+ * @peaks: 10^9 operations a second in each precision; NaN: unknown; @peak_sources: how they were
+ *   calculated, or why they are unknown
  * @bandwidth: 10^9 bytes a second of the device's memory; NaN: unknown
  * @n_wrong: results that exceeded their error bounds
  * @each_run: the table also has a row for each run, before the one for the median
@@ -101,8 +102,8 @@ typedef struct {
   const GemmclDeviceInfo *info;
   GArray *problems;
   GPtrArray *names;
-  gdouble peak;
-  const gchar *peak_source;
+  gdouble peaks[GEMMCL_N_PRECISIONS];
+  gchar *peak_sources[GEMMCL_N_PRECISIONS];
   gdouble bandwidth;
   gchar *bandwidth_source;
   guint n_wrong;
@@ -133,11 +134,21 @@ describe_problems (Bench *self, GError **error)
 }
 
 static gboolean
-find_peak (Bench *self, GError **error)
+find_peaks (Bench *self, GError **error)
 {
-  self->peak = self->info->peak_gflops > 0 ? self->info->peak_gflops : NAN;
-  self->peak_source = options.peak != NULL ? "set with --peak" : self->info->peak_source;
-  return tool_parse_positive ("--peak", options.peak, &self->peak, error);
+  gdouble given = NAN;
+
+  if (!tool_parse_positive ("--peak", options.peak, &given, error))
+    return FALSE;
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++) {
+    self->peaks[i] = tool_get_peak (self->info, i, &self->peak_sources[i]);
+    if (options.peak != NULL) {
+      self->peaks[i] = given;
+      g_free (self->peak_sources[i]);
+      self->peak_sources[i] = g_strdup ("set with --peak");
+    }
+  }
+  return TRUE;
 }
 
 static gboolean
@@ -157,6 +168,8 @@ bench_clear (Bench *self)
   g_clear_pointer (&self->json, json_decref);
   g_clear_pointer (&self->names, g_ptr_array_unref);
   g_clear_pointer (&self->bandwidth_source, g_free);
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
+    g_clear_pointer (&self->peak_sources[i], g_free);
   g_clear_pointer (&self->problems, g_array_unref);
   g_clear_object (&self->context);
 }
@@ -179,6 +192,29 @@ describe_sizes (const GemmclGemm *first, const GemmclGemm *last)
   return g_string_free (text, FALSE);
 }
 
+/* Prints the peak of each precision that the kernels have, or the one of --peak. */
+static void
+print_peaks (const Bench *self)
+{
+  GemmclGemm gemm = g_array_index (self->problems, GemmclGemm, 0);
+  gboolean used[GEMMCL_N_PRECISIONS] = {FALSE};
+
+  for (guint i = 0; i < self->names->len; i++) {
+    tool_adopt_precision (&gemm, self->names->pdata[i]);
+    used[options.peak == NULL ? gemm.precision : GEMMCL_PRECISION_F32] = TRUE;
+  }
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++) {
+    g_autofree gchar *title = options.peak != NULL
+                                  ? g_strdup ("Peak")
+                                  : g_strdup_printf ("%s peak", gemmcl_precision_get_name (i));
+
+    if (used[i] && !isnan (self->peaks[i]))
+      fprintf (self->out, "%-8s %.1f GFLOPS: %s\n", title, self->peaks[i], self->peak_sources[i]);
+    else if (used[i])
+      fprintf (self->out, "%-8s %s; --peak sets it\n", title, self->peak_sources[i]);
+  }
+}
+
 static void
 print_head (Bench *self)
 {
@@ -187,11 +223,7 @@ print_head (Bench *self)
 
   fprintf (self->out, "Device   %s (%s, %s)\n", self->info->name,
            tool_device_type_get_name (self->info->type), self->info->platform);
-  if (!isnan (self->peak))
-    fprintf (self->out, "%-8s %.1f GFLOPS: %s\n", options.peak != NULL ? "Peak" : "f32 peak",
-             self->peak, self->peak_source);
-  else
-    fprintf (self->out, "f32 peak %s; --peak sets it\n", self->peak_source);
+  print_peaks (self);
   if (!isnan (self->bandwidth))
     fprintf (self->out, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
   fprintf (self->out, "Problem  %s (M x N x K)", sizes);
@@ -265,16 +297,16 @@ make_times (const GArray *sorted)
                : json_pack ("{s:n, s:n, s:n}", "min", "median", "max");
 }
 
-/* Prints a row for each of @times. */
+/* Prints a row for each of @times. @peak: that of the kernel's precision */
 static void
-print_runs (const Bench *self, const GemmclGemm *gemm, const GArray *times)
+print_runs (const Bench *self, const GemmclGemm *gemm, const GArray *times, gdouble peak)
 {
   for (guint i = 0; i < times->len; i++) {
     const gdouble ms = g_array_index (times, gdouble, i), gflops = get_gflops (gemm, ms);
     g_autofree gchar *name = g_strdup_printf ("  run %u", i + 1);
     g_autoptr (json_t) row = json_pack (
         "{s:s, s:{s:o}, s:o, s:o}", "kernel", name, "time_ms", "min", tool_json_number (ms),
-        "gflops", tool_json_number (gflops), "efficiency", tool_json_number (gflops / self->peak));
+        "gflops", tool_json_number (gflops), "efficiency", tool_json_number (gflops / peak));
 
     tool_table_print (self->out, columns, row);
   }
@@ -312,9 +344,11 @@ make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPl
       gemm->trans_b, "alpha", (gdouble)gemm->alpha, "beta", (gdouble)gemm->beta, "m",
       (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations",
       options.iterations, "time_ms", time_ms, "gflops", tool_json_number (gflops), "peak_gflops",
-      tool_json_number (self->peak), "peak_source", self->peak_source, "efficiency",
-      tool_json_number (gflops / self->peak), "bandwidth_gbs", tool_json_number (self->bandwidth),
-      "bandwidth_source", self->bandwidth_source, "verified", "max_error", "error_bound");
+      tool_json_number (self->peaks[info.precision]), "peak_source",
+      self->peak_sources[info.precision], "efficiency",
+      tool_json_number (gflops / self->peaks[info.precision]), "bandwidth_gbs",
+      tool_json_number (self->bandwidth), "bandwidth_source", self->bandwidth_source, "verified",
+      "max_error", "error_bound");
 }
 
 static gdouble
@@ -410,7 +444,8 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   self->progress.n_measured++;
   tool_worker_clear_step ();
   if (self->each_run)
-    print_runs (self, &problem->gemm, times);
+    print_runs (self, &problem->gemm, times,
+                self->peaks[tool_get_precision (gemmcl_plan_get_kernel (plan))]);
   if (!timed)
     g_array_set_size (times, 0);
   g_array_sort (times, compare);
@@ -480,7 +515,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
       return FALSE;
   self.out = tool_table_get_output (options.json);
   /* The file, too: the measurements may take an hour. */
-  if (!find_peak (&self, error) || !find_bandwidth (&self, error) ||
+  if (!find_peaks (&self, error) || !find_bandwidth (&self, error) ||
       !write_results (&self, FALSE, error))
     return FALSE;
   tool_catch_interrupt ();
@@ -497,10 +532,10 @@ const ToolCommand tool_bench = {
     .description =
         "Measures how fast kernels multiply random matrices, A of M x K and B of K x N: the "
         "shortest and the median time of a run by the device's clock, the speed at the median "
-        "in 10^9 operations a second (GFLOPS), and its share of the device's f32 peak. Other "
-        "precisions may exceed that peak; --peak sets another. B is packed before the clock "
-        "starts. The output has a line for each run of a single kernel, and a line for each "
-        "of several kernels or sizes.\n\n"
+        "in 10^9 operations a second (GFLOPS), and its share of the device's peak in the "
+        "kernel's precision, if that peak is known; --peak sets another. B is packed before the "
+        "clock starts. The output has a line for each run of a single kernel, and a line for "
+        "each of several kernels or sizes.\n\n"
         "--validation checks each result first: every element must be within the error bound "
         "of the kernel's precision. The largest error and the bound are shown; a mismatch is "
         "exit status 1.\n\n"

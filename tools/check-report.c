@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check.h"
+#include "options.h"
 
 gboolean
 check_is_row (const json_t *object)
@@ -51,7 +52,8 @@ check_count_faults (const json_t *report)
 static void
 print_device (FILE *out, const json_t *device)
 {
-  const json_t *peak = json_object_get (device, "peak_gflops");
+  const json_t *peak = json_object_get (device, "peak_gflops"), *other;
+  const gchar *precision;
 
   fprintf (out, "Device   %s (%s, %s)\n", tool_json_get_string (device, "name"),
            tool_json_get_string (device, "type"), tool_json_get_string (device, "platform"));
@@ -62,6 +64,9 @@ print_device (FILE *out, const json_t *device)
              tool_json_get_string (device, "peak_source"));
   else
     fprintf (out, "f32 peak %s\n", tool_json_get_string (device, "peak_source"));
+  json_object_foreach ((json_t *)json_object_get (device, "peaks_gflops"), precision, other)
+    if (json_is_number (other) && !g_str_equal (precision, "f32"))
+      fprintf (out, "%-4s peak %.1f GFLOPS\n", precision, json_number_value (other));
 }
 
 /* Returns: the number of rows with that @result; NULL: with any. */
@@ -127,9 +132,10 @@ print_va (FILE *out, const json_t *va)
     fprintf (out, "%s\n", said);
 }
 
-/* Prints the row of @entry with its shares of @peak (NaN: unknown), and its faults below. */
+/* Prints the row of @entry with the shares of the peaks in the kernels' precisions, and its faults
+ * below. */
 static void
-print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, gdouble peak)
+print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, const json_t *peaks)
 {
   static const gchar *const choices[] = {"rules", "tuned"};
   g_autoptr (json_t) row = json_deep_copy (entry);
@@ -139,6 +145,8 @@ print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, gdouble 
 
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
     json_t *choice = json_object_get (row, choices[c]);
+    const GemmclPrecision precision = tool_get_precision (tool_json_get_string (choice, "kernel"));
+    const gdouble peak = tool_json_get_number (peaks, gemmcl_precision_get_name (precision));
 
     json_object_set_new (choice, "efficiency",
                          tool_json_number (tool_json_get_number (choice, "gflops") / peak));
@@ -153,7 +161,7 @@ print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, gdouble 
 }
 
 static void
-print_speed (FILE *out, const json_t *speed, gdouble peak)
+print_speed (FILE *out, const json_t *speed, const json_t *peaks)
 {
   ToolColumn columns[] = {
       {"M x N x K", 18},
@@ -172,7 +180,7 @@ print_speed (FILE *out, const json_t *speed, gdouble peak)
   fputc ('\n', out);
   tool_table_titles (out, columns, speed);
   json_array_foreach (speed, i, entry)
-    print_entry (out, columns, entry, peak);
+    print_entry (out, columns, entry, peaks);
 }
 
 void
@@ -184,6 +192,5 @@ check_print_summary (FILE *out, const json_t *report)
   print_rows (out, report);
   print_va (out, json_object_get (report, "va"));
   if (json_array_size (json_object_get (report, "speed")) > 0)
-    print_speed (out, json_object_get (report, "speed"),
-                 tool_json_get_number (device, "peak_gflops"));
+    print_speed (out, json_object_get (report, "speed"), json_object_get (device, "peaks_gflops"));
 }

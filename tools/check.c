@@ -363,8 +363,8 @@ const ToolCommand tool_check = {
         "GStreamer has vapostproc, frames go through the element as surfaces. Last, the "
         "kernel that the rules choose and the next ones in their order are timed side by side "
         "on eight shapes, or on those given, by the device's clock; the table shows "
-        "their speeds in 10^9 operations a second, the shares of the f32 peak, and the gain of the "
-        "fastest over the rules' choice.\n\n"
+        "their speeds in 10^9 operations a second, the shares of the device's peak in their "
+        "precision, if it is known, and the gain of the fastest over the rules' choice.\n\n"
         "Kernels and the element run in separate processes. One that crashes, hangs or loses "
         "the device is reported as lost, and the check goes on. Unlike gemmcl tune, it does not "
         "store the fastest kernels. Ctrl-C ends the check and writes the results so far.",

@@ -3,6 +3,8 @@
 #include "options.h"
 #include "output.h"
 
+#include <math.h>
+
 static gchar *json_path;
 
 static const GOptionEntry entries[] = {
@@ -76,6 +78,95 @@ make_matrix_shapes (const GemmclDeviceInfo *info)
   return list;
 }
 
+/*
+ * Multiply-adds in 16 bits that a unit with matrix engines starts in a clock, without sparsity:
+ *
+ *     NVIDIA   a multiprocessor, by compute capability, from the white paper of each architecture
+ *     Intel    an EU: Xe-HPG and Arrow Lake H 64, Xe-HPC 256, Xe2 and Xe3 128. The major
+ *              architecture is 12 before Xe2, and only Xe-HPC's engines are wide then.
+ *
+ * 0: unknown.
+ */
+static guint
+get_engine_lanes (const GemmclDeviceInfo *info)
+{
+  static const struct {
+    guint capability, lanes;
+  } nvidia[] = {{70, 512}, {72, 512},  {75, 512},   {80, 1024}, {86, 512}, {87, 1024},
+                {89, 512}, {90, 2048}, {100, 4096}, {120, 512}, {121, 512}};
+  const gboolean wide = info->n_subgroup_sizes > 0 && info->subgroup_sizes[0] == WIDE;
+  const guint major = info->ip_version >> 22;
+
+  for (guint i = 0; i < G_N_ELEMENTS (nvidia); i++)
+    if (nvidia[i].capability == info->nvidia_capability)
+      return nvidia[i].lanes;
+  if (info->eus == 0 || !gemmcl_device_info_has_extension (info, ENGINES))
+    return 0;
+  if (major == 12)
+    return wide ? 256 : 64;
+  return major == 20 || major == 30 ? 128 : 0;
+}
+
+/* Returns: multiply-adds that a unit starts in a clock; 0: unknown. */
+static guint
+get_lanes (const GemmclDeviceInfo *info, GemmclPrecision precision)
+{
+  const guint lanes = get_engine_lanes (info), capability = info->nvidia_capability;
+  const gboolean newer = capability == 0 || capability >= 80;
+
+  switch (precision) {
+  case GEMMCL_PRECISION_F16:
+    return lanes;
+  case GEMMCL_PRECISION_BF16:
+    return newer ? lanes : 0;
+  case GEMMCL_PRECISION_TF32:
+    if (capability == 0 && !gemmcl_device_info_has_extension (info, ENGINES "_tf32"))
+      return 0;
+    return newer ? lanes / 2 : 0;
+  case GEMMCL_PRECISION_I8:
+    return capability == 0 || capability >= 72 ? 2 * lanes : 0;
+  case GEMMCL_PRECISION_F32:
+  default:
+    return 0;
+  }
+}
+
+gdouble
+tool_get_peak (const GemmclDeviceInfo *info, GemmclPrecision precision, gchar **source)
+{
+  const gboolean nvidia = info->nvidia_capability > 0;
+  const guint n = nvidia ? info->compute_units : info->eus;
+  const guint lanes = get_lanes (info, precision);
+  const gchar *name = gemmcl_precision_get_name (precision);
+
+  if (precision == GEMMCL_PRECISION_F32) {
+    *source = g_strdup (info->peak_source);
+    return info->peak_gflops > 0 ? info->peak_gflops : NAN;
+  }
+  if (lanes == 0 || info->clock_mhz == 0) {
+    *source = g_strdup_printf ("unknown: gemmcl does not know the rate of this device in %s", name);
+    return NAN;
+  }
+  *source = g_strdup_printf ("%u %s x %u %s lanes x %u MHz x (MUL + ADD)", n,
+                             nvidia ? "multiprocessors" : "EUs", lanes, name, info->clock_mhz);
+  return 2.0 * n * lanes * info->clock_mhz / 1000.0;
+}
+
+/* Returns: the peaks by the names of the precisions; null: unknown. */
+static json_t *
+make_peaks (const GemmclDeviceInfo *info)
+{
+  json_t *peaks = json_object ();
+
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++) {
+    g_autofree gchar *source = NULL;
+
+    json_object_set_new (peaks, gemmcl_precision_get_name (i),
+                         tool_json_number (tool_get_peak (info, i, &source)));
+  }
+  return peaks;
+}
+
 json_t *
 tool_json_device (guint index, const GemmclDeviceInfo *info)
 {
@@ -89,7 +180,7 @@ tool_json_device (guint index, const GemmclDeviceInfo *info)
       json_array_append_new (names, json_string (extensions[i]));
   return json_pack (
       "{s:i, s:o, s:o, s:o, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:I, s:I, s:I, "
-      "s:b, s:b, s:b, s:o, s:o}",
+      "s:b, s:b, s:b, s:o, s:o, s:o}",
       "device", (int)index, "name", tool_json_string (info->name), "platform",
       tool_json_string (info->platform), "vendor", tool_json_string (info->vendor), "type",
       tool_device_type_get_name (info->type), "version", tool_json_string (info->version), "driver",
@@ -101,7 +192,7 @@ tool_json_device (guint index, const GemmclDeviceInfo *info)
       "local_bytes", (json_int_t)info->local_bytes, "host_unified", info->host_unified, "fp16",
       info->fp16, "fp64", info->fp64, "peak_gflops",
       info->peak_gflops > 0 ? tool_json_number (info->peak_gflops) : json_null (), "peak_source",
-      tool_json_string (info->peak_source));
+      tool_json_string (info->peak_source), "peaks_gflops", make_peaks (info));
 }
 
 /* Prints a line with the texts or the integers of @values and @note, if there are any. */
@@ -164,6 +255,23 @@ print_memory (const GemmclDeviceInfo *info)
           info->host_unified ? " shared with the host" : "", alloc, local);
 }
 
+/* f32 always has a line, another precision if its peak is known. */
+static void
+print_peaks (const GemmclDeviceInfo *info)
+{
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++) {
+    g_autofree gchar *source = NULL;
+    const gdouble peak = tool_get_peak (info, i, &source);
+    const gchar *title = i == GEMMCL_PRECISION_F32 ? "peak" : "";
+
+    if (!isnan (peak))
+      printf ("   %-15s %.1f GFLOPS in %s: %s\n", title, peak, gemmcl_precision_get_name (i),
+              source);
+    else if (i == GEMMCL_PRECISION_F32)
+      printf ("   %-15s %s\n", title, source);
+  }
+}
+
 static void
 print_device (guint index, const GemmclDeviceInfo *info, const json_t *device)
 {
@@ -180,10 +288,7 @@ print_device (guint index, const GemmclDeviceInfo *info, const json_t *device)
   print_shapes ("", engines, FALSE, " (by the extension's text, used by no kernel here)");
   print_list ("extensions", json_object_get (device, "extensions"), "");
   print_memory (info);
-  if (info->peak_gflops > 0)
-    printf ("   peak            %.1f GFLOPS in f32: %s\n", info->peak_gflops, info->peak_source);
-  else
-    printf ("   peak            %s\n", info->peak_source);
+  print_peaks (info);
 }
 
 static gboolean
@@ -208,9 +313,10 @@ const ToolCommand tool_devices = {
     .summary = "List the OpenCL devices and their properties",
     .description =
         "Lists the OpenCL devices, the default one first: its number for --device, its "
-        "properties, the OpenCL extensions that gemmcl's kernels use, and its f32 peak, with the "
-        "way it was computed. The products of matrix engines are those that the extension's text "
-        "states for the device's smallest subgroups, since OpenCL has no query for them.",
+        "properties, the OpenCL extensions that gemmcl's kernels use, and its peaks in f32 and in "
+        "the precisions of its matrix engines, with the way they were computed. The products of "
+        "matrix engines are those that the extension's text states for the device's smallest "
+        "subgroups, since OpenCL has no query for them.",
     .groups = {{"Options", entries}},
     .examples = {{"gemmcl devices", "All devices"},
                  {"gemmcl devices --json | jq '.[0].name'", "The name of the best device"}},

@@ -29,8 +29,8 @@ MOST_LABELS = 22
 BYTES = {"f32": 4, "tf32": 4, "bf16": 2, "f16": 2, "i8": 1, "u8": 1}
 # Keys whose values all results of a chart must share
 SHARED = (
-    "device", "layout", "trans_a", "trans_b", "beta", "iterations", "peak_gflops", "peak_source",
-    "bandwidth_gbs", "bandwidth_source",
+    "device", "layout", "trans_a", "trans_b", "beta", "iterations", "bandwidth_gbs",
+    "bandwidth_source",
 )
 STYLE = {
     "font.size": 9.5, "font.sans-serif": ("DejaVu Sans", "Verdana", "Arial"), "text.color": INK,
@@ -53,10 +53,8 @@ class Results:
         if not self.points:
             raise ValueError("it has no measured speed")
         for key in SHARED:
-            values = {row[key] for row in self.points}
-            if len(values) > 1:
-                raise ValueError(f"its results differ in {key}; a chart shows one call of bench")
-            setattr(self, key, values.pop())
+            setattr(self, key, self.share(key, self.points))
+        self.find_peaks()
         free = [key for key in "mnk" if len({row[key] for row in self.points}) > 1]
         self.is_sweep = bool(free)
         self.shape = " × ".join("s" if key in free else str(self.points[0][key]) for key in "mnk")
@@ -70,7 +68,25 @@ class Results:
             row["intensity"] = 2 * m * n * k / (moved + 4 * m * n * (2 if self.beta else 1))
         self.sizes = sorted({row["size"] for row in self.points})
         self.fastest = max(row["gflops"] for row in self.points)
-        self.peak_name = "peak" if self.peak_source == "set with --peak" else "f32 peak"
+
+    @staticmethod
+    def share(key, rows):
+        """The value that all rows have."""
+        values = {row[key] for row in rows}
+        if len(values) > 1:
+            raise ValueError(f"its results differ in {key}; a chart shows one call of bench")
+        return values.pop()
+
+    def find_peaks(self):
+        """The peak of each precision; the chart shows the highest."""
+        groups = {}
+        for row in self.points:
+            is_set = row["peak_source"] == "set with --peak"
+            groups.setdefault("peak" if is_set else f"{row['precision']} peak", []).append(row)
+        self.peaks = {name: (self.share("peak_gflops", rows), self.share("peak_source", rows))
+                      for name, rows in groups.items()}
+        self.peak_gflops, self.peak_name = max(
+            (gflops or 0, name) for name, (gflops, _) in self.peaks.items())
 
     def lines(self):
         """(label, points, colour, marker) of each kernel that was asked for, the fastest first."""
@@ -98,10 +114,10 @@ class Results:
         )
         return f"{self.device}. {', '.join(part for part in parts if part)}"
 
-    def peak_note(self):
-        if self.peak_gflops:
-            return f"The {self.peak_name}: {self.peak_source}."
-        return f"The {self.peak_name} is {self.peak_source}; --peak of gemmcl bench sets it."
+    def peak_notes(self):
+        return [f"The {name}: {source}." if gflops else
+                f"The {name} is {source}; --peak of gemmcl bench sets it."
+                for name, (gflops, source) in self.peaks.items()]
 
     def peak_label(self):
         return f"{self.peak_name} {number(self.peak_gflops)} GFLOPS"
@@ -189,7 +205,7 @@ def lines_chart(results):
         axes.set_xscale("log")
     margin = (results.sizes[-1] / results.sizes[0]) ** 0.02
     axes.set_xlim(results.sizes[0] / margin, results.sizes[-1] * margin)
-    axes.set_ylim(0, 1.06 * max(results.peak_gflops or 0, results.fastest))
+    axes.set_ylim(0, 1.06 * max(results.peak_gflops, results.fastest))
     axes.set_xlabel(f"Matrix size s (M × N × K = {results.shape})")
     axes.set_ylabel("Speed (GFLOPS)")
     tick_all(axes.xaxis, {size: str(size) for size in results.sizes})
@@ -198,7 +214,13 @@ def lines_chart(results):
         place = results.peak_gflops / axes.get_ylim()[1]
         write(axes, results.peak_label(), (0, place, 6, 4))
     others = draw_lines(axes, results, "size")
-    return finish(axes, results, "GEMM speed by matrix size", [results.peak_note(), others])
+    return finish(axes, results, "GEMM speed by matrix size", [*results.peak_notes(), others])
+
+
+def of_peak(point):
+    """The share of the peak in the precision of the point."""
+    peak = point["peak_gflops"]
+    return f"{100 * point['gflops'] / peak:.1f} %" if peak else "unknown"
 
 
 def bars_chart(results):
@@ -210,19 +232,19 @@ def bars_chart(results):
     names = [label(point["requested"], [point]) for point in points]
     axes.set_yticks(range(len(points)), names, color=INK)
     axes.set_ylim(len(points) - 0.5, -0.5)
-    axes.set_xlim(0, 1.01 * max(peak or 0, results.fastest))
+    axes.set_xlim(0, 1.01 * max(peak, results.fastest))
     axes.set_xlabel("Speed (GFLOPS)")
-    heads = [("GFLOPS", 58, number)]
+    heads = [("GFLOPS", 58, lambda point: number(point["gflops"]))]
     if peak:
         axes.axvline(peak, color=INK, lw=1.2, dashes=(6, 4))
         write(axes, results.peak_label(), (peak / axes.get_xlim()[1], 1, 2, 6), ha="right")
-        heads.append(("of peak", 110, lambda rate: f"{100 * rate / peak:.1f} %"))
+        heads.append(("of peak", 110, of_peak))
     for head, right, text in heads:
         write(axes, head, (1, 1, right, 6), ha="right", color=GREY)
         for i, point in enumerate(points):
             place = 1 - (i + 0.5) / len(points)
-            write(axes, text(point["gflops"]), (1, place, right, 0), ha="right", va="center")
-    return finish(axes, results, "GEMM speed by kernel", [results.peak_note()])
+            write(axes, text(point), (1, place, right, 0), ha="right", va="center")
+    return finish(axes, results, "GEMM speed by kernel", results.peak_notes())
 
 
 def roofline_chart(results):
@@ -266,7 +288,7 @@ def roofline_chart(results):
         top.set_xlim(axes.get_xlim())
         tick_all(top.xaxis, {point["intensity"]: str(point["size"]) for point in results.points})
     is_above = any(point["gflops"] > bandwidth * point["intensity"] for point in results.points)
-    notes = [results.peak_note(), f"Memory: {results.bandwidth_source}.",
+    notes = [*results.peak_notes(), f"Memory: {results.bandwidth_source}.",
              is_above and "Points above the slope: matrices that were in caches.", others]
     return finish(axes, results, "GEMM roofline", notes, 34 if results.is_sweep else 0)
 

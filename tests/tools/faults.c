@@ -172,7 +172,33 @@ gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *ext
          NEXT (gemmcl_device_info_has_extension) (info, extension);
 }
 
-/* Devices have the subgroup sizes in GEMMCL_SUBGROUP_SIZES, separated by spaces. */
+/* Sets the numbers of @info that GEMMCL_INFO names, such as "eus=512 clock_mhz=2100". */
+static void
+set_numbers (GemmclDeviceInfo *info)
+{
+  static const struct {
+    const gchar *name;
+    gsize offset;
+  } fields[] = {{"nvidia_capability", G_STRUCT_OFFSET (GemmclDeviceInfo, nvidia_capability)},
+                {"compute_units", G_STRUCT_OFFSET (GemmclDeviceInfo, compute_units)},
+                {"clock_mhz", G_STRUCT_OFFSET (GemmclDeviceInfo, clock_mhz)},
+                {"eus", G_STRUCT_OFFSET (GemmclDeviceInfo, eus)},
+                {"ip_version", G_STRUCT_OFFSET (GemmclDeviceInfo, ip_version)}};
+  const gchar *given = g_getenv ("GEMMCL_INFO");
+  g_auto (GStrv) numbers = g_strsplit (given != NULL ? given : "", " ", -1);
+
+  for (guint i = 0; numbers[i] != NULL; i++) {
+    g_auto (GStrv) pair = g_strsplit (numbers[i], "=", 2);
+
+    for (guint f = 0; f < G_N_ELEMENTS (fields); f++)
+      if (g_str_equal (pair[0], fields[f].name))
+        G_STRUCT_MEMBER (guint, info, fields[f].offset) =
+            (guint)g_ascii_strtoull (pair[1], NULL, 10);
+  }
+}
+
+/* Devices have the subgroup sizes in GEMMCL_SUBGROUP_SIZES, separated by spaces, and the numbers in
+ * GEMMCL_INFO. */
 GPtrArray *
 gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
 {
@@ -180,9 +206,12 @@ gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
   const gchar *given = g_getenv ("GEMMCL_SUBGROUP_SIZES");
   g_auto (GStrv) sizes = given != NULL ? g_strsplit (given, " ", -1) : NULL;
 
-  for (guint i = 0; sizes != NULL && devices != NULL && i < devices->len; i++) {
+  for (guint i = 0; devices != NULL && i < devices->len; i++) {
     GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
 
+    set_numbers (info);
+    if (sizes == NULL)
+      continue;
     info->n_subgroup_sizes = g_strv_length (sizes);
     for (guint j = 0; sizes[j] != NULL; j++)
       info->subgroup_sizes[j] = (guint)g_ascii_strtoull (sizes[j], NULL, 10);

@@ -54,6 +54,20 @@ class Results(tool.FolderTestCase):
         self.assertAlmostEqual(result["gflops"] / gflops, 1, places=5)
         self.assertAlmostEqual(result["efficiency"] / (gflops / 100), 1, places=5)
 
+    def test_efficiency_of_other_precisions(self):
+        """The f32 peak says nothing about other precisions: no efficiency, unless --peak is set."""
+        names = "gemm_naive", "vector_bf16_4x64_1x1", "vector_i8_4x64_1x1"
+        peaks = self.read("devices", "--json")[0]["peaks_gflops"]
+        for options in ((), ("--peak", "50")):
+            results, table = self.bench(16, 16, 16, "-k", ",".join(names), *options)
+            for result in results:
+                precision = result["precision"]
+                peak = 50 if options else peaks[precision]
+                self.assertEqual(result["peak_gflops"], peak)
+                self.assertEqual(result["efficiency"] is None, peak is None)
+                if not options:
+                    self.assertRegex(table, rf"(?m)^{precision} +peak +\S")
+
     def test_no_iterations_run_nothing(self):
         names = "gemm_naive,vector_8x8_1x1,tiled_4x4_8x8"
         results, _ = self.bench(9, 9, 9, "-i", 0, "-k", names, "-v")

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 from pathlib import Path
@@ -55,6 +56,7 @@ class Report(Check):
             self.assertEqual(report["va"]["result"], "absent")
             self.assertIn("cl_intel_va_api_media_sharing", report["va"]["why"])
         self.check_speed(report["speed"], said.stdout)
+        self.check_shares(report, said.stdout)
 
     def check_speed(self, entries, table):
         self.assertEqual(entries[0]["precision"], "f32")
@@ -71,6 +73,16 @@ class Report(Check):
             self.assertGreaterEqual(entry["gain"], 1)
             self.assertNotIn(True, [one["faulty"] for one in candidates.values()])
             self.assertRegex(table, rf"(?m)^16 x 48 x 32 +{entry['precision']} +\S+ +\d")
+
+    def check_shares(self, report, table):
+        """Shares are of the peak in the precision of the kernel, if that is known."""
+        precisions = {row["name"]: row["precisions"] for row in self.read("kernels", "--json")}
+        for entry in report["speed"]:
+            row, = re.findall(rf"(?m)^16 x 48 x 32 +{entry['precision']} +(\S.*)$", table)
+            cells = re.split(" {2,}", row)
+            for one, share in (entry["rules"], cells[2]), (entry["tuned"], cells[5]):
+                peak = report["device"]["peaks_gflops"][precisions[one["kernel"]]]
+                self.assertEqual(share, f"{100 * one['gflops'] / peak:.1f} %" if peak else "-")
 
     def test_standard_output(self):
         said = self.ends(0, "check", "-k", KERNELS[0], "-o", "-", *SECONDS, SHAPE)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl devices` and `gemmcl kernels`, read by people and by programs. TAP out."""
 
+import json
 import re
 
 import tool
@@ -70,6 +71,54 @@ class Devices(tool.TestCase):
         for spelling in (*spellings, *any_type, "default", "1"):
             with self.subTest(spelling=spelling):
                 self.ends(0, "kernels", "-t", spelling)
+
+
+class Peaks(tool.TestCase):
+    """The peaks of matrix engines, against the figures that the vendors publish: TFLOPS or TOPS
+    without sparsity."""
+
+    ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
+    TF32 = f"{ENGINES} {ENGINES}_tf32"
+
+    def peaks(self, extensions="", sizes="", **numbers):
+        info = " ".join(f"{key}={value}" for key, value in numbers.items())
+        variables = tool.faults(GEMMCL_INFO=info, GEMMCL_EXTENSIONS=extensions,
+                                **({"GEMMCL_SUBGROUP_SIZES": sizes} if sizes else {}))
+        device, text = (self.ends(0, "devices", *options, **variables).stdout
+                        for options in (("--json",), ()))
+        peaks = json.loads(device)[0]["peaks_gflops"]
+        self.assertEqual(list(peaks), ["f32", "f16", "bf16", "tf32", "i8"])
+        for precision, peak in peaks.items():
+            if precision != "f32":
+                self.assertEqual(f" GFLOPS in {precision}: " in text, peak is not None)
+        return [peak and peak / 1000 for peak in peaks.values()][1:]
+
+    def test_published(self):
+        def intel(major, minor, eus, clock):
+            return {"ip_version": major << 22 | minor << 14, "eus": eus, "clock_mhz": clock}
+
+        def nvidia(capability, units, clock):
+            return {"nvidia_capability": capability, "compute_units": units, "clock_mhz": clock}
+
+        for name, expected, extensions, sizes, numbers in (
+            ("Arc A770", (137.6, 137.6, None, 275), self.ENGINES, "8 16", intel(12, 55, 512, 2100)),
+            ("Max 1550", (839, 839, 419, 1678), self.TF32, "16 32", intel(12, 60, 1024, 1600)),
+            ("Arc B580", (116.7, 116.7, 58.4, 233), self.TF32, "16 32", intel(20, 1, 160, 2850)),
+            ("no engines", (None,) * 4, "", "8 16", intel(12, 70, 128, 2000)),
+            ("of another time", (None,) * 4, self.TF32, "16 32", intel(99, 0, 128, 2000)),
+            ("V100", (125, None, None, None), "", "", nvidia(70, 80, 1530)),
+            ("T4", (65, None, None, 130), "", "", nvidia(75, 40, 1590)),
+            ("A100", (312, 312, 156, 624), "", "", nvidia(80, 108, 1410)),
+            ("RTX A6000", (155, 155, 77.4, 309.7), "", "", nvidia(86, 84, 1800)),
+            ("H100 SXM", (989, 989, 495, 1979), "", "", nvidia(90, 132, 1830)),
+            ("P100", (None,) * 4, "", "", nvidia(60, 56, 1480)),
+            ("without a clock", (None,) * 4, "", "", nvidia(90, 132, 0)),
+        ):
+            with self.subTest(name=name):
+                found = self.peaks(extensions, sizes, **numbers)
+                for peak, published in zip(found, expected):
+                    self.assertEqual(peak is None, published is None, found)
+                    self.assertAlmostEqual((peak or 1) / (published or 1), 1, delta=0.02)
 
 
 class MatrixShapes(tool.TestCase):

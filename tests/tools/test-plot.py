@@ -119,6 +119,19 @@ class Lines(Chart):
                 self.assertEqual(bars or self.has_peak(axes), bars or stated)
 
 
+    def test_peaks_of_several_precisions(self):
+        """The line is the highest peak; shares are those of the row's own."""
+        rows = [row("one", 16, 50), row("two", 16, 900, precision="bf16", peak_gflops=1000.0),
+                row("three", 16, 70, precision="i8", peak_gflops=None, peak_source="unknown: why")]
+        notes = ("The f32 peak: 5 x 40 MHz.\nThe bf16 peak: 5 x 40 MHz.\nThe i8 peak is unknown: "
+                 "why; --peak of gemmcl bench sets it.")
+        _, texts = self.draw(plot.bars_chart, rows, "bf16 peak 1000 GFLOPS", "25.0 %", "90.0 %",
+                             "unknown", notes)
+        self.assertNotIn("f32 peak 200 GFLOPS", texts)
+        with self.assertRaisesRegex(ValueError, "differ in peak_gflops"):
+            plot.Results([row("one", 16, 50), row("two", 16, 50, peak_gflops=1000.0)])
+
+
 class Bars(Chart):
     def test_the_fastest_first(self):
         for n in 3, 40:
@@ -144,7 +157,8 @@ class Roofline(Chart):
         axes, _ = self.draw(
             plot.roofline_chart, rows, "GEMM roofline", "Arithmetic intensity (FLOP/byte)",
             "memory 10.0 GB/s", f"Matrix size s ({SHAPE}s × s × s)", "f32 peak 200 GFLOPS", "16",
-            "256", "The f32 peak: 5 x 40 MHz.\nMemory: set with --bandwidth."
+            "256", "The f32 peak: 5 x 40 MHz.\nThe f16 peak: 5 x 40 MHz.\nMemory: set with "
+            "--bandwidth."
         )
         for name, bytes_per_element in (("a", 16), ("b", 14), ("c", 13)):
             points = [[2 * size / bytes_per_element, size] for size in (16, 32, 256)]
