@@ -195,5 +195,12 @@ tool_json_write (const json_t *json, const gchar *path, GError **error)
   /* Writes to the standard output are checked in main(). */
   if (g_str_equal (path, "-"))
     return fputs (text, stdout), TRUE;
+  /* Renaming would replace a pipe, or a device such as /dev/null, by a file. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return tool_fail (
+        error,
+        "%s: Cannot write there: expected a file or nothing, found a directory, pipe, "
+        "socket or device. - is the standard output.",
+        path);
   return g_file_set_contents (path, text, -1, error);
 }

@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import stat
 import subprocess
 import unittest
 
@@ -176,9 +177,12 @@ class Failures(tool.FolderTestCase):
                      "--a-type", "u8", "-i", 0, "--json", self.path("none/bench.json"))
 
     def test_output_that_cannot_be_written(self):
-        for path in ("/nonexistent/directory/bench.json", self.folder):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        for path in ("/nonexistent/directory/bench.json", self.folder, pipe):
             says = rf"^gemmcl bench: .*{path}.*: \S.*\n$"
             self.refuses(1, says, "bench", "-M", 8, "--json", path)
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_full_disk(self):
