@@ -18,7 +18,7 @@
 #include "row_steps.clh"
 #include "quantized.h"
 
-#define UINTS PASTE (uint, WIDTH)
+#define INTS PASTE (int, WIDTH)
 #define UCHARS PASTE (uchar, WIDTH)
 
 /* Adding ONES rounds to nearest: a float of this size has a resolution of 1, and the integer is in
@@ -35,7 +35,7 @@
 DEFINE_COMBINE (get_low, float, min)
 DEFINE_COMBINE (get_high, float, max)
 DEFINE_COMBINE (add_floats, float, SUM)
-DEFINE_COMBINE (add_uints, uint, SUM)
+DEFINE_COMBINE (add_ints, int, SUM)
 
 ROW_KERNEL
 quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *restrict bytes,
@@ -65,16 +65,17 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   const float inverse = step >= INT8_LEAST ? 1.0f / step : 0.0f;
   const int zero = rint (-least * inverse);
   /* Elements past K are `zero`. */
-  const uint below = as_uint (ONES) - zero;
-  UINTS counts = 0;
+  const int below = as_int (ONES) - zero;
+  INTS counts = 0;
   UNROLL
   for (int k = first; k < INT8_K (K); k += GROUP * WIDTH) {
     const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
-    const UINTS element = min (PASTE (as_uint, WIDTH) (x * inverse + ONES) - below, (UINTS)(255));
+    /* From -1 to 256: rounding may differ where `zero` lies between two integers. */
+    const INTS element = clamp (PASTE (as_int, WIDTH) (x * inverse + ONES) - below, 0, 255);
     counts += element;
     *(global UCHARS *)(bytes + k) = PASTE (convert_uchar, WIDTH) (element);
   }
-  SHARE (int, sum, SUM, add_uints (counts))
+  SHARE (int, sum, SUM, add_ints (counts))
   if (first > 0)
     return;
   global int *end = (global int *)(bytes + INT8_K (K));

@@ -7,8 +7,8 @@ import ctypes
 import os
 from ctypes import byref
 
-from gemmcl import (DTYPES, Matrix, Plan, TestCase, ask, call, count_weights, describe, get_context,
-                    get_matrix, make, np, struct)
+from gemmcl import (DTYPES, FIRST_OF_METHOD, PRECISIONS, Matrix, Plan, TestCase, ask, call,
+                    count_weights, describe, find_misfit, get_context, get_matrix, make, np, struct)
 from tap_unittest import main
 
 SHAPE = ROWS, COLS = 5, 3
@@ -134,6 +134,25 @@ class Products(TestCase):
                                   a_shift=shift)
             expected = (weight * (stored[0].view(DTYPES[kind]) * scale + shift)).sum()
             self.assertTrue(abs(found - expected) <= off, (kind, scale, shift, found, expected))
+
+    def test_ranges(self):
+        """Every row of -a and b, for a and b from 1 to 199, is right to half a step. Where the zero
+        point lies between two integers, the least element must not become the greatest."""
+        low, high = -np.arange(1, 200), np.arange(1, 200)
+        rows = np.stack(np.meshgrid(low, high), -1).reshape(-1, 2).astype("f4")
+        half = (rows[:, 1:] - rows[:, :1]) / 255 / 2
+        problem = describe(*rows.shape, 2, precision="i8")
+        tried = 0
+        for kernel in FIRST_OF_METHOD.values():
+            if kernel.precision != PRECISIONS.index("i8") or find_misfit(kernel.name, problem):
+                continue
+            with self.subTest(kernel=kernel.name):
+                d = np.full(rows.shape, np.nan, "f4")
+                Plan(problem, kernel.name, b=np.eye(2)).run(a=rows, d=d)
+                wrong = rows[(np.abs(d - rows) > 1.001 * half).any(1)]
+                self.assertEqual(wrong.tolist(), [])
+            tried += 1
+        self.assertGreaterEqual(tried, 1)
 
     def test_longest(self):
         """The longest sum of the largest products is exact."""
