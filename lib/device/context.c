@@ -128,7 +128,9 @@ context_on (GemmclDevice *device, const cl_context_properties *properties, GErro
   all[1] = (cl_context_properties)device->platform;
   for (gsize i = 0; i < n; i++)
     all[2 + i] = properties[i];
+  g_mutex_lock (&gemmcl_driver_lock);
   context = clCreateContext (all, 1, &device->id, NULL, NULL, &status);
+  g_mutex_unlock (&gemmcl_driver_lock);
   if (!gemmcl_cl_check (status, error, "clCreateContext on %s", device->info.name))
     return NULL;
   return context_around (context, FALSE, device, error);

@@ -16,6 +16,8 @@
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
 
+GMutex gemmcl_driver_lock;
+
 /* Stores in @asked (nullable) the first failure of the queries that every device must answer. */
 static gboolean
 note (cl_int *asked, cl_int status)
@@ -452,7 +454,9 @@ gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
 
   if (query == NULL)
     query = &any;
+  g_mutex_lock (&gemmcl_driver_lock);
   list_all (all, &reason);
+  g_mutex_unlock (&gemmcl_driver_lock);
   g_ptr_array_sort (all, compare_rank);
   fit = pick (all, query);
   return fit->len > 0 ? g_steal_pointer (&fit) : fail_no_device (error, query, all, reason);

@@ -83,6 +83,10 @@ gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar 
 
 /* device.c */
 
+/** Held while OpenCL lists platforms and devices or makes a context: drivers set themselves up at
+ * the first such call, and PoCL finds no device, or crashes, if two threads make it at once. */
+extern GMutex gemmcl_driver_lock;
+
 typedef struct {
   GemmclDeviceInfo info; /* first: a list of GemmclDeviceInfo holds GemmclDevices */
   cl_platform_id platform;

@@ -139,7 +139,9 @@ gboolean gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const g
  * @query: (nullable): the selection; %NULL for every device
  * @error: set if no device matches
  *
- * Queries every OpenCL platform. Creates no context. Any thread.
+ * Queries every OpenCL platform. Creates no context. Any thread: the library lets one thread at a
+ * time list devices or make a context, since some drivers are not safe there. A program whose own
+ * threads do so, too, must have listed the devices before.
  *
  * Returns: (transfer container) (element-type GemmclDeviceInfo): the devices that match, at least
  *   one, in order of preference; %NULL with %GEMMCL_ERROR_NO_DEVICE, whose message lists the

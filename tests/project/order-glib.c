@@ -7,6 +7,7 @@
  * to the sanitizer: by locks, conditions, references, queues and calls in other threads. Only
  * functions that the tests need are here; a missing function makes correct code look like a race.
  */
+#define _GNU_SOURCE
 #include <glib-object.h>
 #include <gmodule.h>
 #ifdef GEMMCL_HAVE_GST
@@ -14,6 +15,7 @@
 #endif
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 /* Functions of the sanitizer; NULL in a program without it. */
 extern void __tsan_acquire (void *address) __attribute__ ((weak));
@@ -91,8 +93,48 @@ g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end_time)
   return signalled;
 }
 
+#undef g_once_init_enter
+G_MODULE_EXPORT gboolean
+g_once_init_enter (volatile void *location)
+{
+  const gboolean first = NEXT (g_once_init_enter) (location);
+
+  acquire ((gpointer)location);
+  return first;
+}
+
 #undef g_once_init_leave
 RELEASES (g_once_init_leave, (volatile void *location, gsize result), (location, result), location)
+
+/* Guards what GLib makes once under locks of its own. The sanitizer knows this one. */
+static pthread_mutex_t once = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+G_MODULE_EXPORT const gchar *
+g_get_user_cache_dir (void)
+{
+  const gchar *path;
+
+  pthread_mutex_lock (&once);
+  path = NEXT (g_get_user_cache_dir) ();
+  pthread_mutex_unlock (&once);
+  return path;
+}
+
+/* Static types keep their classes until the process ends. */
+G_MODULE_EXPORT gpointer
+g_object_new (GType type, const gchar *first_property, ...)
+{
+  gpointer object;
+  va_list properties;
+
+  pthread_mutex_lock (&once);
+  g_type_class_ref (type);
+  pthread_mutex_unlock (&once);
+  va_start (properties, first_property);
+  object = g_object_new_valist (type, first_property, properties);
+  va_end (properties);
+  return object;
+}
 
 /* The thread that releases the last reference sees everything that others did before they released
  * theirs. */
