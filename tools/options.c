@@ -176,7 +176,15 @@ tool_device_type_get_name (GemmclDeviceType type)
 GemmclContext *
 tool_open_context (GError **error)
 {
-  return gemmcl_context_new (&query, error);
+  GemmclContext *context = gemmcl_context_new (&query, error);
+  g_autoptr (GPtrArray) devices = context != NULL ? gemmcl_list_devices (&query, NULL) : NULL;
+
+  for (guint i = 0; devices != NULL && i < devices->len; i++) {
+    const GemmclDeviceInfo *info = devices->pdata[i];
+    if (info->problem != NULL)
+      g_printerr ("gemmcl: A device is passed over. %s\n", info->problem);
+  }
+  return context;
 }
 
 void

@@ -63,6 +63,8 @@ gboolean tool_set_size (const gchar *option, const gchar *text, gpointer data, G
 /**
  * tool_open_context:
  *
+ * Prints a warning for each device that the library passed over.
+ *
  * Returns: (transfer full): a context on the device that the options name, or %NULL with an error.
  */
 GemmclContext *tool_open_context (GError **error);

@@ -124,7 +124,8 @@ find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
 void
 gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element)
 {
-  *self = (GstGemmclDevice){.element = element};
+  *self = (GstGemmclDevice){
+      .element = element, .warned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL)};
   g_mutex_init (&self->lock);
 }
 
@@ -135,12 +136,14 @@ gst_gemmcl_device_close (GstGemmclDevice *self)
   g_clear_object (&self->context);
   gst_clear_object (&self->display);
   g_mutex_unlock (&self->lock);
+  g_hash_table_remove_all (self->warned);
 }
 
 void
 gst_gemmcl_device_clear (GstGemmclDevice *self)
 {
   gst_gemmcl_device_close (self);
+  g_hash_table_unref (self->warned);
   g_mutex_clear (&self->lock);
 }
 
@@ -185,6 +188,22 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
   gst_gemmcl_dmabuf_find_functions (self);
   g_mutex_unlock (&self->lock);
   return TRUE;
+}
+
+void
+gst_gemmcl_device_warn (GstGemmclDevice *self, const GemmclDeviceQuery *query)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
+
+  for (guint i = 0; devices && i < devices->len; i++) {
+    const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
+    g_autoptr (GError) problem = NULL;
+
+    if (!info->problem || !g_hash_table_add (self->warned, g_strdup (info->problem)))
+      continue;
+    gst_gemmcl_fail (&problem, GEMMCL_ERROR_OPENCL, "%s", info->problem);
+    gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "A device is passed over.", problem);
+  }
 }
 
 GemmclContext *

@@ -31,6 +31,7 @@ typedef struct {
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
   GemmclDeviceQuery query; /* the query of context; its strings are interned */
+  GHashTable *warned;      /* (element-type utf8): the problems of devices that were posted */
   GCallback acquire;       /* acquires dma-bufs; NULL: context cannot. dmabuf.c sets both */
   GCallback release;       /* releases them */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c sets it and the next two */
@@ -55,6 +56,11 @@ void gst_gemmcl_device_clear (GstGemmclDevice *self);
  * Returns: %FALSE with the error of the last step.
  */
 gboolean gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError **error);
+
+/** gst_gemmcl_device_warn: Posts a warning for each device of @query that the library passed over
+ * since OpenCL could not make a context on it. Posts the same warnings only once until
+ * gst_gemmcl_device_close(). No lock held. */
+void gst_gemmcl_device_warn (GstGemmclDevice *self, const GemmclDeviceQuery *query);
 
 /** gst_gemmcl_device_close: Releases the context and the display. */
 void gst_gemmcl_device_close (GstGemmclDevice *self);

@@ -136,14 +136,6 @@ context_on (GemmclDevice *device, const cl_context_properties *properties, GErro
   return context_around (context, FALSE, device, error);
 }
 
-GemmclContext *
-gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
-{
-  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
-
-  return devices ? context_on (devices->pdata[0], NULL, error) : NULL;
-}
-
 gboolean
 gemmcl_context_has_properties (GemmclContext *self, const cl_context_properties *properties)
 {
@@ -232,35 +224,80 @@ share (GemmclDevice *device, cl_context wrapped, const cl_context_properties *pr
   return made;
 }
 
-GemmclContext *
-gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
-                                const cl_context_properties *properties, GError **error)
-{
-  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
-
-  return devices != NULL ? share (devices->pdata[0], NULL, properties, error) : NULL;
-}
-
-GPtrArray *
-gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error)
+/* Makes, or shares, contexts on the first @most devices of @query that OpenCL can use. Returns: at
+ * least one context. */
+static GPtrArray *
+open_devices (const GemmclDeviceQuery *query, gboolean shares, guint most, GError **error)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
   g_autoptr (GPtrArray) contexts = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GError) first = NULL;
 
-  for (guint i = 0; devices != NULL && i < devices->len; i++) {
-    GemmclContext *context = share (devices->pdata[i], NULL, NULL, error);
+  if (devices == NULL)
+    return NULL;
+  for (guint i = 0; i < devices->len && contexts->len < most; i++) {
+    g_autoptr (GError) why = NULL;
+    GemmclContext *context = shares ? share (devices->pdata[i], NULL, NULL, &why)
+                                    : context_on (devices->pdata[i], NULL, &why);
 
-    if (context == NULL)
+    if (context == NULL && gemmcl_device_query_is_named (query)) {
+      g_propagate_error (error, g_steal_pointer (&why));
       return NULL;
-    g_ptr_array_add (contexts, context);
+    }
+    gemmcl_device_set_problem (devices->pdata[i], why != NULL ? why->message : NULL);
+    if (context != NULL)
+      g_ptr_array_add (contexts, context);
+    else if (first == NULL)
+      first = g_steal_pointer (&why);
   }
-  return devices != NULL ? g_steal_pointer (&contexts) : NULL;
+  if (contexts->len > 0)
+    return g_steal_pointer (&contexts);
+  g_propagate_error (error, g_steal_pointer (&first));
+  return NULL;
+}
+
+static GemmclContext *
+open_device (const GemmclDeviceQuery *query, gboolean shares, GError **error)
+{
+  g_autoptr (GPtrArray) contexts = open_devices (query, shares, 1, error);
+
+  return contexts != NULL ? g_object_ref (contexts->pdata[0]) : NULL;
+}
+
+GemmclContext *
+gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
+{
+  return open_device (query, FALSE, error);
 }
 
 GemmclContext *
 gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error)
 {
-  return gemmcl_context_get_shared_with (query, NULL, error);
+  return open_device (query, TRUE, error);
+}
+
+GPtrArray *
+gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error)
+{
+  return open_devices (query, TRUE, G_MAXUINT, error);
+}
+
+GemmclContext *
+gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
+                                const cl_context_properties *properties, GError **error)
+{
+  g_autoptr (GPtrArray) devices = NULL;
+  guint first = 0;
+
+  if (count_properties (properties) == 0)
+    return gemmcl_context_get_shared (query, error);
+  devices = gemmcl_list_devices (query, error);
+  if (devices == NULL)
+    return NULL;
+  while (first + 1 < devices->len &&
+         ((const GemmclDeviceInfo *)devices->pdata[first])->problem != NULL)
+    first++;
+  return share (devices->pdata[first], NULL, properties, error);
 }
 
 GemmclContext *

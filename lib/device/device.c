@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Devices: their properties, and the selection by a query.
+ * Devices: their properties.
  */
 #include "device/device.h"
 
@@ -15,8 +15,6 @@
 /* cl_nv_device_attribute_query; the headers of some distributions lack it. */
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
-
-GMutex gemmcl_driver_lock;
 
 /* Stores in @asked (nullable) the first failure of the queries that every device must answer. */
 static gboolean
@@ -45,6 +43,12 @@ note (cl_int *asked, cl_int status)
 
 DEFINE_GET_STRING (get_string, cl_device_id, cl_device_info, clGetDeviceInfo)
 DEFINE_GET_STRING (get_platform_string, cl_platform_id, cl_platform_info, clGetPlatformInfo)
+
+gchar *
+gemmcl_platform_get_string (cl_platform_id platform, cl_platform_info what)
+{
+  return get_platform_string (NULL, platform, what);
+}
 
 /* Leaves @value unchanged after a failure. @asked: (nullable): NULL for queries that a device may
  * not know */
@@ -247,6 +251,28 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   return gemmcl_cl_check (asked, error, "clGetDeviceInfo");
 }
 
+/* cl_device_id -> the problem of the device */
+static GMutex problems_lock;
+static GHashTable *problems;
+
+void
+gemmcl_device_set_problem (const GemmclDevice *self, const gchar *problem)
+{
+  g_mutex_lock (&problems_lock);
+  if (problems == NULL)
+    problems = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_hash_table_replace (problems, self->id, g_strdup (problem));
+  g_mutex_unlock (&problems_lock);
+}
+
+static gchar *
+get_problem (cl_device_id id)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&problems_lock);
+
+  return problems != NULL ? g_strdup (g_hash_table_lookup (problems, id)) : NULL;
+}
+
 GemmclDevice *
 gemmcl_device_new (cl_device_id id, GError **error)
 {
@@ -258,6 +284,7 @@ gemmcl_device_new (cl_device_id id, GError **error)
           error, "clGetDeviceInfo for the platform") ||
       !fill_info (&self->info, id, self->platform, error))
     return NULL;
+  self->info.problem = get_problem (id);
   return g_steal_pointer (&self);
 }
 
@@ -273,6 +300,7 @@ device_clear (gpointer device)
   g_free (self->info.driver);
   g_free (self->info.extensions);
   g_free (self->info.peak_source);
+  g_free (self->info.problem);
 }
 
 void
@@ -284,180 +312,3 @@ gemmcl_device_free (GemmclDevice *self)
 /* Each info is the first member of a GemmclDevice, which is constant once it is shared. */
 G_DEFINE_BOXED_TYPE (GemmclDeviceInfo, gemmcl_device_info, g_atomic_rc_box_acquire,
                      (GBoxedFreeFunc)gemmcl_device_free)
-
-/* Adds the devices of a platform. @reason: set if a device cannot be queried */
-static void
-list_platform (GPtrArray *devices, guint index, cl_platform_id platform, GError **reason)
-{
-  cl_uint n = 0;
-  cl_device_id preferred = NULL, ids[GEMMCL_MAX_DEVICES];
-  const cl_int status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, GEMMCL_MAX_DEVICES, ids, &n);
-
-  if (status == CL_DEVICE_NOT_FOUND || !gemmcl_cl_check (status, reason, "clGetDeviceIDs"))
-    return;
-  (void)clGetDeviceIDs (platform, CL_DEVICE_TYPE_DEFAULT, 1, &preferred, NULL);
-  for (guint i = 0; i < MIN (n, GEMMCL_MAX_DEVICES); i++) {
-    GemmclDevice *device;
-
-    g_clear_error (reason);
-    device = gemmcl_device_new (ids[i], reason);
-    if (device == NULL)
-      continue;
-    device->platform_index = index;
-    device->is_default = ids[i] == preferred;
-    g_ptr_array_add (devices, device);
-  }
-}
-
-/* Adds the devices of every platform to @devices, in the loader's order, without those that cannot
- * be queried. @reason: the last failure; not NULL */
-static void
-list_all (GPtrArray *devices, GError **reason)
-{
-  cl_uint n = 0;
-  cl_platform_id platforms[GEMMCL_MAX_DEVICES];
-  const cl_int status = clGetPlatformIDs (GEMMCL_MAX_DEVICES, platforms, &n);
-
-  if (status == CL_PLATFORM_NOT_FOUND_KHR || !gemmcl_cl_check (status, reason, "clGetPlatformIDs"))
-    return;
-  for (guint i = 0; i < MIN (n, GEMMCL_MAX_DEVICES); i++) {
-    g_clear_error (reason);
-    list_platform (devices, i, platforms[i], reason);
-  }
-}
-
-/* @part: a user's text, which need not be UTF-8 */
-static gboolean
-contains (const gchar *text, const gchar *part)
-{
-  g_autofree gchar *valid = g_utf8_make_valid (part, -1);
-  g_autofree gchar *folded_text = g_utf8_casefold (text, -1);
-  g_autofree gchar *folded_part = g_utf8_casefold (valid, -1);
-  return strstr (folded_text, folded_part) != NULL;
-}
-
-static gboolean
-is_any (const gchar *asked)
-{
-  return asked == NULL || *asked == '\0' || g_ascii_strcasecmp (asked, "auto") == 0;
-}
-
-/* TRUE if @asked selects this item: it is "auto", the number @index, or a part of @name. */
-static gboolean
-is_asked (const gchar *asked, guint index, const gchar *name)
-{
-  guint64 number;
-
-  if (is_any (asked))
-    return TRUE;
-  if (g_ascii_string_to_unsigned (asked, 10, 0, G_MAXUINT32, &number, NULL))
-    return number == index;
-  return contains (name, asked);
-}
-
-static gboolean
-platform_fits (const GemmclDevice *device, const gchar *asked)
-{
-  g_autofree gchar *vendor = NULL;
-
-  if (is_asked (asked, device->platform_index, device->info.platform))
-    return TRUE;
-  vendor = get_platform_string (NULL, device->platform, CL_PLATFORM_VENDOR);
-  return is_asked (asked, device->platform_index, vendor);
-}
-
-static gboolean
-type_fits (const GemmclDevice *device, GemmclDeviceType asked)
-{
-  if (asked == GEMMCL_DEVICE_TYPE_DEFAULT)
-    return device->is_default;
-  return asked == GEMMCL_DEVICE_TYPE_AUTO || asked == device->info.type;
-}
-
-static guint
-rank (const GemmclDeviceInfo *info)
-{
-  switch (info->type) {
-  case GEMMCL_DEVICE_TYPE_GPU:
-    return info->intel ? 0 : 1;
-  case GEMMCL_DEVICE_TYPE_ACCELERATOR:
-    return 2;
-  default:
-    return 3;
-  }
-}
-
-/* GPtrArray's sort is stable: equals stay in the loader's order. */
-static gint
-compare_rank (gconstpointer a, gconstpointer b)
-{
-  return (gint)rank (*(GemmclDeviceInfo *const *)a) - (gint)rank (*(GemmclDeviceInfo *const *)b);
-}
-
-/* The devices of @all that match @query. */
-static GPtrArray *
-pick (const GPtrArray *all, const GemmclDeviceQuery *query)
-{
-  GPtrArray *fit = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
-  guint index = 0;
-
-  for (guint i = 0; i < all->len; i++) {
-    GemmclDevice *device = all->pdata[i];
-
-    if (platform_fits (device, query->platform) && type_fits (device, query->type) &&
-        is_asked (query->device, index++, device->info.name))
-      g_ptr_array_add (fit, g_atomic_rc_box_acquire (device));
-  }
-  return fit;
-}
-
-static const gchar *
-type_name (GemmclDeviceType type)
-{
-  static const gchar *const type_names[] = {"any", "CPU", "GPU", "accelerator", "default"};
-  return (guint)type < G_N_ELEMENTS (type_names) ? type_names[type] : "unknown";
-}
-
-/* Returns: NULL. */
-static gpointer
-fail_no_device (GError **error, const GemmclDeviceQuery *query, const GPtrArray *devices,
-                const GError *reason)
-{
-  g_autoptr (GString) found = g_string_new (NULL);
-
-  if (devices->len == 0 && reason != NULL)
-    return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE, "No OpenCL device can be used. %s",
-                      reason->message);
-  if (devices->len == 0)
-    return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE,
-                      "No OpenCL device was found. Install an OpenCL driver: "
-                      "intel-opencl-icd for Intel GPUs, pocl-opencl-icd for any CPU.");
-  for (guint i = 0; i < devices->len; i++) {
-    const GemmclDevice *device = devices->pdata[i];
-    g_string_append_printf (found, "%s%s %s of platform %u (%s)", i ? ", " : "",
-                            type_name (device->info.type), device->info.name,
-                            device->platform_index, device->info.platform);
-  }
-  return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE,
-                    "No OpenCL device matches platform %s, type %s, device %s. Available: %s.",
-                    is_any (query->platform) ? "any" : query->platform, type_name (query->type),
-                    is_any (query->device) ? "any" : query->device, found->str);
-}
-
-GPtrArray *
-gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
-{
-  static const GemmclDeviceQuery any;
-  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
-  g_autoptr (GPtrArray) fit = NULL;
-  g_autoptr (GError) reason = NULL;
-
-  if (query == NULL)
-    query = &any;
-  g_mutex_lock (&gemmcl_driver_lock);
-  list_all (all, &reason);
-  g_mutex_unlock (&gemmcl_driver_lock);
-  g_ptr_array_sort (all, compare_rank);
-  fit = pick (all, query);
-  return fit->len > 0 ? g_steal_pointer (&fit) : fail_no_device (error, query, all, reason);
-}

@@ -83,10 +83,6 @@ gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar 
 
 /* device.c */
 
-/** Held while OpenCL lists platforms and devices or makes a context: drivers set themselves up at
- * the first such call, and PoCL finds no device, or crashes, if two threads make it at once. */
-extern GMutex gemmcl_driver_lock;
-
 typedef struct {
   GemmclDeviceInfo info; /* first: a list of GemmclDeviceInfo holds GemmclDevices */
   cl_platform_id platform;
@@ -100,12 +96,27 @@ GemmclDevice *gemmcl_device_new (cl_device_id id, GError **error);
 void gemmcl_device_free (GemmclDevice *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 
+/** Sets the problem that later descriptions of this device have. @problem: (nullable): none */
+void gemmcl_device_set_problem (const GemmclDevice *self, const gchar *problem);
+
 /** The largest number of platforms, of devices of a platform, and of devices of a context whose
  * programs are cached. */
 #define GEMMCL_MAX_DEVICES 256
 
+/** (transfer full): valid UTF-8 without leading and trailing spaces; "" after a failure. */
+gchar *gemmcl_platform_get_string (cl_platform_id platform, cl_platform_info what);
+
 /** 30 for "OpenCL 3.0 ..." and so on; 0 if @version is malformed. */
 guint gemmcl_cl_get_version (const gchar *version);
+
+/* query.c */
+
+/** Held while OpenCL lists platforms and devices or makes a context: drivers set themselves up at
+ * the first such call, and PoCL finds no device, or crashes, if two threads make it at once. */
+extern GMutex gemmcl_driver_lock;
+
+/** TRUE if @query has a device's name or number. @query: (nullable) */
+gboolean gemmcl_device_query_is_named (const GemmclDeviceQuery *query);
 
 /* program.c: the embedded programs */
 

@@ -85,6 +85,8 @@ typedef struct {
  * @peak_gflops: peak f32 rate at the highest clock, in 10^9 operations per second; a multiply-add
  *   counts as two; 0: unknown
  * @peak_source: how @peak_gflops was calculated; never %NULL
+ * @problem: (nullable): why the last context for which this device came first could not be made, so
+ *   that it was passed over (gemmcl_context_new()); %NULL if there is no such reason
  *
  * Description of an OpenCL device. Read-only; belongs to the context or the array that returned it.
  * A copy as a boxed type is a reference.
@@ -120,6 +122,7 @@ typedef struct {
   guint32 ip_version;
   gdouble peak_gflops;
   gchar *peak_source;
+  gchar *problem;
 } GemmclDeviceInfo;
 
 #define GEMMCL_TYPE_DEVICE_INFO (gemmcl_device_info_get_type ())
@@ -163,7 +166,12 @@ G_DECLARE_FINAL_TYPE (GemmclContext, gemmcl_context, GEMMCL, CONTEXT, GObject)
  * @query: (nullable): the selection; %NULL for the preferred device
  * @error: %GEMMCL_ERROR_NO_DEVICE or %GEMMCL_ERROR_OPENCL
  *
- * Returns: (transfer full): a context on the first device that matches, or %NULL.
+ * If @query names no device, devices on which OpenCL cannot make a context are passed over. Their
+ * descriptions then have the reason as GemmclDeviceInfo.problem, which a program may list to warn
+ * its user. It disappears when a context is made.
+ *
+ * Returns: (transfer full): a context on the first device that matches, or %NULL with the reason of
+ *   the first.
  */
 GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **error);
 
@@ -185,7 +193,7 @@ GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError
  * Like gemmcl_context_get_shared(), but for each device that matches @query.
  *
  * Returns: (transfer container) (element-type GemmclContext): at least one context, in the order of
- *   gemmcl_list_devices(); %NULL with @error if one cannot be made
+ *   gemmcl_list_devices(); %NULL with @error if one that @query names cannot be made, or none
  */
 GPtrArray *gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error);
 

@@ -38,7 +38,8 @@ GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id devi
  *   none
  *
  * Like gemmcl_context_get_shared(), but makes a context with @properties, and returns an existing
- * one only if it was made with all of them. It may have more.
+ * one only if it was made with all of them. It may have more. A device on which that fails is not
+ * passed over, unless a context without properties could not be made either.
  *
  * Returns: (transfer full): the context, or %NULL.
  */

@@ -7,6 +7,7 @@ what was found."""
 import tempfile
 
 import gemmcl
+from imagined import Imagined
 from stream import (ANALYTICS, FAILURE, NULL, OK, PAUSED, PLAYING, READY, Gst, TestCase, audio,
                     main, np, tensors, video)
 
@@ -142,7 +143,7 @@ STATES = [
 ])
 
 
-class Errors(TestCase):
+class Errors(Imagined, TestCase):
     def test_caps(self):
         for settings, caps, domain, words, *output in CAPS:
             with self.subTest(settings=settings, caps=caps):
@@ -194,6 +195,22 @@ class Errors(TestCase):
         self.assertEqual(stream.element.set_state(READY), FAILURE)
         stream.element.props.device = "0"
         self.assertNotEqual(stream.element.set_state(READY), FAILURE)
+
+    def test_passed_over(self):
+        """If the first devices cannot make a context, the next one is taken, with one warning for
+        each of them. A device that is named is not replaced."""
+        self.imagine(("Many", [("Lost", "OpenCL 3.0"), ("Gone", "OpenCL 3.0")]))
+        for devices in "", "devices=all":
+            stream = self.start(tensors("1:1"), f"gemmcl weight=[2] {devices}")
+            for name in "Lost", "Gone":
+                self.assertIn(f"A device is passed over. clCreateContext on {name} failed",
+                              stream.pop_message(Gst.MessageType.WARNING).message)
+            self.is_quiet(stream)
+            self.assertEqual(np.frombuffer(self.run_one(stream, np.array([3], "f4")), "f4"), [6])
+        for devices in "device=Lost", "devices=0,Lost":
+            stream = self.make(f"gemmcl weight=[2] {devices}")
+            self.assertEqual(stream.element.set_state(READY), FAILURE)
+            self.says(stream, "clCreateContext on Lost failed", "library")
 
     def test_downstream(self):
         """A flow error from downstream is returned."""

@@ -2,14 +2,17 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Devices by number, name and type; contexts, also around an OpenCL context; machines without a
-device."""
+device, or with devices that cannot be used."""
 
+import os
 import subprocess
 import sys
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
+from unittest import mock
 
-from gemmcl import (ENVIRONMENT, DeviceInfo, Refused, TestCase, ask, call, convert, describe,
-                    get_array, get_device, np)
+from gemmcl import (ENVIRONMENT, OUT_OF_RESOURCES, DeviceInfo, Refused, TestCase, ask, call,
+                    convert, describe, get_array, get_device, np)
+from imagined import NOT_FOUND, Imagined
 from library import Query
 from tap_unittest import main
 
@@ -128,6 +131,96 @@ class Devices(TestCase):
         other = GPU if self.first.type == CPU else CPU
         for query in (None, 0, "no such device"), (None, other, None):
             self.assertFalse(fits(*query))
+
+
+class Unusable(Imagined, TestCase):
+    def setUp(self):
+        super().setUp()
+        self.real = list_devices()[0].name.decode()
+
+    def list_names(self, *query):
+        return [info.name.decode() for info in list_devices(*query)]
+
+    def test_empty(self):
+        """A message names the platforms that have no devices, and what makes them have some."""
+        with mock.patch.dict(os.environ, {"POCL_CACHE_DIR": "/some/folder"}):
+            os.environ.pop("RUSTICL_ENABLE", None)
+            self.imagine(("rusticl", NOT_FOUND), ("Portable Computing Language", NOT_FOUND),
+                         ("Empty", []), ("Broken", OUT_OF_RESOURCES), is_alone=True)
+            for words in ("No OpenCL device can be used. The platform rusticl has no devices.",
+                          "RUSTICL_ENABLE names, such as radeonsi; it is not set.",
+                          "Portable Computing Language has no devices.", "write: /some/folder, or",
+                          "The platform Empty has no devices.", "clGetDeviceIDs of platform Broken"
+                          " failed with CL_OUT_OF_RESOURCES"):
+                for function in "list_devices", "context_new":
+                    self.refuses("no-device", words, function, None)
+            os.environ["RUSTICL_ENABLE"] = "radeonsy"
+            self.refuses("no-device", "it is now radeonsy.", "list_devices", None)
+            self.is_alone = False
+            self.assertEqual(self.list_names()[0], self.real)
+            for words in f"Available: CPU {self.real}", "it is now radeonsy.":
+                self.refuses("no-device", words, "list_devices", make_query(None, GPU, "none"))
+
+    def test_old(self):
+        """A device of OpenCL 1.1 is not listed. Messages say why."""
+        words = 'Old of platform Clover has "OpenCL 1.1 Mesa 22.3"; expected OpenCL 1.2.'
+        self.imagine(("Clover", [("Old", "OpenCL 1.1 Mesa 22.3"), ("New", "OpenCL 1.2 Mesa")]))
+        self.assertEqual(self.list_names()[:2], ["New", self.real])
+        self.refuses("no-device", words, "context_new", make_query(None, 0, "Old"))
+        self.devices.popitem()
+        self.platforms[0x800][1].pop()
+        self.is_alone = True
+        self.refuses("no-device", "No OpenCL device can be used. " + words, "list_devices", None)
+
+    def test_passed_over(self):
+        """The first device on which a context can be made is taken, unless the query names one."""
+        words = "clCreateContext on Lost failed with CL_OUT_OF_RESOURCES"
+        self.imagine(("Many", [("Lost", "OpenCL 3.0"), ("Gone", "OpenCL 3.0")]))
+        self.assertEqual(self.list_names()[:3], ["Lost", "Gone", self.real])
+        for name, kind in ("Lost", 0), ("0", 0), ("Gone", GPU):
+            for function in "new", "get_shared", "list_shared":
+                self.refuses("opencl", "clCreateContext on ", "context_" + function,
+                             make_query(None, kind, name))
+        self.assertEqual([info.problem for info in list_devices()], [None] * len(list_devices()))
+        for function in "new", "get_shared":
+            context = Context(function, None)
+            self.assertEqual(context.get("cl_device").value, self.real_device.value)
+        self.assertEqual(get_array("context_list_shared", None)[0], context._as_parameter_.value)
+        problems = [info.problem and info.problem.decode() for info in list_devices()]
+        self.assertIn(words, problems[0])
+        self.assertIn("clCreateContext on Gone", problems[1])
+        self.assertIsNone(problems[2])
+        self.refuses("opencl", words, "context_new", make_query("Many"))
+
+    def test_back(self):
+        """The problem of a device ends when a context can be made on it."""
+        self.imagine()
+        self.lost.add(self.real_device.value)
+        self.refuses("opencl", "clCreateContext on ", "context_new", None)
+        self.lost.clear()
+        self.assertIn("clCreateContext on ", list_devices()[0].problem.decode())
+        Context("new", None)
+        self.assertIsNone(list_devices()[0].problem)
+
+    def test_shortage(self):
+        """Loader and drivers do not report that there are too few descriptors or too little
+        memory."""
+        code = ("import resource\n"
+                "from gemmcl import ask, Refused\n"
+                "pages = int(open('/proc/self/statm').read().split()[0])\n"
+                "limit = {1}\n"
+                "resource.setrlimit(resource.RLIMIT_{0}, (limit, limit))\n"
+                "try: ask('list_devices', None)\n"
+                "except Refused as error: print(error.code, error)\n")
+        cases = [("NOFILE", "3", "open 16 more files (ulimit -n)"),
+                 ("AS", "pages * resource.getpagesize() + 2**22", "map 256 MiB more (ulimit -v)")]
+        if "asan" in ENVIRONMENT["LD_PRELOAD"]:  # which needs much memory itself
+            del cases[1]
+        for kind, limit, words in cases:
+            said = subprocess.run([sys.executable, "-c", code.format(kind, limit)], text=True,
+                                  stdout=subprocess.PIPE, env=ENVIRONMENT, check=True)
+            self.assertIn(f"no-device No OpenCL device can be used. The process could not {words}",
+                          said.stdout)
 
 
 class Wrapped(TestCase):

@@ -287,6 +287,8 @@ class DeviceInfo(Info):
                       " max_alloc_bytes local_bytes max_image_width max_image_height,"
                       " int host_unified fp16 fp64")
     _fields_ += [("subgroup_sizes", c_uint * 16), ("n_subgroup_sizes", c_uint)]
+    _fields_ += fields("int cores eus eu_threads ip_version, double peak_gflops,"
+                       " text peak_source problem")
 
 
 def get_info(context=None):
@@ -404,6 +406,7 @@ def on_host(arrays):
 
 # The functions of hooks.c: the types of their results and arguments.
 HOOKS = {"clGetDeviceInfo": "ipizpp", "clGetPlatformInfo": "ipizpp",
+         "clGetPlatformIDs": "iipp", "clGetDeviceIDs": "ipqipp", "clCreateContext": "ppipppp",
          "clGetSupportedImageFormats": "ipqiipp", "clCreateBuffer": "ppqzpp",
          "clCreateProgramWithSource": "ppippp", "clBuildProgram": "ipipppp",
          "clEnqueueNDRangeKernel": "ippipppipp",

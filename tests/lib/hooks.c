@@ -29,6 +29,17 @@ clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t room, void *va
   return status;
 }
 
+HOOK (cl_int, clGetPlatformIDs, (cl_uint n, cl_platform_id *platforms, cl_uint *n_platforms), n,
+      platforms, n_platforms)
+HOOK (cl_int, clGetDeviceIDs,
+      (cl_platform_id platform, cl_device_type type, cl_uint n, cl_device_id *devices,
+       cl_uint *n_devices),
+      platform, type, n, devices, n_devices)
+HOOK (cl_context, clCreateContext,
+      (const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+       void (CL_CALLBACK *notify) (const char *, const void *, size_t, void *), void *data,
+       cl_int *status),
+      properties, n, devices, notify, data, status)
 HOOK (cl_int, clGetPlatformInfo,
       (cl_platform_id platform, cl_platform_info name, size_t room, void *value, size_t *size),
       platform, name, room, value, size)

@@ -26,8 +26,7 @@ use_device (gpointer shared)
   pthread_barrier_wait (&start);
   devices = gemmcl_list_devices (NULL, &error);
   g_assert_no_error (error);
-  context =
-      shared ? gemmcl_context_get_shared (NULL, &error) : gemmcl_context_new (NULL, &error);
+  context = shared ? gemmcl_context_get_shared (NULL, &error) : gemmcl_context_new (NULL, &error);
   g_assert_no_error (error);
   gemmcl_gemm_run (context, &gemm, NULL, &a, &b, NULL, NULL, &d, &error);
   g_assert_no_error (error);

@@ -197,8 +197,8 @@ set_numbers (GemmclDeviceInfo *info)
   }
 }
 
-/* Devices have the subgroup sizes in GEMMCL_SUBGROUP_SIZES, separated by spaces, and the numbers in
- * GEMMCL_INFO. */
+/* Devices have the subgroup sizes in GEMMCL_SUBGROUP_SIZES, separated by spaces, the numbers in
+ * GEMMCL_INFO and the problem in GEMMCL_PROBLEM. */
 GPtrArray *
 gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
 {
@@ -210,6 +210,7 @@ gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
     GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
 
     set_numbers (info);
+    info->problem = g_strdup (g_getenv ("GEMMCL_PROBLEM"));
     if (sizes == NULL)
       continue;
     info->n_subgroup_sizes = g_strv_length (sizes);

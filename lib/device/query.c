@@ -1,0 +1,297 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The devices of all platforms, the selection by a query, and why none was found.
+ */
+#include "device/device.h"
+
+#include <CL/cl_ext.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Kernels are in OpenCL C 1.2. */
+#define LEAST_VERSION 12
+
+GMutex gemmcl_driver_lock;
+
+/* @part: a user's text, which need not be UTF-8 */
+static gboolean
+contains (const gchar *text, const gchar *part)
+{
+  g_autofree gchar *valid = g_utf8_make_valid (part, -1);
+  g_autofree gchar *folded_text = g_utf8_casefold (text, -1);
+  g_autofree gchar *folded_part = g_utf8_casefold (valid, -1);
+  return strstr (folded_text, folded_part) != NULL;
+}
+
+/* What a search for devices found. */
+typedef struct {
+  GPtrArray *devices;
+  GString *faults; /* what cannot be used, and why: sentences, each after a space */
+} Found;
+
+/* Drivers need a few descriptors, and their compilers many MiB. */
+#define SPARE_FILES 16
+#define SPARE_MIB   256
+
+/* FALSE with errno if the process cannot open SPARE_FILES more files. */
+static gboolean
+has_files (void)
+{
+  gint files[SPARE_FILES], n = 0, status;
+
+  while (n < SPARE_FILES && (files[n] = open ("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+    n++;
+  status = errno;
+  for (gint i = 0; i < n; i++)
+    close (files[i]);
+  errno = status;
+  return n == SPARE_FILES;
+}
+
+/* Likewise with SPARE_MIB of memory. */
+static gboolean
+has_memory (void)
+{
+  const gsize bytes = (gsize)SPARE_MIB << 20;
+  void *spare = mmap (NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  return spare != MAP_FAILED && munmap (spare, bytes) == 0;
+}
+
+/* Adds a shortage for which OpenCL may have found nothing: loader and drivers do not report it. The
+ * first one is kept, since the loader looks for drivers only once. */
+static void
+add_shortage (GString *faults)
+{
+  static gint status = 0; /* guarded by gemmcl_driver_lock, like the next line's */
+  static const gchar *what;
+
+  if (status == 0 && !has_files ()) {
+    status = errno;
+    what = "open " G_STRINGIFY (SPARE_FILES) " more files (ulimit -n)";
+  } else if (status == 0 && !has_memory ()) {
+    status = errno;
+    what = "map " G_STRINGIFY (SPARE_MIB) " MiB more (ulimit -v)";
+  }
+  if (status != 0)
+    g_string_append_printf (faults,
+                            " The process could not %s when OpenCL looked for drivers: %s. Raise "
+                            "the limit and start again.",
+                            what, g_strerror (status));
+}
+
+static void
+add_empty_platform (GString *faults, const gchar *name)
+{
+  g_string_append_printf (faults, " The platform %s has no devices.", name);
+  if (contains (name, "rusticl")) {
+    const gchar *enabled = g_getenv ("RUSTICL_ENABLE");
+
+    g_string_append_printf (faults,
+                            " Rusticl offers those whose drivers the environment variable "
+                            "RUSTICL_ENABLE names, such as radeonsi; it is %s%s.",
+                            enabled != NULL ? "now " : "not set", enabled != NULL ? enabled : "");
+  } else if (contains (name, "Portable Computing Language")) {
+    const gchar *folder = g_getenv ("POCL_CACHE_DIR");
+
+    g_string_append_printf (faults,
+                            " PoCL needs a cache directory that it can create and write: %s%s, or "
+                            "that of the environment variable POCL_CACHE_DIR.",
+                            folder != NULL ? folder : g_get_user_cache_dir (),
+                            folder != NULL ? "" : "/pocl");
+  }
+}
+
+/* Adds a device unless it cannot be used. */
+static void
+add_device (Found *found, cl_device_id id, guint platform_index, gboolean is_default)
+{
+  g_autoptr (GError) why = NULL;
+  g_autoptr (GemmclDevice) device = gemmcl_device_new (id, &why);
+
+  if (device == NULL) {
+    g_string_append_printf (found->faults, " %s", why->message);
+    return;
+  }
+  if (gemmcl_cl_get_version (device->info.version) < LEAST_VERSION) {
+    g_string_append_printf (found->faults, " %s of platform %s has \"%s\"; expected OpenCL 1.2.",
+                            device->info.name, device->info.platform, device->info.version);
+    return;
+  }
+  device->platform_index = platform_index;
+  device->is_default = is_default;
+  g_ptr_array_add (found->devices, g_steal_pointer (&device));
+}
+
+static void
+list_platform (Found *found, guint index, cl_platform_id platform)
+{
+  cl_uint n = 0;
+  cl_device_id preferred = NULL, ids[GEMMCL_MAX_DEVICES];
+  const cl_int status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, GEMMCL_MAX_DEVICES, ids, &n);
+  g_autofree gchar *name = gemmcl_platform_get_string (platform, CL_PLATFORM_NAME);
+  g_autoptr (GError) why = NULL;
+
+  if (status == CL_DEVICE_NOT_FOUND || (status == CL_SUCCESS && n == 0)) {
+    add_empty_platform (found->faults, name);
+    return;
+  }
+  if (!gemmcl_cl_check (status, &why, "clGetDeviceIDs of platform %s", name)) {
+    g_string_append_printf (found->faults, " %s", why->message);
+    return;
+  }
+  (void)clGetDeviceIDs (platform, CL_DEVICE_TYPE_DEFAULT, 1, &preferred, NULL);
+  for (guint i = 0; i < MIN (n, GEMMCL_MAX_DEVICES); i++)
+    add_device (found, ids[i], index, ids[i] == preferred);
+}
+
+/* Lists the devices of every platform, in the loader's order. */
+static void
+list_all (Found *found)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&gemmcl_driver_lock);
+  g_autoptr (GError) why = NULL;
+  cl_uint n = 0;
+  cl_platform_id platforms[GEMMCL_MAX_DEVICES];
+  const cl_int status = clGetPlatformIDs (GEMMCL_MAX_DEVICES, platforms, &n);
+
+  if (status != CL_PLATFORM_NOT_FOUND_KHR && !gemmcl_cl_check (status, &why, "clGetPlatformIDs"))
+    g_string_append_printf (found->faults, " %s", why->message);
+  for (guint i = 0; status == CL_SUCCESS && i < MIN (n, GEMMCL_MAX_DEVICES); i++)
+    list_platform (found, i, platforms[i]);
+  if (found->devices->len == 0)
+    add_shortage (found->faults);
+}
+
+static gboolean
+is_any (const gchar *asked)
+{
+  return asked == NULL || *asked == '\0' || g_ascii_strcasecmp (asked, "auto") == 0;
+}
+
+gboolean
+gemmcl_device_query_is_named (const GemmclDeviceQuery *query)
+{
+  return query != NULL && !is_any (query->device);
+}
+
+/* TRUE if @asked selects this item: it is "auto", the number @index, or a part of @name. */
+static gboolean
+is_asked (const gchar *asked, guint index, const gchar *name)
+{
+  guint64 number;
+
+  if (is_any (asked))
+    return TRUE;
+  if (g_ascii_string_to_unsigned (asked, 10, 0, G_MAXUINT32, &number, NULL))
+    return number == index;
+  return contains (name, asked);
+}
+
+static gboolean
+platform_fits (const GemmclDevice *device, const gchar *asked)
+{
+  g_autofree gchar *vendor = NULL;
+
+  if (is_asked (asked, device->platform_index, device->info.platform))
+    return TRUE;
+  vendor = gemmcl_platform_get_string (device->platform, CL_PLATFORM_VENDOR);
+  return is_asked (asked, device->platform_index, vendor);
+}
+
+static gboolean
+type_fits (const GemmclDevice *device, GemmclDeviceType asked)
+{
+  if (asked == GEMMCL_DEVICE_TYPE_DEFAULT)
+    return device->is_default;
+  return asked == GEMMCL_DEVICE_TYPE_AUTO || asked == device->info.type;
+}
+
+static guint
+rank (const GemmclDeviceInfo *info)
+{
+  switch (info->type) {
+  case GEMMCL_DEVICE_TYPE_GPU:
+    return info->intel ? 0 : 1;
+  case GEMMCL_DEVICE_TYPE_ACCELERATOR:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+/* GPtrArray's sort is stable: equals stay in the loader's order. */
+static gint
+compare_rank (gconstpointer a, gconstpointer b)
+{
+  return (gint)rank (*(GemmclDeviceInfo *const *)a) - (gint)rank (*(GemmclDeviceInfo *const *)b);
+}
+
+/* The devices of @all that match @query. */
+static GPtrArray *
+pick (const GPtrArray *all, const GemmclDeviceQuery *query)
+{
+  GPtrArray *fit = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
+  guint index = 0;
+
+  for (guint i = 0; i < all->len; i++) {
+    GemmclDevice *device = all->pdata[i];
+
+    if (platform_fits (device, query->platform) && type_fits (device, query->type) &&
+        is_asked (query->device, index++, device->info.name))
+      g_ptr_array_add (fit, g_atomic_rc_box_acquire (device));
+  }
+  return fit;
+}
+
+static const gchar *
+type_name (GemmclDeviceType type)
+{
+  static const gchar *const type_names[] = {"any", "CPU", "GPU", "accelerator", "default"};
+  return (guint)type < G_N_ELEMENTS (type_names) ? type_names[type] : "unknown";
+}
+
+/* Returns: NULL. */
+static gpointer
+fail_no_device (GError **error, const GemmclDeviceQuery *query, const GPtrArray *devices,
+                const gchar *faults)
+{
+  g_autoptr (GString) found = g_string_new (NULL);
+
+  if (devices->len == 0 && *faults != '\0')
+    return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE, "No OpenCL device can be used.%s", faults);
+  if (devices->len == 0)
+    return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE,
+                      "No OpenCL device was found. Install an OpenCL driver: "
+                      "intel-opencl-icd for Intel GPUs, pocl-opencl-icd for any CPU.");
+  for (guint i = 0; i < devices->len; i++) {
+    const GemmclDevice *device = devices->pdata[i];
+    g_string_append_printf (found, "%s%s %s of platform %u (%s)", i ? ", " : "",
+                            type_name (device->info.type), device->info.name,
+                            device->platform_index, device->info.platform);
+  }
+  return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE,
+                    "No OpenCL device matches platform %s, type %s, device %s. Available: %s.%s",
+                    is_any (query->platform) ? "any" : query->platform, type_name (query->type),
+                    is_any (query->device) ? "any" : query->device, found->str, faults);
+}
+
+GPtrArray *
+gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
+{
+  static const GemmclDeviceQuery any;
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
+  g_autoptr (GString) faults = g_string_new (NULL);
+  g_autoptr (GPtrArray) fit = NULL;
+
+  if (query == NULL)
+    query = &any;
+  list_all (&(Found){all, faults});
+  g_ptr_array_sort (all, compare_rank);
+  fit = pick (all, query);
+  return fit->len > 0 ? g_steal_pointer (&fit) : fail_no_device (error, query, all, faults->str);
+}
