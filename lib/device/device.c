@@ -12,6 +12,8 @@
 #define VENDOR_INTEL  0x8086
 #define VENDOR_NVIDIA 0x10de
 
+#define CPU_WIDTH 4 /* floats of the vectors of 128 bits that every CPU is taken to have */
+
 /* cl_nv_device_attribute_query; the headers of some distributions lack it. */
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
@@ -236,6 +238,9 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   GET (&asked, id, CL_DEVICE_MAX_COMPUTE_UNITS, info->compute_units);
   GET (&asked, id, CL_DEVICE_MAX_CLOCK_FREQUENCY, info->clock_mhz);
   GET (&asked, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, info->float_width);
+  /* PoCL reports 1 or 2 where LLVM cannot tell the host's features, as on some Arm CPUs. */
+  if (info->type == GEMMCL_DEVICE_TYPE_CPU)
+    info->float_width = MAX (info->float_width, CPU_WIDTH);
   GET (&asked, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_work_group);
   GET (&asked, id, CL_DEVICE_MAX_WORK_ITEM_SIZES, info->max_work_item_sizes);
   GET (&asked, id, CL_DEVICE_GLOBAL_MEM_SIZE, info->global_bytes);

@@ -62,7 +62,8 @@ typedef struct {
  * @nvidia_capability: an NVIDIA device's compute capability, 61 for 6.1; else 0
  * @compute_units: CL_DEVICE_MAX_COMPUTE_UNITS
  * @clock_mhz: CL_DEVICE_MAX_CLOCK_FREQUENCY; 0: unknown
- * @float_width: CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
+ * @float_width: CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT; of a CPU at least 4, since each is taken to
+ *   have vectors of 128 bits
  * @max_work_group: the largest number of work-items in a work-group
  * @max_work_item_sizes: the largest number of work-items in each dimension of a work-group
  * @global_bytes: bytes of device memory

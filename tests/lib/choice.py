@@ -22,9 +22,9 @@ from tap_unittest import main
 # CL_DEVICE_... and CL_PLATFORM_NAME, and the types of the answers; text otherwise.
 QUERIES = {"platform": (0x902, ""), "type": (0x1000, "u8"), "vendor": (0x1001, "u4"),
            "units": (0x1002, "u4"), "group": (0x1004, "u8"), "group_sizes": (0x1005, "u8"),
-           "images": (0x1016, "u4"), "local": (0x1023, "u8"), "name": (0x102b, ""),
-           "maker": (0x102c, ""), "version": (0x102f, ""), "extensions": (0x1030, ""),
-           "width": (0x103a, "u4"),
+           "clock": (0x100c, "u4"), "images": (0x1016, "u4"), "local": (0x1023, "u8"),
+           "name": (0x102b, ""), "maker": (0x102c, ""), "version": (0x102f, ""),
+           "extensions": (0x1030, ""), "width": (0x103a, "u4"),
            "nvidia_major": (0x4000, "u4"), "nvidia_minor": (0x4001, "u4"),
            "sizes": (0x4108, "u8"), "slices": (0x4252, "u4"), "cores": (0x4253, "u4"),
            "eus": (0x4254, "u4"), "threads": (0x4255, "u4")}
@@ -152,6 +152,20 @@ class Choice(TestCase):
             options = c_void_p()
             ask("kernel_get_source", name, byref(describe(512, 512, 512)), byref(options))
             self.assertIn(f"-DWIDTH={width} ", take(options.value), name)
+
+    def test_unknown_width(self):
+        """A CPU has vectors of four floats also if its driver reports none, as PoCL does where LLVM
+        does not know the host's features; its clock is unknown, too."""
+        for shape in (512, 512, 512), (1, 512, 512), (64, 10, 9), (2, 4096, 1024):
+            for precision in PRECISIONS:
+                name = choose({**ANY_CPU, "width": 4}, *shape, precision=precision)
+                self.assertEqual(ROWS[name].method.split("_")[0], "vector")
+                for width in 0, 1, 2:
+                    device = {**ANY_CPU, "width": width, "clock": 0}
+                    self.assertEqual(choose(device, *shape, precision=precision), name)
+        with on({**ANY_CPU, "width": 1, "clock": 1000}) as context:
+            self.assertEqual(get_info(context).float_width, 4)
+            self.assertEqual(get_info(context).peak_gflops, 2 * 8 * 2 * 4)
 
 
 # The features that Intel's GPUs may lack, and the rows that need them. All but images are
