@@ -182,8 +182,8 @@ pass_waiting (GstGemmcl *self)
   return ok;
 }
 
-/* After new caps were refused, sets the earlier caps again and learns from @input. The base class
- * does not set them, since it considers them in use. */
+/* Sets the caps of both pads after new ones were refused, or waited for @input and changed neither
+ * pad's, and learns from @input. The base class does not, since it considers them in use. */
 static GstFlowReturn
 set_caps_again (GstGemmcl *self, GstBuffer *input)
 {

@@ -235,7 +235,7 @@ void gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input);
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
 /** gst_gemmcl_fit_plan: Makes a plan for the next buffer, whose caps are negotiated, if a new plan
- * is due or if the present one, if any, has another type of A, too few rows, or no C where beta
+ * is due or if the present one, if any, reads another A, has too few rows, or no C where beta
  * needs the previous output. Audio and flexible tensors get more rows than they need. Returns:
  * %FALSE with @error, also if alpha or beta cannot be used. */
 gboolean gst_gemmcl_fit_plan (GstGemmcl *self, GError **error);

@@ -40,10 +40,15 @@ gst_gemmcl_learn_stop (GstGemmcl *self)
   forget_tensor (self);
 }
 
+/* Caps are the first of the waiting events. */
 GstEvent *
 gst_gemmcl_learn_pop (GstGemmcl *self)
 {
-  return g_queue_pop_head (&self->learned.waiting);
+  GstEvent *first = g_queue_peek_head (&self->learned.waiting);
+  const gboolean keeps_caps =
+      first && GST_EVENT_TYPE (first) == GST_EVENT_CAPS && self->learned.tensor.rank == 0;
+
+  return g_queue_pop_nth (&self->learned.waiting, keeps_caps ? 1 : 0);
 }
 
 static void
@@ -67,6 +72,18 @@ drop_waiting (GstGemmcl *self, GstEventType type)
     gst_event_unref (link->data);
     g_queue_delete_link (&self->learned.waiting, link);
   }
+}
+
+/* The sink pad has the caps that wait, but neither the formats nor the plan fit them. If the base
+ * class finds both pads' caps unchanged later, it calls no set_caps(); negotiate() (element.c) then
+ * does. */
+static void
+hold_caps (GstGemmcl *self, GstEvent *event)
+{
+  g_queue_push_head (&self->learned.waiting, event);
+  g_mutex_lock (&self->lock);
+  self->stream.configured = FALSE;
+  g_mutex_unlock (&self->lock);
 }
 
 /* TRUE if @caps, new caps of the sink pad, have to wait for a buffer. */
@@ -94,15 +111,13 @@ gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
     gst_event_parse_caps (event, &caps);
     if (!must_wait (self, caps))
       return FALSE;
-    g_queue_push_head (&self->learned.waiting, event);
+    hold_caps (self, event);
     return TRUE;
   case GST_EVENT_STREAM_START:
+  case GST_EVENT_EOS:
     return FALSE;
   case GST_EVENT_FLUSH_STOP:
     drop_waiting (self, GST_EVENT_SEGMENT);
-    return FALSE;
-  case GST_EVENT_EOS:
-    drop_waiting (self, GST_EVENT_CAPS);
     return FALSE;
   case GST_EVENT_GAP:
     if (waits)
@@ -136,7 +151,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   if (!gst_gemmcl_shape_of_format (&input, settings, gst_gemmcl_get_terms (self).k, &shape, error))
     return FALSE;
   set_learned (self, tensor);
-  self->learned.has_room = self->lane->plan && !gemm->a_frame && tensor->type == gemm->a_type &&
+  self->learned.has_room = self->lane->plan && gst_gemmcl_problem_reads (&self->problem, &input) &&
                            shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
   self->needs_plan |= !self->learned.has_room;
   /* Caps of flexible tensors do not have M. */
@@ -235,8 +250,10 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m)
   gst_gemmcl_learn_forget (self);
   if (gst_gemmcl_is_empty (self, buffer))
     return self->learned.waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
-  if (self->learned.waiting.length > 0 ||
-      (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_TENSORS))
+  if (!gst_gemmcl_meta_check_ids (&self->stream.settings, buffer, &error))
+    flow = GST_FLOW_ERROR;
+  else if (self->learned.waiting.length > 0 ||
+           (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_TENSORS))
     flow = learn_tensor (self, buffer, m, &error);
   else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO &&
            get_samples (&format->audio, buffer, &self->learned.input.offset, m, &error))

@@ -102,6 +102,30 @@ find_tensor (const GstGemmclSettings *settings, GstBuffer *buffer, GError **erro
 }
 
 gboolean
+gst_gemmcl_meta_check_ids (const GstGemmclSettings *settings, GstBuffer *buffer, GError **error)
+{
+  const gchar *id = settings->tensor_id;
+  const gsize length = strlen (id);
+  const GstTensorMeta *meta;
+  gpointer state = NULL;
+
+  while (settings->output == GST_GEMMCL_OUTPUT_META && (meta = get_next (buffer, &state)))
+    for (gsize i = 0; i < meta->num_tensors; i++) {
+      const gchar *found = get_id (meta->tensors[i]);
+
+      if (g_str_equal (found, id) ||
+          (settings->gemm.row_outputs != 0 && g_str_has_prefix (found, id) &&
+           g_str_equal (found + length, GST_GEMMCL_ROWS_SUFFIX)))
+        return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                                "A buffer already has a tensor \"%s\" in its metadata, from which "
+                                "the result could not be told apart. Expected another tensor-id "
+                                "than \"%s\".",
+                                found, id);
+    }
+  return TRUE;
+}
+
+gboolean
 gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstGemmclTensor *tensor,
                       GstBuffer **data, GError **error)
 {

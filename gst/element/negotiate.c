@@ -245,7 +245,8 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   ok = set_formats (self, incaps, outcaps, &error);
   if (ok && self->stream.input.tensors.flexible)
     gst_gemmcl_drop_plan (self); /* the first buffer describes A */
-  else if (ok && (!self->learned.has_room || self->needs_plan))
+  else if (ok && (!self->learned.has_room || self->needs_plan ||
+                  !gst_gemmcl_problem_writes (&self->problem, &self->stream.output)))
     ok = gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
   self->stream.configured = ok;

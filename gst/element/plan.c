@@ -350,6 +350,7 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
                                   gst_gemmcl_get_terms (self).k, error))
     return FALSE;
   if (room == 0 || scalars->m > room || self->needs_plan ||
+      !gst_gemmcl_problem_reads (&self->problem, input) ||
       (scalars->beta != 0.0 && gemm->addend == GEMMCL_ADDEND_NONE &&
        gst_gemmcl_runs_want_feedback (self))) {
     while (room > 0 && room < scalars->m)

@@ -367,6 +367,27 @@ gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *from)
 }
 
 gboolean
+gst_gemmcl_problem_reads (const GstGemmclProblem *self, const GstGemmclFormat *input)
+{
+  const GstGemmclTensor *tensor = &input->tensors.tensor[input->index];
+  const GemmclFrame *frame = self->gemm.a_frame;
+
+  if (input->medium == GST_GEMMCL_MEDIUM_VIDEO)
+    return frame && frame->channels == 0;
+  if (!frame)
+    return tensor->type == self->gemm.a_type && tensor->dims[0] == self->gemm.k;
+  return tensor->type == frame->type && tensor->dims[0] == frame->channels &&
+         tensor->dims[1] == frame->width && tensor->dims[2] == frame->height;
+}
+
+gboolean
+gst_gemmcl_problem_writes (const GstGemmclProblem *self, const GstGemmclFormat *output)
+{
+  return output->medium == GST_GEMMCL_MEDIUM_TENSORS && !self->gemm.d_frame &&
+         self->gemm.d_type == output->tensors.tensor[output->index].type;
+}
+
+gboolean
 gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other)
 {
   return self->gemm.m == other->gemm.m && self->gemm.n == other->gemm.n &&

@@ -116,6 +116,13 @@ void gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *fr
  * and offset, can have by its stored type. Floats are assumed to lie between -1 and 1. */
 gdouble gst_gemmcl_problem_get_largest (const GstGemmclProblem *self);
 
+/** gst_gemmcl_problem_reads: Returns: %TRUE if plans for @self read the type and the rows of A of
+ * @input. @input may have more rows than they have room for. */
+gboolean gst_gemmcl_problem_reads (const GstGemmclProblem *self, const GstGemmclFormat *input);
+
+/** gst_gemmcl_problem_writes: Returns: %TRUE if plans for @self write the tensor of @output. */
+gboolean gst_gemmcl_problem_writes (const GstGemmclProblem *self, const GstGemmclFormat *output);
+
 /** gst_gemmcl_problem_is_swap: Returns: %TRUE if a plan for @self can run @other once it has the
  * weight, bias and addend of @other. */
 gboolean gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other);

@@ -265,7 +265,8 @@ static const Property table[] = {
     {"tensor-id", "Tensor id", READY, STRING, SETTING (tensor_id),
      "Id of the tensor that output=meta attaches. Tensor decoders select tensors by their id, "
      "such as classification-generic-softmaxed-out. The tensor of row outputs has this id with "
-     "-rows behind it. With input=meta and another output, the id of the tensor that is A",
+     "-rows behind it. A buffer must not have tensors with these ids yet. With input=meta and "
+     "another output, the id of the tensor that is A",
      .text = GST_GEMMCL_DEFAULT_TENSOR_ID},
     {"input-scale", "Input scale", READY, STRING, SETTING (input_scale),
      "Factor of each sample of the input: A = sample * input-scale + input-offset. A sample is "

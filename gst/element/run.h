@@ -62,6 +62,11 @@ gboolean gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **erro
 
 #ifdef GEMMCL_HAVE_ANALYTICS
 
+/** gst_gemmcl_meta_check_ids: Returns: %FALSE with @error if @settings have output=meta, and
+ * @buffer has a tensor with the id of a result. */
+gboolean gst_gemmcl_meta_check_ids (const GstGemmclSettings *settings, GstBuffer *buffer,
+                                    GError **error);
+
 /** gst_gemmcl_meta_find: Finds A in @buffer, a carrier. @data: (out) (transfer full): a buffer that
  * begins with A. Returns: %FALSE with @error if @buffer does not have A, or the element cannot read
  * it. */
@@ -74,6 +79,7 @@ gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buf
 GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result);
 
 #else
+  #define gst_gemmcl_meta_check_ids(settings, buffer, error) TRUE
   #define gst_gemmcl_meta_find(settings, buffer, tensor, data, error)                              \
     ((void)(tensor), (void)(data),                                                                 \
      gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,                                                  \

@@ -186,7 +186,9 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
     return TRUE;
   }
   gst_gemmcl_tensor_get_shape (tensor, &shape->m, &shape->k);
-  return gst_gemmcl_tensor_check_k ("The tensor of a buffer", tensor, weight_k, error);
+  return gst_gemmcl_tensor_check_k (format->varies ? "The tensor of a buffer"
+                                                   : "The tensor that caps announce",
+                                    tensor, weight_k, error);
 }
 
 gboolean

@@ -64,7 +64,8 @@ GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
  * caps wait for their first buffer. Returns: %TRUE if @event was taken, to wait. */
 gboolean gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event);
 
-/** gst_gemmcl_learn_pop: Returns: (transfer full) (nullable): the next waiting event. */
+/** gst_gemmcl_learn_pop: Returns: (transfer full) (nullable): the next waiting event that can pass:
+ * caps still wait if no buffer has described A. */
 GstEvent *gst_gemmcl_learn_pop (GstGemmcl *self);
 
 /** gst_gemmcl_learn: Describes @buffer in learned.input. If the type or shape of A differs from

@@ -4,10 +4,15 @@
 """input=meta: A is a tensor in the metadata of frames, where the test attaches it. The element
 learns the type and shape of A from buffers, unless caps announce them."""
 
-from stream import OK, READY, Gst, audio, join, main, np, tensors, video
-from tensor_meta import (COLOURS, RGB, TYPES, WEIGHT, MetaTestCase, announce, attach, carry,
-                         describe, draw, get_tensors, since_1_28, wrap)
+import os
+import random
 
+from stream import OK, READY, Gst, audio, join, main, np, tensors, video
+from tensor_meta import (COLOURS, GUARDED, RGB, TYPES, WEIGHT, MetaTestCase, announce, attach,
+                         carry, carry_guarded, describe, draw, get_tensors, since_1_28, wrap)
+
+SINGLE = os.environ.get("GEMMCL_TEST_STREAM")
+COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 40 if "GEMMCL_TEST_BRIEF" in os.environ else 400))
 A = "input=meta tensor-id=a"
 ONE = np.ones((3, 1), int)
 # Each stream: the settings, the weight, and A of each buffer. M and the type also change before a
@@ -193,6 +198,128 @@ class Inputs(MetaTestCase):
         self.is_quiet(stream)
 
 
+class Sequence:
+    """Random caps, buffers, flushes and ends, with other types and shapes of A behind any of them.
+
+    shape, kind: A as caps announce it; None: they do not
+    pending: A of each buffer whose output must arrive, by the buffer's time"""
+
+    def __init__(self, test, seed):
+        self.random, self.test = random.Random(seed), test
+        self.settings = self.random.choice(["", "batch-size=3", "output=meta"])
+        self.stream = test.make(f"gemmcl {A.replace('tensor-id', 'input-tensor-id')} "
+                                f"weight=[[1,2],[3,4],[-5,6]] {self.settings}")
+        self.shape, self.kind, self.count, self.pending = None, None, 0, {}
+        self.stream.element.set_state(Gst.State.PLAYING)
+        self.begins()
+
+    def run(self):
+        steps = {"pushes_buffer": 10, "changes_caps": 5, "flushes": 1, "ends": 1, "begins": 1,
+                 "pushes_others": 2}
+        for step in self.random.choices(list(steps), steps.values(), k=40):
+            if SINGLE:
+                print("#", step, flush=True)
+            getattr(self, step)()
+        self.flushes()
+
+    def begins(self):
+        self.stream.src.push_event(Gst.Event.new_stream_start("stream"))
+        self.changes_caps()
+        self.stream.push_segment()
+
+    def changes_caps(self):
+        """Chooses caps that announce A, announce it in part, or not at all."""
+        self.arrives()
+        self.shape = None
+        frame = self.random.choice([RGB, RGB, video("YUY2", 4, 2)])
+        if Gst.version() >= (1, 28) and self.random.random() < 0.6:
+            self.shape, self.kind = self.choose()
+            dims = f"{self.shape[0]},3"
+            if self.random.random() < 0.4:
+                dims, self.shape = dims.replace(f"{self.shape[0]},", "0,"), None
+            frame = announce(describe("a", dims, self.kind), frame=frame)
+        self.test.assertTrue(self.stream.push_caps(frame))
+
+    def choose(self):
+        """Returns a shape and a type of A. Few of each, so that they come again."""
+        return (self.random.choice([2, 2, 4, 8]), 3), self.random.choice(["int8", "float32"])
+
+    def pushes_buffer(self):
+        shape, kind = (self.shape, self.kind) if self.shape else self.choose()
+        a = draw(*shape, seed=self.count, kind=kind)
+        buffer = carry_guarded(a)
+        buffer.pts = self.count
+        self.pending[self.count] = a
+        self.count += 1
+        self.test.assertEqual(self.stream.push(buffer), OK)
+
+    def pushes_others(self):
+        gap = wrap(b"")
+        gap.set_flags(Gst.BufferFlags.GAP)
+        gap.pts = Gst.CLOCK_TIME_NONE
+        self.test.assertEqual(self.stream.push(gap), OK)
+        self.stream.src.push_event(Gst.Event.new_gap(0, Gst.SECOND))
+
+    def flushes(self):
+        """A flush may drop what is in a batch."""
+        self.stream.flush()
+        self.arrives("batch" in self.settings)
+
+    def ends(self):
+        self.stream.src.push_event(Gst.Event.new_eos())
+        self.arrives()
+        self.stream.flush()
+
+    def arrives(self, may_lack=False):
+        """The outputs of the pending buffers have come, each in its own shape. New caps end a
+        batch, so without a flush none is left in it."""
+        if not may_lack:
+            self.stream.src.push_event(Gst.Event.new_segment_done(Gst.Format.TIME, 0))
+        while self.stream.arrivals.qsize():
+            output, caps = self.stream.arrivals.get()
+            if not isinstance(output, Gst.Buffer) or output.pts == Gst.CLOCK_TIME_NONE:
+                continue
+            a, is_meta = self.pending.pop(output.pts), "output=meta" in self.settings
+            self.test.is_product(output, a, WEIGHT, is_meta)
+            if not is_meta:
+                self.test.assertTrue(caps.can_intersect(Gst.Caps.from_string(
+                    tensors(f"2:{len(a)}"))), caps.to_string())
+        self.test.is_quiet(self.stream)
+        if may_lack:
+            self.pending.clear()
+        self.test.assertEqual(list(self.pending), [])
+
+
+class Sequences(MetaTestCase):
+    def test_random(self):
+        """Each output is the product of its own A, whatever caps, flushes and other types of A came
+        before. GEMMCL_TEST_STREAM selects a single sequence, by the number that is printed."""
+        for _ in range(1 if SINGLE else COUNT):
+            seed = int(SINGLE) if SINGLE else random.getrandbits(32)
+            print(f"# GEMMCL_TEST_STREAM={seed}", flush=True)
+            Sequence(self, seed).run()
+            self.doCleanups()
+            GUARDED.clear()
+
+    def test_output_type(self):
+        """Downstream asks for another type at the buffer whose A has other rows."""
+        stream = self.start_weight(f"{A} ! capsfilter name=f "
+                                   "caps=other/tensors,types=(string)float32")
+        self.multiplies(stream, draw(4, 3))
+        stream["f"].props.caps = Gst.Caps.from_string("other/tensors,types=(string)uint8")
+        a = draw(2, 3)
+        expected = np.clip(a @ WEIGHT, 0, 255).astype("u1")
+        self.assertEqual(self.run_one(stream, carry(a)), expected.tobytes())
+
+    def test_same_id(self):
+        """Caps announce a tensor of one id once, so a buffer has no second tensor of it."""
+        for upstream, settings in [("d", ""), ("d-rows", "row-outputs=sum")]:
+            stream = self.start(RGB, f"{COLOURS} output=meta tensor-id=d {settings}")
+            self.refuses(stream, carry(draw(2, 3), upstream), f'"{upstream}"|another tensor-id')
+        stream = self.start(RGB, f"{COLOURS} output=meta tensor-id=d")
+        self.assertEqual(stream.push(carry(draw(2, 3), "d-rows")), OK)
+
+
 @since_1_28
 class Announced(MetaTestCase):
     def test_first(self):
@@ -203,7 +330,7 @@ class Announced(MetaTestCase):
         self.refuses(stream, carry(draw(1, 3)), "float32 of 1 x 3|float32 of 2 x 3")
         stream = self.make(f"gemmcl {A} weight=[[1],[1]]")
         self.assertFalse(stream.play(ANNOUNCED))
-        self.says(stream, "float32 of 2 x 3|K = 3|K = 2")
+        self.says(stream, "tensor that caps announce, float32 of 2 x 3|K = 3|K = 2")
 
     def test_both(self):
         """Caps announce A and D, but M of D only if upstream announces it."""

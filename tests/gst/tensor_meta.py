@@ -4,17 +4,21 @@
 small integers, so that results are exact."""
 
 import ctypes
+import mmap
 import sys
 import unittest
 from ctypes import byref, c_size_t, c_void_p
 
 from library import fields
-from stream import ANALYTICS, OK, GLib, Gst, TestCase, get_bytes, np, video
+from stream import ANALYTICS, GST, OK, GLib, Gst, TestCase, get_bytes, np, video
 
 if not ANALYTICS:
     print("1..0 # SKIP built without gstreamer-analytics-1.0 (1.26)")
     sys.exit(0)
 LIB = ctypes.CDLL("libgstanalytics-1.0.so.0")
+LIBC = ctypes.CDLL(None)
+GST.gst_buffer_new_wrapped_full.restype = c_void_p
+GUARDED = []  # keeps the pages alive
 RGB = video("RGB", 4, 4)
 WEIGHT = np.array([[1, 2], [3, 4], [-5, 6]])
 COLOURS = "gemmcl feature-mode=pixel weight=[[1,0,0],[0,1,0],[0,0,1]]"
@@ -86,6 +90,22 @@ def carry(values, ident="a", **others):
     """Returns a frame with a tensor."""
     buffer = wrap(bytes(range(48)))
     attach(buffer, ident, values, **others)
+    return buffer
+
+
+def carry_guarded(values, **others):
+    """Returns a frame with a tensor, behind whose bytes no memory can be read."""
+    data, page = values.tobytes(), mmap.PAGESIZE
+    pages = mmap.mmap(-1, 2 * page)
+    GUARDED.append(pages)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    assert len(data) <= page and LIBC.mprotect(c_void_p(begin + page), c_size_t(page), 0) == 0
+    ctypes.memmove(begin + page - len(data), data, len(data))
+    guarded = GST.gst_buffer_new_wrapped_full(
+        2, c_void_p(begin + page - len(data)), *map(c_size_t, (len(data), 0, len(data))), None,
+        None)  # 2: GST_MEMORY_FLAG_READONLY
+    buffer = carry(values, data=c_void_p(guarded), **others)
+    call("gst_mini_object_unref", c_void_p(guarded))
     return buffer
 
 
