@@ -128,43 +128,60 @@ append_video_input (GstCaps *result, const GstStructure *from, const GstGemmclTe
   append_video (result, from, &values);
 }
 
-/* Appends the output tensors of a known input. For patches the dimensions N:across:down, which a
- * next convolution reads, come before N:M. */
+/* @d: (out): D of @input as a tensor. @n: N, or the number of row outputs */
 static void
-append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
-                      const GstGemmclFormat *input, const GstGemmclShape *shape)
+get_result (const GstGemmclFormat *input, const GstGemmclShape *shape, gsize n, GstGemmclTensor *d)
 {
-  const GstGemmclSettings *settings = &terms->settings;
-  const gboolean is_patches = shape->frame.features == GEMMCL_FEATURE_PATCH;
+  const GstGemmclTensor none = {.rank = 0};
+
+  gst_gemmcl_shape_get_result (
+      &shape->frame,
+      input->medium == GST_GEMMCL_MEDIUM_TENSORS ? &input->tensors.tensor[input->index] : &none,
+      shape->m, n, d);
+}
+
+/* Appends the output tensors of @input if D is @d. Row outputs have the same outer dimensions. */
+static void
+append_result (GstCaps *result, const GstStructure *from, const GstGemmclSettings *settings,
+               const GstGemmclFormat *input, const GstGemmclTensor *d)
+{
   const gboolean makes_flexible = settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
   const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
   guint n_types;
   const GemmclType *types = gst_gemmcl_output_get_types (settings, &n_types);
   GstGemmclTensors tensors = input->tensors;
-  gsize across = 0, down = 0;
+  GstStructure *structure;
 
   if (input->medium != GST_GEMMCL_MEDIUM_TENSORS)
     tensors.n = 1;
-  /* Tensors that pass through would need headers. */
-  if (makes_flexible && !tensors.flexible && tensors.n > 1)
-    return;
-  if (n_rows > 0 && tensors.n > 0)
-    tensors.tensor[tensors.n++] =
-        (GstGemmclTensor){.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {n_rows, shape->m}};
   tensors.flexible |= makes_flexible;
-  if (is_patches)
-    gemmcl_frame_get_grid (&shape->frame, &across, &down);
-  for (guint rank = is_patches ? 3 : 2; rank >= 2; rank--) {
-    GstStructure *structure;
-
-    tensors.tensor[input->index] = (GstGemmclTensor){
-        .rank = rank,
-        .dims = {terms->n, rank == 3 ? across : shape->m, down},
-    };
-    structure = gst_gemmcl_tensors_to_structure (&tensors, input->index, types, n_types);
-    copy_framerate (structure, from);
-    gst_caps_append_structure (result, structure);
+  tensors.tensor[input->index] = *d;
+  if (n_rows > 0 && tensors.n > 0) {
+    tensors.tensor[tensors.n] = *d;
+    tensors.tensor[tensors.n++].dims[0] = n_rows;
   }
+  structure = gst_gemmcl_tensors_to_structure (&tensors, input->index, types, n_types);
+  copy_framerate (structure, from);
+  gst_caps_append_structure (result, structure);
+}
+
+/* Appends the output tensors of a known input: first with the outer dimensions of the input, which
+ * a next convolution reads, then as the matrix N:M. */
+static void
+append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
+                      const GstGemmclFormat *input, const GstGemmclShape *shape)
+{
+  const gboolean makes_flexible = terms->settings.output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+  const GstGemmclTensor flat = {.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {terms->n, shape->m}};
+  GstGemmclTensor d;
+
+  /* Tensors that pass through would need headers. */
+  if (makes_flexible && !input->tensors.flexible && input->tensors.n > 1)
+    return;
+  get_result (input, shape, terms->n, &d);
+  append_result (result, from, &terms->settings, input, &d);
+  if (d.rank > 2 && shape->m <= G_MAXINT32 && !makes_flexible && !input->tensors.flexible)
+    append_result (result, from, &terms->settings, input, &flat);
 }
 
 /* From the sink pad to the source pad. @caps: one structure */
@@ -257,13 +274,15 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
     one = gst_caps_copy_nth (caps, i);
     if (terms->k > 0 && gst_caps_is_fixed (one) &&
         gst_gemmcl_caps_read (one, terms, &format, &shape, NULL)) {
-      const gsize m = format.varies ? 0 : shape.m;
       GstStructure *structure = gst_caps_get_structure (one, 0);
+      GstGemmclTensor tensor;
 
-      gst_gemmcl_carriers_announce (structure, settings->tensor_id,
-                                    *gst_gemmcl_output_get_types (settings, &n), m, terms->n);
+      get_result (&format, &shape, terms->n, &tensor);
+      tensor.type = *gst_gemmcl_output_get_types (settings, &n);
+      gst_gemmcl_carriers_announce (structure, settings->tensor_id, &tensor, format.varies);
+      get_result (&format, &shape, n_rows, &tensor);
       if (n_rows > 0)
-        gst_gemmcl_carriers_announce (structure, rows_id, GEMMCL_TYPE_F32, m, n_rows);
+        gst_gemmcl_carriers_announce (structure, rows_id, &tensor, format.varies);
     }
     gst_caps_append (result, one);
   }

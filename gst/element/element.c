@@ -396,12 +396,12 @@ describe (GstElementClass *klass)
       "Multiplies each video frame, audio buffer or tensor by a weight matrix: D = act (alpha * "
       "A * B + beta * C + bias). A is the input, M x K; B is the weight, K x N; D is the output, "
       "M x N. Video: feature-mode chooses the rows of A, from pixels (K = channels; NV12, I420 "
-      "and P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K "
-      "= the innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, "
-      "if downstream accepts that; integers are rounded and saturated. Other outputs are tensors "
-      "with dimensions=N:M, in float32 unless output-type is set. With output=meta the input "
-      "passes through, with D as a tensor in its metadata; with input=meta A is such a tensor. "
-      "Runs on any OpenCL device; Intel GPUs are preferred",
+      "and P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K = "
+      "the innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, if "
+      "downstream accepts that; integers are rounded and saturated. Other outputs are tensors of "
+      "N and the outer dimensions of the input, in float32 unless output-type is set. With "
+      "output=meta the input passes through, with D as a tensor in its metadata; with input=meta "
+      "A is such a tensor. Runs on any OpenCL device; Intel GPUs are preferred",
       "The gemmcl developers");
   gst_element_class_add_static_metadata (
       klass, "examples",

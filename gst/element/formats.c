@@ -194,27 +194,43 @@ find_announced (const GstStructure *structure, const GstGemmclSettings *settings
                                  NULL);
 }
 
+/* Returns: (transfer full): caps of @tensor. A dimension of 0 stands for one that caps do not
+ * state. */
+static GstCaps *
+announce (const gchar *id, const GstGemmclTensor *tensor, gboolean varies)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  g_string_printf (text,
+                   "tensor/strided, tensor-id = (string) \"%s\", dims-order = (string) row-major, "
+                   "type = (string) %s, dims = (int) ",
+                   id, gst_gemmcl_type_get_caps_name (tensor->type));
+  for (guint i = tensor->rank; i-- > 0;) {
+    const gboolean is_known = (i == 0 || !varies) && tensor->dims[i] <= G_MAXINT;
+
+    g_string_append_printf (text, "%s %u", i == tensor->rank - 1 ? "<" : ",",
+                            is_known ? tensor->dims[i] : 0);
+  }
+  g_string_append (text, " >");
+  return gst_caps_from_string (text->str);
+}
+
 void
-gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclType type, gsize m,
-                              gsize n)
+gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id,
+                              const GstGemmclTensor *tensor, gboolean varies)
 {
   const GstStructure *announced = get_groups (structure);
   g_autoptr (GstStructure) groups =
       announced ? gst_structure_copy (announced) : gst_structure_new_empty ("tensorgroups");
   const GValue *present = gst_structure_get_value (groups, id);
-  /* A dimension of 0 stands for one that caps do not state. */
-  g_autofree gchar *text = g_strdup_printf (
-      "tensor/strided, tensor-id = (string) \"%s\", dims-order = (string) row-major, "
-      "type = (string) %s, dims = (int) < %zu, %zu >",
-      id, gst_gemmcl_type_get_caps_name (type), m <= G_MAXINT ? m : 0, n <= G_MAXINT ? n : 0);
-  GValue group = G_VALUE_INIT, tensor = G_VALUE_INIT;
+  GValue group = G_VALUE_INIT, value = G_VALUE_INIT;
 
-  g_value_init (&tensor, GST_TYPE_CAPS);
-  g_value_take_boxed (&tensor, gst_caps_from_string (text));
+  g_value_init (&value, GST_TYPE_CAPS);
+  g_value_take_boxed (&value, announce (id, tensor, varies));
   g_value_init (&group, GST_TYPE_UNIQUE_LIST);
   if (present && GST_VALUE_HOLDS_UNIQUE_LIST (present))
     g_value_copy (present, &group);
-  gst_value_unique_list_append_and_take_value (&group, &tensor);
+  gst_value_unique_list_append_and_take_value (&group, &value);
   gst_structure_take_value (groups, id, &group);
   gst_structure_set (structure, "tensors", GST_TYPE_STRUCTURE, groups, NULL);
 }

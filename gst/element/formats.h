@@ -75,14 +75,15 @@ gboolean gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *cap
                                      const GstGemmclSettings *settings,
                                      const GstGemmclTensor *learned, GError **error);
 
-/** gst_gemmcl_carriers_announce: Adds a tensor of @type and @m x @n, in the group @id, to the
- * tensors that @structure, of fixed caps, announces. @m: 0: it differs between buffers. */
+/** gst_gemmcl_carriers_announce: Adds @tensor, in the group @id, to the tensors that @structure, of
+ * fixed caps, announces. @varies: all dimensions but the innermost differ between buffers; one of 0
+ * does in any case. */
 #if GST_CHECK_VERSION(1, 28, 0)
-void gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id, GemmclType type,
-                                   gsize m, gsize n);
+void gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id,
+                                   const GstGemmclTensor *tensor, gboolean varies);
 #else
-  #define gst_gemmcl_carriers_announce(structure, id, type, m, n)                                  \
-    ((void)(structure), (void)(id), (void)(type), (void)(m))
+  #define gst_gemmcl_carriers_announce(structure, id, tensor, varies)                              \
+    ((void)(structure), (void)(id), (void)(tensor), (void)(varies))
 #endif
 
 /** gst_gemmcl_get_input_id: Returns: (nullable): the id of the tensor that is A with input=meta.

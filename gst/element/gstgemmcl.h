@@ -104,6 +104,7 @@ typedef struct {
   GstBuffer *data;        /* (nullable): with A, if A is in the metadata of buffer; owned */
   gsize offset;           /* of A in data or, if that is NULL, in buffer; 0 for frames */
   gsize size;             /* bytes of A */
+  GstGemmclTensor a;      /* the shape of A, if that is a tensor; otherwise its rank is 0 */
   GstGemmclPlaces places; /* of the tensors in buffer; all zero for other media */
   GstBuffer *output;      /* NULL before it is prepared; owned */
 } GstGemmclInput;

@@ -137,6 +137,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   const GstGemmclSettings *settings = &self->stream.settings;
   const GemmclGemm *gemm = &self->problem.gemm;
   GstGemmclFormat input = self->stream.input;
+  const guint rank = get_known (self)->rank;
   GstGemmclShape shape;
 
   if (!input.varies) {
@@ -154,16 +155,23 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   self->learned.has_room = self->lane->plan && gst_gemmcl_problem_reads (&self->problem, &input) &&
                            shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
   self->needs_plan |= !self->learned.has_room;
-  /* Caps of flexible tensors do not have M. */
-  if (settings->output != GST_GEMMCL_OUTPUT_META && !input.tensors.flexible)
+  /* Caps of flexible tensors do not have the dimensions, and caps that announce a result only have
+   * their number. */
+  if (settings->output == GST_GEMMCL_OUTPUT_META ? tensor->rank != rank : !input.tensors.flexible)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return TRUE;
 }
 
+/* TRUE if @tensor, of a buffer, is the known one. In caps that announce it, dimensions of 1 behind
+ * the last may be left out. */
 static gboolean
-is_same (const GstGemmclTensor *a, const GstGemmclTensor *b)
+is_known (GstGemmcl *self, const GstGemmclTensor *tensor)
 {
-  return a->type == b->type && memcmp (a->dims, b->dims, sizeof (a->dims)) == 0;
+  const GstGemmclTensor *known = get_known (self);
+
+  return tensor->type == known->type &&
+         memcmp (tensor->dims, known->dims, sizeof (known->dims)) == 0 &&
+         (tensor->rank == known->rank || !self->stream.input.varies);
 }
 
 /* Finds @tensor, A in @buffer, and describes the input. */
@@ -185,6 +193,7 @@ find (GstGemmcl *self, GstBuffer *buffer, GstGemmclTensor *tensor, GError **erro
     return FALSE;
   }
   input->size = gst_gemmcl_tensor_get_size (tensor);
+  input->a = *tensor;
   return TRUE;
 }
 
@@ -200,10 +209,14 @@ learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
     /* In other modes M is that of the plan's frame. */
     if (self->stream.settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
       gst_gemmcl_tensor_get_shape (&tensor, m, &k);
-    if (self->learned.waiting.length > 0)
+    if (self->learned.waiting.length > 0) {
       set_learned (self, &tensor);
-    if (self->learned.waiting.length > 0 || is_same (&tensor, get_known (self)))
       return GST_FLOW_OK;
+    }
+    if (is_known (self, &tensor)) {
+      self->learned.input.a = *get_known (self);
+      return GST_FLOW_OK;
+    }
   }
   flow = gst_gemmcl_batch_end (self);
   if (!*error && flow == GST_FLOW_OK)

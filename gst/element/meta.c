@@ -170,14 +170,21 @@ get_data_type (GemmclType type)
   return result;
 }
 
-/* Returns: (transfer full): a tensor of all of @data, (transfer full), with @n columns. */
+/* Returns: (transfer full): a tensor of all of @data, (transfer full): a result of @input with @n
+ * elements for each row of A. */
 static GstTensor *
-tensor_new (const gchar *id, GstBuffer *data, GemmclType type, gsize n)
+new_result (GstGemmcl *self, const GstGemmclInput *input, const gchar *id, GstBuffer *data,
+            GemmclType type, gsize n)
 {
-  gsize dims[] = {gst_buffer_get_size (data) / (n * gemmcl_type_get_size (type)), n};
+  const gsize m = gst_buffer_get_size (data) / (n * gemmcl_type_get_size (type));
+  GstGemmclTensor tensor;
+  gsize dims[GST_GEMMCL_MAX_RANK];
 
+  gst_gemmcl_shape_get_result (&self->problem.a_frame, &input->a, m, n, &tensor);
+  for (guint i = 0; i < tensor.rank; i++)
+    dims[i] = tensor.dims[tensor.rank - 1 - i];
   return gst_tensor_new_simple (g_quark_from_string (id), get_data_type (type), data,
-                                GST_TENSOR_DIM_ORDER_ROW_MAJOR, G_N_ELEMENTS (dims), dims);
+                                GST_TENSOR_DIM_ORDER_ROW_MAJOR, tensor.rank, dims);
 }
 
 /* Adds a meta with @tensors, which it takes, even if there is another such meta.
@@ -243,7 +250,8 @@ relate (GstBuffer *buffer, guint n, GstTensor *const *tensors)
 }
 
 GstBuffer *
-gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result)
+gst_gemmcl_meta_attach (GstGemmcl *self, const GstGemmclInput *input, GstBuffer *buffer,
+                        GstBuffer *result)
 {
   const GemmclGemm *gemm = &self->problem.gemm;
   const gchar *id = self->stream.settings.tensor_id;
@@ -256,11 +264,11 @@ gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result)
   if (gst_buffer_n_memory (result) == 0)
     return buffer;
   tensors = g_new (GstTensor *, n);
-  tensors[0] = tensor_new (id, gst_buffer_ref (result), gemm->d_type, gemm->n);
+  tensors[0] = new_result (self, input, id, gst_buffer_ref (result), gemm->d_type, gemm->n);
   if (n_rows > 0) {
     rows = gst_buffer_new ();
     gst_buffer_append_memory (rows, gst_gemmcl_get_rows_memory (result));
-    tensors[1] = tensor_new (rows_id, rows, GEMMCL_TYPE_F32, n_rows);
+    tensors[1] = new_result (self, input, rows_id, rows, GEMMCL_TYPE_F32, n_rows);
   }
   buffer = make_writable (buffer);
   relate (buffer, n, tensors);

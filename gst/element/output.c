@@ -125,16 +125,20 @@ take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
   return g_steal_pointer (&copy);
 }
 
-/* If the output has headers, enqueues a write of the header of an @m x @n matrix to @memory, which
- * is OpenCL memory. */
+/* If the output has headers, enqueues a write of the header of a result of @input, with @n elements
+ * of @type for each of the @m rows of A, to @memory, which is OpenCL memory. */
 static gboolean
-write_header (GstGemmcl *self, GstMemory *memory, GemmclType type, gsize m, gsize n, GError **error)
+write_header (GstGemmcl *self, const GstGemmclInput *input, GstMemory *memory, GemmclType type,
+              gsize m, gsize n, GError **error)
 {
+  GstGemmclTensor tensor;
   GstGemmclHeader header;
 
   if (gst_gemmcl_get_header_size (self) == 0)
     return TRUE;
-  gst_gemmcl_header_init (&header, type, m, n);
+  gst_gemmcl_shape_get_result (&self->problem.a_frame, &input->a, m, n, &tensor);
+  tensor.type = type;
+  gst_gemmcl_header_init (&header, &tensor);
   return gst_gemmcl_memory_fill (memory, &header, sizeof (header)) ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
                           "The header of a flexible tensor cannot be written to the device.");
@@ -188,7 +192,7 @@ insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GError **e
     return TRUE;
   rows = take_rows (self, output, gst_gemmcl_get_header_size (self) + m * n_rows * sizeof (gfloat),
                     error);
-  if (!rows || !write_header (self, rows, GEMMCL_TYPE_F32, m, n_rows, error))
+  if (!rows || !write_header (self, input, rows, GEMMCL_TYPE_F32, m, n_rows, error))
     return FALSE;
   if (!gst_gemmcl_is_meta (self))
     gst_buffer_append_memory (output, g_steal_pointer (&rows));
@@ -241,8 +245,8 @@ gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **erro
     return flow;
   /* Buffers of the pool have room for more rows. */
   gst_buffer_set_size (input->output, (gssize)size);
-  if (write_header (self, gst_buffer_peek_memory (input->output, 0), gemm->d_type, m, gemm->n,
-                    error) &&
+  if (write_header (self, input, gst_buffer_peek_memory (input->output, 0), gemm->d_type, m,
+                    gemm->n, error) &&
       insert_others (self, input, m, error))
     return GST_FLOW_OK;
   gst_clear_buffer (&input->output);

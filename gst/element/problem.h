@@ -33,6 +33,20 @@ gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
 
+/**
+ * gst_gemmcl_shape_get_result:
+ * @frame: as in #GstGemmclShape
+ * @a: A, if that is a tensor; its rank is 0 otherwise
+ * @m: rows of A; only read if neither @frame nor @a has them
+ * @result: (out): the shape of a result of A, in float32
+ *
+ * Replaces the rows of A by @n elements each. The result keeps the dimensions outside of them:
+ * N:width:height for pixels, N:across:down for patches, N:height for rows, N:1 for frames, and N
+ * and the outer dimensions of a tensor. It has at least two dimensions, N:M otherwise.
+ */
+void gst_gemmcl_shape_get_result (const GemmclFrame *frame, const GstGemmclTensor *a, gsize m,
+                                  gsize n, GstGemmclTensor *result);
+
 /** gst_gemmcl_rows_fit: Returns: %FALSE with #GEMMCL_ERROR_SHAPE if row outputs would be one tensor
  * too many for a buffer of @n tensors. */
 gboolean gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error);

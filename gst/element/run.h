@@ -73,10 +73,12 @@ gboolean gst_gemmcl_meta_check_ids (const GstGemmclSettings *settings, GstBuffer
 gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer,
                                GstGemmclTensor *tensor, GstBuffer **data, GError **error);
 
-/** gst_gemmcl_meta_attach: @result: the output of a submitted run. @buffer: (transfer full): its
- * input. Adds D and the row outputs of @result to the metas of @buffer; an empty @result adds
- * nothing. Returns: (transfer full): @buffer, or a copy that shares its memories. */
-GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result);
+/** gst_gemmcl_meta_attach: @input: an input of a submitted run. @buffer: (transfer full): its
+ * buffer. @result: its output. Adds D and the row outputs of @result to the metas of @buffer; an
+ * empty @result adds nothing. Returns: (transfer full): @buffer, or a copy that shares its
+ * memories. */
+GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, const GstGemmclInput *input, GstBuffer *buffer,
+                                   GstBuffer *result);
 
 #else
   #define gst_gemmcl_meta_check_ids(settings, buffer, error) TRUE
@@ -84,5 +86,5 @@ GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer
     ((void)(tensor), (void)(data),                                                                 \
      gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,                                                  \
                       "This gemmcl was built without gstreamer-analytics-1.0."))
-  #define gst_gemmcl_meta_attach(self, buffer, result) (buffer)
+  #define gst_gemmcl_meta_attach(self, input, buffer, result) ((void)(input), (buffer))
 #endif

@@ -126,6 +126,28 @@ gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *tensor, gsi
                           noun, text, tensor->dims[0], weight_k);
 }
 
+void
+gst_gemmcl_shape_get_result (const GemmclFrame *frame, const GstGemmclTensor *a, gsize m, gsize n,
+                             GstGemmclTensor *result)
+{
+  const gboolean is_frame = frame->width > 0;
+  const gboolean is_grid = is_frame && (frame->features == GEMMCL_FEATURE_PIXEL ||
+                                        frame->features == GEMMCL_FEATURE_PATCH);
+  gsize across = 1, down = m;
+
+  *result = *a;
+  if (is_frame)
+    gemmcl_frame_get_grid (frame, &across, &down);
+  if (is_frame || a->rank == 0)
+    *result = (GstGemmclTensor){
+        .rank = is_grid ? 3 : 2,
+        .dims = {[1] = (guint32)(is_grid ? across : down), (guint32)down},
+    };
+  result->type = GEMMCL_TYPE_F32;
+  result->rank = MAX (result->rank, 2);
+  result->dims[0] = (guint32)n;
+}
+
 gboolean
 gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error)
 {

@@ -310,17 +310,16 @@ parse_header (const guint32 *words, GstGemmclTensor *tensor, GError **error)
 }
 
 void
-gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n)
+gst_gemmcl_header_init (GstGemmclHeader *self, const GstGemmclTensor *tensor)
 {
   *self = (GstGemmclHeader){.words = {
                                 [MAGIC] = THE_MAGIC,
                                 [VERSION] = THE_VERSION,
-                                [DIMS] = (guint32)n,
-                                [DIMS + 1] = (guint32)m,
                                 [FORMAT] = FLEXIBLE,
                                 [MEDIA] = TENSOR,
                             }};
-  while (!g_str_equal (header_types[self->words[TYPE]], gst_gemmcl_type_get_caps_name (type)))
+  memcpy (&self->words[DIMS], tensor->dims, tensor->rank * sizeof (tensor->dims[0]));
+  while (!g_str_equal (header_types[self->words[TYPE]], type_names[tensor->type]))
     self->words[TYPE]++;
 }
 

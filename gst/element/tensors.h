@@ -85,8 +85,8 @@ typedef struct {
 
 #define GST_GEMMCL_HEADER_SIZE sizeof (GstGemmclHeader)
 
-/** gst_gemmcl_header_init: Makes the header of an @m x @n matrix of @type. */
-void gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n);
+/** gst_gemmcl_header_init: Makes the header of @tensor. */
+void gst_gemmcl_header_init (GstGemmclHeader *self, const GstGemmclTensor *tensor);
 
 /** GstGemmclPlaces: The places of the tensors in a buffer, which follow one another. */
 typedef struct {

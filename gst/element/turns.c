@@ -124,21 +124,21 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
   g_clear_pointer (&self->turns, g_free);
 }
 
-/* Pushes @output, which it takes. With output=meta, pushes *@input with @output attached, and
- * leaves @output in its place. */
+/* Pushes the output of @input, whose buffer is *@item. With output=meta, pushes *@item with the
+ * output attached, and leaves the output in its place. */
 static GstFlowReturn
-push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn flow)
+push_output (GstGemmcl *self, gpointer *item, GstGemmclInput *input, GstFlowReturn flow)
 {
   GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-  GstBuffer *pushed = output;
+  GstBuffer *output = g_steal_pointer (&input->output), *pushed = output;
 
   if (flow != GST_FLOW_OK) {
     gst_clear_buffer (&output);
     return flow;
   }
   if (gst_gemmcl_is_meta (self)) {
-    pushed = gst_gemmcl_meta_attach (self, *input, output);
-    *input = output;
+    pushed = gst_gemmcl_meta_attach (self, input, *item, output);
+    *item = output;
   }
   /* For position queries, which the base class answers. */
   if (segment->format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (pushed))
@@ -158,7 +158,7 @@ push_turn (GstGemmcl *self, GstGemmclTurn *turn, GstFlowReturn flow)
     if (GST_IS_EVENT (*item))
       gst_pad_push_event (GST_BASE_TRANSFORM (self)->srcpad, gst_event_ref (*item));
     else
-      flow = push_output (self, item, g_steal_pointer (&turn->inputs[n++].output), flow);
+      flow = push_output (self, item, &turn->inputs[n++], flow);
   }
   empty (turn);
   return flow;

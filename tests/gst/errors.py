@@ -58,7 +58,7 @@ CAPS = [
     ("weight=[[1],[2],[3]]", tensors("3:2"), "resource", "of type GstFlagSet|(string)",
      "other/tensors,dimensions=1:2"),
     ("weight=[[1,2],[3,4],[5,6]]", FRAME, "stream",
-     "N = 2|dimensions=(string){ 2:24|downstream expects video/x-raw|N = 1|3 (RGB", "video/x-raw"),
+     "N = 2|dimensions=(string){ 2:6:4|downstream expects video/x-raw|N = 1|3 (RGB", "video/x-raw"),
     ("weight=[1]", MONO, "stream", "downstream expects other/tensors|audio stays audio",
      "other/tensors"),
     ("weight=[[1],[2],[3]] bias=[1,2]", FRAME, "stream", "bias is 1 x 2|1 element"),

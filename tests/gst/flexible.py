@@ -2,17 +2,14 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Flexible tensors that change from buffer to buffer, that are one of several, and that are
-refused. The test writes their headers apart from the code: 32 words of 32 bits."""
+refused."""
 
+from flexible_tensors import FLEXIBLE, TYPES, write
 from stream import OK, TestCase, get_bytes, join, main, np, tensors, video
 
-FLEXIBLE = "other/tensors,format=flexible,framerate=10/1"
 WEIGHT = np.array([[1, 2], [3, 4], [5, 6]])
 TEXT = "gemmcl weight=[[1,2],[3,4],[5,6]]"
 HEADER = 128
-# The numbers of types in headers.
-TYPES = ["int32", "uint32", "int16", "uint16", "int8", "uint8", "float64", "float32", "int64",
-         "uint64", "float16"]
 # Places of words in headers.
 MAGIC, VERSION, TYPE, DIMS, FORMAT, MEDIA = 0, 1, 2, 3, 19, 20
 
@@ -21,13 +18,6 @@ def make(m, kind="float32", seed=0):
     """Returns a matrix of m rows of 3 small integers, and its flexible tensor."""
     a = (np.arange(3 * m).reshape(m, 3) * 7 + seed) % 11
     return a, write(a, kind)
-
-
-def write(values, kind="float32"):
-    """Returns an array as a flexible tensor: its header and its bytes."""
-    dims = [*reversed(values.shape), *[0] * (16 - values.ndim)]
-    words = [0xFEEDCCED, 0xDE001000, TYPES.index(kind), *dims, 1, 4, *[0] * 11]
-    return np.array(words, "<u4").tobytes() + values.astype(kind).tobytes()
 
 
 class Flexible(TestCase):
@@ -67,11 +57,13 @@ class Flexible(TestCase):
                     ("float32", 3), ("float32", 3), ("float32", 1), ("float32", 40), ("uint8", 12),
                     ("int32", 3), ("int32", 3), ("int32", 64), ("float32", 64), ("float32", 2),
                     *((kind, 2) for kind in TYPES)])]
+                # The result has the outer dimensions of A; here M stays while they change.
                 cube = make(4)[0].reshape(2, 2, 3)
-                inputs.append((cube, write(cube)))
+                inputs += [(a, write(a)) for a in
+                           (cube, cube.reshape(4, 3), cube.reshape(4, 1, 3), cube[None])]
                 outputs = self.run_all(stream, [data for _, data in inputs])
                 self.assertEqual(list(map(get_bytes, outputs)),
-                                 [write((a @ WEIGHT).reshape(-1, 2)) for a, _ in inputs])
+                                 [write(a @ WEIGHT) for a, _ in inputs])
                 self.gives(stream, FLEXIBLE)
 
     def test_previous(self):
@@ -151,6 +143,17 @@ class Flexible(TestCase):
                                     f"output-type={name}")
                 self.assertEqual(self.run_one(stream, data), write(a @ WEIGHT, kind))
                 self.gives(stream, f"{FLEXIBLE},num_tensors=1")
+
+    def test_outer(self):
+        """The headers of results have the outer dimensions of frames and of static tensors."""
+        a = (np.arange(24) % 7).reshape(2, 4, 3)
+        for caps, data in [(video("RGB", 4, 2), a.astype("u1")),
+                           (tensors("3:4:2"), a.astype("f4")),
+                           (tensors("3:4:2:1"), a.astype("f4"))]:
+            stream = self.start(caps, f"{TEXT} feature-mode=pixel output=flexible "
+                                "row-outputs=sum")
+            d = (a @ WEIGHT).reshape(*(1,) * caps.count(":4:2:1"), 2, 4, 2)
+            self.assertEqual(self.run_one(stream, data), write(d) + write(d.sum(-1, keepdims=True)))
 
 
 main()

@@ -111,7 +111,7 @@ class Media(TestCase):
         for weight, caps in [
                 ("[[1,0,0],[0,1,0],[0,0,1]]", "video/x-raw,colorimetry=sRGB,framerate=10/1"),
                 ("[[1,0],[0,1],[0,0]]",
-                 "other/tensors,dimensions=(string)2:8,framerate=10/1")]:
+                 "other/tensors,dimensions=(string)2:4:2,framerate=10/1")]:
             stream = self.start(video("RGB", 4, 2) + ",colorimetry=sRGB", f"gemmcl weight={weight}")
             data, stamp = Gst.Buffer.new_wrapped(bytes(24)), Gst.Caps.from_string("timestamp/x-a")
             data.add_meta(GstVideo.VideoCropMeta.get_info(), None)

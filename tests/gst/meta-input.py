@@ -14,6 +14,7 @@ from tensor_meta import (COLOURS, GUARDED, RGB, TYPES, WEIGHT, MetaTestCase, ann
 SINGLE = os.environ.get("GEMMCL_TEST_STREAM")
 COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 40 if "GEMMCL_TEST_BRIEF" in os.environ else 400))
 A = "input=meta tensor-id=a"
+OUT = "gemmcl-out"
 ONE = np.ones((3, 1), int)
 # Each stream: the settings, the weight, and A of each buffer. M and the type also change before a
 # batch is full.
@@ -59,6 +60,13 @@ PARTLY = [announce(text) for text in (
     )] + [RGB + ",tensors=(structure)[tensorgroups,g=(int)3]"]
 
 
+def describe_result(a, weight=WEIGHT):
+    """Returns the caps of the result of A: N and the outer dimensions of A, whose rows may be rows
+    of height x width x channels."""
+    outer = a.shape[-2::-1] if a.shape[-1] == len(weight) else [a.size // len(weight)]
+    return tensors(":".join(map(str, (weight.shape[1], *outer))))
+
+
 class Inputs(MetaTestCase):
     def test_streams(self):
         """D leaves as a tensor, or in the metadata of the frame, which passes through with A."""
@@ -75,8 +83,7 @@ class Inputs(MetaTestCase):
                         self.assertEqual(hash(output.peek_memory(0)), hash(buffer.peek_memory(0)))
                         (name, kept), *_ = get_tensors(output)[0]
                         self.assertEqual((name, kept.tolist()), ("a", a.tolist()))
-                n, m = weight.shape[1], arrays[-1].size // len(weight)
-                self.gives(stream, RGB if is_meta else tensors(f"{n}:{m}"))
+                self.gives(stream, RGB if is_meta else describe_result(arrays[-1], weight))
 
     def test_rows(self):
         """Row outputs are a second tensor."""
@@ -144,7 +151,7 @@ class Inputs(MetaTestCase):
 
     def test_auto(self):
         """Without input-tensor-id, input=auto is media if the element can read the caps."""
-        self.gives(self.start_weight("feature-mode=pixel"), tensors("2:16"))
+        self.gives(self.start_weight("feature-mode=pixel"), tensors("2:4:4"))
 
     def test_beta(self):
         """The previous output is kept while M stays; an addend of M x N fits only one M."""
@@ -201,7 +208,7 @@ class Inputs(MetaTestCase):
 class Sequence:
     """Random caps, buffers, flushes and ends, with other types and shapes of A behind any of them.
 
-    shape, kind: A as caps announce it; None: they do not
+    frame, shape, kind: the caps of frames, and A as they announce it; None: they do not
     pending: A of each buffer whose output must arrive, by the buffer's time"""
 
     def __init__(self, test, seed):
@@ -231,18 +238,19 @@ class Sequence:
         """Chooses caps that announce A, announce it in part, or not at all."""
         self.arrives()
         self.shape = None
-        frame = self.random.choice([RGB, RGB, video("YUY2", 4, 2)])
+        self.frame = frame = self.random.choice([RGB, RGB, video("YUY2", 4, 2)])
         if Gst.version() >= (1, 28) and self.random.random() < 0.6:
             self.shape, self.kind = self.choose()
-            dims = f"{self.shape[0]},3"
+            dims = ",".join(map(str, self.shape))
             if self.random.random() < 0.4:
-                dims, self.shape = dims.replace(f"{self.shape[0]},", "0,"), None
+                dims, self.shape = "0,3", None
             frame = announce(describe("a", dims, self.kind), frame=frame)
         self.test.assertTrue(self.stream.push_caps(frame))
 
     def choose(self):
         """Returns a shape and a type of A. Few of each, so that they come again."""
-        return (self.random.choice([2, 2, 4, 8]), 3), self.random.choice(["int8", "float32"])
+        return (self.random.choice([(2, 3), (2, 3), (4, 3), (8, 3), (2, 2, 3), (1, 2, 3)]),
+                self.random.choice(["int8", "float32"]))
 
     def pushes_buffer(self):
         shape, kind = (self.shape, self.kind) if self.shape else self.choose()
@@ -281,9 +289,13 @@ class Sequence:
                 continue
             a, is_meta = self.pending.pop(output.pts), "output=meta" in self.settings
             self.test.is_product(output, a, WEIGHT, is_meta)
-            if not is_meta:
-                self.test.assertTrue(caps.can_intersect(Gst.Caps.from_string(
-                    tensors(f"2:{len(a)}"))), caps.to_string())
+            expected = describe_result(a)
+            if is_meta:
+                outer = self.shape[:-1] if self.shape else [0] * (a.ndim - 1)
+                expected = self.frame if Gst.version() < (1, 28) else announce(
+                    describe(OUT, ",".join(map(str, (*outer, 2)))), group=OUT, frame=self.frame)
+            self.test.assertTrue(caps.is_subset(Gst.Caps.from_string(expected)),
+                                 f"{caps.to_string()} is not of {expected}")
         self.test.is_quiet(self.stream)
         if may_lack:
             self.pending.clear()
@@ -375,7 +387,7 @@ class Announced(MetaTestCase):
         asked = Gst.Caps.from_string(caps)
         self.assertTrue(asked.is_subset(stream.query_caps("sink", asked)))
         self.assertFalse(stream.query_caps("sink").can_intersect(Gst.Caps.from_string(planar)))
-        self.gives(self.start_weight("feature-mode=pixel", ANNOUNCED), tensors("2:16"))
+        self.gives(self.start_weight("feature-mode=pixel", ANNOUNCED), tensors("2:4:4"))
         stream = self.make("gemmcl input=media tensor-id=a weight=[[1],[1],[1]]")
         self.assertFalse(stream.play(caps))
 

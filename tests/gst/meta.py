@@ -11,15 +11,18 @@ from tensor_meta import (COLOURS, RGB, GLib, MetaTestCase, Tensor, announce, cal
 GRAY = video("GRAY8", 4, 4)
 SOFTMAX = "classification-generic-softmaxed-out"
 ROWS = "row-outputs=sum+max+arg-max"
-# Each stream: the caps, the settings, the type of A, M and K, N, and the number of bytes before A.
+# Each stream: the caps, the settings, the type and shape of A, N, and the number of bytes before A.
 CASES = [
     (GRAY, "feature-mode=frame", "u1", (1, 16), 5, 0),
-    (RGB, "feature-mode=pixel", "u1", (16, 3), 3, 0),
+    (RGB, "feature-mode=pixel", "u1", (4, 4, 3), 3, 0),
+    (GRAY, "feature-mode=patch patch-width=4 patch-height=2", "u1", (2, 1, 8), 5, 0),
     (RGB, f"feature-mode=row {ROWS}", "u1", (4, 12), 7, 0),
     (RGB, f"feature-mode=row {ROWS} batch-size=3", "u1", (4, 12), 2, 0),
     (audio("F32LE", 2), "", "f4", (20, 2), 3, 0),
     (audio("S16LE", 2), f"{ROWS} queue-depth=1", "i2", (2200, 2), 3, 0),
     (tensors("6:2"), "", "f4", (2, 6), 2, 0),
+    (tensors("6"), "", "f4", (1, 6), 2, 0),
+    (tensors("6:2:3:1"), ROWS, "f4", (1, 3, 2, 6), 2, 0),
     (tensors("5,6:2", "float32,float32"), f"tensor-index=1 {ROWS}", "f4", (2, 6), 3, 20),
 ]
 # Loaded before objects are counted.
@@ -41,15 +44,15 @@ class Results(MetaTestCase):
 
     def test_cases(self):
         """The memories of the inputs come out, with the inputs' times and the right results."""
-        for caps, settings, kind, (m, k), n, before in CASES:
+        for caps, settings, kind, shape, n, before in CASES:
             with self.subTest(caps=caps, settings=settings):
-                weight = draw(k, n, seed=5)
+                weight = draw(shape[-1], n, seed=5)
                 stream = self.start_weight(f"output=meta tensor-id={SOFTMAX} {settings}", caps,
                                            weight)
                 self.gives(stream, caps)
                 inputs = []
                 for seed in range(7):
-                    data = draw(m, k, seed=seed, kind=kind).tobytes()
+                    data = draw(*shape, seed=seed, kind=kind).tobytes()
                     inputs.append(join([bytes(before), data] if before else [data]))
                     inputs[-1].pts = seed
                 outputs = self.run_all(stream, inputs)
@@ -57,8 +60,9 @@ class Results(MetaTestCase):
                 self.assertEqual(list(map(get_memories, outputs)), list(map(get_memories, inputs)))
                 for seed, output in enumerate(outputs):
                     self.assertEqual(output.pts, seed)
-                    d = draw(m, k, seed=seed) @ weight
-                    rows = {f"{SOFTMAX}-rows": row_outputs(d, "sum+max+arg-max")[0]}
+                    d = draw(*shape, seed=seed) @ weight
+                    rows = row_outputs(d.reshape(-1, n), "sum+max+arg-max")[0]
+                    rows = {f"{SOFTMAX}-rows": rows.reshape(*shape[:-1], 3)}
                     self.same_tensors(output, {SOFTMAX: d, **(rows if ROWS in settings else {})})
 
     def test_caps(self):
@@ -152,7 +156,7 @@ class Results(MetaTestCase):
             stream.element.props.weight = str([[1] * n])
             self.assertEqual(stream.push(bytes(16)), OK)
             (((_, found),),) = get_tensors(stream.pull_buffer())
-            self.assertEqual(found.shape, (16, n))
+            self.assertEqual(found.shape, (4, 4, n))
         self.is_quiet(stream)
 
 
@@ -162,7 +166,7 @@ class Announced(MetaTestCase):
         """Tensors are appended to those of upstream."""
         before = announce(describe("before", "3,4"), group="before")
         stream = self.start(before, f"{COLOURS} output=meta tensor-id=mine row-outputs=sum+max")
-        for caps in before, *(announce(describe(name, f"16,{n}"), group=name)
+        for caps in before, *(announce(describe(name, f"4,4,{n}"), group=name)
                               for name, n in (("mine", 3), ("mine-rows", 2))):
             self.gives(stream, caps)
 

@@ -40,12 +40,22 @@ DOWN = [
     # Pixels stay video if a format has N channels.
     (video("NV12"), 3, 3, f"{video('BGRx')};{dims('3:8', more=',types=float32,framerate=30/1')}",
      f"{video('RGBA')}; video/x-raw,width=5"),
-    (video("NV12"), 3, 2, dims("2:8"), "video/x-raw"),
+    (video("NV12"), 3, 2, dims("2:4:2", "2:8"), f"video/x-raw;{dims('2:2:4')}"),
     # Rows and frames become tensors. Trailing dimensions of 1 may be omitted.
     (video("RGB"), 12, 5, dims("5:2"), "video/x-raw"),
     (video("RGB"), 24, 3, dims("3:1", "3", "3:1:1:1", "3:1:0:0"), f"video/x-raw;{dims('1:3')}"),
-    # The output of patches has the dimensions that a next convolution needs or, if downstream asks
-    # for them, those of a matrix.
+    # The output keeps the outer dimensions of the input, which a next convolution needs, unless
+    # downstream asks for a matrix.
+    (tensors("8:8:8"), 8, 16, dims("16:8:8", "16:8:8:1", "16:8:8:0", "16:64", "16:64:1:1"),
+     dims("16:8", "16:32:2", "8:8:16")),
+    (tensors("8:4:1:2"), 8, 16, dims("16:4:1:2", "16:8"), dims("16:4:2", "16:4:2:1")),
+    (tensors("8:1:1"), 8, 16, dims("16:1:1", "16:1", "16"), dims("1:16")),
+    (tensors("8"), 8, 16, dims("16:1", "16"), dims("1:16")),
+    (tensors("3:4:2", "uint8"), 12, 5, dims("5:2", "5:2:1:1"), dims("5:1:2"), "feature-mode=row"),
+    (tensors("3:4:2", "uint8"), 24, 5, dims("5", "5:1"), dims("1:5"), "feature-mode=frame"),
+    (tensors("7,3:4:5", "uint8,float32"), 3, 2, dims("7,2:4:5,1:4:5", "7,2:20,1:20"),
+     dims("7,2:4:5,1:20", "7,2:20,1:4:5"), "tensor-index=1 row-outputs=max"),
+    (video("RGB"), 3, 2, dims("2:4:2,3:4:2", "2:8,3:8"), "", "row-outputs=sum+max+arg-max"),
     (video("RGB"), 18, 5, dims("5:4:3", "5:4:3:1", "5:12"), dims("5:3:4"), PATCHES),
     (tensors("3:4:2", "uint8"), 18, 5, dims("5:4:3", "5:12"), dims("5:3:4"), PATCHES),
     # K selects the mode, also if patch sizes are set. A frame has as many patches as fit.
@@ -53,12 +63,13 @@ DOWN = [
     (video("RGB"), 18, 5, dims("5:1:1"), "video/x-raw", WIDE),
     # output=media and output=tensors each leave only one of both.
     (video("RGB"), 3, 3, video("RGB"), "other/tensors", "output=media"),
-    (video("RGB"), 3, 3, dims("3:8"), "video/x-raw", "output=tensors"),
+    (video("RGB"), 3, 3, dims("3:4:2", "3:8"), "video/x-raw", "output=tensors"),
     (STEREO, 2, 6, "audio/x-raw,format=S16LE,channels=6,rate=8000",
      "audio/x-raw,format=F32LE; other/tensors"),
     # Tensors in each spelling.
     (tensors("7,3:4:5", "uint8,int16"), 3, 2,
-     dims("7,2:20", more=',num_tensors=2,types=(string)"uint8,float32"'), "", "tensor-index=1"),
+     dims("7,2:4:5", "7,2:20", more=',num_tensors=2,types=(string)"uint8,float32"'), "",
+     "tensor-index=1"),
     (tensors("7:1,3:4:5", "uint8,int16"), 3, 2, dims("7:1:1:1.2:20:1:1", "7:1:0:0,2:20:0:0"), "",
      "tensor-index=1"),
     (tensors("3:224:2.10, 4:1:1:1", "uint8,float32 . float16").replace("=2,", "=3,"), 3, 2,
@@ -120,7 +131,14 @@ CHOICES = [
     (video("GRAY8"), "video/x-raw,format=GRAY16_LE", 1, 1, "video/x-raw,format=GRAY16_LE"),
     # The medium stays, even if downstream prefers tensors.
     (video("RGB"), "other/tensors;video/x-raw", 3, 3, "video/x-raw"),
-    (video("RGB"), "other/tensors", 3, 3, dims("3:8")),
+    (video("RGB"), "other/tensors", 3, 3, dims("3:4:2")),
+    (video("RGB"), dims("3:8"), 3, 3, dims("3:8")),
+    (video("RGB"), "other/tensors", 12, 5, dims("5:2")),
+    (video("RGB"), "other/tensors", 24, 5, dims("5:1")),
+    (tensors("8:8:8"), "other/tensors", 8, 16, dims("16:8:8")),
+    (tensors("8:8:8:1"), "other/tensors", 8, 16, dims("16:8:8:1")),
+    (tensors("8:8:8"), dims("16:64"), 8, 16, dims("16:64")),
+    (tensors("8:8:8"), dims("16:8:8:1"), 8, 16, dims("16:8:8:1")),
     (video("RGB"), "other/tensors", 18, 5, dims("5:4:3"), PATCHES),
     (tensors("3:4:2", "uint8"), "other/tensors", 18, 5, dims("5:4:3"), PATCHES),
     (video("RGB", ",colorimetry=sRGB"), "video/x-raw", 3, 3, "video/x-raw,colorimetry=sRGB"),

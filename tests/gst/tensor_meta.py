@@ -162,9 +162,10 @@ class MetaTestCase(TestCase):
     def is_product(self, output, a, weight, is_meta):
         """The output is A times B: the last tensor in its metadata with is_meta, otherwise its
         bytes."""
-        expected = a.reshape(-1, len(weight)).astype(float) @ weight
+        rows = a if a.shape[-1] == len(weight) else a.reshape(-1, len(weight))
+        expected = rows.astype(float) @ weight
         found = get_tensors(output)[-1][-1][1] if is_meta else np.frombuffer(
-            get_bytes(output), "f4").reshape(-1, weight.shape[1])
+            get_bytes(output), "f4").reshape(expected.shape)
         np.testing.assert_array_equal(found, expected)
 
     def refuses(self, stream, buffer, words):
