@@ -60,8 +60,31 @@ describe_alpha (const GemmclFrame *frame, gsize weight_k)
          "keeps alpha is [[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]].";
 }
 
+static gsize
+get_row_width (const GemmclFrame *frame)
+{
+  switch (frame->features) {
+  case GEMMCL_FEATURE_PIXEL:
+    return 1;
+  case GEMMCL_FEATURE_PATCH:
+    return frame->patch_width;
+  default:
+    return frame->width;
+  }
+}
+
+/* TRUE if @other, of a later feature mode and of the same K, makes the same A as @shape: as many
+ * rows, of rectangles of one size. Padding adds to the frame. */
+static gboolean
+is_same_a (const GstGemmclShape *shape, const GstGemmclShape *other)
+{
+  return shape->m == other->m && get_row_width (&shape->frame) == get_row_width (&other->frame) &&
+         (other->frame.features != GEMMCL_FEATURE_PATCH || other->frame.patch_padding == 0);
+}
+
 /* @shape: (out): the shape of @frame, a frame or a tensor, in the feature mode that @settings allow
- * and whose K is @weight_k. */
+ * and whose K is @weight_k. Of modes with the same A, pixels come first, since they can stay video,
+ * then patches, whose result has the most dimensions. */
 static gboolean
 shape_of_frame (const GemmclFrame *frame, const GstGemmclSettings *settings, gsize weight_k,
                 GstGemmclShape *shape, GError **error)
@@ -90,10 +113,13 @@ shape_of_frame (const GemmclFrame *frame, const GstGemmclSettings *settings, gsi
       continue;
     }
     g_string_append_printf (modes, "K = %zu", each.k);
-    if (each.k == weight_k && (wanted == mode || wanted == GST_GEMMCL_FEATURE_MODE_AUTO)) {
-      *shape = each;
+    if (each.k != weight_k || (wanted != mode && wanted != GST_GEMMCL_FEATURE_MODE_AUTO))
+      continue;
+    if (n == 0 || !is_same_a (shape, &each))
       n++;
-    }
+    else if (shape->frame.features == GEMMCL_FEATURE_PIXEL)
+      continue;
+    *shape = each;
   }
   if (n == 1)
     return TRUE;

@@ -117,4 +117,47 @@ class Layers(TestCase):
         self.assertEqual(list(map(get_bytes, outputs)), [write(a @ LAYER) for a in arrays])
 
 
+class Auto(TestCase):
+    """feature-mode=auto where several modes have the K of the weight."""
+
+    def test_equal(self):
+        """Modes that make the same A are not ambiguous."""
+        rgb = np.eye(3, dtype=int)
+        for size, weight, settings, result in [
+                ((1, 5), rgb, "", "video/x-raw,format=RGB"), ((1, 1), rgb, "", "video/x-raw"),
+                ((1, 5), rgb[:, :2], "", tensors("2:1:5")),
+                ((1, 5), rgb, "patch-width=1 patch-height=1", "video/x-raw"),
+                ((5, 1), draw(15, 4), "", tensors("4:1")),
+                ((4, 2), draw(24, 4), "patch-width=4 patch-height=2", tensors("4:1:1")),
+                ((4, 2), draw(12, 4), "patch-width=4 patch-height=1", tensors("4:1:2"))]:
+            with self.subTest(size=size, settings=settings):
+                stream = self.start(video("RGB", *size), element(weight, settings))
+                self.gives(stream, result)
+
+    def test_different(self):
+        """Modes with the same K, even with the same M, whose rows differ."""
+        for size, k, settings in [
+                ((6, 2), 18, "patch-width=3 patch-height=2"),
+                ((4, 4), 12, "patch-width=2 patch-height=2"),
+                ((2, 2), 3, "patch-width=1 patch-height=1 patch-stride=2 patch-padding=1"),
+                ((3, 3), 3, "patch-width=1 patch-height=1 patch-padding=1")]:
+            with self.subTest(size=size, settings=settings):
+                stream = self.make(element(draw(k, 2), settings))
+                self.assertFalse(stream.play(video("RGB", *size)))
+                self.says(stream, "fits several modes|feature-mode")
+
+    def test_narrow(self):
+        """A stream of pixels becomes one pixel wide and high while playing."""
+        weight = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+        stream = self.start(video("RGB", 4, 2), element(weight))
+        for width, height in (4, 2), (1, 3), (4, 1), (1, 1), (4, 2):
+            self.assertTrue(stream.push_caps(video("RGB", width, height)))
+            pixels = np.zeros((height, -(-width * 3 // 4) * 4), "u1")
+            pixels[:, :width * 3] = np.arange(width * 3)
+            found = np.frombuffer(self.run_one(stream, pixels), "u1").reshape(pixels.shape)
+            self.assertEqual(found[0, :3].tolist(), [2, 1, 0])
+            self.gives(stream, "video/x-raw,format=RGB")
+        self.is_quiet(stream)
+
+
 main()
