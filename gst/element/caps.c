@@ -280,9 +280,10 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
       get_result (&format, &shape, terms->n, &tensor);
       tensor.type = *gst_gemmcl_output_get_types (settings, &n);
       gst_gemmcl_carriers_announce (structure, settings->tensor_id, &tensor, format.varies);
-      get_result (&format, &shape, n_rows, &tensor);
-      if (n_rows > 0)
+      if (n_rows > 0) {
+        get_result (&format, &shape, n_rows, &tensor);
         gst_gemmcl_carriers_announce (structure, rows_id, &tensor, format.varies);
+      }
     }
     gst_caps_append (result, one);
   }
