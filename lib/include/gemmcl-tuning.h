@@ -13,7 +13,8 @@ GEMMCL_BEGIN_DECLS
  * rules. An entry also applies to similar shapes: M, N and K are within a factor of sqrt (2), and D
  * fills at least 0.9 times the share of the kernel's tiles that the entry's D fills. A file that is
  * damaged or of an unknown version is ignored, and so are entries whose kernel cannot do the
- * problem natively. Any thread may call these functions.
+ * problem natively. Any thread may call these functions. Changes of the file are made under a lock,
+ * tuning.lock beside it, for which a caller waits 5 seconds at most.
  */
 
 /**
@@ -37,7 +38,8 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
  *
  * Returns: %FALSE with %GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device,
  *   %GEMMCL_ERROR_INVALID if @gflops is infinite, or %GEMMCL_ERROR_IO if the file cannot be
- *   written, is newer, a symbolic link, another user's or writable by others.
+ *   written, is newer, a symbolic link, another user's or writable by others, or if another process
+ *   holds the lock.
  */
 gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                               gdouble gflops, GError **error);
@@ -47,7 +49,7 @@ gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, co
  *
  * Removes the device's entries, of every driver, from the file.
  *
- * Returns: %FALSE with %GEMMCL_ERROR_IO.
+ * Returns: %FALSE with %GEMMCL_ERROR_IO, as gemmcl_tuning_store().
  */
 gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
 

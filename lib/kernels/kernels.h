@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <gio/gio.h>
+
 #include "device/device.h"
 #include "gemmcl-kernels.h"
 #include "problem/gemm.h"
@@ -242,6 +244,12 @@ typedef struct {
 
 /** TRUE if @gemm can have entries: no batch, D is a matrix, and rows of A are not pixels. */
 gboolean gemmcl_tuning_has_entries (const GemmclGemm *gemm);
+
+/** gemmcl_tuning_store(), which does not wait for another process once @cancellable (nullable) is
+ * cancelled. */
+gboolean gemmcl_tuning_store_cancellable (GemmclContext *context, const GemmclGemm *gemm,
+                                          const gchar *kernel, gdouble gflops,
+                                          GCancellable *cancellable, GError **error);
 
 /** TRUE if an entry applies to @gemm on the device. @found: the nearest of the user's entries, or
  * else of the shipped ones */

@@ -20,6 +20,10 @@
 #define NAME        "tuning.json"
 #define SHIPPED     "tuning-shipped.json"
 
+/* Times in us. A process holds the lock while it reads and writes the file. */
+#define LOCK_PATIENCE (5 * G_TIME_SPAN_SECOND)
+#define LOCK_PAUSE    (10 * G_TIME_SPAN_MILLISECOND)
+
 /* The largest difference of M, N or K from an entry's, in powers of two. */
 #define MAX_DISTANCE 0.5
 
@@ -191,23 +195,40 @@ get_shipped (void)
   return (const json_t *)entries;
 }
 
+/* Waits for LOCK_PATIENCE at most, and no longer once @cancellable (nullable) is cancelled. Returns:
+ * FALSE, with errno. */
+static gboolean
+take_lock (gint fd, GCancellable *cancellable)
+{
+  const gint64 until = g_get_monotonic_time () + LOCK_PATIENCE;
+
+  while (flock (fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR)
+      continue;
+    if (errno != EWOULDBLOCK || g_get_monotonic_time () > until ||
+        g_cancellable_is_cancelled (cancellable))
+      return FALSE;
+    g_usleep (LOCK_PAUSE);
+  }
+  return TRUE;
+}
+
 /* A descriptor that holds the lock until it is closed; -1 with an error. */
 static GemmclFd
-lock (GError **error)
+lock (GCancellable *cancellable, GError **error)
 {
   g_autofree gchar *path = gemmcl_cache_dir_get_path ("tuning.lock");
   g_auto (GemmclFd) fd = -1;
-  gint status;
 
   if (!gemmcl_cache_dir_prepare (error))
     return -1;
   fd = g_open (path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  do
-    status = fd >= 0 ? flock (fd, LOCK_EX) : -1;
-  while (status != 0 && errno == EINTR);
-  if (status == 0)
+  if (fd >= 0 && take_lock (fd, cancellable))
     return g_steal_fd (&fd);
-  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot lock the file: %s.", g_strerror (errno));
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot lock the file: %s.",
+                    errno == EWOULDBLOCK ? "another process holds the lock; end it, or try again "
+                                           "later"
+                                         : g_strerror (errno));
   return -1;
 }
 
@@ -308,12 +329,13 @@ is_replaced (const json_t *entry, const GemmclDeviceInfo *device, const GemmclTu
   return read_entry (&old, entry, FALSE, device) && get_distance (&old, device, &tuned->gemm) == 0;
 }
 
-/* Changes the user's file under a lock, for which other processes wait. @tuned: (nullable): the
- * entry to add; NULL: removes the device's entries */
+/* Changes the user's file under a lock. @tuned: (nullable): the entry to add; NULL: removes the
+ * device's entries */
 static gboolean
-change_file (const GemmclDeviceInfo *device, const GemmclTuned *tuned, GError **error)
+change_file (const GemmclDeviceInfo *device, const GemmclTuned *tuned, GCancellable *cancellable,
+             GError **error)
 {
-  g_auto (GemmclFd) locked = lock (error);
+  g_auto (GemmclFd) locked = lock (cancellable, error);
   g_autoptr (json_t) entries = locked >= 0 ? load (error) : NULL;
 
   if (entries == NULL)
@@ -329,8 +351,9 @@ change_file (const GemmclDeviceInfo *device, const GemmclTuned *tuned, GError **
 }
 
 gboolean
-gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
-                     gdouble gflops, GError **error)
+gemmcl_tuning_store_cancellable (GemmclContext *context, const GemmclGemm *gemm,
+                                 const gchar *kernel, gdouble gflops, GCancellable *cancellable,
+                                 GError **error)
 {
   GemmclTuned tuned = {.gflops = gflops};
   const GemmclDeviceInfo *device;
@@ -346,14 +369,21 @@ gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar
   device = gemmcl_context_get_device_info (context);
   return gemmcl_choice_find (&tuned.choice, kernel, error) &&
          gemmcl_choice_check (&tuned.choice, device, gemm, error) &&
-         change_file (device, &tuned, error);
+         change_file (device, &tuned, cancellable, error);
+}
+
+gboolean
+gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                     gdouble gflops, GError **error)
+{
+  return gemmcl_tuning_store_cancellable (context, gemm, kernel, gflops, NULL, error);
 }
 
 gboolean
 gemmcl_tuning_forget (GemmclContext *context, GError **error)
 {
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
-  return change_file (gemmcl_context_get_device_info (context), NULL, error);
+  return change_file (gemmcl_context_get_device_info (context), NULL, NULL, error);
 }
 
 G_DEFINE_BOXED_TYPE (GemmclTuningEntry, gemmcl_tuning_entry, g_atomic_rc_box_acquire,

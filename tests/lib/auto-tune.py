@@ -6,6 +6,8 @@ over, and each result is compared with a reference. The test sets the device's c
 which decides which kernel is faster; all else is real. The library's cache directory is the test's
 own."""
 
+import fcntl
+import os
 import time
 from collections import deque
 from contextlib import suppress
@@ -295,6 +297,16 @@ class AutoTune(TestCase):
         self.is_first(flow, "kept")
         self.assertEqual(flow.plan.source, "rules")
         self.finish(flow)
+
+    def test_locked(self):
+        """If another process keeps the lock of the file, the kernel is used and not stored."""
+        with open(os.path.join(os.environ["XDG_CACHE_HOME"], "gemmcl/tuning.lock"), "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            flow = Flow()
+            self.swap(flow)
+        result = flow.get_tuning()[1][0]
+        self.assertFalse(result.stored)
+        self.assertIn(b"another process holds the lock", result.why_not_stored)
 
     def test_failures(self):
         """The plan keeps its kernel and works if candidates do not build, if the search finds no

@@ -4,7 +4,9 @@
 """The tuning file: results are stored, merged and used for the problems that they cover; wrong
 files are refused. The library's cache directory is the test's own."""
 
+import fcntl
 import os
+import signal
 from ctypes import byref
 
 from gemmcl import (Entry, Plan, TestCase, ask, call, describe, enter_cache, get_array, get_context,
@@ -204,6 +206,29 @@ class Tuning(TestCase):
             self.assertEqual(self.read_file(), text)
             restore(*restored)
             self.chooses(TUNED, NAIVE)
+
+    def test_locked(self):
+        """A process that keeps the lock ends neither the file nor other processes. The alarm ends a
+        call that waits for ever."""
+        store(self.gemm)
+        with open(os.path.join(self.dir, "tuning.lock"), "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            signal.alarm(300)
+            self.cannot_store("tuning.lock: Cannot lock the file: another process holds the lock")
+            self.refuses("io", "another process holds", "tuning_forget", get_context())
+            signal.alarm(0)
+            self.chooses(TUNED, NAIVE)
+        ask("tuning_forget", get_context())
+        self.chooses(RULES)
+
+    def test_pipe(self):
+        """A pipe in place of the file, for which nobody writes, is not waited for."""
+        self.write_file("")
+        os.unlink(self.path)
+        os.mkfifo(self.path, 0o600)
+        self.addCleanup(os.unlink, self.path)
+        self.chooses(RULES)
+        self.cannot_store("Expected a regular file")
 
     def test_refused(self):
         for code, kernel, gflops in (("kernel", "gemm_clever", 1.0),

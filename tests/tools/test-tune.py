@@ -4,6 +4,7 @@
 """`gemmcl tune`: its results are stored and used, and it survives its worker. TAP out."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pty
@@ -188,6 +189,13 @@ class Failures(Tune):
         self.assertRegex(said.stderr, "gemmcl tune: /dev/null/gemmcl: .*\n$")
         self.assertIn("\n8 x 8 x 8 ", said.stdout)
         self.assertNotIn("24 x 40 x 32 ", said.stdout.splitlines()[-1])
+
+    def test_locked_file(self):
+        """A process that keeps the lock does not keep the tool."""
+        self.ends(0, "tune", "--forget")
+        with open(os.path.join(CACHE, "gemmcl", "tuning.lock"), "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.refuses(1, "tuning.lock: .*another process holds the lock", "tune", "--forget")
 
     def test_too_large(self):
         said = self.ends(1, "tune", "2147483647,2147483647,1", "8,8,8", *TIME)
