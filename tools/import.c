@@ -481,6 +481,11 @@ read_model (const gchar *path, GError **error)
   g_autofree gchar *bytes = NULL;
   gsize size;
 
+  /* A pipe or a device may never end. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+    tool_fail (error, "%s: expected a file, found a directory, pipe, socket or device.", path);
+    return NULL;
+  }
   if (!g_file_get_contents (path, &bytes, &size, error))
     return NULL;
   model = onnx__model_proto__unpack (NULL, size, (const guint8 *)bytes);

@@ -144,6 +144,17 @@ class Tensors(Models):
                 self.refused(bad, "Expected an ONNX model")
 
 
+class Messages(Models):
+    """Messages of `gemmcl import` about models that are not what they should be."""
+
+    def test_no_file(self):
+        """A pipe without a writer and a device without an end are not read."""
+        os.mkfifo(self.path("pipe.onnx"))
+        for path in self.path("pipe.onnx"), "/dev/zero", self.folder:
+            self.refuses(1, "expected a file, found a directory, pipe", "import", path)
+        self.refuses(1, "No such file", "import", self.path("none.onnx"))
+
+
 @unittest.skipUnless(shutil.which("gst-launch-1.0"), "gst-launch-1.0 is not installed")
 @unittest.skipUnless(os.environ.get("GEMMCL_TEST_PLUGIN"), "built without the plugin")
 class Import(Models):
