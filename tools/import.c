@@ -50,23 +50,31 @@ model_free (OnnxModel *model)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (OnnxModel, model_free)
 
+  #define MAX_WHY 380 /* bytes */
+
 /* Sets @error. Returns: FALSE. @node: (nullable): the node that cannot be imported */
 static gboolean G_GNUC_PRINTF (4, 5)
     fail (const Import *self, const OnnxNode *node, GError **error, const gchar *format, ...)
 {
-  g_autofree gchar *why = NULL, *where = NULL;
+  g_autofree gchar *why = NULL, *where = NULL, *path = gemmcl_quote (self->path);
   va_list args;
 
   va_start (args, format);
   why = g_strdup_vprintf (format, args);
   va_end (args);
-  if (node != NULL)
-    where = g_strdup_printf (" node “%s” (%s):",
-                             node->name != NULL && *node->name != '\0' ? node->name
-                             : node->n_output > 0                      ? node->output[0]
-                                                                       : "",
-                             node->op_type != NULL ? node->op_type : "no operator");
-  return tool_fail (error, "%s:%s %s", self->path, where != NULL ? where : "", why);
+  /* Names in the model have any length and any lines. */
+  if (strlen (why) > MAX_WHY)
+    strcpy (g_utf8_find_prev_char (why, why + MAX_WHY), "…");
+  g_strdelimit (why, "\n", ' ');
+  if (node != NULL) {
+    g_autofree gchar *name = gemmcl_quote (node->name != NULL && *node->name != '\0' ? node->name
+                                           : node->n_output > 0 ? node->output[0]
+                                                                : "");
+    g_autofree gchar *op = gemmcl_quote (node->op_type != NULL ? node->op_type : "no operator");
+
+    where = g_strdup_printf (" node “%s” (%s):", name, op);
+  }
+  return tool_fail (error, "%s:%s %s", path, where != NULL ? where : "", why);
 }
 
 static const OnnxAttribute *

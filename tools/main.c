@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tool.h"
 
+#include <gemmcl.h>
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
@@ -187,8 +188,11 @@ main (gint argc, gchar **argv)
                       : run_alone (argc, argv, &error))
     flush_output (&error);
   status = get_status (error);
-  if (error != NULL)
-    g_printerr ("gemmcl%s%s: %s\n", gap, name, error->message);
+  if (error != NULL) {
+    g_autofree gchar *text = gemmcl_make_printable (error->message);
+
+    g_printerr ("gemmcl%s%s: %s\n", gap, name, text);
+  }
   if (status == STATUS_USAGE)
     g_printerr ("See \"gemmcl%s%s --help\".\n", gap, name);
   return status;

@@ -12,18 +12,21 @@
 
   /* Characters besides letters and digits in the id, which is the name of a field in caps. */
   #define MORE_LETTERS "-_.:/+"
+  /* Bytes after which no id is added to a message */
+  #define MAX_IDS_SIZE 200
 
 gboolean
 gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
 {
   const gchar *id = settings->tensor_id;
+  g_autofree gchar *found = gemmcl_quote (id);
 
   return settings->output != GST_GEMMCL_OUTPUT_META ||
          id[strspn (id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS MORE_LETTERS)] == '\0' ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "tensor-id is \"%s\"; expected only ASCII letters, digits and %s, since "
                           "the id is the name of a field in caps.",
-                          id, MORE_LETTERS);
+                          found, MORE_LETTERS);
 }
 
 /* Returns: the name of @type. GStreamer before 1.28 has no function for that. */
@@ -48,6 +51,13 @@ get_id (const GstTensor *tensor)
   return tensor->id ? g_quark_to_string (tensor->id) : "";
 }
 
+/* (transfer full): the id for a message. */
+static gchar *
+quote_id (const GstTensor *tensor)
+{
+  return gemmcl_quote (get_id (tensor));
+}
+
 /* Returns: (nullable): the next meta with tensors; @state: all zero before the first. */
 static const GstTensorMeta *
 get_next (GstBuffer *buffer, gpointer *state)
@@ -60,6 +70,7 @@ get_next (GstBuffer *buffer, gpointer *state)
 static gboolean
 refuse (GstBuffer *buffer, guint n, const gchar *id, GError **error)
 {
+  g_autofree gchar *wanted = gemmcl_quote (id ? id : "(not set)");
   g_autoptr (GString) ids = g_string_new (NULL);
   const GstTensorMeta *meta;
   gpointer state = NULL;
@@ -70,12 +81,15 @@ refuse (GstBuffer *buffer, guint n, const gchar *id, GError **error)
                             "an element upstream that attaches tensors, such as onnxinference, "
                             "or input=media.");
   while ((meta = get_next (buffer, &state)))
-    for (gsize i = 0; i < meta->num_tensors; i++)
-      g_string_append_printf (ids, "%s\"%s\"", ids->len > 0 ? ", " : "", get_id (meta->tensors[i]));
+    for (gsize i = 0; i < meta->num_tensors && ids->len < MAX_IDS_SIZE; i++) {
+      g_autofree gchar *found = quote_id (meta->tensors[i]);
+
+      g_string_append_printf (ids, "%s\"%s\"", ids->len > 0 ? ", " : "", found);
+    }
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                           "A buffer has %u tensor%s in its metadata, but no tensor \"%s\". "
                           "Expected one of these as input-tensor-id: %s.",
-                          n, n == 1 ? "" : "s", id ? id : "(not set)", ids->str);
+                          n, n == 1 ? "" : "s", wanted, ids->str);
 }
 
 /* Returns: (nullable): the tensor that is A. */
@@ -131,20 +145,22 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
 {
   const GstTensor *found = find_tensor (settings, buffer, error);
   gsize dims[GST_GEMMCL_MAX_RANK], expected, size;
+  g_autofree gchar *id = NULL;
 
   if (!found)
     return FALSE;
+  id = quote_id (found);
   if (found->layout != GST_TENSOR_LAYOUT_CONTIGUOUS ||
       found->dims_order != GST_TENSOR_DIM_ORDER_ROW_MAJOR)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "The tensor \"%s\" of a buffer has gaps or is not row-major. Expected "
                             "a contiguous, row-major tensor: let the model transpose its output.",
-                            get_id (found));
+                            id);
   for (gsize i = 0; found->num_dims <= GST_GEMMCL_MAX_RANK && i < found->num_dims; i++)
     dims[i] = found->dims[found->num_dims - 1 - i];
   if (!gst_gemmcl_tensor_init (tensor, get_type_name (found->data_type), found->num_dims, dims,
                                error)) {
-    g_prefix_error (error, "The tensor \"%s\" of a buffer cannot be read. ", get_id (found));
+    g_prefix_error (error, "The tensor \"%s\" of a buffer cannot be read. ", id);
     return FALSE;
   }
   expected = gst_gemmcl_tensor_get_size (tensor);
@@ -153,8 +169,8 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
     g_autofree gchar *text = gst_gemmcl_tensor_print (tensor);
 
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The tensor \"%s\" of a buffer has %zu bytes; expected %zu for %s.",
-                            get_id (found), size, expected, text);
+                            "The tensor \"%s\" of a buffer has %zu bytes; expected %zu for %s.", id,
+                            size, expected, text);
   }
   *data = gst_buffer_ref (found->data);
   return TRUE;

@@ -146,13 +146,17 @@ gst_gemmcl_operand_get (GstGemmcl *self, GemmclPlanOperand operand, GValue *valu
 static gboolean
 load (GemmclPlanOperand operand, const GValue *source, GemmclMatrix **matrix, GError **error)
 {
+  g_autofree gchar *quoted = NULL;
+
   *matrix = NULL;
   if (!is_set (source))
     return TRUE;
-  if (!G_VALUE_HOLDS_STRING (source))
+  if (!G_VALUE_HOLDS_STRING (source)) {
     *matrix = g_value_dup_boxed (source);
-  else if (!(*matrix = gemmcl_matrix_load (g_value_get_string (source), error)))
-    g_prefix_error (error, "Cannot load %s=%s: ", names[operand], g_value_get_string (source));
+  } else if (!(*matrix = gemmcl_matrix_load (g_value_get_string (source), error))) {
+    quoted = gemmcl_quote (g_value_get_string (source));
+    g_prefix_error (error, "Cannot load %s=%s: ", names[operand], quoted);
+  }
   return *matrix != NULL;
 }
 

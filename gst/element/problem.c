@@ -173,12 +173,15 @@ parse_numbers (const GstGemmclProblem *self, const gchar *property, const gchar 
     if (end != part && *end == '\0' && isfinite (number))
       g_array_append_val (numbers, number);
   }
-  if (numbers->len == 0 || numbers->len != g_strv_length (parts) || (numbers->len > 1 && !is_list))
+  if (numbers->len == 0 || numbers->len != g_strv_length (parts) ||
+      (numbers->len > 1 && !is_list)) {
+    g_autofree gchar *found = gemmcl_quote (value);
+
     gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                      "%s=%s cannot be read. Expected a number, such as 0.5, or a list of numbers, "
                      "such as <0.5,0.25,1>.",
-                     property, value);
-  else if (numbers->len != 1 && numbers->len != self->gemm.k && numbers->len != channels)
+                     property, found);
+  } else if (numbers->len != 1 && numbers->len != self->gemm.k && numbers->len != channels)
     gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                      "%s has %u numbers. Expected one, one for each channel of a pixel, or one for "
                      "each of the K = %zu elements of a row.",

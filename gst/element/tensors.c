@@ -31,11 +31,14 @@ gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank, co
 
   self->type = 0;
   while (g_strcmp0 (type_names[self->type], wanted) != 0)
-    if (++self->type == GEMMCL_N_TYPES)
+    if (++self->type == GEMMCL_N_TYPES) {
+      g_autofree gchar *found = gemmcl_quote (wanted);
+
       return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                               "The types of tensors contain \"%s\"; expected float16, float32, "
                               "float64, int8 to int64 or uint8 to uint64.",
-                              wanted);
+                              found);
+    }
   if (rank < 1 || rank > GST_GEMMCL_MAX_RANK)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "A tensor has %zu dimensions; expected 1 to %d.", rank,
@@ -63,23 +66,27 @@ parse_tensor (GstGemmclTensor *tensor, const gchar *type, const gchar *text, GEr
 {
   g_auto (GStrv) parts = g_strsplit (text, ":", -1);
   gsize dims[GST_GEMMCL_MAX_RANK], rank = g_strv_length (parts);
+  g_autofree gchar *all = gemmcl_quote (text), *type_text = gemmcl_quote (type);
 
   for (gsize i = 0; i < MIN (rank, GST_GEMMCL_MAX_RANK); i++) {
     guint64 value;
 
-    if (!g_ascii_string_to_unsigned (g_strstrip (parts[i]), 10, 0, G_MAXSIZE, &value, NULL))
+    if (!g_ascii_string_to_unsigned (g_strstrip (parts[i]), 10, 0, G_MAXSIZE, &value, NULL)) {
+      g_autofree gchar *found = gemmcl_quote (parts[i]);
+
       return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                               "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number "
                               "from 1 to %d, as in 3:224:224.",
-                              text, parts[i], G_MAXINT32);
+                              all, found, G_MAXINT32);
+    }
     dims[i] = value;
   }
   while (rank > 1 && rank <= GST_GEMMCL_MAX_RANK && dims[rank - 1] == 0)
     rank--;
   if (gst_gemmcl_tensor_init (tensor, type, rank, dims, error))
     return TRUE;
-  g_prefix_error (error, "A tensor of dimensions \"%s\" and type \"%s\" cannot be read. ", text,
-                  type);
+  g_prefix_error (error, "A tensor of dimensions \"%s\" and type \"%s\" cannot be read. ", all,
+                  type_text);
   return FALSE;
 }
 
@@ -102,13 +109,16 @@ gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, co
   guint n_dims = g_strv_length (dims), n_names = g_strv_length (names);
 
   if (n_dims < 1 || n_dims > GST_GEMMCL_MAX_TENSORS || n_dims != n_names ||
-      (num_tensors > 0 && n_dims != num_tensors))
+      (num_tensors > 0 && n_dims != num_tensors)) {
+    g_autofree gchar *all_dims = gemmcl_quote (dimensions), *all_types = gemmcl_quote (types);
+
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) "
                             "differ in their number of tensors; expected the same number, 1 to "
                             "%d, in each.",
-                            dimensions, n_dims, types, n_names, num_tensors,
+                            all_dims, n_dims, all_types, n_names, num_tensors,
                             GST_GEMMCL_MAX_TENSORS);
+  }
   tensors->flexible = FALSE;
   tensors->n = n_dims;
   for (guint i = 0; i < n_dims; i++) {
@@ -126,16 +136,17 @@ gst_gemmcl_tensors_check_strings (const GstCaps *caps, GError **error)
   for (guint i = 0; caps && i < 2 * gst_caps_get_size (caps); i++) {
     const GstStructure *structure = gst_caps_get_structure (caps, i / 2);
     const GValue *value = gst_structure_get_value (structure, fields[i % 2]);
-    g_autofree gchar *text = NULL;
+    g_autofree gchar *text = NULL, *found = NULL;
 
     if (!value || G_VALUE_HOLDS_STRING (value) || GST_VALUE_HOLDS_LIST (value) ||
         !gst_structure_has_name (structure, GST_GEMMCL_TENSORS_MEDIA))
       continue;
     text = gst_value_serialize (value);
+    found = gemmcl_quote (text ? text : "");
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "The caps of tensors have %s=%s of type %s; expected a string. Write "
                             "(string) before the value, as in dimensions=(string)3:4.",
-                            fields[i % 2], text, G_VALUE_TYPE_NAME (value));
+                            fields[i % 2], found, G_VALUE_TYPE_NAME (value));
   }
   return TRUE;
 }
@@ -154,11 +165,14 @@ gst_gemmcl_tensors_from_caps (GstGemmclTensors *tensors, const GstCaps *caps, GE
     *tensors = (GstGemmclTensors){.flexible = TRUE, .n = (guint)MAX (num_tensors, 0)};
     return TRUE;
   }
-  if (g_strcmp0 (format, "static") != 0)
+  if (g_strcmp0 (format, "static") != 0) {
+    g_autofree gchar *found = gemmcl_quote (format ? format : "(nothing)");
+
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "The caps of tensors have format=%s and num_tensors=%d; expected "
                             "format=static or flexible, and %d tensors at most.",
-                            format ? format : "(nothing)", num_tensors, GST_GEMMCL_MAX_TENSORS);
+                            found, num_tensors, GST_GEMMCL_MAX_TENSORS);
+  }
   if (!gst_gemmcl_tensors_check_strings (caps, error))
     return FALSE;
   if (!dimensions || !types)

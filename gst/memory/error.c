@@ -8,11 +8,14 @@ GST_DEBUG_CATEGORY (gst_gemmcl_debug);
 gboolean
 gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
 {
+  g_autofree gchar *message = NULL, *text = NULL;
   va_list arguments;
 
   va_start (arguments, format);
-  g_propagate_error (error, g_error_new_valist (GEMMCL_ERROR, code, format, arguments));
+  message = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  text = gemmcl_make_printable (message);
+  g_set_error_literal (error, GEMMCL_ERROR, code, text);
   return FALSE;
 }
 

@@ -10,7 +10,8 @@
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
 
-/** gst_gemmcl_fail: Sets @error as g_set_error() does, in the domain #GEMMCL_ERROR. Returns:
+/** gst_gemmcl_fail: Sets @error as g_set_error() does, in the domain #GEMMCL_ERROR. The message is
+ * made printable; text from users, files and other elements is quoted by gemmcl_quote(). Returns:
  * %FALSE, for the caller to return. */
 gboolean gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);

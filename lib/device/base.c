@@ -1,19 +1,75 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Errors, and files: opening, reading and replacing them.
+ * Errors and the text in them, and files: opening, reading and replacing them.
  */
 #include "device/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* clang-format off */
 G_DEFINE_QUARK (gemmcl-error-quark, gemmcl_error)
 /* clang-format on */
+
+/* The bytes of a long text that gemmcl_quote() keeps on each side of CUT */
+#define CUT       "…"
+#define KEPT_TAIL 80
+#define KEPT_HEAD (GEMMCL_QUOTE_SIZE - KEPT_TAIL - strlen (CUT))
+
+/* @kept: the invisible characters, of ASCII, that are not escaped */
+static GString *
+escape (const gchar *text, const gchar *kept)
+{
+  GString *escaped = g_string_new (NULL);
+  const gchar *next;
+
+  for (const gchar *p = text; *p != '\0'; p = next) {
+    const gunichar character = g_utf8_get_char_validated (p, -1);
+    const gboolean is_valid = character < (gunichar)-2;
+
+    next = is_valid ? g_utf8_next_char (p) : p + 1;
+    if (is_valid && (g_unichar_isprint (character) || strchr (kept, *p) != NULL))
+      g_string_append_len (escaped, p, next - p);
+    else if (is_valid && *p == '\n')
+      g_string_append (escaped, "\\n");
+    else if (is_valid && character > 0x7f)
+      g_string_append_printf (escaped, "\\u%04x", character);
+    else
+      g_string_append_printf (escaped, "\\x%02x", (guchar)*p);
+  }
+  return escaped;
+}
+
+gchar *
+gemmcl_make_printable (const gchar *text)
+{
+  g_return_val_if_fail (text != NULL, NULL);
+
+  return g_string_free (escape (text, "\n\t"), FALSE);
+}
+
+gchar *
+gemmcl_quote (const gchar *text)
+{
+  GString *quoted;
+  const gchar *head, *tail;
+
+  g_return_val_if_fail (text != NULL, NULL);
+
+  quoted = escape (text, "");
+  if (quoted->len > GEMMCL_QUOTE_SIZE) {
+    head = g_utf8_find_prev_char (quoted->str, quoted->str + KEPT_HEAD + 1);
+    tail = g_utf8_find_next_char (quoted->str + quoted->len - KEPT_TAIL - 1, NULL);
+    g_string_erase (quoted, head - quoted->str, tail - head);
+    g_string_insert (quoted, head - quoted->str, CUT);
+  }
+  return g_string_free (quoted, FALSE);
+}
 
 gboolean
 gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
@@ -26,7 +82,7 @@ gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
   va_start (args, format);
   message = g_strdup_vprintf (format, args);
   va_end (args);
-  text = g_utf8_make_valid (message, -1);
+  text = gemmcl_make_printable (message);
   g_set_error_literal (error, GEMMCL_ERROR, code, text);
   return FALSE;
 }
@@ -34,7 +90,7 @@ gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
 gboolean
 gemmcl_fail_file (GError **error, GemmclError code, const gchar *path, const gchar *format, ...)
 {
-  g_autofree gchar *name = g_filename_display_name (path);
+  g_autofree gchar *name = gemmcl_quote (path);
   g_autofree gchar *message = NULL;
   va_list args;
 

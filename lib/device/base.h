@@ -24,13 +24,14 @@
     return name##_copy (&self);                                                                    \
   }
 
-/* base.c. Text from a user may be in any encoding; messages are made valid UTF-8. */
+/* base.c */
 
-/** Sets @error like g_set_error(). Returns: %FALSE, for callers to return. */
+/** Sets @error like g_set_error(), with the message made printable. Text from users and files is
+ * quoted by gemmcl_quote(). Returns: %FALSE, for callers to return. */
 gboolean gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 
-/** Like gemmcl_fail(), with the name of the file @path before the message. */
+/** Like gemmcl_fail(), with the name of the file @path, quoted, before the message. */
 gboolean gemmcl_fail_file (GError **error, GemmclError code, const gchar *path, const gchar *format,
                            ...) G_GNUC_PRINTF (4, 5);
 

@@ -44,7 +44,7 @@ build (cl_program program, const GemmclDevice *device, const gchar *name, const 
        GError **error)
 {
   const cl_int status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
-  g_autofree gchar *log = NULL, *text = NULL;
+  g_autofree gchar *log = NULL;
   gsize size = 0;
 
   if (status == CL_SUCCESS)
@@ -53,11 +53,10 @@ build (cl_program program, const GemmclDevice *device, const gchar *name, const 
   log = g_malloc0 (size + 1);
   (void)clGetProgramBuildInfo (program, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
   log[MIN (size, LOG_LIMIT)] = '\0';
-  text = g_utf8_make_valid (g_strstrip (log), -1);
   return gemmcl_fail (
       error, GEMMCL_ERROR_BUILD,
       "clBuildProgram of %s with \"%s\" failed on %s with %s (%d). The compiler says: %s", name,
-      options, device->info.name, gemmcl_cl_error_name (status), status, text);
+      options, device->info.name, gemmcl_cl_error_name (status), status, g_strstrip (log));
 }
 
 static cl_program

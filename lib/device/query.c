@@ -260,6 +260,8 @@ static gpointer
 fail_no_device (GError **error, const GemmclDeviceQuery *query, const GPtrArray *devices,
                 const gchar *faults)
 {
+  g_autofree gchar *platform = gemmcl_quote (is_any (query->platform) ? "any" : query->platform);
+  g_autofree gchar *name = gemmcl_quote (is_any (query->device) ? "any" : query->device);
   g_autoptr (GString) found = g_string_new (NULL);
 
   if (devices->len == 0 && *faults != '\0')
@@ -276,8 +278,7 @@ fail_no_device (GError **error, const GemmclDeviceQuery *query, const GPtrArray 
   }
   return FAIL_NULL (error, GEMMCL_ERROR_NO_DEVICE,
                     "No OpenCL device matches platform %s, type %s, device %s. Available: %s.%s",
-                    is_any (query->platform) ? "any" : query->platform, type_name (query->type),
-                    is_any (query->device) ? "any" : query->device, found->str, faults);
+                    platform, type_name (query->type), name, found->str, faults);
 }
 
 GPtrArray *

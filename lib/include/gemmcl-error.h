@@ -16,7 +16,8 @@ GEMMCL_BEGIN_DECLS
  *
  * The domain of every #GError of this library. A message states what was expected, what was found,
  * and what can be done. The message about an OpenCL call has the names of the call and of its
- * error; the message about a build has the compiler's log.
+ * error; the message about a build has the compiler's log. Messages are printable UTF-8, as of
+ * gemmcl_make_printable(), and quote names and contents of files by gemmcl_quote().
  */
 #define GEMMCL_ERROR (gemmcl_error_quark ())
 
@@ -52,5 +53,35 @@ typedef enum {
  * Returns: the quark of %GEMMCL_ERROR.
  */
 GQuark gemmcl_error_quark (void);
+
+/**
+ * gemmcl_make_printable:
+ * @text: any bytes up to a NUL
+ *
+ * Escapes what a terminal or a log may not get from a file: control and other invisible characters
+ * except line ends and tabs, as `\x1b` or `\u200b`, and bytes that are not UTF-8, as `\xff`.
+ * Backslashes stay as they are, so a printable text is not changed.
+ *
+ * Returns: (transfer full): the text as printable UTF-8.
+ */
+gchar *gemmcl_make_printable (const gchar *text);
+
+/**
+ * GEMMCL_QUOTE_SIZE:
+ *
+ * The largest number of bytes that gemmcl_quote() returns.
+ */
+#define GEMMCL_QUOTE_SIZE 200
+
+/**
+ * gemmcl_quote:
+ * @text: any bytes up to a NUL: a name, a value or a part of a file
+ *
+ * Makes a text from outside of the program fit for a part of a message: gemmcl_make_printable()
+ * with line ends and tabs escaped, too, and with “…” in place of the middle of a long text.
+ *
+ * Returns: (transfer full): the text as one line of at most %GEMMCL_QUOTE_SIZE bytes.
+ */
+gchar *gemmcl_quote (const gchar *text);
 
 GEMMCL_END_DECLS

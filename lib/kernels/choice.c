@@ -55,10 +55,13 @@ gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error)
   guint64 split = 1;
 
   if (slash != NULL &&
-      !g_ascii_string_to_unsigned (slash + 1, 10, 1, GEMMCL_MAX_SPLIT, &split, NULL))
+      !g_ascii_string_to_unsigned (slash + 1, 10, 1, GEMMCL_MAX_SPLIT, &split, NULL)) {
+    g_autofree gchar *found = gemmcl_quote (slash + 1);
+
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                         "Expected a split from 1 to %d after the slash, found \"%s\".",
-                        GEMMCL_MAX_SPLIT, slash + 1);
+                        GEMMCL_MAX_SPLIT, found);
+  }
   self->kernel = gemmcl_kernel_find (kernel_name, error);
   self->split = split;
   return self->kernel != NULL;

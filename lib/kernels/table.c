@@ -178,17 +178,18 @@ compare_distance (gconstpointer a, gconstpointer b, gpointer name)
 static void
 set_no_such_kernel (GError **error, const gchar *name)
 {
+  g_autofree gchar *asked = gemmcl_quote (name);
   g_autoptr (GPtrArray) near = g_ptr_array_new ();
   g_autoptr (GString) list = g_string_new (NULL);
 
   for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
     g_ptr_array_add (near, (gpointer)&table[i]);
-  g_ptr_array_sort_with_data (near, compare_distance, (gpointer)name);
+  g_ptr_array_sort_with_data (near, compare_distance, asked);
   for (guint i = 0; i < MIN (near->len, MAX_NEAR); i++)
     g_string_append_printf (list, "%s%s", i ? ", " : "",
                             ((const GemmclKernel *)near->pdata[i])->name);
   gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-               "There is no kernel \"%s\". Similar names: %s. \"gemmcl kernels\" lists all.", name,
+               "There is no kernel \"%s\". Similar names: %s. \"gemmcl kernels\" lists all.", asked,
                list->str);
 }
 

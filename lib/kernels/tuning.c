@@ -195,8 +195,8 @@ get_shipped (void)
   return (const json_t *)entries;
 }
 
-/* Waits for LOCK_PATIENCE at most, and no longer once @cancellable (nullable) is cancelled. Returns:
- * FALSE, with errno. */
+/* Waits for LOCK_PATIENCE at most, and no longer once @cancellable (nullable) is cancelled. FALSE
+ * with errno. */
 static gboolean
 take_lock (gint fd, GCancellable *cancellable)
 {

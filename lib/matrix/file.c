@@ -8,34 +8,61 @@
 
 #include "matrix/matrix.h"
 
-#define MAX_NAMES 20 /* of tensors in a message */
+/* Limits of lists in messages */
+#define MAX_DIMS       8
+#define MAX_NAMES      20
+#define MAX_NAMES_SIZE 200 /* bytes after which no name is added */
 
 gchar *
 gemmcl_describe_dims (const gsize *dims, gsize n_dims)
 {
   GString *text = g_string_new (n_dims == 0 ? "no dimensions" : NULL);
 
-  for (gsize i = 0; i < n_dims; i++)
+  for (gsize i = 0; i < MIN (n_dims, MAX_DIMS); i++)
     g_string_append_printf (text, "%s%zu", i == 0 ? "" : " x ", dims[i]);
+  if (n_dims > MAX_DIMS)
+    g_string_append (text, " x …");
   return g_string_free (text, FALSE);
+}
+
+gchar *
+gemmcl_describe_tensor (const gchar *name)
+{
+  g_autofree gchar *quoted = gemmcl_quote (name);
+
+  return g_strdup_printf ("Tensor “%s”: ", quoted);
+}
+
+/* (transfer full): the first of @names, and the number of the others. */
+static gchar *
+list_names (const GPtrArray *names)
+{
+  GString *list = g_string_new (names->len == 0 ? "no tensors" : NULL);
+  guint i;
+
+  for (i = 0; i < MIN (names->len, MAX_NAMES) && list->len < MAX_NAMES_SIZE; i++) {
+    g_autofree gchar *name = gemmcl_quote (names->pdata[i]);
+
+    g_string_append_printf (list, "%s%s", i == 0 ? "" : ", ", name);
+  }
+  if (i < names->len)
+    g_string_append_printf (list, " and %u more", names->len - i);
+  return g_string_free (list, FALSE);
 }
 
 gboolean
 gemmcl_find_tensor (const GPtrArray *names, const gchar *name, const gchar *path, guint *index,
                     GError **error)
 {
-  g_autoptr (GString) list = NULL;
+  g_autofree gchar *found = NULL, *list = NULL;
 
   if (g_ptr_array_find_with_equal_func ((GPtrArray *)names, name, g_str_equal, index))
     return TRUE;
-  list = g_string_new (names->len > 0 ? NULL : "no tensors");
-  for (guint i = 0; i < MIN (names->len, MAX_NAMES); i++)
-    g_string_append_printf (list, "%s%s", i == 0 ? "" : ", ", (const gchar *)names->pdata[i]);
-  if (names->len > MAX_NAMES)
-    g_string_append_printf (list, " and %u more", names->len - MAX_NAMES);
+  found = gemmcl_quote (name);
+  list = list_names (names);
   return gemmcl_fail_file (
       error, GEMMCL_ERROR_FORMAT, path,
-      "Expected the name of a tensor after “#”, found “%s”. The file holds %s.", name, list->str);
+      "Expected the name of a tensor after “#”, found “%s”. The file holds %s.", found, list);
 }
 
 static gboolean

@@ -55,10 +55,14 @@ parse_number (Parser *parser, GError **error)
     length++;
   if (length == 0 || *end == 'e' || *end == 'E')
     return expected (parser, "a number", error);
-  if (isinf (value) && !g_ascii_isalpha (p[length - 1]))
+  if (isinf (value) && !g_ascii_isalpha (p[length - 1])) {
+    g_autofree gchar *text = g_strndup (p, length);
+    g_autofree gchar *found = gemmcl_quote (text);
+
     return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                        "Matrix literal, at character %zu: " GEMMCL_EXPECTED_F32 ", found %.*s.",
-                        (gsize)(p - parser->start) + 1, (gint)length, p);
+                        "Matrix literal, at character %zu: " GEMMCL_EXPECTED_F32 ", found %s.",
+                        (gsize)(p - parser->start) + 1, found);
+  }
   parser->values[parser->n_values++] = value;
   parser->p += length;
   return TRUE;
@@ -157,8 +161,7 @@ split_uri (const gchar *uri, gchar **part, GError **error)
 {
   const gchar *hash = strchr (uri, '#');
   g_autofree gchar *file = hash != NULL ? g_strndup (uri, hash - uri) : g_strdup (uri);
-  g_autofree gchar *path = NULL;
-  g_autofree gchar *host = NULL;
+  g_autofree gchar *path = NULL, *host = NULL, *found = NULL;
   g_autoptr (GError) why = NULL;
 
   *part = hash != NULL ? g_uri_unescape_string (hash + 1, NULL) : NULL;
@@ -169,20 +172,24 @@ split_uri (const gchar *uri, gchar **part, GError **error)
   path = g_filename_from_uri (file, &host, &why);
   if (path != NULL && (host == NULL || g_ascii_strcasecmp (host, "localhost") == 0))
     return g_steal_pointer (&path);
+  found = gemmcl_quote (path != NULL ? host : why->message);
   if (path != NULL)
     return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, uri,
                            "Expected a file of this machine (file:///...), found the host “%s”.",
-                           host);
-  return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, uri, "Cannot read the URI: %s.", why->message);
+                           found);
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, uri, "Cannot read the URI: %s.", found);
 }
 
 static GemmclMatrix *
 load_npy (const gchar *path, const gchar *part, GError **error)
 {
+  g_autofree gchar *found = NULL;
+
   if (part == NULL || g_str_equal (part, "bf16"))
     return gemmcl_matrix_load_npy (path, part != NULL, error);
+  found = gemmcl_quote (part);
   return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
-                         "After a .npy file expected nothing or #bf16, found “#%s”.", part);
+                         "After a .npy file expected nothing or #bf16, found “#%s”.", found);
 }
 
 GemmclMatrix *
@@ -226,6 +233,7 @@ parse_raw_part (const gchar *part, GemmclType *type, gsize *rows, gsize *cols)
 static GemmclMatrix *
 load_raw (const gchar *path, const gchar *part, GError **error)
 {
+  g_autofree gchar *found = gemmcl_quote (part != NULL ? part : "nothing");
   g_autoptr (GString) names = NULL;
   GemmclType type;
   gsize rows, cols;
@@ -241,7 +249,18 @@ load_raw (const gchar *path, const gchar *part, GError **error)
       error, GEMMCL_ERROR_FORMAT, path,
       "After a .raw file expected #TYPE:ROWSxCOLS, as in #f32:64x10, found %s%s. "
       "The types are %s.",
-      part != NULL ? "#" : "nothing", part != NULL ? part : "", names->str);
+      part != NULL ? "#" : "", found, names->str);
+}
+
+/* (transfer full): @path for a command line that users copy; @otherwise if it is long or not
+ * printable. */
+static gchar *
+quote_for_shell (const gchar *path, const gchar *otherwise)
+{
+  g_autofree gchar *argument = g_shell_quote (path);
+  g_autofree gchar *printed = gemmcl_quote (argument);
+
+  return g_strdup (g_str_equal (argument, printed) ? argument : otherwise);
 }
 
 /* Fails. If only Python reads the file, the message has the command that saves its tensors as
@@ -266,8 +285,8 @@ fail_format (const gchar *where, const gchar *path, const gchar *lower, GError *
     if (!g_str_has_suffix (lower, formats[i].suffix))
       continue;
     new = g_strdup_printf ("%.*s.safetensors", (gint)(strrchr (path, '.') - path), path);
-    from = g_shell_quote (path);
-    to = g_shell_quote (new);
+    from = quote_for_shell (path, "FILE");
+    to = quote_for_shell (new, "FILE.safetensors");
     return FAIL_FILE_NULL (
         error, GEMMCL_ERROR_FORMAT, path,
         "Only Python reads %s. Save it as safetensors: python3 -c 'import sys, %s, safetensors.%s; "

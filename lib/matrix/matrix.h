@@ -58,10 +58,14 @@ typedef struct {
  */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
 
+/** (transfer full): “Tensor “NAME”: ”, a prefix of messages, with @name quoted. */
+gchar *gemmcl_describe_tensor (const gchar *name);
+
 /** Finds the index of @name in @names, the tensors of the file. Fails if it is not among them.
  * @names: (element-type utf8) */
 gboolean gemmcl_find_tensor (const GPtrArray *names, const gchar *name, const gchar *path,
                              guint *index, GError **error);
 
-/** (transfer full): the shape as text, "64 x 3 x 7"; "no dimensions" if @n_dims is 0. */
+/** (transfer full): the shape as text, "64 x 3 x 7", without the dimensions after the eighth; "no
+ * dimensions" if @n_dims is 0. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

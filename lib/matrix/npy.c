@@ -17,8 +17,7 @@
 #define PREFIX_V2  12
 #define MAX_HEADER 10000 /* NumPy's own limit */
 #define MAX_START  (PREFIX_V2 + MAX_HEADER)
-#define MAX_QUOTED 200 /* bytes of a header in a message */
-#define ALIGNMENT  64  /* alignment of the elements, as in NumPy */
+#define ALIGNMENT  64 /* alignment of the elements, as in NumPy */
 
 /* Python 2 wrote long integers with an L. */
 #define SIZE "\\s*+\\d++L?+"
@@ -87,6 +86,7 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
            GError **error)
 {
   const gchar *kind = descr[0] != '\0' ? descr + 1 : descr;
+  g_autofree gchar *found = gemmcl_quote (descr);
   const gchar *advice = "Expected little-endian f2, f4, f8, i1 to i8 or u1 to u8.";
 
   /* Python's bfloat16 is an extension type, which NumPy writes as untyped bytes. */
@@ -105,7 +105,7 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
     advice = "Expected numbers, not booleans. Save array.astype ('u1').";
   }
   return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path, "The elements are of type '%s'. %s",
-                           descr, advice);
+                           found, advice);
 }
 
 /* Sets the type, the order and the shape of @source. @dims: (out): the memory of its shape */
@@ -121,8 +121,8 @@ parse_header (const gchar *text, gsize length, gboolean v2_is_bf16, GemmclMatrix
   g_autofree gchar *shape = matches ? g_match_info_fetch_named (match, "shape") : NULL;
 
   if (!matches || *descr == '\0' || *order == '\0' || *shape == '\0') {
-    g_autofree gchar *start = g_strndup (text, MIN (length, MAX_QUOTED));
-    g_autofree gchar *found = g_strescape (g_strchomp (start), "\"");
+    g_autofree gchar *whole = g_strndup (text, length);
+    g_autofree gchar *found = gemmcl_quote (g_strchomp (whole));
 
     return gemmcl_fail_file (
         error, GEMMCL_ERROR_FORMAT, source->file->path,

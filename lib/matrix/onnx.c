@@ -163,6 +163,7 @@ load_external (GemmclMatrixSource *source, const OnnxTensor *tensor, GError **er
 {
   const gchar *location = get_external (tensor, "location");
   g_autofree gchar *folder = g_path_get_dirname (source->file->path);
+  g_autofree gchar *found = gemmcl_quote (location != NULL ? location : "");
   g_autofree gchar *path = NULL;
   g_auto (GemmclFile) file = {.fd = -1};
   gsize length = 0;
@@ -173,7 +174,7 @@ load_external (GemmclMatrixSource *source, const OnnxTensor *tensor, GError **er
     return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, source->file->path,
                            "%sexpected external data with a location below the model's "
                            "folder, an offset and a length, found the location “%s”.",
-                           source->prefix, location != NULL ? location : "");
+                           source->prefix, found);
   path = g_build_filename (folder, location, NULL);
   if (!gemmcl_file_open (&file, path, error))
     return NULL;
@@ -194,7 +195,7 @@ load_tensor (const GemmclFile *file, const gchar *name, const OnnxTensor *tensor
 {
   const ElementType *type = find_type (tensor);
   g_autofree gsize *dims = g_new (gsize, tensor->n_dims + 1);
-  g_autofree gchar *prefix = g_strdup_printf ("Tensor “%s”: ", name);
+  g_autofree gchar *prefix = gemmcl_describe_tensor (name);
   GemmclMatrixSource source = {
       .file = file, .prefix = prefix, .dims = dims, .n_dims = tensor->n_dims};
 

@@ -68,7 +68,7 @@ read_header (const GemmclFile *file, gsize *start, GError **error)
     return NULL;
   header = json_loadb (text, length, JSON_REJECT_DUPLICATES, &why);
   if (header == NULL) {
-    g_autofree gchar *reason = g_utf8_make_valid (why.text, -1);
+    g_autofree gchar *reason = gemmcl_quote (why.text);
 
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
                       "The safetensors header is damaged: at its byte %d: %s.", why.position,
@@ -113,7 +113,7 @@ static gboolean
 parse_tensor (const gchar *path, const gchar *name, json_t *entry, Tensor *tensor, GError **error)
 {
   g_autoptr (GArray) shape = NULL;
-  g_autofree gchar *dims = NULL;
+  g_autofree gchar *dims = NULL, *quoted = gemmcl_quote (name);
   json_int_t begin, end;
 
   if (json_unpack (entry, "{s:s, s:o, s:[II!]}", "dtype", &tensor->dtype, "shape", &tensor->shape,
@@ -123,7 +123,7 @@ parse_tensor (const gchar *path, const gchar *name, json_t *entry, Tensor *tenso
     return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
                              "The safetensors header is damaged: "
                              "for “%s” expected a dtype, a shape and data_offsets [begin, end].",
-                             name);
+                             quoted);
   tensor->name = name;
   tensor->begin = begin;
   tensor->end = end;
@@ -134,7 +134,7 @@ parse_tensor (const gchar *path, const gchar *name, json_t *entry, Tensor *tenso
   return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
                            "The safetensors header is damaged: "
                            "“%s” (%s %s) does not fit the %zu bytes of its data_offsets.",
-                           name, dims, tensor->dtype, tensor->end - tensor->begin);
+                           quoted, dims, tensor->dtype, tensor->end - tensor->begin);
 }
 
 static gboolean
@@ -191,11 +191,14 @@ check_offsets (Tensors *self, GError **error)
   for (guint i = 0; i < self->tensors->len; i++) {
     const Tensor *tensor = &g_array_index (self->tensors, Tensor, i);
 
-    if (tensor->begin != end)
+    if (tensor->begin != end) {
+      g_autofree gchar *name = gemmcl_quote (tensor->name);
+
       return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
                                "The safetensors header is damaged: "
                                "expected “%s” to begin at byte %zu of the elements, found %zu.",
-                               tensor->name, end, tensor->begin);
+                               name, end, tensor->begin);
+    }
     end = tensor->end;
     g_ptr_array_add (self->names, (gpointer)tensor->name);
   }
@@ -235,13 +238,14 @@ load_tensor (const Tensors *self, guint index, GError **error)
 {
   const Tensor *tensor = &g_array_index (self->tensors, Tensor, index);
   g_autoptr (GArray) shape = get_shape (tensor->shape);
-  g_autofree gchar *prefix = g_strdup_printf ("Tensor “%s”: ", tensor->name);
+  g_autofree gchar *prefix = gemmcl_describe_tensor (tensor->name);
+  g_autofree gchar *dtype = gemmcl_quote (tensor->dtype);
 
   if (tensor->type == GEMMCL_N_TYPES)
     return FAIL_FILE_NULL (
         error, GEMMCL_ERROR_FORMAT, self->file->path,
         "%sexpected elements of F64, F32, F16, BF16, I8 to I64 or U8 to U64, found %s.", prefix,
-        tensor->dtype);
+        dtype);
   return gemmcl_matrix_new_from_source (
       &(GemmclMatrixSource){.file = self->file,
                             .prefix = prefix,
@@ -294,9 +298,11 @@ add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError
   if (scales == NULL)
     return g_steal_pointer (&elements);
   quantized = gemmcl_matrix_new_quantized (elements, scales, zeros, &why);
-  if (quantized == NULL)
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path, "Tensor “%s”: %s", name,
-                      why->message);
+  if (quantized == NULL) {
+    g_autofree gchar *prefix = gemmcl_describe_tensor (name);
+
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path, "%s%s", prefix, why->message);
+  }
   return g_steal_pointer (&quantized);
 }
 
@@ -368,9 +374,12 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
                              "Expected a row-major matrix, the only order that a safetensors file "
                              "can hold, found a column-major one.");
-  if (!g_utf8_validate (name, -1, NULL))
+  if (!g_utf8_validate (name, -1, NULL)) {
+    g_autofree gchar *found = gemmcl_quote (name);
+
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
-                             "Expected a tensor's name in UTF-8, found “%s”.", name);
+                             "Expected a tensor's name in UTF-8, found “%s”.", found);
+  }
   for (guint i = 0; i < G_N_ELEMENTS (matrices); i++)
     if (matrices[i] != NULL) {
       add_entry (header, matrices[i], name, suffixes[i], &end);

@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "gemmcl-error.h"
 
@@ -23,6 +24,9 @@ fuzz_check_error (gboolean failed, GError *error)
     return;
   g_assert_true (error->domain == GEMMCL_ERROR);
   g_assert_true (error->message[0] != '\0' && g_utf8_validate (error->message, -1, NULL));
+  g_assert_cmpuint (strlen (error->message), <=, 1024);
+  for (const gchar *p = error->message; *p != '\0'; p = g_utf8_next_char (p))
+    g_assert_true (g_unichar_isprint (g_utf8_get_char (p)));
 }
 
 #ifndef HAVE_LIBFUZZER

@@ -22,7 +22,8 @@ void fuzz_where (const guint8 *data, gsize size);
 
 int LLVMFuzzerTestOneInput (const guint8 *data, gsize size);
 
-/** fuzz_check_error: Asserts that a failure has an error of the library with a message. */
+/** fuzz_check_error: Asserts that a failure has an error of the library with a message: a printable
+ * line of at most 1 KiB, whatever the input is. */
 void fuzz_check_error (gboolean failed, GError *error);
 
 /** FUZZ_TEXT: the input as a string, cut at its first NUL. */

@@ -181,6 +181,31 @@ class Errors(Imagined, TestCase):
                     pad.send_event(make())
         self.is_quiet(stream)
 
+    def quotes(self, stream, caps=None):
+        """The element does not start, and says why in a printable line of 1280 bytes at most."""
+        if caps:
+            self.assertFalse(stream.play(caps))
+        else:
+            self.assertEqual(stream.element.set_state(READY), FAILURE)
+        message = stream.pop_message(Gst.MessageType.ERROR).message
+        self.assertLessEqual(len(message.encode()), 1280)
+        self.assertTrue(message.isprintable(), message)
+
+    def test_quoted(self):
+        """Settings and caps are quoted in part, without characters that change a terminal."""
+        for text in "7" * 100000, "é" * 30000, "a\x1b[31m\a\r\n\t\x7f\u202eb":
+            for name in "weight", "bias", "addend", "kernel", "platform", "device", "devices":
+                with self.subTest(name=name, text=text[:20]):
+                    stream = self.make("gemmcl weight=[1]")
+                    stream.element.set_property(name, text + "/")
+                    self.quotes(stream)
+            for name in "input-scale", "input-offset":
+                stream = self.make("gemmcl weight=[1]")
+                stream.element.set_property(name, text + "/")
+                self.quotes(stream, MONO)
+        for dims, types in ("1:" * 100000 + "x", "int8"), ("1", "x" * 100000), ("1," * 100000, "1"):
+            self.quotes(self.make("gemmcl weight=[1]"), tensors(dims, types))
+
     def test_damaged_file(self):
         with tempfile.NamedTemporaryFile(suffix=".npy") as file:
             file.write(b"no array")

@@ -84,7 +84,7 @@ class Devices(TestCase):
                 ((None, 0, "4294967295"), self.name),
                 ((None, 0, "-1"), "device -1"),
                 ((None, 0, "99999999999999999999"), self.platform),
-                ((None, 0, b"not UTF-8: \xf0"), "device not UTF-8: \ufffd"),
+                ((None, 0, b"not UTF-8: \xf0"), "device not UTF-8: \\xf0"),
                 (("99",), "platform 99"),
                 (("no such platform",), self.platform),
                 ((None, ACCELERATOR, "7"), "type accelerator, device 7"),

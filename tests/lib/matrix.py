@@ -20,9 +20,9 @@ LARGEST = float(np.finfo("f4").max)
 
 
 def npy(header, data=DATA, version=1):
-    """A .npy file, padded as NumPy does."""
+    """A .npy file, padded as NumPy does. header is text or bytes."""
     size = 2 if version == 1 else 4
-    text = header.encode()
+    text = header if isinstance(header, bytes) else header.encode()
     length = -(8 + size + len(text) + 1) % 64 + len(text) + 1
     return (b"\x93NUMPY" + bytes([version, 0]) + length.to_bytes(size, "little") +
             text.ljust(length - 1) + b"\n" + data)
@@ -33,8 +33,9 @@ def header(descr="<f4", order=False, shape="(2, 3)"):
 
 
 def safetensors(tensors, data=DATA, pad=0):
-    """A safetensors file. tensors is a dictionary or the JSON text of one."""
-    text = (tensors if isinstance(tensors, str) else json.dumps(tensors)).encode() + b" " * pad
+    """A safetensors file. tensors is a dictionary or the JSON of one, as text or bytes."""
+    text = tensors if isinstance(tensors, (str, bytes)) else json.dumps(tensors)
+    text = (text if isinstance(text, bytes) else text.encode()) + b" " * pad
     return len(text).to_bytes(8, "little") + text + data
 
 
@@ -62,7 +63,7 @@ class Literals(TestCase):
         "[1,]": "at character 4: expected a number, found “]”",
         "[1 2]": "at character 4: expected “,” or “]” after a number, found “2”",
         "[1, é]": "at character 5: expected a number, found “é”",
-        b"[1, \xff]": "at character 5: expected a number, found “\ufffd”",
+        b"[1, \xff]": "at character 5: expected a number, found “\\xff”",
         "[1; 2]": "at character 3: expected “,” or “]” after a number, found “;”",
         "[[1, 2], [3]]": "row 2: expected 2 numbers as in row 1, found 1",
         "[[1], [2], [3, 4]]": "row 3: expected 1 numbers as in row 1, found 2",

@@ -147,6 +147,16 @@ class Tensors(Models):
 class Messages(Models):
     """Messages of `gemmcl import` about models that are not what they should be."""
 
+    def test_names(self):
+        """Names of a model are quoted in part, without characters that change a terminal."""
+        for name in "7" * 100000, "é" * 30000, "a\x1b[31m\a\r\n\x7f\u202eb":
+            for nodes in ([node("Relu", ["x"], name)], [node(name, ["x"], "y")],
+                          [helper.make_node("Relu", ["x"], ["y"], domain=name)],
+                          [node("Relu", ["none"], name)]):
+                said = self.ends(1, "import", self.save_model(nodes, {})).stderr
+                self.assertLessEqual(len(said.encode()), 1024)
+                self.assertTrue(said.rstrip("\n").isprintable(), said)
+
     def test_no_file(self):
         """A pipe without a writer and a device without an end are not read."""
         os.mkfifo(self.path("pipe.onnx"))
