@@ -25,7 +25,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
 
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-distros
+# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
+[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+cache=$XDG_CACHE_HOME/gemmcl-distros
 results=$PWD/build-distros
 limit=${GEMMCL_DISTRO_LIMIT:-25m}
 suites=(--suite lib --suite kernels --suite gst --suite install)

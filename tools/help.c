@@ -19,8 +19,8 @@ static const ToolText notes[] = {
      "0: success; 1: a failure or a wrong result; 2: a wrong command line; 130: Ctrl-C."},
     {"Environment",
      "OCL_ICD_VENDORS names the folder in which the OpenCL loader finds its drivers. Compiled "
-     "kernels and tuning results are kept in the folder gemmcl under XDG_CACHE_HOME (default: "
-     "~/.cache); it may be deleted at any time."},
+     "kernels and tuning results are kept in the folder gemmcl under XDG_CACHE_HOME (default, "
+     "also for a relative path: ~/.cache); it may be deleted at any time."},
     {NULL}};
 
 /* Prints @text, wrapped and indented by @indent. The first line begins at column @at. */

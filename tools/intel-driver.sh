@@ -19,7 +19,9 @@
 set -euo pipefail
 
 library=usr/lib/x86_64-linux-gnu
-cache=${GEMMCL_DRIVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/gemmcl-intel-driver
+# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
+[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+cache=${GEMMCL_DRIVER_CACHE:-$XDG_CACHE_HOME}/gemmcl-intel-driver
 
 # Settings that turn off features of the driver of testing that need hardware
 new='UseAubStream=0 UseBindlessMode=0'

@@ -26,7 +26,9 @@ tbb==2023.2.0 \
 tcmlib==1.6.0 \
   --hash=sha256:46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14
 '
-runtime=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-runtime/$version
+# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
+[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+runtime=$XDG_CACHE_HOME/gemmcl-intel-runtime/$version
 
 unable () {
   echo "Intel's OpenCL runtime for CPUs: $*" >&2

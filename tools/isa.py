@@ -142,8 +142,8 @@ def read_programs(names, *options, gemmcl=GEMMCL):
 
 
 def get_cache():
-    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(folder, "gemmcl", "isa")
+    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (folder if folder.is_absolute() else Path.home() / ".cache") / "gemmcl" / "isa"
 
 
 def get_cache_file(compiler, program, target):

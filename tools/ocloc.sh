@@ -12,7 +12,9 @@
 # Exit status: that of COMMAND; 77, with the reason, if the compilers cannot be fetched or started.
 set -euo pipefail
 
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-ocloc
+# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
+[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+cache=$XDG_CACHE_HOME/gemmcl-ocloc
 unpack=$(dirname "$0")/debian-unpack.sh
 library=usr/lib/x86_64-linux-gnu
 

@@ -32,8 +32,10 @@ cd "$(dirname "$0")/.."
 # Only the distribution's Python is sure to have NumPy.
 export PATH=/usr/bin:$PATH LC_ALL=C.UTF-8
 
+# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
+[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
 # Builds and clones share PoCL's compiled kernels, which take far longer to compile than to run.
-export POCL_CACHE_DIR=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-tests/pocl
+export POCL_CACHE_DIR=$XDG_CACHE_HOME/gemmcl-tests/pocl
 mkdir -p "$POCL_CACHE_DIR"
 find "$POCL_CACHE_DIR" -mindepth 2 -maxdepth 2 -mtime +14 -exec rm -rf {} +
 
@@ -124,7 +126,7 @@ on_intel_driver () {
   rm -f "$log"
   results+=("driver-$target=$log")
   if said=$(tools/intel-driver.sh "$target" true 2>&1); then
-    GEMMCL_DRIVER_CACHE=${XDG_CACHE_HOME:-$HOME/.cache} tested build "driver-$target" \
+    GEMMCL_DRIVER_CACHE=$XDG_CACHE_HOME tested build "driver-$target" \
       --no-rebuild --wrapper "$PWD/tools/intel-driver.sh $target" driver gst-va-driver
   else
     stand_in "$log" "${said##*$'\n'}"

@@ -71,9 +71,10 @@ gboolean gemmcl_file_save (const gchar *path, gint mode, GBytes *const *parts, g
 
 /* cache.c */
 
-/* The library's directory in the user's cache, $XDG_CACHE_HOME/gemmcl. Its files contain code that
- * is executed, so the directory and each file are trusted only if they are not symbolic links,
- * belong to the effective user, and are not writable by group or others. Errors name the path. */
+/* The library's directory in the user's cache, $XDG_CACHE_HOME/gemmcl, or ~/.cache/gemmcl if that
+ * variable is not an absolute path. Its files contain code that is executed, so the directory and
+ * each file are trusted only if they are not symbolic links, belong to the effective user, and are
+ * not writable by group or others. Errors name the path. */
 
 /** (transfer full): the path of the file @name, or of the directory if @name is %NULL. */
 gchar *gemmcl_cache_dir_get_path (const gchar *name);

@@ -28,7 +28,12 @@
 gchar *
 gemmcl_cache_dir_get_path (const gchar *name)
 {
-  return g_build_filename (g_get_user_cache_dir (), "gemmcl", name, NULL);
+  const gchar *cache = g_get_user_cache_dir ();
+
+  /* The XDG base directory specification has a relative XDG_CACHE_HOME ignored; GLib uses it. */
+  if (g_path_is_absolute (cache))
+    return g_build_filename (cache, "gemmcl", name, NULL);
+  return g_build_filename (g_get_home_dir (), ".cache", "gemmcl", name, NULL);
 }
 
 /* TRUE if @fd is a file or directory, as @type says, that only the effective user can change. */

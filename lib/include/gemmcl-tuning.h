@@ -7,8 +7,9 @@
 GEMMCL_BEGIN_DECLS
 
 /*
- * Tuning finds the fastest kernel by measuring. $XDG_CACHE_HOME/gemmcl/tuning.json, which processes
- * may share, has an entry for each device, driver, precision, layout, transposition and shape.
+ * Tuning finds the fastest kernel by measuring. $XDG_CACHE_HOME/gemmcl/tuning.json (by default, or
+ * if that variable is not an absolute path, ~/.cache/gemmcl/tuning.json), which processes may
+ * share, has an entry for each device, driver, precision, layout, transposition and shape.
  * gemmcl_plan_new() looks there, then at the entries that the library ships, then follows the
  * rules. An entry also applies to similar shapes: M, N and K are within a factor of sqrt (2), and D
  * fills at least 0.9 times the share of the kernel's tiles that the entry's D fills. A file that is

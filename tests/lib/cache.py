@@ -80,6 +80,14 @@ class Cache(TestCase):
         self.assertEqual(path.stat().st_mode, 0o100600)
         self.assertEqual(self.dir.stat().st_mode, 0o40700)
 
+    def test_relative(self):
+        """A relative XDG_CACHE_HOME is ignored."""
+        self.ends(self.start(XDG_CACHE_HOME=os.path.relpath(self.home), HOME=self.folder))
+        self.set_home(".cache")
+        self.fill()
+        self.assertEqual(len(list(self.dir.iterdir())), 1)
+        self.assertEqual(os.listdir(self.folder), [".cache"])
+
     def test_entry_of_others(self):
         """An entry that others can write to is not executed, and is replaced."""
         path = self.plant()

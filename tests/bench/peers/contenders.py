@@ -118,7 +118,8 @@ def make_environment(kind, isa, build):
         result |= LIMITS[isa]
     if isa and kind.is_opencl:
         # Cached programs are found by the device's name, which Intel's runtime does not change.
-        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        cache = os.environ.get("XDG_CACHE_HOME", "")
+        cache = cache if os.path.isabs(cache) else os.path.expanduser("~/.cache")
         result["XDG_CACHE_HOME"] = f"{cache}/gemmcl-peers/{isa}"
     if is_pretended(kind, isa):
         result["LD_PRELOAD"] = str(build / "tests/lib/libgemmcl-test-hooks.so")
