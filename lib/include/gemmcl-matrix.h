@@ -101,11 +101,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclMatrix, gemmcl_matrix_unref)
  * @where: one of
  *   - `[[1, 2], [3, 4]]` or `[1, 2, 3]`: a literal, see gemmcl_matrix_parse()
  *   - the path or file: URI of a .npy file, optionally with `#bf16`: see gemmcl_matrix_load_npy()
- *   - `FILE.safetensors#NAME`: see gemmcl_matrix_load_safetensors()
+ *   - `FILE.safetensors#NAME`: see gemmcl_matrix_load_safetensors(); of the only tensor of a file
+ *     `#NAME` may be left out, here and in the next line
  *   - `FILE.onnx#NAME`: see gemmcl_matrix_load_onnx()
  *   - `FILE.raw#TYPE:ROWSxCOLS`, as in `w.raw#f32:64x10`: see gemmcl_matrix_load_raw()
  *
- * Loads a matrix that a user names.
+ * Loads a matrix that a user names. A pipe, socket or device is refused, not read.
  *
  * Returns: (transfer full): the matrix, or %NULL with @error set.
  */
@@ -131,14 +132,15 @@ GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
  * f64 beyond the range of f32 is refused.
  *
  * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_IO, %GEMMCL_ERROR_FORMAT or
- *   %GEMMCL_ERROR_TOO_LARGE (not enough memory).
+ *   %GEMMCL_ERROR_TOO_LARGE (not enough memory, or more than G_MAXINT32 rows or columns).
  */
 GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error);
 
 /**
  * gemmcl_matrix_load_safetensors:
  * @path: a safetensors file
- * @name: the name of a tensor in it; the message for an unknown name lists the tensors of the file
+ * @name: the name of a tensor in it, or "" for the only tensor, besides its scales and zero points;
+ *   the message for an unknown name lists tensors of the file
  *
  * Tensors of type F64, F32, F16, BF16, I8 to I64 and U8 to U64 with 0, 1 or 2 dimensions can be
  * loaded. An 8-bit tensor with a tensor `NAME.scale`, and optionally `NAME.zero_point`, beside it
@@ -152,11 +154,13 @@ GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *na
 /**
  * gemmcl_matrix_load_onnx:
  * @path: an ONNX model of at most 2 GiB
- * @name: the name of an initializer or of the output of a Constant node; the message for an unknown
- *   name lists the tensors of the model
+ * @name: the name of an initializer or of the output of a Constant node, or "" for the only one;
+ *   the message for an unknown name lists tensors of the model
  *
  * Tensors of float, double, float16, bfloat16, int8 to int64 and uint8 to uint64 with 0, 1 or 2
- * dimensions can be loaded, also from another file (external data) below the model's folder.
+ * dimensions can be loaded, also from another file (external data) below the model's folder. A
+ * location with ".." or an absolute one is refused; symbolic links below the folder are followed,
+ * wherever they lead.
  *
  * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy(), or with
  *   %GEMMCL_ERROR_FORMAT if the library was built without protobuf-c.
@@ -169,6 +173,8 @@ GemmclMatrix *gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GEr
  * @type: the type of an element
  * @rows: the number of rows, at least 1
  * @cols: the number of columns, at least 1
+ *
+ * The size of the file is checked before its elements are read.
  *
  * Returns: (transfer full): the matrix, a copy, or %NULL with an error as gemmcl_matrix_load_npy().
  */

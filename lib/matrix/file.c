@@ -25,6 +25,29 @@ gemmcl_describe_dims (const gsize *dims, gsize n_dims)
   return g_string_free (text, FALSE);
 }
 
+/* (transfer full): @path for a command line that users copy; @otherwise if it is long or not
+ * printable. */
+static gchar *
+quote_for_shell (const gchar *path, const gchar *otherwise)
+{
+  g_autofree gchar *argument = g_shell_quote (path);
+  g_autofree gchar *printed = gemmcl_quote (argument);
+
+  return g_strdup (g_str_equal (argument, printed) ? argument : otherwise);
+}
+
+gchar *
+gemmcl_describe_conversion (const gchar *path, const gchar *program, const gchar *suffix)
+{
+  const gchar *dot = strrchr (path, '.');
+  const gboolean has_suffix = dot != NULL && strchr (dot, G_DIR_SEPARATOR) == NULL;
+  const gsize stem = has_suffix ? (gsize)(dot - path) : strlen (path);
+  g_autofree gchar *new = g_strdup_printf ("%.*s%s", (gint)stem, path, suffix);
+  g_autofree gchar *from = quote_for_shell (path, "FROM"), *to = quote_for_shell (new, "TO");
+
+  return g_strdup_printf ("python3 -c '%s' %s %s", program, from, to);
+}
+
 gchar *
 gemmcl_describe_tensor (const gchar *name)
 {
@@ -85,6 +108,11 @@ check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_
     return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
                              "%sA shape of %s %s is more than memory can hold.", source->prefix,
                              shape, type);
+  /* No product takes more. */
+  if (rows > G_MAXINT32 || cols > G_MAXINT32)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, source->file->path,
+                             "%sExpected at most %d rows and columns, found a shape of %s.",
+                             source->prefix, G_MAXINT32, shape);
   if (*n_bytes > source->length || (source->exact && *n_bytes != source->length))
     return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
                              "%sThe file is %s: expected %zu bytes of elements (%s %s), found %zu.",

@@ -252,52 +252,56 @@ load_raw (const gchar *path, const gchar *part, GError **error)
       part != NULL ? "#" : "", found, names->str);
 }
 
-/* (transfer full): @path for a command line that users copy; @otherwise if it is long or not
- * printable. */
-static gchar *
-quote_for_shell (const gchar *path, const gchar *otherwise)
-{
-  g_autofree gchar *argument = g_shell_quote (path);
-  g_autofree gchar *printed = gemmcl_quote (argument);
+/* Programs of Python that convert a file. safetensors writes elements in the order of memory, so
+ * arrays of NumPy must be in C order. */
+#define SAVE_TENSORS(module, tensor, arguments)                                                    \
+  "import sys, " module ", safetensors." module "; safetensors." module ".save_file({k: " tensor   \
+  " for k, t in " module ".load(sys.argv[1]" arguments ").items()}, sys.argv[2])"
+#define SAVE_TEXT(arguments)                                                                       \
+  "import sys, numpy; numpy.save(sys.argv[2], numpy.loadtxt(sys.argv[1]" arguments "))"
+#define SAVE_TORCH SAVE_TENSORS ("torch", "t.clone().contiguous()", ", map_location=\"cpu\"")
 
-  return g_strdup (g_str_equal (argument, printed) ? argument : otherwise);
-}
-
-/* Fails. If only Python reads the file, the message has the command that saves its tensors as
- * safetensors. safetensors writes elements in the order of memory, so arrays of NumPy must be in C
- * order. Returns: NULL. */
+/* Fails. The message says how to get a file that the library reads. Returns: NULL. */
 static gpointer
 fail_format (const gchar *where, const gchar *path, const gchar *lower, GError **error)
 {
-  /* The module that reads the file, the form of a tensor t to save, further arguments of load() */
   static const struct {
-    const gchar *suffix, *module, *tensor, *arguments;
+    const gchar *suffix, *program, *new_suffix;
   } formats[] = {
-      {".npz", "numpy", "numpy.ascontiguousarray(t)", ""},
-      {".pt", "torch", "t.clone().contiguous()", ", map_location=\"cpu\""},
-      {".pth", "torch", "t.clone().contiguous()", ", map_location=\"cpu\""},
+      {".npz", SAVE_TENSORS ("numpy", "numpy.ascontiguousarray(t)", ""), ".safetensors"},
+      {".pt", SAVE_TORCH, ".safetensors"},
+      {".pth", SAVE_TORCH, ".safetensors"},
+      {".csv", SAVE_TEXT (", delimiter=\",\""), ".npy"},
+      {".tsv", SAVE_TEXT (""), ".npy"},
+      {".txt", SAVE_TEXT (""), ".npy"},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++) {
-    const gchar *module = formats[i].module;
-    g_autofree gchar *new = NULL, *from = NULL, *to = NULL;
+    g_autofree gchar *command = NULL;
 
     if (!g_str_has_suffix (lower, formats[i].suffix))
       continue;
-    new = g_strdup_printf ("%.*s.safetensors", (gint)(strrchr (path, '.') - path), path);
-    from = quote_for_shell (path, "FILE");
-    to = quote_for_shell (new, "FILE.safetensors");
+    command = gemmcl_describe_conversion (path, formats[i].program, formats[i].new_suffix);
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
+                           "gemmcl does not read %s. Convert the file: %s", formats[i].suffix,
+                           command);
+  }
+  if (g_str_has_suffix (lower, ".safetensors.index.json"))
     return FAIL_FILE_NULL (
         error, GEMMCL_ERROR_FORMAT, path,
-        "Only Python reads %s. Save it as safetensors: python3 -c 'import sys, %s, safetensors.%s; "
-        "safetensors.%s.save_file({k: %s for k, t in %s.load(sys.argv[1]%s).items()}, "
-        "sys.argv[2])' %s %s",
-        formats[i].suffix, module, module, module, formats[i].tensor, module, formats[i].arguments,
-        from, to);
-  }
+        "Expected one of the .safetensors files that this index lists. Its "
+        "“weight_map” names the file of each tensor, for FILE.safetensors#NAME.");
   return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, where,
                          "Expected a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, "
                          "FILE.safetensors#NAME, FILE.onnx#NAME or FILE.raw#TYPE:ROWSxCOLS.");
+}
+
+/* TRUE if @path is no file, but the address of one elsewhere. */
+static gboolean
+is_remote (const gchar *path)
+{
+  return g_uri_peek_scheme (path) != NULL && strstr (path, "://") != NULL &&
+         !g_file_test (path, G_FILE_TEST_EXISTS);
 }
 
 GemmclMatrix *
@@ -320,6 +324,10 @@ gemmcl_matrix_load (const gchar *where, GError **error)
   if (path == NULL)
     return NULL;
 
+  if (is_remote (path))
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, path,
+                           "Expected a file of this machine, found the address of another one. "
+                           "Download the file first, as by “curl -LO URL”.");
   lower = g_ascii_strdown (path, -1);
   if (g_str_has_suffix (lower, ".npy"))
     return load_npy (path, part, error);

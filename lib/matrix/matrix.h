@@ -58,6 +58,10 @@ typedef struct {
  */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
 
+/** (transfer full): a command line that converts the file @path by @program, a program of Python
+ * without single quotation marks; the new file has @suffix in place of that of @path. */
+gchar *gemmcl_describe_conversion (const gchar *path, const gchar *program, const gchar *suffix);
+
 /** (transfer full): “Tensor “NAME”: ”, a prefix of messages, with @name quoted. */
 gchar *gemmcl_describe_tensor (const gchar *name);
 

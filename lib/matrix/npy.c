@@ -19,6 +19,11 @@
 #define MAX_START  (PREFIX_V2 + MAX_HEADER)
 #define ALIGNMENT  64 /* alignment of the elements, as in NumPy */
 
+/* Swaps the bytes of elements, in Python. */
+#define SWAP                                                                                       \
+  "import sys, numpy; a = numpy.load(sys.argv[1]); "                                               \
+  "numpy.save(sys.argv[2], a.astype(a.dtype.newbyteorder(\"<\")))"
+
 /* Python 2 wrote long integers with an L. */
 #define SIZE "\\s*+\\d++L?+"
 
@@ -88,6 +93,7 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
   const gchar *kind = descr[0] != '\0' ? descr + 1 : descr;
   g_autofree gchar *found = gemmcl_quote (descr);
   const gchar *advice = "Expected little-endian f2, f4, f8, i1 to i8 or u1 to u8.";
+  g_autofree gchar *conversion = NULL;
 
   /* Python's bfloat16 is an extension type, which NumPy writes as untyped bytes. */
   if (g_str_equal (kind, "V2") && descr[0] != '>') {
@@ -98,14 +104,15 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
   } else if (gemmcl_type_from_name (descr, gemmcl_type_get_descr, type)) {
     return TRUE;
   } else if (descr[0] == '>') {
-    advice = "Expected little-endian numbers. Save array.astype (array.dtype.newbyteorder ('<')).";
+    conversion = gemmcl_describe_conversion (path, SWAP, "-little.npy");
+    advice = "Expected little-endian numbers. Convert the file: ";
   } else if (kind[0] == 'O') {
     advice = "Expected numbers, not pickled Python objects, which are never read.";
   } else if (g_str_equal (kind, "b1")) {
     advice = "Expected numbers, not booleans. Save array.astype ('u1').";
   }
-  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path, "The elements are of type '%s'. %s",
-                           found, advice);
+  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path, "The elements are of type '%s'. %s%s",
+                           found, advice, conversion != NULL ? conversion : "");
 }
 
 /* Sets the type, the order and the shape of @source. @dims: (out): the memory of its shape */

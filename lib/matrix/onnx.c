@@ -8,6 +8,9 @@
  *     a typed field   float_data and the like; int32_data holds all types of 8 and 16 bits
  *     another file    external_data: location, below the model's folder; offset; length
  *
+ * A location that a model names must not leave its folder. A symbolic link there may: only the
+ * machine's user makes links, and download caches, such as Hugging Face's, consist of them.
+ *
  * Source: https://onnx.ai/onnx/repo-docs/IR.html and ExternalData.html.
  */
 #include "matrix/matrix.h"
@@ -229,6 +232,8 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
   if (!gemmcl_file_open (&file, path, error) || (model = read_model (&file, error)) == NULL)
     return NULL;
   tensors = list_tensors (model, names);
+  if (*name == '\0' && names->len == 1)
+    name = names->pdata[0];
   return gemmcl_find_tensor (names, name, path, &index, error)
              ? load_tensor (&file, name, tensors->pdata[index], error)
              : NULL;

@@ -306,6 +306,26 @@ add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError
   return g_steal_pointer (&quantized);
 }
 
+/* The name of the only tensor besides its own scales and zero points; "" if there are several. */
+static const gchar *
+get_only_name (const GPtrArray *names)
+{
+  static const gchar *const suffixes[] = {SCALE_SUFFIX, ZERO_POINT_SUFFIX};
+
+  for (guint i = 0; names->len <= 1 + G_N_ELEMENTS (suffixes) && i < names->len; i++) {
+    guint n = 1;
+
+    for (guint j = 0; j < G_N_ELEMENTS (suffixes); j++) {
+      g_autofree gchar *full = g_strconcat (names->pdata[i], suffixes[j], NULL);
+
+      n += g_ptr_array_find_with_equal_func ((GPtrArray *)names, full, g_str_equal, NULL);
+    }
+    if (n == names->len)
+      return names->pdata[i];
+  }
+  return "";
+}
+
 GemmclMatrix *
 gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
 {
@@ -316,8 +336,11 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
 
   g_return_val_if_fail (path != NULL && name != NULL, NULL);
 
-  if (!gemmcl_file_open (&file, path, error) || !read_tensors (&tensors, error) ||
-      !gemmcl_find_tensor (tensors.names, name, path, &index, error))
+  if (!gemmcl_file_open (&file, path, error) || !read_tensors (&tensors, error))
+    return NULL;
+  if (*name == '\0')
+    name = get_only_name (tensors.names);
+  if (!gemmcl_find_tensor (tensors.names, name, path, &index, error))
     return NULL;
   matrix = load_tensor (&tensors, index, error);
   return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;

@@ -132,7 +132,8 @@ BUFFERS = [
 STATES = [
     ("", PAUSED, "resource", "No weight|Expected|.npy"),
     ("weight=/none.npy", READY, "resource", "weight=/none.npy|No such file"),
-    ("weight=/none.txt", READY, "resource", "weight=/none.txt|Expected"),
+    ("weight=/none.txt", READY, "resource", "weight=/none.txt|Convert the file"),
+    ("weight=/none.bin", READY, "resource", "weight=/none.bin|Expected"),
     ("weight=[1] kernel=gem_naive", READY, "library", "gem_naive|gemm_naive"),
     ("weight=[1] device=nothing", READY, "resource", "nothing"),
 ] + ([

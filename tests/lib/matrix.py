@@ -123,7 +123,7 @@ class Npy(TestCase):
     ]
     PLAIN = "Expected the .npy header of numbers of one plain type"
     BAD_HEADERS = [
-        (header(">f4"), "of type '>f4'. Expected little-endian"),
+        (header(">f4"), "of type '>f4'. Expected little-endian numbers. Convert the file: python3"),
         (header("|O"), "not pickled Python objects"),
         (header("|b1"), "not booleans"),
         (header("|V2"), "say so with #bf16"),
@@ -331,6 +331,9 @@ class Load(TestCase):
         ("with#half.npy#bf16", (1, 11), "bf16"),
         ("t.safetensors#fc1.weight", (2, 3), "f32"),
         ("odd.safetensors#a#b c", (3, 2), "f32"),
+        ("odd.safetensors", (3, 2), "f32"),
+        ("scaled.safetensors", (1, 4), "i8"),
+        ("scaled.safetensors#w.scale", (1, 1), "f32"),
         ("w.raw#f32:2x3", (2, 3), "f32"),
         ("w.raw#u8:24x1", (24, 1), "u8"),
         ("file:w.npy", (1, 6), "f32"),
@@ -347,7 +350,8 @@ class Load(TestCase):
         ("empty.npy", "format", "empty.npy: The file is empty"),
         ("half.npy", "format", "say so with #bf16"),
         ("w.npy#f16", "format", "expected nothing or #bf16, found “#f16”"),
-        ("t.safetensors", "format", "found “”. The file holds fc1.weight"),
+        ("two.safetensors", "format", "found “”. The file holds a, b."),
+        ("scaled.safetensors#w.zero_point", "format", "The file holds w, w.scale."),
         ("t.safetensors#fc2", "format", "found “fc2”. The file holds fc1.weight"),
         ("w.raw", "format", "expected #TYPE:ROWSxCOLS, as in #f32:64x10, found nothing"),
         ("w.raw#f33:2x3", "format", "found #f33:2x3. The types are f32, f64"),
@@ -360,10 +364,14 @@ class Load(TestCase):
         ("w.raw#f32:2x4", "format", "truncated: expected 32 bytes"),
         ("w.raw#f32:2x2", "format", "too long: expected 16 bytes"),
         ("w.raw#f32:4294967296x4294967296", "format", "more than memory can hold"),
+        ("w.raw#u8:1x3000000000", "too-large", "at most 2147483647 rows and columns, found"),
         ("w.bin", "format", "w.bin: Expected a literal such as [[1, 2], [3, 4]]"),
-        ("m.npz", "format", "m.npz: Only Python reads .npz. Save it as safetensors: "),
-        ("m.PT#fc1", "format", "m.PT: Only Python reads .pt. Save it as safet"),
-        ("m.pth", "format", "m.pth: Only Python reads .pth. Save it as safetensors"),
+        ("m.npz", "format", "m.npz: gemmcl does not read .npz. Convert the file: python3 -c"),
+        ("m.PT#fc1", "format", "m.PT: gemmcl does not read .pt. Convert the file: python3 -c"),
+        ("m.pth", "format", "m.pth: gemmcl does not read .pth. Convert the file: python3 -c"),
+        ("m.csv", "format", "m.csv: gemmcl does not read .csv. Convert the file: python3 -c"),
+        ("M.TXT", "format", "M.TXT: gemmcl does not read .txt. Convert the file: python3 -c"),
+        ("m.safetensors.index.json#fc1", "format", "one of the .safetensors files that this index"),
         ("fifo.npy", "io", "found a pipe, socket or device"),
         ("directory.npy", "io", "found a directory"),
         ("file:none.npy", "io", "none.npy: Cannot open the file: No such file"),
@@ -372,6 +380,9 @@ class Load(TestCase):
     ]
     BAD_WHERE = [
         ("file://elsewhere/w.npy", "io", "found the host “elsewhere”"),
+        ("https://example.org/w.npy", "io", "Download the file first, as by “curl -LO URL”"),
+        ("HTTP://example.org/w", "io", "HTTP://example.org/w: Expected a file of this machine"),
+        ("s3://bucket/m.safetensors#fc1", "io", "s3://bucket/m.safetensors: Expected a file of th"),
         ("", "format", "Expected a literal"),
         ("[1, 2", "format", "at character 6: expected “,” or “]”"),
         ("/dev/null#u8:1x1", "format", "Expected a literal"),
@@ -388,6 +399,11 @@ class Load(TestCase):
                 ("sp ace.npy", "<f4", 3)]:
             self.write(name, npy(header(descr, shape=f"(1, {cols})")))
         self.write("t.safetensors", safetensors({"fc1.weight": tensor("F32", [2, 3], 0, 24)}))
+        self.write("two.safetensors", safetensors({"a": tensor("F32", [3], 0, 12),
+                                                   "b": tensor("F32", [3], 12, 24)}))
+        self.write("scaled.safetensors", safetensors({"w": tensor("I8", [4], 0, 4),
+                                                      "w.scale": tensor("F32", [1], 4, 8)},
+                                                     DATA[:4] * 2))
         self.write("odd.safetensors", safetensors({"a#b c": tensor("F32", [3, 2], 0, 24)}))
         self.write("w.raw", DATA)
         self.write("w.bin", DATA)

@@ -65,9 +65,10 @@ class Messages(TestCase):
         self.write("t.onnx", onnx(6))
         for text in self.HOSTILE.values():
             for start, end in [
-                    ("", ""), ("", ".npz"), ("", ".npy"), ("", ".onnx#t"), ("", ".raw#u8:1x1"),
-                    ("file:", ""), ("file://", "/w.npy"), ("file:///w.npy#", "%zz"), ("[1, 1e", ""),
-                    ("[9", "]"), ("[x", ""), ("[1, ", "")]:
+                    ("", ""), ("", ".npz"), ("", ".csv"), ("", ".npy"), ("", ".onnx#t"),
+                    ("", ".raw#u8:1x1"), ("http://", ""), ("file:", ""), ("file://", "/w.npy"),
+                    ("file:///w.npy#", "%zz"), ("[1, 1e", ""), ("[9", "]"), ("[x", ""),
+                    ("[1, ", "")]:
                 self.quotes("matrix_load", start.encode() + text + end.encode())
             for name in "w.npy#", "w.raw#", "w.raw#f32:2x", "t.safetensors#", "t.onnx#":
                 self.quotes("matrix_load", f"{self.folder}/{name}".encode() + text)

@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -104,6 +105,12 @@ class Tensors(Models):
         Path(self.path(weights)).write_bytes(b"before" + array.tobytes() + b"after")
         for length in {"length": str(array.nbytes)}, {}:
             self.check(self.external(location=weights, offset="6", **length), array)
+        # As a download cache has it: a link to a file elsewhere
+        with tempfile.TemporaryDirectory() as elsewhere:
+            blob = os.path.join(elsewhere, "blob")
+            Path(blob).write_bytes(array.tobytes())
+            os.symlink(blob, self.path("linked.bin"))
+            self.check(self.external(location="linked.bin"), array)
         below = "below the model's folder"
         for entries, message in (
             ({"location": weights, "offset": "20"}, "truncated: expected 48 bytes"),
@@ -124,6 +131,7 @@ class Tensors(Models):
     def test_refused(self):
         array = self.draw()
         path = self.save_model([], {"weight": array, "bias": array[0]}, "good")
+        self.run_with(0, self.save_model([], {"weight": array}, "one"))
         self.refused(path, "found “t”. The file holds weight, bias.")
         self.refused(path, "found “”. The file holds weight, bias.", "")
         for message, tensor in {

@@ -151,28 +151,37 @@ class Failures(Run):
             file.write("no matrix\n")
         self.refused("text.npy", "[1]", self.path("text.npy"))
 
-    def save_as_safetensors(self, path):
+    def convert(self, path, name=""):
         """Runs the command that the refusal of a file names, and returns the new file."""
-        said = self.ends(1, "run", "[1]", f"{path}#w", "-o", self.path("d.npy")).stderr
+        said = self.ends(1, "run", "[1]", f"{path}{name}", "-o", self.path("d.npy")).stderr
         command = re.search("python3 (-c '.*' .*)", said).group(1)
         ran = subprocess.run([sys.executable, *shlex.split(command)], stderr=subprocess.PIPE,
                              text=True, check=False)
         if "No module named" in ran.stderr:
             self.skipTest(ran.stderr.splitlines()[-1])
         self.assertEqual(ran.returncode, 0, ran.stderr)
-        return os.path.splitext(path)[0] + ".safetensors"
+        return shlex.split(command)[-1]
+
+    def test_converting(self):
+        values = self.make(2, 3)
+        numpy.savetxt(self.path("a file.csv"), values, delimiter=",")
+        numpy.savetxt(self.path("w.TXT"), values)
+        numpy.savetxt(self.path("w.tsv"), values, delimiter="\t")
+        numpy.save(self.path("big.npy"), values.astype(">f4"))
+        for name in "a file.csv", "w.TXT", "w.tsv", "big.npy":
+            self.check(values, "[[1, 0], [0, 1]]", self.convert(self.path(name)))
 
     def test_saving_as_safetensors(self):
         w = numpy.asfortranarray(self.make(2, 3))
         arrays, model = self.path("it's.npz"), self.path("model.pth")
         numpy.savez(arrays, w=w)
-        self.check(w, "[[1, 0], [0, 1]]", self.save_as_safetensors(arrays) + "#w")
+        self.check(w, "[[1, 0], [0, 1]]", self.convert(arrays, "#w") + "#w")
         # A file that torch.save() writes, in which tensors share memory.
         code = ("import sys, numpy, torch; w = torch.tensor(numpy.load(sys.argv[1])['w'].copy()); "
                 "torch.save({'w': w, 's': w, 't': w.T}, sys.argv[2])")
         subprocess.run([sys.executable, "-c", code, arrays, model], stderr=subprocess.DEVNULL,
                        check=False)
-        new = self.save_as_safetensors(model)
+        new = self.convert(model, "#w")
         self.check(w, "[[1, 0], [0, 1]]", f"{new}#w")
         self.check(w, "[[1, 0], [0, 1]]", f"{new}#t", "--transpose-b")
 
