@@ -364,11 +364,28 @@ set_field (GstGemmcl *self, const Property *property, const GValue *value)
   g_free (g_type_value_table_peek (G_VALUE_TYPE (value))->lcopy_value (value, 1, &place, 0));
 }
 
+/* gst_parse_launch() of GStreamer 1.22 keeps single quotation marks around a value. Returns:
+ * @value, or @bare with a matching pair of marks removed. @bare: all zero */
+static const GValue *
+remove_quotes (const GValue *value, GValue *bare)
+{
+  const gchar *text = G_VALUE_HOLDS_STRING (value) ? g_value_get_string (value) : NULL;
+  const gsize length = text ? strlen (text) : 0;
+
+  if (length < 2 || !strchr ("'\"", text[0]) || text[length - 1] != text[0])
+    return value;
+  g_value_init (bare, G_TYPE_STRING);
+  g_value_take_string (bare, g_strndup (text + 1, length - 2));
+  return bare;
+}
+
 static void
-set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec G_GNUC_UNUSED)
+set_property (GObject *object, guint id, const GValue *given, GParamSpec *pspec G_GNUC_UNUSED)
 {
   GstGemmcl *self = GST_GEMMCL (object);
   const Property *property = &table[id - 1];
+  g_auto (GValue) bare = G_VALUE_INIT;
+  const GValue *value = remove_quotes (given, &bare);
 
   if (is_of_operand (property)) {
     gst_gemmcl_operand_set (self, property->field, value);

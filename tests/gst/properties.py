@@ -7,6 +7,7 @@ options with the same values, and that setting one changes no other."""
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from stream import Gst, TestCase, main, np, tensors
@@ -104,6 +105,35 @@ class Properties(TestCase):
         for name in "kernel", "platform", "device":
             self.element.set_property(name, "")
             self.assertEqual(self.element.get_property(name), "auto")
+
+    def test_quotes(self):
+        """One matching pair of quotation marks, as gst_parse_launch() of GStreamer 1.22 keeps it,
+        is no part of a text."""
+        texts = [name for name, spec in self.specs.items()
+                 if spec.value_type.fundamental.name == "gchararray"]
+        self.assertIn("weight", texts)
+        for name in texts:
+            for given, expected in (("'[[1, 2]]'", "[[1, 2]]"), ('"it\'s.npy"', "it's.npy"),
+                                    ("''a''", "'a'"), ("'a", "'a"), ("a'", "a'"), ("'a\"", "'a\""),
+                                    ("./'a'", "./'a'")):
+                self.element.set_property(name, given)
+                self.assertEqual(self.element.get_property(name), expected, name)
+            self.element.set_property(name, "'")
+            self.assertEqual(self.element.get_property(name), "'")
+
+    def test_launch(self):
+        """A line of a shell works in gst_parse_launch(), with its quotation marks."""
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/b w.npy", np.eye(2, dtype="f4"))
+            element = Gst.parse_launch(
+                f"gemmcl weight='[[1,2],[3,4]]' bias='{folder}/b w.npy' addend='[[1, 2]]' "
+                "kernel='gemm_naive' input-scale='<1,2>' device='0'")
+            for name, text in {"weight": "[[1,2],[3,4]]", "bias": f"{folder}/b w.npy",
+                               "addend": "[[1, 2]]", "kernel": "gemm_naive",
+                               "input-scale": "<1,2>", "device": "0"}.items():
+                self.assertEqual(element.get_property(name), text)
+            self.assertNotEqual(element.set_state(Gst.State.READY), Gst.StateChangeReturn.FAILURE)
+            element.set_state(Gst.State.NULL)
 
     def test_flags(self):
         """The flags agree with the text: properties that may be set while playing, and controllable
