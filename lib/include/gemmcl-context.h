@@ -158,6 +158,10 @@ GPtrArray *gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error);
  *
  * A device with an OpenCL context, a queue and the programs built for it. Plans of one context
  * share programs and equal weights: the device holds one copy of each.
+ *
+ * A process that listed devices or made a context must not use this library in a child of fork(),
+ * which lacks the threads of OpenCL's drivers: calls fail or never return. Call fork() first, or
+ * exec() in the child.
  */
 #define GEMMCL_TYPE_CONTEXT (gemmcl_context_get_type ())
 G_DECLARE_FINAL_TYPE (GemmclContext, gemmcl_context, GEMMCL, CONTEXT, GObject)

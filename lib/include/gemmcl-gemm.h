@@ -195,7 +195,7 @@ typedef enum {
  *   next; 0: no gap
  * @ldb: leading dimension of B
  * @ldc: leading dimension of C
- * @ldd: leading dimension of D
+ * @ldd: leading dimension of D; gaps are not written
  * @a_offset: elements before the first element of A; for device buffers and for the pointers of
  *   gemmcl_gemm_run()
  * @b_offset: elements before the first element of B
@@ -206,9 +206,10 @@ typedef enum {
  * @b_stride: as @a_stride, for B
  * @c_stride: as @a_stride, for C
  * @d_stride: as @a_stride, for D; but 0: no gap
- * @a_type: the type of A in memory; 0 is F32. Kernels convert it to their precision
- * @d_type: the type of D in memory. For an integer D results are rounded to nearest, ties to even,
- *   and saturated; NaN becomes 0
+ * @a_type: the type of A in memory; 0 is F32. Kernels convert it to their precision, which is f32
+ *   at most: F64 and integers of 32 and 64 bits are rounded to 24 binary digits
+ * @d_type: the type of D in memory; an F64 has the digits of f32. For an integer D results are
+ *   rounded to nearest, ties to even, and saturated; NaN becomes 0
  * @precision: the lowest precision allowed
  * @a_scale: each element of A is its stored value * a_scale + a_shift
  * @a_shift: see @a_scale

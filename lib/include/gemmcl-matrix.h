@@ -15,7 +15,8 @@ GEMMCL_BEGIN_DECLS
  * GemmclType:
  *
  * The type of an element, little-endian in memory and in files. %GEMMCL_TYPE_F16 is IEEE binary16,
- * %GEMMCL_TYPE_BF16 the upper half of an f32.
+ * %GEMMCL_TYPE_BF16 the upper half of an f32. Products are computed in f32 at most, so F64 and
+ * integers of 32 and 64 bits are rounded to 24 binary digits there.
  */
 typedef enum {
   GEMMCL_TYPE_F32,
