@@ -65,7 +65,7 @@ gather (read_only image2d_t plane, global A_MEM *restrict frames, const ulong fi
 
 kernel void
 im2col (global const uchar *restrict frames, global float *restrict A, const ulong frame_bytes,
-        const float outside)
+        const float outside, const int progressive)
 {
   const int item = get_global_id (0), at_y = get_global_id (1);
   const int at_x = item / ITEMS;
@@ -88,7 +88,7 @@ im2col (global const uchar *restrict frames, global float *restrict A, const ulo
   float channel[4] = {outside, outside, outside, outside};
 
   if (inside)
-    load_a_pixel (frame, x, y, channel);
+    load_a_pixel (frame, x, y, !progressive, channel);
   for (int c = 0; c < A_CHANNELS; c++)
     A[pixel * A_CHANNELS + c] = channel[c];
   #endif

@@ -33,7 +33,7 @@ typedef struct {
   gemmcl_i32 M, N, K; /* K is 0 if alpha == 0; A and B are then not read */
   float alpha, beta;  /* C is read only if beta != 0 */
   float a_scale, a_shift;
-  gemmcl_i32 zero; /* padding to a multiple of eight bytes */
+  gemmcl_i32 progressive; /* A_INTERLACED frames of this run are not interlaced */
 } GemmclProblem;
 
 /* Values of compile-time options, which the library passes by name: -DA_TYPE=F32. GemmclType:

@@ -69,11 +69,12 @@ DEFINE_PIXELS (rows)
   #define CHROMA_ROWS
 DEFINE_COLOURS (rows)
 
-/* Loads pixels x to x + 15 of row y, x even: eight chroma samples, each for two pixels. */
+/* Loads pixels x to x + 15 of row y, x + A_LEFT even: eight chroma samples, each for two pixels. */
 INLINE void
-load_chroma (global const uchar *frame, const int x, const int y, rows *channel)
+load_chroma (global const uchar *frame, const int x, const int y, const bool interlaced,
+             rows *channel)
 {
-  const long chroma = (long)(y / 2) * A_CHROMA_ROW + x / 2 * A_CHROMA_STEP;
+  const long chroma = find_chroma (x, y, interlaced);
   global const uchar *cb = frame + A_CB_OFFSET + chroma;
   global const uchar *cr = frame + A_CR_OFFSET + chroma;
   #if A_CHROMA_STEP == 2
@@ -91,12 +92,13 @@ load_chroma (global const uchar *frame, const int x, const int y, rows *channel)
 
 /* Loads rows i to i + HEIGHT - 1 of A. */
 INLINE void
-load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const int i, rows *a)
+load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const int i,
+             const bool interlaced, rows *a)
 {
 #ifdef A_CHROMA
   #ifdef CHROMA_ROWS
-  if (i % A_WIDTH % 2 == 0 && i % A_WIDTH + HEIGHT <= A_WIDTH) {
-    load_chroma (A, i % A_WIDTH, i / A_WIDTH, a);
+  if ((i % A_WIDTH + A_LEFT) % 2 == 0 && i % A_WIDTH + HEIGHT <= A_WIDTH) {
+    load_chroma (A, i % A_WIDTH, i / A_WIDTH, interlaced, a);
     return;
   }
   #endif
@@ -104,7 +106,7 @@ load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const in
   for (int r = 0; r < HEIGHT; r++) {
     const int m = min (i + r, M - 1);
     float channel[3];
-    load_a_pixel ((global const uchar *)A, m % A_WIDTH, m / A_WIDTH, channel);
+    load_a_pixel ((global const uchar *)A, m % A_WIDTH, m / A_WIDTH, interlaced, channel);
     for (int c = 0; c < 3; c++)
       e[c].each[r] = channel[c];
   }
@@ -187,7 +189,7 @@ make_strip (const Operands of, const GemmclProblem p, const int i, const int M, 
 {
   rows a[MAX_COLUMNS];
   if (product)
-    load_a_rows (of.A, p.a, M, i, a);
+    load_a_rows (of.A, p.a, M, i, !p.progressive, a);
 
   for (int j = 0; j < COLUMNS; j += CHUNK) {
     rows c[MAX_COLUMNS];

@@ -139,12 +139,24 @@ sync_scalars (GstGemmcl *self, GstBuffer *input)
   return gst_gemmcl_get_properties (self).scalars;
 }
 
+/* TRUE if @input is a progressive frame in a stream that has interlaced frames, too. */
+static gboolean
+is_progressive (GstGemmcl *self, GstBuffer *input)
+{
+  const GstGemmclFormat *format = &self->stream.input;
+
+  return format->medium == GST_GEMMCL_MEDIUM_VIDEO &&
+         GST_VIDEO_INFO_INTERLACE_MODE (&format->video) == GST_VIDEO_INTERLACE_MODE_MIXED &&
+         !GST_BUFFER_FLAG_IS_SET (input, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+}
+
 /* TRUE if @input, whose scalars are @next, cannot be in the batch of the collected buffers. */
 static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input, GstGemmclScalars next)
 {
   return GST_BUFFER_IS_DISCONT (input) || next.m != self->scalars.m ||
-         next.alpha != self->scalars.alpha || (next.has_beta && next.beta != self->scalars.beta) ||
+         next.progressive != self->scalars.progressive || next.alpha != self->scalars.alpha ||
+         (next.has_beta && next.beta != self->scalars.beta) ||
          gst_gemmcl_operands_have_next (self) ||
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
@@ -248,6 +260,7 @@ prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
     return GST_FLOW_NOT_NEGOTIATED;
   *next = sync_scalars (self, input);
   next->m = m;
+  next->progressive = is_progressive (self, input);
   if (ends_batch (self, input, *next))
     flow = gst_gemmcl_batch_end (self);
   /* A failed run is done again, with the operands of its first try: the new ones must wait. */

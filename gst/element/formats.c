@@ -4,6 +4,20 @@
 
 #include "memory/error.h"
 
+/* Fails for frames whose fields lie apart. */
+static gboolean
+check_fields (const GstStructure *structure, GError **error)
+{
+  const gchar *mode = gst_structure_get_string (structure, "interlace-mode");
+
+  if (g_strcmp0 (mode, "fields") != 0 && g_strcmp0 (mode, "alternate") != 0)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "interlace-mode=%s stores the two fields of a frame apart; expected "
+                          "progressive, interleaved or mixed. Put deinterlace before gemmcl.",
+                          mode);
+}
+
 static gboolean
 read_video (GstGemmclFormat *format, const GstStructure *structure)
 {
@@ -46,6 +60,8 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
   *format = (GstGemmclFormat){.memory = gst_gemmcl_caps_get_memory (caps, 0)};
   if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA)) {
     format->medium = GST_GEMMCL_MEDIUM_VIDEO;
+    if (!check_fields (structure, error))
+      return FALSE;
     if (read_video (format, structure))
       return TRUE;
     medium = "a video";

@@ -348,6 +348,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
   run.batch = turn->n;
   run.alpha = self->scalars.alpha;
   run.beta = self->scalars.beta;
+  run.progressive = self->scalars.progressive;
   run.a = turns->a;
   run.d = turns->d;
   run.row_outputs = self->problem.gemm.row_outputs != 0 ? turns->d + turn->n : NULL;

@@ -72,12 +72,13 @@ typedef struct {
 /** GST_GEMMCL_DEFAULT_TENSOR_ID: the default of tensor-id. */
 #define GST_GEMMCL_DEFAULT_TENSOR_ID "gemmcl-out"
 
-/** GstGemmclScalars: The factors alpha and beta of a run, and its number of rows. */
+/** GstGemmclScalars: What may differ between the runs of a plan, besides data. */
 typedef struct {
   gdouble alpha;
   gdouble beta;
-  gboolean has_beta; /* beta was set; otherwise it is 1 with an addend, and 0 without one */
-  gsize m;           /* rows of A in each input of the run; 0: M of the plan */
+  gboolean has_beta;    /* beta was set; otherwise it is 1 with an addend, and 0 without one */
+  gsize m;              /* rows of A in each input of the run; 0: M of the plan */
+  gboolean progressive; /* inputs are progressive frames of a mixed stream */
 } GstGemmclScalars;
 
 /** GstGemmclProperties: All properties, as they were last set. The object lock of the element

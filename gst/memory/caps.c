@@ -91,6 +91,7 @@ gst_gemmcl_frame_init (GemmclFrame *frame, const GstVideoInfo *info)
       .width = GST_VIDEO_INFO_WIDTH (info),
       .height = GST_VIDEO_INFO_HEIGHT (info),
       .full_range = colorimetry->range == GST_VIDEO_COLOR_RANGE_0_255,
+      .interlaced = GST_VIDEO_INFO_IS_INTERLACED (info),
   };
   if (!gst_video_color_matrix_get_Kr_Kb (colorimetry->matrix, &frame->kr, &frame->kb)) {
     frame->kr = DEFAULT_KR;

@@ -83,10 +83,13 @@ open_opencl (GstGemmclMapping *self, GemmclContext *context, GstMemory *memory, 
 }
 
 /* Finds @n bytes that begin with byte @at of @buffer. @place: (out): their start in a memory. FALSE
- * if no memory holds all of them. gst_buffer_find_memory() counts only up to 4 GiB. */
+ * if no memory holds all of them. gst_buffer_find_memory() counts only up to 4 GiB. With @merged
+ * the memories count as one, as in a map of the whole buffer, and @place is not set. */
 static gboolean
-find_bytes (GstBuffer *buffer, gsize at, gsize n, gsize *place)
+find_bytes (GstBuffer *buffer, gsize at, gsize n, gboolean merged, gsize *place)
 {
+  if (merged)
+    return at + n <= gst_buffer_get_size (buffer);
   for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
     gsize start;
     const gsize size = gst_memory_get_sizes (gst_buffer_peek_memory (buffer, i), &start, NULL);
@@ -105,6 +108,7 @@ gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info, GstB
                         GemmclData *data)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  const gboolean merged = !meta && data->kind == GEMMCL_DATA_HOST;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (meta &&
@@ -120,12 +124,25 @@ gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info, GstB
     const gsize last = (planes[i].rows - 1) * ABS (stride); /* the last row's distance */
 
     if ((data->kind != GEMMCL_DATA_HOST && stride < (gssize)row_bytes) ||
-        !find_bytes (buffer, stride < 0 ? offset - last : offset, last + row_bytes,
+        !find_bytes (buffer, stride < 0 ? offset - last : offset, last + row_bytes, merged,
                      &data->offset[i]))
       return FALSE;
     data->stride[i] = stride;
   }
   return TRUE;
+}
+
+/* Returns: the bytes of a frame without a video meta. */
+static gsize
+get_size (const GemmclFrame *frame, const GstVideoInfo *info)
+{
+  const guint last = GST_VIDEO_INFO_N_PLANES (info) - 1;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  gemmcl_frame_get_planes (frame, planes);
+  return MAX (GST_VIDEO_INFO_SIZE (info),
+              GST_VIDEO_INFO_PLANE_OFFSET (info, last) +
+                  planes[last].rows * GST_VIDEO_INFO_PLANE_STRIDE (info, last));
 }
 
 gboolean
@@ -143,8 +160,9 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
   gst_gemmcl_mapping_clear (self);
   *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
   named = name_format (info, buffer);
-  /* GStreamer checks the size of the buffer only if there is no video meta. */
-  if ((gst_buffer_get_video_meta (buffer) && !gst_gemmcl_find_planes (frame, info, buffer, data)) ||
+  /* GStreamer does not check the planes of a video meta. Without one it leaves out the last row of
+   * chroma of interlaced P010 whose height is even and no multiple of 4. */
+  if (!gst_gemmcl_find_planes (frame, info, buffer, data) ||
       !gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
     return can_map (buffer, access, error) &&
            gst_gemmcl_fail (
@@ -153,8 +171,7 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
                "%zu bytes, or a video meta of this size and format, each of whose planes "
                "lies within one memory.",
                gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
-               GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
-               GST_VIDEO_INFO_SIZE (info));
+               GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info), get_size (frame, info));
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
     data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
     data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);

@@ -22,8 +22,9 @@ GEMMCL_BEGIN_DECLS
  * similar formats is skipped when read and written as 255.
  *
  * NV12, I420 and P010_10LE can only be read. They are converted to R, G, B (see #GemmclFrame); a
- * chroma sample applies to its 2 x 2 pixels. Samples of P010_10LE, ten bits at the top of sixteen,
- * give values of 0 to 255 in finer steps, so that one weight serves all three formats.
+ * chroma sample applies to its 2 x 2 pixels, in interlaced frames to those of its field. Samples of
+ * P010_10LE, ten bits at the top of sixteen, give values of 0 to 255 in finer steps, so that one
+ * weight serves all three formats.
  */
 typedef enum {
   GEMMCL_PIXEL_GRAY8,
@@ -95,6 +96,12 @@ typedef enum {
  * @full_range: for these formats: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5; %FALSE: 16 to
  *   235 and 128 +- 112. With ten bits: 0 to 1023 and 512 +- 511.5, or four times the numbers of the
  *   limited range
+ * @interlaced: for these formats: %TRUE: the rows of two fields alternate, in luma and in chroma:
+ *   row y has row 2 (y / 4) + y % 2 of the chroma planes, where y / 4 is rounded down, and not row
+ *   y / 2. A run of progressive frames sets progressive of #GemmclRun
+ * @left: for these formats: the number of columns, 0 or 1, that were cut off after the first column
+ *   of chroma: pixel (x, y) has the chroma of pixel (x + left, y + top) of the whole frame
+ * @top: the same for rows: 0 or 1, or 0 to 3 if @interlaced
  * @channels: 0: a frame of @format. 1 to 65535: a tensor of height x width x channels elements,
  *   nested in that order, without gaps; @format is 0 then. Only for A
  * @type: the type of a tensor's elements
@@ -120,6 +127,9 @@ typedef struct {
   gdouble kr;
   gdouble kb;
   gboolean full_range;
+  gboolean interlaced;
+  guint left;
+  guint top;
   guint channels;
   GemmclType type;
   /*< private >*/

@@ -190,6 +190,7 @@ typedef struct {
  * @n_wait: the number of events in @wait
  * @wait: (array length=n_wait): events that must be complete before the run reads or writes device
  *   memory
+ * @progressive: frames of A are progressive, although the problem's frame is interlaced
  *
  * A run of a plan. Start from GEMMCL_RUN_INIT; later versions may add fields at the end.
  */
@@ -211,6 +212,7 @@ typedef struct {
   struct _cl_command_queue *queue;
   guint n_wait;
   struct _cl_event *const *wait;
+  gboolean progressive;
 } GemmclRun;
 
 /**

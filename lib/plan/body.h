@@ -75,6 +75,7 @@ typedef struct {
   cl_mem previous; /* replaces the plan's previous result, laid out as d; NULL: keep it */
   gboolean tight;  /* a, d and previous have no gaps if m is the plan's */
   float alpha, beta;
+  cl_int progressive; /* interlaced frames are not interlaced in this run */
 } GemmclOperands;
 
 /* body.c: life, kernels and memory */

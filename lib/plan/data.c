@@ -29,7 +29,7 @@ get_texels (const GemmclFrame *frame, guint index)
 {
   const guint bytes = gemmcl_pixel_format_get_sample_bytes (frame->format);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize columns = index == 0 ? frame->width : (frame->width + 1) / 2;
+  const gsize columns = index == 0 ? frame->width : (frame->width + frame->left + 1) / 2;
 
   gemmcl_frame_get_planes (frame, planes);
   return (Texels){

@@ -287,6 +287,7 @@ make_problem (GemmclBody *self, const GemmclOperands *operands, const Views *vie
       .beta = views->c.memory ? operands->beta : 0.0f,
       .a_scale = self->gemm.a_scale,
       .a_shift = self->gemm.a_shift,
+      .progressive = operands->progressive,
   };
 
   collapse_batch (self, &p, batch);
@@ -340,7 +341,7 @@ launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *ch
 
   return LAUNCH (chain, self->im2col, "im2col", global, IN_A_ROW (GROUP), error,
                  ARGUMENT (operands->a), ARGUMENT (self->features), ARGUMENT (frame_bytes),
-                 ARGUMENT (outside));
+                 ARGUMENT (outside), ARGUMENT (operands->progressive));
 }
 
 /* Writes rows of @cols elements of @from to @to: their softmax, or rows divided by their norms. @to

@@ -408,7 +408,8 @@ make_submission (GemmclRuns *runs, GemmclBody *body, const GemmclRun *run)
                    .c = run->c,
                    .tight = !run->strided,
                    .alpha = run->alpha,
-                   .beta = run->beta},
+                   .beta = run->beta,
+                   .progressive = run->progressive != FALSE},
   };
 
   if (self.operands.alpha == 0.0f)

@@ -8,7 +8,7 @@
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 
-/* Planes after the first hold chroma, at half the width and height, rounded up. */
+/* Planes after the first hold chroma, at half the width and height (see get_chroma_size()). */
 typedef struct {
   const gchar *name;
   guint channels;     /* channels that a kernel reads */
@@ -83,13 +83,26 @@ gemmcl_frame_get_sample_type (const GemmclFrame *frame)
 }
 
 static gboolean
-check_range (const gchar *what, gsize found, gsize least, GError **error)
+check_between (const gchar *what, gsize found, gsize least, gsize most, GError **error)
 {
-  if (found >= least && found <= G_MAXUINT16)
+  if (found >= least && found <= most)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                      "A frame's or tensor's %s must be %zu to %d, not %zu.", what, least,
-                      G_MAXUINT16, found);
+                      "A frame's or tensor's %s must be %zu to %zu, not %zu.", what, least, most,
+                      found);
+}
+
+static gboolean
+check_range (const gchar *what, gsize found, gsize least, GError **error)
+{
+  return check_between (what, found, least, G_MAXUINT16, error);
+}
+
+static gboolean
+check_cut (const GemmclFrame *frame, GError **error)
+{
+  return check_between ("left", frame->left, 0, 1, error) &&
+         check_between ("top", frame->top, 0, frame->interlaced ? 3 : 1, error);
 }
 
 /* The comparison is written so that NaN fails. */
@@ -204,7 +217,18 @@ check_frame (const GemmclFrame *frame, GError **error)
   return check_range ("width", frame->width, 1, error) &&
          check_range ("height", frame->height, 1, error) &&
          (frame->features != GEMMCL_FEATURE_PATCH || check_patches (frame, error)) &&
-         check_colours (frame, error);
+         check_colours (frame, error) && check_cut (frame, error);
+}
+
+/* The samples of a chroma plane. In an interlaced frame each field has rows for its pairs of rows:
+ * of six rows the first field has three, and so has the second, which makes four rows of chroma. */
+static void
+get_chroma_size (const GemmclFrame *frame, gsize *columns, gsize *rows)
+{
+  const gsize height = frame->height + frame->top;
+
+  *columns = (frame->width + frame->left + 1) / 2;
+  *rows = (height + 1) / 2 + (frame->interlaced && height % 4 == 2);
 }
 
 guint64
@@ -212,6 +236,7 @@ gemmcl_frame_get_planes (const GemmclFrame *frame, GemmclPlane planes[GEMMCL_MAX
 {
   const Format *format = &formats[frame->format];
   GemmclPlane unused[GEMMCL_MAX_PLANES];
+  gsize chroma_columns, chroma_rows;
   guint64 bytes = 0;
 
   if (planes == NULL)
@@ -223,10 +248,11 @@ gemmcl_frame_get_planes (const GemmclFrame *frame, GemmclPlane planes[GEMMCL_MAX
     planes[1] = planes[2] = (GemmclPlane){0};
     return bytes;
   }
+  get_chroma_size (frame, &chroma_columns, &chroma_rows);
   for (guint i = 0; i < GEMMCL_MAX_PLANES; i++) {
     const guint samples = i == 0 ? format->samples : format->chroma_samples;
-    const guint64 columns = i == 0 ? frame->width : (frame->width + 1) / 2;
-    const guint64 rows = i == 0 ? frame->height : (frame->height + 1) / 2;
+    const guint64 columns = i == 0 ? frame->width : chroma_columns;
+    const guint64 rows = i == 0 ? frame->height : chroma_rows;
     const guint64 row_bytes = columns * samples * format->sample_bytes;
 
     planes[i] = i < format->n_planes ? (GemmclPlane){bytes, row_bytes, rows} : (GemmclPlane){0};
@@ -317,9 +343,12 @@ define_format (GString *options, const GemmclFrame *frame)
     return;
   gemmcl_frame_get_planes (frame, planes);
   g_string_append_printf (
-      options, " -D@CHROMA -D@CB_OFFSET=%zu -D@CR_OFFSET=%zu -D@CHROMA_STEP=%u -D@CHROMA_ROW=%zu",
+      options,
+      " -D@CHROMA -D@CB_OFFSET=%zu -D@CR_OFFSET=%zu -D@CHROMA_STEP=%u -D@CHROMA_ROW=%zu"
+      " -D@INTERLACED=%d -D@LEFT=%u -D@TOP=%u",
       planes[1].offset, format->n_planes == 2 ? planes[1].offset + bytes : planes[2].offset,
-      format->chroma_samples * bytes, planes[1].row_bytes);
+      format->chroma_samples * bytes, planes[1].row_bytes, frame->interlaced != FALSE, frame->left,
+      frame->top);
   define_colours (options, frame);
 }
 

@@ -41,7 +41,8 @@ class Frame(ctypes.Structure):
     """GemmclFrame."""
     _fields_ = fields(
         "int format, size width height, int features, size patch_width patch_height patch_stride"
-        " patch_padding patch_dilation, double kr kb, int full_range channels type,"
+        " patch_padding patch_dilation, double kr kb, int full_range interlaced left top"
+        " channels type,"
         " reserved reserved")
 
 
@@ -64,7 +65,8 @@ class Data(ctypes.Structure):
 class Run(ctypes.Structure):
     """GemmclRun."""
     _fields_ = fields("size size m batch, double alpha beta, pointer a d row_outputs, int strided,"
-                      " pointer b c previous acquire release queue, int n_wait, pointer wait")
+                      " pointer b c previous acquire release queue, int n_wait, pointer wait,"
+                      " int progressive")
 
 
 class Error(ctypes.Structure):

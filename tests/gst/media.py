@@ -124,6 +124,24 @@ class Media(TestCase):
             self.assertIsNotNone(output.get_reference_timestamp_meta(stamp))
             self.gives(stream, caps)
 
+    def test_fields_apart(self):
+        """Frames whose fields lie apart are refused."""
+        for mode in "fields", "alternate":
+            stream = self.make("gemmcl weight=[[1],[0],[0]]")
+            self.assertFalse(stream.play(video("NV12", 8, 8) + f",interlace-mode={mode}"))
+            self.says(stream, f"interlace-mode={mode}|apart|deinterlace")
+
+    def test_missing_chroma(self):
+        """GStreamer's layout of interlaced P010 lacks a row of chroma at some heights."""
+        for height, lacks in (4, 0), (6, 1), (7, 0):
+            caps = video("P010_10LE", 8, height) + ",interlace-mode=interleaved"
+            stream = self.start(caps, "gemmcl weight=[[1],[0],[0]]")
+            rows = -(-height // 2) * 3
+            if lacks:
+                self.fails(stream, bytes(16 * rows), f"{16 * rows} bytes|{16 * (rows + 1)} bytes")
+            else:
+                self.run_one(stream, bytes(16 * rows))
+
     def test_strides(self):
         """Rows of input and output have gaps, which are neither read nor written."""
         stream = self.make("gemmcl queue-depth=1 weight=[[0,0,1],[0,1,0],[1,0,0]]", "video/x-raw")

@@ -7,6 +7,7 @@ import re
 from numpy_gemm import colours
 from stream import Gst, GstVideo, np
 
+INTERLACED = Gst.BufferFlags(int(GstVideo.VideoBufferFlags.INTERLACED))
 AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
 
 
@@ -44,6 +45,8 @@ class Medium:
         the layout."""
         kind, (height, width, _) = self.info.finfo, self.shape
         layout, plane = GstVideo.buffer_get_video_meta(buffer) or self.info, kind.plane[i]
+        if self.info.interlace_mode != GstVideo.VideoInterlaceMode.PROGRESSIVE and kind.h_sub[i]:
+            height = -(-height // 4) * 4  # each field has whole rows of chroma
         return np.ndarray((-(-height >> kind.h_sub[i]), -(-width >> kind.w_sub[i])), self.type,
                           data, layout.offset[plane] + kind.poffset[i],
                           (layout.stride[plane], kind.pixel_stride[i]))
@@ -70,16 +73,21 @@ class Medium:
         """Returns the bytes of the numbers, without gaps."""
         return self.decode(buffer).astype(self.type).tobytes()
 
+    def is_interlaced(self, buffer):
+        mode, modes = self.info.interlace_mode, GstVideo.VideoInterlaceMode
+        return (mode == modes.INTERLEAVED or
+                mode == modes.MIXED and buffer.has_flags(INTERLACED))
+
     def decode(self, buffer):
-        """Returns the numbers of a buffer. A chroma sample applies to 2 x 2 pixels; luma and chroma
-        become colours."""
+        """Returns the numbers of a buffer. A chroma sample applies to 2 x 2 pixels, of an
+        interlaced frame to those of its field; luma and chroma become colours."""
         data = buffer.extract_dup(0, buffer.get_size())
         if self.name != "video":
             return np.frombuffer(data, self.type).reshape(self.shape).astype(float)
-        kind = self.info.finfo
-        parts = [self.get_component(data, buffer, i)
-                 .repeat(1 << kind.h_sub[i], 0).repeat(1 << kind.w_sub[i], 1)
-                 [:self.info.height, :self.info.width].astype(float)
+        kind, y = self.info.finfo, np.arange(self.info.height)
+        halved = y // 4 * 2 + y % 2 if self.is_interlaced(buffer) else y // 2
+        parts = [self.get_component(data, buffer, i)[halved if kind.h_sub[i] else y]
+                 .repeat(1 << kind.w_sub[i], 1)[:, :self.info.width].astype(float)
                  for i in range(kind.n_components)]
         if kind.flags & GstVideo.VideoFormatFlags.YUV:
             return colours(*parts, self.fields.get_string("colorimetry"))[0]

@@ -125,6 +125,8 @@ class Untiled(Surfaces):
         for pixels in "NV12", "P010_10LE":
             for width, height, colours, text in [(66, 50, "bt601", PIXELS),
                                                  (38, 22, "bt709", PIXELS),
+                                                 (64, 48, "bt601,interlace-mode=interleaved",
+                                                  PIXELS),
                                                  (66, 50, "bt601", patch),
                                                  (16, 16, "bt709", frame)]:
                 with self.subTest(pixels=pixels, width=width, text=text[:40]):

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-from medium import Medium
+from medium import INTERLACED, Medium
 from numpy_gemm import ROUNDOFFS, compare, f32, features, solve
 from stream import Gst, GstVideo, TestCase, audio, main, np, tensors, video
 
@@ -70,6 +70,14 @@ CASES = [
     case(video("NV12", 8, 6) + ",colorimetry=1:3:5:1", 3, pixels("BGR")),
     case(video("I420", 15, 9) + ",colorimetry=bt709", 3, pixels("RGBx"), bias=-7),
     case(video("I420", 9, 10) + ",colorimetry=1:4:0:0", 4, pixels("RGBA")),
+    # Interlaced frames. In a mixed stream each other frame is progressive, also within a batch.
+    case(video("NV12", 34, 8) + ",colorimetry=bt601,interlace-mode=interleaved", 3, pixels("RGB")),
+    case(video("I420", 9, 10) + ",colorimetry=bt709,interlace-mode=interleaved", 3, pixels("BGR")),
+    case(video("NV12", 35, 7) + ",colorimetry=bt709,interlace-mode=mixed", 3, pixels("RGB"),
+         count=6, batch_size=4),
+    case(video("I420", 6, 5) + ",colorimetry=bt601,interlace-mode=mixed", 4, count=4),
+    convolution(video("NV12", 13, 10) + ",colorimetry=bt601,interlace-mode=mixed", 7, **PATCH,
+                patch_stride=1, patch_padding=1, count=3, **LEVELS),
     # Feature modes with tensors as output.
     case(video("RGB", 9, 5), 5),
     case(video("RGB", 11, 6), 7, feature_mode="row", bias=3, activation="relu", **LEVELS),
@@ -215,6 +223,9 @@ class Run:
         self.medium = Medium(Gst.Caps.from_string(one.caps), one.wider)
         self.data = [draw(self.medium, self.rng, samples) for samples in (
             one.samples if self.medium.name == "audio" else [1] * one.count)]
+        if "mixed" in one.caps:
+            for data in self.data[1::2]:
+                data.set_flags(INTERLACED)
         get = one.settings.get
         self.where = ([get("patch_width", 0), get("patch_height", 0)], get("patch_stride", 0),
                       get("patch_padding", 0), get("patch_dilation", 1))

@@ -38,11 +38,13 @@ class Frame:
     """A frame in host memory with random pixels, or a tensor of a type (kind) and channels.
 
     Its rows have no gaps (rows 0), have gaps (1), or lie from the last to the first (2). Bytes
-    outside of pixels are FILLER."""
+    outside of pixels are FILLER. cut: interlaced, left and top of GemmclFrame; progressive: the
+    frame is not interlaced nevertheless."""
 
     def __init__(self, rng, pixels, size, rows=0, mode="pixel", patch=(0,) * 5, full=None,
-                 channels=0, kind="u8"):
+                 channels=0, kind="u8", cut=(False, 0, 0), progressive=False):
         self.pixels, (self.width, self.height) = pixels, size
+        self.cut, self.progressive = cut, progressive
         self.mode, self.features = mode, (mode, patch[:2], *patch[2:4], max(patch[4], 1))
         self.tensor = channels and Operand(rng, kind, (self.height, self.width, channels), False,
                                            (0, 0, None))
@@ -53,7 +55,8 @@ class Frame:
         kr, kb, _ = COLORIMETRY[self.colorimetry]
         self.frame = make_frame(
             *size, pixels or 0, patch, features=MODES.index(mode), kr=kr, kb=kb, full_range=full,
-            channels=channels, type=TYPES.index(kind) if channels else 0)
+            channels=channels, type=TYPES.index(kind) if channels else 0,
+            **dict(zip(("interlaced", "left", "top"), cut)))
         if not channels:
             self.make_planes(rng, PADDING if rows else 0, rows == 2)
         elif self.tensor.flat.dtype.kind in "iu" and kind != "bf16":
@@ -62,7 +65,7 @@ class Frame:
 
     def make_planes(self, rng, padding, upside_down):
         self.sample = np.dtype("<u2" if self.pixels in ("GRAY16_LE", "P010_10LE") else "u1")
-        half = (self.width + 1) // 2, (self.height + 1) // 2
+        half = self.chroma_columns()[-1] + 1, max(self.chroma_rows(self.cut[0])) + 1
         shapes = {"I420": [(self.width, self.height), half, half]}.get(
             self.pixels, [(self.width, self.height), (2 * half[0], half[1])])
         if self.pixels in PACKED:
@@ -97,14 +100,23 @@ class Frame:
         order = PACKED[self.pixels]
         return self.samples()[:, :, [order.index(c) for c in "YRGBA" if c in order]]
 
+    def chroma_columns(self):
+        """The column of chroma of each column."""
+        return [(x + self.cut[1]) // 2 for x in range(self.width)]
+
+    def chroma_rows(self, interlaced):
+        """The row of chroma of each row."""
+        rows = [y + self.cut[2] for y in range(self.height)]
+        return [y // 4 * 2 + y % 2 if interlaced else y // 2 for y in rows]
+
     def chroma(self):
         """Y, Cb and Cr of each pixel, as colours() takes them: 0 to 255. Samples of 10 bits are
         the upper bits of 16."""
         luma, *rest = [np.ascontiguousarray(plane).view(self.sample).astype(float)
                        for plane in self.planes]
         cb, cr = rest if len(rest) == 2 else (rest[0][:, 0::2], rest[0][:, 1::2])
-        planes = [luma, *(plane.repeat(2, 0).repeat(2, 1)[:self.height, :self.width]
-                          for plane in (cb, cr))]
+        rows = self.chroma_rows(self.cut[0] and not self.progressive)
+        planes = [luma, *(plane[rows][:, self.chroma_columns()] for plane in (cb, cr))]
         if self.sample.itemsize == 1:
             return planes
         if not self.frame.full_range:
@@ -164,7 +176,8 @@ class Frames(TestCase):
         before = [frame.channels().astype(float) for frame in made] if gemm.beta else None
         floats = np.zeros((BATCH, gemm.m, gemm.ldd), "f4")
         plan.run(beta=gemm.beta, a=(Data * BATCH)(*map(Frame.describe, frames)),
-                 d=(Data * BATCH)(*map(Frame.describe, made)) if made else list(floats))
+                 d=(Data * BATCH)(*map(Frame.describe, made)) if made else list(floats),
+                 progressive=frames[0].progressive)
         for i, frame in enumerate(frames):
             a, off, inside = frame.a()
             scaled, shift = a * f32(gemm.a_scale), f32(gemm.a_shift)
@@ -198,6 +211,20 @@ class Frames(TestCase):
         for number, pixels in enumerate(FORMATS):
             with self.subTest(pixels):
                 self.check_format(number, pixels)
+
+    def test_cut(self):
+        """Interlaced frames, progressive ones among them, and frames that begin within a sample of
+        chroma; the kernels of pixels, and im2col."""
+        sizes = [(33, 9), (18, 6), (35, 7), (16, 2), (1, 1)]
+        cuts = [(False, 1, 0), (False, 0, 1), (True, 0, 0), (True, 1, 3), (True, 0, 1),
+                (True, 1, 2)]
+        for number, pixels in enumerate(CHROMA):
+            for i, cut in enumerate(cuts):
+                a = {"pixels": pixels, "size": sizes[(i + number) % len(sizes)], "cut": cut}
+                kernel = FRAME_KERNELS[(i + number) % len(FRAME_KERNELS)]
+                for progressive in (False, True)[:1 + cut[0]]:
+                    with self.subTest(**a, progressive=progressive):
+                        self.solve(kernel, {**a, "progressive": progressive}, 2, number + i)
 
     def check_features(self, i, kernel=None, **frame):
         """A scale and shift of A in the i-th mode: pixel, row, frame, and the patches; A is

@@ -72,7 +72,15 @@ class Frames(TestCase):
         "I420": [(0, 1279, 719), (1279 * 719, 640, 360), (1279 * 719 + 640 * 360, 640, 360)],
         "GRAY16_LE": [(0, 1279 * 2, 719), (0, 0, 0), (0, 0, 0)],
     }
+    CUT_PLANES = {  # interlaced, left, top; columns and rows of chroma of 1279 x 718
+        (False, 0, 0): (640, 359), (False, 1, 1): (640, 360), (True, 0, 0): (640, 360),
+        (True, 1, 0): (640, 360), (True, 0, 1): (640, 360), (True, 0, 2): (640, 360),
+        (True, 0, 3): (640, 361)}
     REFUSED = [
+        ({"form": "NV12", "kr": 0.5, "kb": 0.25, "left": 2}, "left must be 0 to 1, not 2"),
+        ({"form": "NV12", "kr": 0.5, "kb": 0.25, "top": 2}, "top must be 0 to 1, not 2"),
+        ({"form": "NV12", "kr": 0.5, "kb": 0.25, "interlaced": True, "top": 4},
+         "top must be 0 to 3, not 4"),
         ({"form": len(FORMATS)}, "format"),
         ({"width": 0}, "width"),
         ({"width": 65536}, "65536"),
@@ -126,6 +134,15 @@ class Frames(TestCase):
             self.assertEqual(planes, expected)
             self.assertEqual(call("frame_get_planes", byref(frame), None, result=c_size_t), size)
             self.assertEqual(size, sum(row_bytes * rows for _, row_bytes, rows in planes))
+
+    def test_cut_planes(self):
+        """Chroma of interlaced frames, and of frames that begin within a sample of chroma."""
+        for (interlaced, left, top), (columns, rows) in self.CUT_PLANES.items():
+            frame = make_frame(1279, 718, "I420", kr=0.5, kb=0.25, interlaced=interlaced, left=left,
+                               top=top)
+            first = 1279 * 718
+            self.assertEqual(get_planes(frame)[1], [
+                (0, 1279, 718), (first, columns, rows), (first + columns * rows, columns, rows)])
 
     def test_refused(self):
         for code, cases in ("invalid", self.REFUSED), ("too-large", self.TOO_LARGE):
