@@ -22,7 +22,7 @@
  * gather, if neither A_FRAME nor A_TENSOR is defined: copies a plane of a frame from an OpenCL
  * image into the buffer that im2col and skinny.cl read, whose samples are of A_TYPE, U8 or U16.
  *
- *     image   texel (x, y) of width x HEIGHT, its samples 0 to 1
+ *     image   texel (left + x, top + y), its samples 0 to 1;  0 <= x < width, 0 <= y < HEIGHT
  *                |
  *     buffer  its sample s is element  first + (y * width + x) * samples + s,  0 to MAX_SAMPLE
  *
@@ -42,14 +42,15 @@ constant sampler_t exact_texel =
 
 kernel void
 gather (read_only image2d_t plane, global A_MEM *restrict frames, const ulong first,
-        const uint width, const uint samples)
+        const uint width, const uint samples, const int left, const int top)
 {
   const int x = get_global_id (0);
   const int y = get_global_id (1);
   if (x >= width)
     return;
 
-  const float4 texel = rint (read_imagef (plane, exact_texel, (int2)(x, y)) * MAX_SAMPLE);
+  const int2 from = (int2)(left + x, top + y);
+  const float4 texel = rint (read_imagef (plane, exact_texel, from) * MAX_SAMPLE);
   const ulong at = first + ((ulong)y * width + x) * samples;
 
   frames[at] = (A_MEM)texel.x;

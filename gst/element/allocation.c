@@ -109,8 +109,10 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
       !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
   size = get_input_size (&format);
-  if (!gst_gemmcl_is_meta (self) && format.medium == GST_GEMMCL_MEDIUM_VIDEO)
+  if (!gst_gemmcl_is_meta (self) && format.medium == GST_GEMMCL_MEDIUM_VIDEO) {
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+    gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
+  }
   if (format.memory == GST_GEMMCL_MEMORY_SYSTEM && shares_memory (self)) {
     gst_allocation_params_init (&params);
     gst_gemmcl_pool_ask_for_pages (&params, size);

@@ -224,6 +224,27 @@ learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
   return flow;
 }
 
+/* Learns the place of the frame in @buffer. A frame that begins elsewhere within a sample of chroma
+ * needs another plan. */
+static GstFlowReturn
+learn_crop (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  GemmclFrame frame = self->stream.input.frame;
+  GstFlowReturn flow;
+
+  if (gst_gemmcl_frame_cut (&frame, buffer, error) && frame.left == self->stream.input.frame.left &&
+      frame.top == self->stream.input.frame.top)
+    return GST_FLOW_OK;
+  flow = gst_gemmcl_batch_end (self);
+  if (*error || flow != GST_FLOW_OK)
+    return flow;
+  g_mutex_lock (&self->lock);
+  self->stream.input.frame = frame;
+  g_mutex_unlock (&self->lock);
+  self->needs_plan = TRUE;
+  return GST_FLOW_OK;
+}
+
 /* @offset: (out): the first byte of the samples. @samples: (out): their number. */
 static gboolean
 get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
@@ -268,6 +289,8 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m)
   else if (self->learned.waiting.length > 0 ||
            (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_TENSORS))
     flow = learn_tensor (self, buffer, m, &error);
+  else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_VIDEO)
+    flow = learn_crop (self, buffer, &error);
   else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO &&
            get_samples (&format->audio, buffer, &self->learned.input.offset, m, &error))
     self->learned.input.size = *m * GST_AUDIO_INFO_BPF (&format->audio);

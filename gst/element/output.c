@@ -300,8 +300,9 @@ transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMet
                         to = GST_GEMMCL (trans)->stream.output.medium;
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
 
-  /* The level meta has no tags, but it describes the input. */
-  if (meta->info->api == GST_AUDIO_LEVEL_META_API_TYPE)
+  /* The level meta has no tags, but it describes the input. The output is the cropped frame. */
+  if (meta->info->api == GST_AUDIO_LEVEL_META_API_TYPE ||
+      meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
     return FALSE;
   for (; tags && *tags; tags++)
     if (!g_strv_contains (kept[from == to ? from : GST_GEMMCL_MEDIUM_TENSORS], *tags))

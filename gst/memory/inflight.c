@@ -103,6 +103,48 @@ find_bytes (GstBuffer *buffer, gsize at, gsize n, gboolean merged, gsize *place)
   return FALSE;
 }
 
+void
+gst_gemmcl_get_crop (GstBuffer *buffer, gsize *x, gsize *y)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
+
+  *x = crop ? crop->x : 0;
+  *y = crop ? crop->y : 0;
+}
+
+gboolean
+gst_gemmcl_frame_cut (GemmclFrame *frame, GstBuffer *buffer, GError **error)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  const gsize width = meta ? meta->width : frame->width;
+  const gsize height = meta ? meta->height : frame->height;
+  const gboolean has_chroma = gemmcl_pixel_format_get_n_planes (frame->format) > 1;
+
+  frame->left = crop && has_chroma ? crop->x % 2 : 0;
+  frame->top = crop && has_chroma ? crop->y % (frame->interlaced ? 4 : 2) : 0;
+  if (!crop || (crop->width == frame->width && crop->height == frame->height &&
+                crop->x + frame->width <= width && crop->y + frame->height <= height))
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "The GstVideoCropMeta of a buffer names %ux%u pixels at (%u, %u) of "
+                          "%zux%zu; expected %zux%zu pixels within the frame, as caps state.",
+                          crop->width, crop->height, crop->x, crop->y, width, height, frame->width,
+                          frame->height);
+}
+
+/* Returns: the bytes from the start of plane @i to pixel (@x, @y), or to its sample of chroma. */
+static gssize
+find_pixel (const GemmclFrame *frame, const GstVideoInfo *info, guint i, gssize stride, gsize x,
+            gsize y)
+{
+  if (i > 0) {
+    x /= 2;
+    y = frame->interlaced ? y / 4 * 2 : y / 2;
+  }
+  return (gssize)y * stride + (gssize)x * GST_VIDEO_INFO_COMP_PSTRIDE (info, i);
+}
+
 gboolean
 gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
                         GemmclData *data)
@@ -110,16 +152,19 @@ gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info, GstB
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   const gboolean merged = !meta && data->kind == GEMMCL_DATA_HOST;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
+  gsize x, y;
 
   if (meta &&
       ((meta->format != GST_VIDEO_INFO_FORMAT (info) && meta->format != GST_VIDEO_FORMAT_DMA_DRM) ||
        meta->width < frame->width || meta->height < frame->height ||
        meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)))
     return FALSE;
+  gst_gemmcl_get_crop (buffer, &x, &y);
   gemmcl_frame_get_planes (frame, planes);
   for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
-    const gsize offset = meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
     const gssize stride = meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+    const gsize offset = (meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i)) +
+                         find_pixel (frame, info, i, stride, x, y);
     const gsize row_bytes = planes[i].row_bytes;
     const gsize last = (planes[i].rows - 1) * ABS (stride); /* the last row's distance */
 
@@ -152,6 +197,7 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
                                GError **error)
 {
   g_autoptr (GstBuffer) named = NULL;
+  gsize x, y;
 
   if (gst_buffer_n_memory (buffer) == 1 &&
       open_opencl (self, context, gst_buffer_peek_memory (buffer, 0), access, data) &&
@@ -172,9 +218,11 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
                "lies within one memory.",
                gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
                GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info), get_size (frame, info));
+  gst_gemmcl_get_crop (buffer, &x, &y);
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
-    data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
     data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);
+    data->host[i] = (guint8 *)GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i) +
+                    find_pixel (frame, info, i, data->stride[i], x, y);
   }
   return TRUE;
 }

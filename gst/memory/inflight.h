@@ -20,6 +20,16 @@ typedef struct {
 /** gst_gemmcl_mapping_clear: Unmaps the frame or memory, if any, and releases the held buffer. */
 void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
+/** gst_gemmcl_frame_cut: Sets left and top of @frame to the place where the frame in @buffer begins
+ * within a sample of chroma, by its GstVideoCropMeta; 0 without one. Returns: %FALSE with
+ * #GEMMCL_ERROR_FORMAT if the meta has another size than @frame, or exceeds the frame of the
+ * GstVideoMeta. */
+gboolean gst_gemmcl_frame_cut (GemmclFrame *frame, GstBuffer *buffer, GError **error);
+
+/** gst_gemmcl_get_crop: @x, @y: (out): the pixel of the frame in @buffer with which the frame of
+ * the caps begins: of the GstVideoCropMeta, or (0, 0). */
+void gst_gemmcl_get_crop (GstBuffer *buffer, gsize *x, gsize *y);
+
 /** gst_gemmcl_mapping_open_frame: Maps @buffer, which @frame and @info describe: for the device if
  * it is in OpenCL memory of @context, in a layout that OpenCL can copy; otherwise on the host.
  * @data: (out): its planes. Returns: %FALSE with #GEMMCL_ERROR_FORMAT if the frame does not fit,
@@ -42,9 +52,10 @@ gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *
 gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
 
 /** gst_gemmcl_find_planes: Finds the planes of a frame by the GstVideoMeta of @buffer or, without
- * such a meta, by @info. @data: (inout): gets offsets in the memories of @buffer, and strides.
- * Returns: %FALSE if the meta does not fit @info, or if a plane does not lie within one memory. If
- * @data is not on the host, also if OpenCL cannot copy the layout of a plane. */
+ * such a meta, by @info, and by the GstVideoCropMeta. @data: (inout): gets offsets in the memories
+ * of @buffer, and strides. Returns: %FALSE if the meta does not fit @info, or if a plane does not
+ * lie within one memory. If @data is not on the host, also if OpenCL cannot copy the layout of a
+ * plane. */
 gboolean gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info,
                                  GstBuffer *buffer, GemmclData *data);
 

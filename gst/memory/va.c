@@ -6,6 +6,7 @@
 #include "memory/foreign.h"
 
 #include "memory/error.h"
+#include "memory/inflight.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -356,6 +357,7 @@ gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data, 
                "one display for all elements upstream and for the context of the application.",
                surface, display, sharing->display);
   *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
+  gst_gemmcl_get_crop (buffer, &data->x, &data->y);
   if (!gst_gemmcl_import (self, memory, surface, create_images, data->objects, error))
     return FALSE;
   status = vaSyncSurface (display, surface);

@@ -145,6 +145,9 @@ typedef enum {
  * @offset: GEMMCL_DATA_BUFFER: bytes before a matrix, in [0], or before the first row of each plane
  * @stride: bytes from a row to the next in each plane of a frame; may be negative in host memory. A
  *   matrix uses the problem's leading dimension
+ * @x: GEMMCL_DATA_IMAGES: the column of the images that is the first of the frame. In chroma it is
+ *   the column of that pixel's sample, so that left of #GemmclFrame is x % 2
+ * @y: the same for rows; top of #GemmclFrame is y % 2, or y % 4 in interlaced frames
  * @acquired: the run acquires and releases the objects
  *
  * The place of A, D or the row outputs of one problem.
@@ -155,6 +158,8 @@ typedef struct {
   struct _cl_mem *objects[GEMMCL_MAX_PLANES];
   gsize offset[GEMMCL_MAX_PLANES];
   gssize stride[GEMMCL_MAX_PLANES];
+  gsize x;
+  gsize y;
   gboolean acquired;
   /*< private >*/
   gpointer _reserved[4];

@@ -40,6 +40,14 @@ get_texels (const GemmclFrame *frame, guint index)
   };
 }
 
+/* The first texel of the frame in the image of a plane. */
+static void
+find_first_texel (const GemmclFrame *frame, const GemmclData *data, guint index, gsize *x, gsize *y)
+{
+  *x = index == 0 ? data->x : data->x / 2;
+  *y = index == 0 ? data->y : frame->interlaced ? data->y / 4 * 2 : data->y / 2;
+}
+
 static gboolean
 check_format (const GemmclFrame *frame, GError **error)
 {
@@ -72,22 +80,39 @@ count_samples (cl_channel_order order)
   }
 }
 
+/* Frames with chroma begin in their images as the plan's frame says. */
 static gboolean
-check_plane (const GemmclFrame *frame, guint index, cl_mem plane, GError **error)
+check_first (const GemmclFrame *frame, const GemmclData *data, GError **error)
+{
+  const guint rows = frame->interlaced ? 4 : 2;
+
+  if (gemmcl_pixel_format_get_n_planes (frame->format) == 1 ||
+      (data->x % 2 == frame->left && data->y % rows == frame->top))
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "A frame begins at (%zu, %zu) of its images, but left and top of the plan's "
+                      "frame are %u and %u; expected x %% 2 and y %% %u.",
+                      data->x, data->y, frame->left, frame->top, rows);
+}
+
+static gboolean
+check_plane (const GemmclFrame *frame, guint index, const GemmclData *data, GError **error)
 {
   const Texels texels = get_texels (frame, index);
+  const cl_mem plane = data->objects[index];
   const gboolean is_16 = gemmcl_pixel_format_get_sample_bytes (frame->format) == 2;
   const cl_channel_type type = is_16 ? CL_UNORM_INT16 : CL_UNORM_INT8;
   cl_image_format found = {0, 0};
-  gsize width = 0, height = 0;
+  gsize width = 0, height = 0, x, y;
 
+  find_first_texel (frame, data, index, &x, &y);
   clGetImageInfo (plane, CL_IMAGE_WIDTH, sizeof (width), &width, NULL);
   clGetImageInfo (plane, CL_IMAGE_HEIGHT, sizeof (height), &height, NULL);
   clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
-  if (width < texels.columns || height < texels.rows)
+  if (width < x + texels.columns || height < y + texels.rows)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The image of plane %u has %zu x %zu texels; expected %zu x %zu.", index,
-                        width, height, texels.columns, texels.rows);
+                        width, height, x + texels.columns, y + texels.rows);
   if (found.image_channel_data_type != type ||
       count_samples (found.image_channel_order) < texels.samples)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
@@ -161,10 +186,10 @@ check_data (const GemmclRun *run, const gchar *name, const GemmclData *data,
                                                        : "memory of the host, a buffer or images");
     if (data[i].kind != GEMMCL_DATA_IMAGES)
       continue;
-    if (!check_format (frame, error))
+    if (!check_format (frame, error) || !check_first (frame, &data[i], error))
       return FALSE;
     for (guint plane = 0; plane < n_planes; plane++)
-      if (!check_plane (frame, plane, data[i].objects[plane], error))
+      if (!check_plane (frame, plane, &data[i], error))
         return FALSE;
   }
   return TRUE;
@@ -223,10 +248,16 @@ gather (const GemmclTransfer *self, GError **error)
     const cl_ulong first = self->index * frame_samples + texels.first;
     const cl_uint columns = texels.columns, samples = texels.samples;
     const cl_mem plane = self->data->objects[i];
+    gsize x, y;
+    cl_int left, top;
+
+    find_first_texel (frame, self->data, i, &x, &y);
+    left = x;
+    top = y;
 
     if (!LAUNCH (self->chain, self->body->gather, "gather", global, IN_A_ROW (GROUP), error,
                  ARGUMENT (plane), ARGUMENT (self->buffer), ARGUMENT (first), ARGUMENT (columns),
-                 ARGUMENT (samples)))
+                 ARGUMENT (samples), ARGUMENT (left), ARGUMENT (top)))
       return FALSE;
   }
   return TRUE;

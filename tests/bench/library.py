@@ -58,7 +58,8 @@ class Gemm(ctypes.Structure):
 
 class Data(ctypes.Structure):
     """GemmclData."""
-    _fields_ = fields("int kind, planes host objects, offsets offset, strides stride, int acquired,"
+    _fields_ = fields("int kind, planes host objects, offsets offset, strides stride, size x y,"
+                      " int acquired,"
                       " reserved reserved")
 
 

@@ -8,8 +8,9 @@ import os
 from dataclasses import dataclass
 
 from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_video_info, lay_out,
-                     make_file, make_frame, make_memory, without)
+                     make_cropped, make_file, make_frame, make_memory, without)
 from interposed import count_copies, reset_copies
+from medium import crop
 from stream import FAILURE, OK, READY, Gst, GstVideo, main, share
 
 N = 4
@@ -101,6 +102,18 @@ class Dmabufs(TestCase):
                 self.assertEqual(COUNTS.acquires - acquired, N if imports else 0)
                 if imports:
                     self.assertEqual(count_copies().copies, copies)
+
+    def test_crop(self):
+        """The device copies the cropped frame of a dma-buf."""
+        whole = CAPS.format("NV12")
+        part = whole.replace("22", "12").replace("14", "8")
+        for place in (4, 2, 12, 8), (5, 3, 12, 8):
+            expected = self.play(TEXT, part, [make_cropped(whole, i, place) for i in range(N)])
+            for memory, layout in ("DMABuf to system", ODD), ("system", Layout(pieces="files")):
+                frames = (crop(layout.make(get_video_info(whole), i), *place) for i in range(N))
+                found = self.play(TEXT, part.replace("raw", "raw(memory:DMABuf)"), frames)
+                self.is_well(found, N, memory, expected)
+                self.is_clean()
 
     def test_inflight(self):
         self.agree("DMABuf to system", ODD, settings="batch-size=2 queue-depth=2")

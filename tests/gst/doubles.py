@@ -13,6 +13,7 @@ from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
 import stream
 from gemmcl import get_device
 from library import fields
+from medium import crop
 from stream import OK, Gst, GstVideo, np
 from tap_unittest import tap
 import gi  # after stream, which skips the test if gi is missing
@@ -95,6 +96,14 @@ def make_frame(caps, seed):
     """Returns a frame in system memory."""
     info = get_video_info(caps)
     return Gst.Buffer.new_wrapped(lay_out(draw(info, seed), info.size, info.offset, info.stride))
+
+
+def make_cropped(caps, seed, place):
+    """Returns a frame in system memory, cropped by a meta."""
+    info, frame = get_video_info(caps), make_frame(caps, seed)
+    GstVideo.buffer_add_video_meta_full(frame, 0, info.finfo.format, info.width, info.height,
+                                        info.finfo.n_planes, info.offset, info.stride)
+    return crop(frame, *place)
 
 
 def make_file(data):

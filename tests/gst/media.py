@@ -8,11 +8,12 @@ import ctypes
 from ctypes import c_size_t, c_void_p
 
 from gemmcl import get_info
-from medium import Medium
+from medium import Medium, crop
 from stream import OK, Gst, GstAudio, GstVideo, TestCase, audio, get_bytes, main, np, video
 
 MONO, STEREO = audio("F32LE", 1), audio("F32LE", 2)
 SENTINEL = 0xa5
+CROP = GstVideo.video_crop_meta_api_get_type()
 # Bindings require the offsets of an audio meta.
 add_audio_meta = ctypes.CDLL("libgstaudio-1.0.so.0").gst_buffer_add_audio_meta
 add_audio_meta.restype = c_void_p
@@ -114,13 +115,15 @@ class Media(TestCase):
                  "other/tensors,dimensions=(string)2:4:2,framerate=10/1")]:
             stream = self.start(video("RGB", 4, 2) + ",colorimetry=sRGB", f"gemmcl weight={weight}")
             data, stamp = Gst.Buffer.new_wrapped(bytes(24)), Gst.Caps.from_string("timestamp/x-a")
-            data.add_meta(GstVideo.VideoCropMeta.get_info(), None)
+            GstVideo.buffer_add_video_region_of_interest_meta(data, "face", 0, 0, 1, 1)
+            crop(data, 0, 0, 4, 2)
             data.add_reference_timestamp_meta(stamp, 5, Gst.CLOCK_TIME_NONE)
             self.assertEqual(stream.push(data), OK)
             output = stream.pull_buffer()
             self.assertEqual(
-                output.get_meta(GstVideo.video_crop_meta_api_get_type()) is not None,
+                output.get_meta(GstVideo.video_region_of_interest_meta_api_get_type()) is not None,
                 caps.startswith("video"))
+            self.assertIsNone(output.get_meta(CROP))
             self.assertIsNotNone(output.get_reference_timestamp_meta(stamp))
             self.gives(stream, caps)
 
@@ -141,6 +144,66 @@ class Media(TestCase):
                 self.fails(stream, bytes(16 * rows), f"{16 * rows} bytes|{16 * (rows + 1)} bytes")
             else:
                 self.run_one(stream, bytes(16 * rows))
+
+    def draw_frame(self, stream, caps):
+        """Returns a frame of these caps, in their memory, with a video meta. It is the same each
+        time."""
+        info = GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps))
+        allocator = (stream.ask_allocation(caps).parse_nth_allocation_param(0)[0]
+                     if "OpenCL" in caps else None)
+        frame = Gst.Buffer.new_allocate(allocator, info.size, None)
+        frame.fill(0, np.random.default_rng(1).bytes(info.size))
+        GstVideo.buffer_add_video_meta_full(frame, 0, info.finfo.format, info.width, info.height,
+                                            info.finfo.n_planes, info.offset, info.stride)
+        return frame
+
+    def check_crop(self, pixels, channels, more):
+        """A cropped frame gives the pixels that the whole frame gives. Its first pixel may be at
+        any place within a sample of chroma, also in a batch."""
+        text = f"gemmcl output=tensors weight={np.eye(channels, dtype=int).tolist()}"
+        text = text.replace(" [", "[").replace(", ", ",").replace("],[", "],[")
+        whole, part = (video(pixels, *size) + more for size in ((22, 16), (9, 8)))
+        stream = self.start(whole, text)
+        expected = np.frombuffer(self.run_one(stream, self.draw_frame(stream, whole)), "f4")
+        expected = expected.reshape(16, 22, channels)
+        for memory in "", "(memory:OpenCL)":
+            whole, part = (caps.replace("raw,", f"raw{memory},") for caps in (whole, part))
+            stream = self.start(part, f"{text} batch-size=2")
+            places = [(2, 4), (12, 8), (3, 5), (0, 0), (13, 7), (5, 2)]
+            outputs = self.run_all(stream, [crop(self.draw_frame(stream, whole), *place, 9, 8)
+                                            for place in places])
+            for (x, y), output in zip(places, outputs):
+                found = np.frombuffer(get_bytes(output), "f4").reshape(8, 9, channels)
+                np.testing.assert_allclose(found, expected[y:y + 8, x:x + 9], atol=1e-3)
+
+    def test_crop(self):
+        for pixels, channels, more in [
+                ("RGB", 3, ""), ("BGRA", 4, ""), ("GRAY16_LE", 1, ""), ("NV12", 3, ""),
+                ("I420", 3, ""), ("P010_10LE", 3, ""), ("NV12", 3, ",interlace-mode=interleaved"),
+                ("I420", 3, ",interlace-mode=interleaved")]:
+            with self.subTest(pixels=pixels, more=more):
+                self.check_crop(pixels, channels, more)
+
+    def test_wrong_crop(self):
+        """A cropped frame has the size that caps state, and lies within the whole frame."""
+        caps, text = video("NV12", 8, 8), "gemmcl weight=[[1],[0],[0]]"
+        for place, words in [((2, 2, 10, 8), "10x8 pixels at (2, 2)|expected 8x8"),
+                             ((2, 2, 8, 6), "8x6 pixels at (2, 2)|expected 8x8"),
+                             ((9, 0, 8, 8), "8x8 pixels at (9, 0) of 16x16"),
+                             ((0, 2**32 - 2, 8, 8), "of 16x16")]:
+            stream = self.start(caps, text)
+            frame = self.draw_frame(stream, video("NV12", 16, 16))
+            self.fails(stream, crop(frame, *place), f"{words}|GstVideoCropMeta")
+        stream = self.start(caps, text)
+        self.fails(stream, crop(Gst.Buffer.new_wrapped(bytes(16 * 24)), 2, 2, 8, 8), "of 8x8")
+
+    def test_offered_metas(self):
+        """Upstream may crop by metas, in each kind of memory."""
+        stream = self.start(video("NV12", 8, 8), "gemmcl weight=[[1],[0],[0]]")
+        for memory in "", "(memory:OpenCL)", "(memory:DMABuf)":
+            query = stream.ask_allocation(video("NV12", 8, 8).replace("raw,", f"raw{memory},"))
+            for meta in GstVideo.video_meta_api_get_type(), CROP:
+                self.assertTrue(query.find_allocation_meta(meta)[0])
 
     def test_strides(self):
         """Rows of input and output have gaps, which are neither read nor written."""

@@ -3,12 +3,21 @@
 """Buffers of video, audio and tensors as arrays of rows x columns x channels."""
 
 import re
+from ctypes import c_uint
 
 from numpy_gemm import colours
 from stream import Gst, GstVideo, np
 
 INTERLACED = Gst.BufferFlags(int(GstVideo.VideoBufferFlags.INTERLACED))
 AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
+
+
+def crop(buffer, x, y, width, height):
+    """Adds a GstVideoCropMeta, behind whose GstMeta of 16 bytes are its four numbers. Returns the
+    buffer."""
+    meta = buffer.add_meta(GstVideo.VideoCropMeta.get_info(), None)
+    (c_uint * 4).from_address(hash(meta) + 16)[:] = x, y, width, height
+    return buffer
 
 
 class Medium:

@@ -12,9 +12,10 @@ import sys
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_uint, c_uint64, c_void_p
 
 from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_video_info, lay_out,
-                     make_file, make_frame, make_memory, without)
+                     make_cropped, make_file, make_frame, make_memory, without)
 from gemmcl import get_device, get_info
 from interposed import count_copies, reset_copies
+from medium import crop
 from stream import ANALYTICS, GST, Gst, GstVideo, change_buffers, np, share
 from tap_unittest import main
 import gi  # after stream, which skips the test if gi is missing
@@ -177,6 +178,19 @@ class Untiled(Surfaces):
         expected = self.play_frames(PIXELS, SMALL, 4)
         found = self.play_surfaces([self.make_display()[1] for _ in range(2)])
         self.is_well(found, 4, "VA to system", expected)
+
+    def test_crop(self):
+        """The cropped frame of a surface is read in place."""
+        part = SMALL.replace("64", "32").replace("48", "20")
+        for more in "", ",interlace-mode=interleaved":
+            for place in (8, 4, 32, 20), (9, 7, 32, 20):
+                expected = self.play(PIXELS, part + more,
+                                     [make_cropped(SMALL + more, i, place) for i in range(N)])
+                pool = self.make_display()[1]
+                surfaces = (crop(self.make_surface(pool, i), *place) for i in range(N))
+                found = self.play(PIXELS, part.replace("raw", "raw(memory:VAMemory)") + more,
+                                  surfaces)
+                self.is_well(found, N, "VA to system", expected)
 
     def test_own_context(self):
         """The application's context is used as it is, with or without the display."""
