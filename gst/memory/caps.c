@@ -100,12 +100,9 @@ gst_gemmcl_frame_init (GemmclFrame *frame, const GstVideoInfo *info)
   return TRUE;
 }
 
-/* The linear modifier and the modifiers of Intel's tilings, with and without compression, from
- * drm_fourcc.h. Modifiers with a clear colour (8, 12, 15) are absent: only renderers use them. */
-static const guint64 modifiers[] = {
-    LINEAR,    INTEL | 1,  INTEL | 2,  INTEL | 3,  INTEL | 4,  INTEL | 5,  INTEL | 6,  INTEL | 7,
-    INTEL | 9, INTEL | 10, INTEL | 11, INTEL | 13, INTEL | 14, INTEL | 16, INTEL | 17,
-};
+/* From drm_fourcc.h: linear, and Intel's tilings X, Y and Tile4. Tilings with compression are
+ * absent: Intel's OpenCL driver does not learn from libva that a surface is compressed. */
+static const guint64 modifiers[] = {LINEAR, INTEL | 1, INTEL | 2, INTEL | 9};
 
 static gboolean
 is_known (GstVideoFormat format, guint64 modifier)

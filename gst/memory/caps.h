@@ -25,8 +25,9 @@
 gboolean gst_gemmcl_frame_init (GemmclFrame *frame, const GstVideoInfo *info);
 
 /** gst_gemmcl_drm_to_plain: Returns: (transfer full): a copy of @structure, of any caps, with
- * GStreamer's formats in place of DRM formats. Only linear formats and Intel's tilings are
- * translated; if @structure has only other DRM formats, the list of formats is empty. */
+ * GStreamer's formats in place of DRM formats. Only linear formats and Intel's tilings without
+ * compression are translated; if @structure has only other DRM formats, the list of formats is
+ * empty. */
 GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
 
 /** gst_gemmcl_values_add: Adds @text, (transfer full), to @values unless it is there. @values is

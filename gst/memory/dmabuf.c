@@ -6,9 +6,12 @@
 #include "memory/foreign.h"
 
 #include <CL/cl_ext.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gst/allocators/gstdmabuf.h>
+#include <linux/dma-buf.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,14 +113,59 @@ create_buffer (GstGemmclDevice *self, GstMemory *root, guintptr size,
   return TRUE;
 }
 
-/* Waits until other devices have written the dma-buf, by polling its file descriptor. OpenCL does
- * not wait for them. */
+static gboolean
+wait_for_file (int fd)
+{
+  struct pollfd written = {.fd = fd, .events = POLLIN};
+
+  return poll (&written, 1, MAX_WAIT) == 1 && written.revents & POLLIN;
+}
+
+/* Returns: a file that becomes readable when the fences are signalled for which a reader of the
+ * dma-buf has to wait; -1 if the kernel cannot make it, as before Linux 6.0. */
+static int
+export_fences (int fd)
+{
+#ifdef DMA_BUF_IOCTL_EXPORT_SYNC_FILE
+  struct dma_buf_export_sync_file fences = {.flags = DMA_BUF_SYNC_READ, .fd = -1};
+
+  if (ioctl (fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &fences) == 0)
+    return fences.fd;
+#endif
+  return -1;
+}
+
+/* Lets the driver that made the dma-buf finish its writes, as for a map of the host. FALSE if that
+ * fails; a file without such a driver, or a kernel without the call, has nothing to finish. */
+static gboolean
+finish_writes (int fd)
+{
+  static const guint64 steps[] = {DMA_BUF_SYNC_START, DMA_BUF_SYNC_END};
+
+  for (guint i = 0; i < G_N_ELEMENTS (steps); i++) {
+    struct dma_buf_sync sync = {.flags = steps[i] | DMA_BUF_SYNC_READ};
+    int status;
+
+    do
+      status = ioctl (fd, DMA_BUF_IOCTL_SYNC, &sync);
+    while (status < 0 && (errno == EINTR || errno == EAGAIN));
+    if (status < 0 && errno != ENOTTY)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Waits until other devices have written the dma-buf, since OpenCL does not wait for them. */
 static gboolean
 wait_until_written (GstGemmclDevice *self, GstMemory *root)
 {
-  struct pollfd written = {.fd = gst_dmabuf_memory_get_fd (root), .events = POLLIN};
+  const int fd = gst_dmabuf_memory_get_fd (root), fences = export_fences (fd);
+  const gboolean is_written =
+      wait_for_file (fd) && (fences < 0 || wait_for_file (fences)) && finish_writes (fd);
 
-  if (poll (&written, 1, MAX_WAIT) == 1 && written.revents & POLLIN)
+  if (fences >= 0)
+    close (fences);
+  if (is_written)
     return TRUE;
   GST_WARNING_OBJECT (self->element, "a dma-buf was not written within %d ms, so it is copied",
                       MAX_WAIT);

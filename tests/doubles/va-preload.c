@@ -1,10 +1,17 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #define GST_USE_UNSTABLE_API
+#include <errno.h>
 #include <gst/gst.h>
 #include <gst/va/gstva.h>
+#include <linux/dma-buf.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <va/va_backend.h>
 
 #include "doubles.h"
@@ -12,7 +19,8 @@
 /*
  * A preloaded library that makes displays of the fake driver. It shows GStreamer's va plugin one
  * render node with such a display, so that elements like vapostproc exist and run, and for this
- * replaces three functions of libgudev and two of libgstva.
+ * replaces three functions of libgudev and two of libgstva. ioctl() knows the fences of dma-bufs,
+ * for any file.
  */
 
 #define NODE   "/dev/dri/renderD128"
@@ -139,4 +147,54 @@ gst_va_ensure_element_data (gpointer element, const gchar *path, GstVaDisplay **
   if (display)
     gst_va_element_propagate_display_context (element, display);
   return display != NULL;
+}
+
+DoublesFences doubles_fences;
+
+static int
+fail (int error)
+{
+  errno = error;
+  return -1;
+}
+
+static int
+sync_dmabuf (const struct dma_buf_sync *sync)
+{
+  if (doubles_fences.unknown)
+    return fail (ENOTTY);
+  if (doubles_fences.broken)
+    return fail (EIO);
+  g_atomic_int_inc (sync->flags & DMA_BUF_SYNC_END ? &doubles_fences.ends : &doubles_fences.starts);
+  return 0;
+}
+
+#ifdef DMA_BUF_IOCTL_EXPORT_SYNC_FILE
+static int
+export_fences (struct dma_buf_export_sync_file *fences)
+{
+  if (doubles_fences.unknown)
+    return fail (ENOTTY);
+  g_atomic_int_inc (&doubles_fences.exports);
+  fences->fd = eventfd (doubles_fences.pending ? 0 : 1, EFD_CLOEXEC);
+  return fences->fd < 0 ? -1 : 0;
+}
+#endif
+
+int
+ioctl (int fd, unsigned long request, ...)
+{
+  va_list arguments;
+  void *argument;
+
+  va_start (arguments, request);
+  argument = va_arg (arguments, void *);
+  va_end (arguments);
+  if (request == DMA_BUF_IOCTL_SYNC)
+    return sync_dmabuf (argument);
+#ifdef DMA_BUF_IOCTL_EXPORT_SYNC_FILE
+  if (request == DMA_BUF_IOCTL_EXPORT_SYNC_FILE)
+    return export_fences (argument);
+#endif
+  return (int)syscall (SYS_ioctl, fd, request, argument);
 }

@@ -7,7 +7,7 @@ dma-bufs are files in memory, and the doubles import them. va.py tests dma-bufs 
 import os
 from dataclasses import dataclass
 
-from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_video_info, lay_out,
+from doubles import (COUNTS, FENCES, HAS_DRM_FORMATS, TestCase, draw, fail, get_video_info, lay_out,
                      make_cropped, make_file, make_frame, make_memory, without)
 from interposed import count_copies, reset_copies
 from medium import crop
@@ -166,6 +166,21 @@ class Dmabufs(TestCase):
         self.agree("DMABuf to system", ODD, is_drm=True)
         with without("va,dmabuf"):
             self.agree("system", ODD, is_drm=True)
+
+    def test_fences(self):
+        """The element waits for fences, and lets the driver of the dma-buf finish its writes. A
+        dma-buf that is not written in time, or not at all, is left to a map of the host; older
+        kernels do not know the calls."""
+        before = FENCES.exports, FENCES.starts, FENCES.ends
+        self.agree("DMABuf to system", ODD)
+        after = FENCES.exports, FENCES.starts, FENCES.ends
+        self.assertEqual([b - a for a, b in zip(before, after)], [N, N, N])
+        for name, memory in ("pending", "system"), ("broken", "system"), ("unknown", "DMABuf"):
+            with self.subTest(name):
+                setattr(FENCES, name, 1)
+                self.addCleanup(setattr, FENCES, name, 0)
+                self.agree(f"{memory} to system" if memory == "DMABuf" else memory, ODD)
+                setattr(FENCES, name, 0)
 
     def test_failures(self):
         """A dma-buf that the driver does not import is copied, and its import is not tried again. A

@@ -45,7 +45,13 @@ class Fault(ctypes.Structure):
     _fields_ = fields("text function, int left error")
 
 
+class Fences(ctypes.Structure):
+    """DoublesFences."""
+    _fields_ = fields("int unknown pending broken exports starts ends")
+
+
 if "GEMMCL_DOUBLES" in os.environ:
+    FENCES = Fences.in_dll(ctypes.CDLL(None), "doubles_fences")
     MODULE = ctypes.CDLL(os.environ["GEMMCL_DOUBLES"])
     COUNTS = Counts.in_dll(MODULE, "doubles_counts")
     FAULT = Fault.in_dll(MODULE, "doubles_fault")

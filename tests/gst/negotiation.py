@@ -115,7 +115,8 @@ UP = [
 # because Intel's driver drops chroma of odd sizes; and memory that is not supported.
 BUFFERS = [DMABUF, *drm("NV12")]
 SURFACES = [f"{SURFACE}64", *drm(TILES, "P010:0x0100000000000009")]
-STRANGE = drm("XR24:0x0100000000000002", "NV12:0x0200000000000001")
+COMPRESSED = drm(*(f"NV12:0x01000000000000{n:02x}" for n in (3, 4, 6, 7, 11, 13, 16, 17)))
+STRANGE = drm("XR24:0x0100000000000002", "NV12:0x0200000000000001") + COMPRESSED
 NEITHER = [f"{SURFACE}63", SURFACE.replace("=2", "=3") + "64", *STRANGE]
 
 # Each case: the caps of the input, the caps of downstream, K, N, a part of the output's caps, and
