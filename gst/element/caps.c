@@ -427,17 +427,38 @@ gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps, const Gs
   return result;
 }
 
-static gboolean
-is_rgb (const GstStructure *structure)
+/* Sets the colorimetry of @output, whose format is fixed, as videoconvert does: primaries and
+ * transfer are those of the input. Luma and chroma become colours of the full range; samples of
+ * other inputs keep their range. */
+static void
+fixate_colours (const GstStructure *input, GstStructure *output)
 {
-  return GST_VIDEO_FORMAT_INFO_IS_RGB (
-      gst_video_format_get_info (gst_gemmcl_caps_get_first_format (structure)));
+  const GstVideoFormatInfo *from =
+      gst_video_format_get_info (gst_gemmcl_caps_get_first_format (input));
+  const GstVideoFormatInfo *to =
+      gst_video_format_get_info (gst_gemmcl_caps_get_first_format (output));
+  const gchar *text = gst_structure_get_string (input, "colorimetry");
+  g_autofree gchar *wanted = NULL;
+  GstVideoColorimetry colours;
+
+  if (!text || !gst_video_colorimetry_from_string (&colours, text))
+    return;
+  if (GST_VIDEO_FORMAT_INFO_IS_YUV (from))
+    colours.range = GST_VIDEO_COLOR_RANGE_0_255;
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB (to))
+    colours.matrix = GST_VIDEO_COLOR_MATRIX_RGB;
+  else if (!GST_VIDEO_FORMAT_INFO_IS_GRAY (from))
+    colours.matrix = GST_VIDEO_COLOR_MATRIX_BT601;
+  wanted = gst_video_colorimetry_to_string (&colours);
+  if (gst_structure_has_field (output, "colorimetry"))
+    gst_structure_fixate_field_string (output, "colorimetry", wanted);
+  else
+    gst_structure_set (output, "colorimetry", G_TYPE_STRING, wanted, NULL);
 }
 
 static void
 fixate_video (const GstStructure *input, GstStructure *output)
 {
-  const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
   g_auto (GValue) formats = G_VALUE_INIT;
   const gchar *format;
 
@@ -445,9 +466,7 @@ fixate_video (const GstStructure *input, GstStructure *output)
   for (guint i = 0; (format = gst_gemmcl_values_get (&formats, i)); i++)
     if (gst_gemmcl_caps_allow_format (output, format))
       gst_structure_set (output, "format", G_TYPE_STRING, format, NULL);
-  if (colorimetry && !gst_structure_has_field (output, "colorimetry") && is_rgb (input) &&
-      is_rgb (output))
-    gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
+  fixate_colours (input, output);
 }
 
 /* Two channels are left and right. More channels have GStreamer's fallback positions, if any. */

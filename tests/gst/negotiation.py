@@ -119,6 +119,19 @@ COMPRESSED = drm(*(f"NV12:0x01000000000000{n:02x}" for n in (3, 4, 6, 7, 11, 13,
 STRANGE = drm("XR24:0x0100000000000002", "NV12:0x0200000000000001") + COMPRESSED
 NEITHER = [f"{SURFACE}63", SURFACE.replace("=2", "=3") + "64", *STRANGE]
 
+HDR = (",mastering-display-info=(string)35400:14600:8500:39850:6550:2300:15635:16450:10000000:1"
+       ",content-light-level=(string)1000:200")
+# Each case: format and colours of the input, N, the colours that downstream allows, and those of
+# the output: primaries and transfer of the input. Luma and chroma become colours of the full range;
+# other samples keep their range.
+COLOURS = [
+    ("RGB", "sRGB", 3, "", "sRGB"), ("RGBA", "2:1:5:1", 3, "", "2:1:5:1"),
+    ("RGB", "sRGB", 1, "", "1:4:7:1"), ("NV12", "bt2100-pq", 3, "", "1:1:14:7"),
+    ("P010_10LE", "bt2020-10", 4, "", "1:1:13:7"), ("I420", "2:4:7:1", 3, "", "sRGB"),
+    ("NV12", "bt709", 1, "", "1:4:5:1"), ("GRAY8", "bt709", 1, "", "bt709"),
+    ("GRAY8", "bt709", 3, "", "2:1:5:1"), ("I420", "bt709", 3, "{sRGB,1:1:5:1}", "1:1:5:1"),
+    ("I420", "bt709", 3, "sRGB", "sRGB"),
+]
 # Each case: the caps of the input, the caps of downstream, K, N, a part of the output's caps, and
 # settings.
 CHOICES = [
@@ -142,7 +155,6 @@ CHOICES = [
     (tensors("8:8:8"), dims("16:8:8:1"), 8, 16, dims("16:8:8:1")),
     (video("RGB"), "other/tensors", 18, 5, dims("5:4:3"), PATCHES),
     (tensors("3:4:2", "uint8"), "other/tensors", 18, 5, dims("5:4:3"), PATCHES),
-    (video("RGB", ",colorimetry=sRGB"), "video/x-raw", 3, 3, "video/x-raw,colorimetry=sRGB"),
     (STEREO, "audio/x-raw", 2, 6, "audio/x-raw,channel-mask=(bitmask)0x3f"),
     (SURROUND, "audio/x-raw", 6, 2, "audio/x-raw,channel-mask=(bitmask)0x3"),
     (STEREO, "audio/x-raw,channel-mask=(bitmask)0", 2, 4, "audio/x-raw,channel-mask=(bitmask)0"),
@@ -223,6 +235,16 @@ class Negotiation(TestCase):
                 self.assertTrue(found.can_intersect(Gst.Caps.from_string(part)), found.to_string())
                 if "audio" in caps:  # mono needs no mask
                     self.assertEqual("channel-mask" in found.to_string(), n > 1)
+
+    def test_colours(self):
+        for pixels, colours, n, allowed, expected in COLOURS:
+            with self.subTest(pixels=pixels, colours=colours, n=n, allowed=allowed):
+                caps = video(pixels, f",colorimetry={colours},chroma-site=mpeg2" + HDR)
+                k = {"GRAY8": 1, "RGBA": 4}.get(pixels, 3)
+                stream = self.start(caps, describe(k, n, ""),
+                                    "video/x-raw" + (f",colorimetry={allowed}" if allowed else ""))
+                self.gives(stream, f"video/x-raw,colorimetry={expected}{HDR}")
+                self.assertNotIn("chroma-site", stream.sink.get_current_caps().to_string())
 
 
 main()
