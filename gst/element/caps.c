@@ -115,17 +115,38 @@ append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *form
   gst_caps_append_structure (result, structure);
 }
 
-/* Appends video in the formats whose channels fit K; with @keep, for an output that stays video. */
+/* Appends video in the formats with samples of eight or, with @deep, of more bits, whose channels
+ * fit K; with @keep, for an output that stays video. */
+static void
+append_depth (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms, gboolean keep,
+              gboolean deep)
+{
+  GValue values = G_VALUE_INIT;
+
+  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
+    const gchar *name = gemmcl_pixel_format_get_name (i);
+    const GstVideoFormatInfo *info =
+        gst_video_format_get_info (gst_video_format_from_string (name));
+
+    if ((GST_VIDEO_FORMAT_INFO_DEPTH (info, 0) > 8) == deep &&
+        channels_fit_k (terms, gemmcl_pixel_format_get_channels (i), keep))
+      gst_gemmcl_values_add (&values, g_strdup (name));
+  }
+  append_video (result, from, &values);
+}
+
+/* Appends video in the formats whose channels fit K; with @keep, for an output that stays video.
+ * Upstream takes the first format that it has: one of eight bits, or of more if the output has
+ * more. Values of GRAY16_LE do not fit eight bits, which do not need the steps of P010_10LE. */
 static void
 append_video_input (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
                     gboolean keep)
 {
-  GValue values = G_VALUE_INIT;
+  const gboolean deep = keep && gst_gemmcl_caps_allow_format (from, "GRAY16_LE") &&
+                        !gst_gemmcl_caps_allow_format (from, "GRAY8");
 
-  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++)
-    if (channels_fit_k (terms, gemmcl_pixel_format_get_channels (i), keep))
-      gst_gemmcl_values_add (&values, g_strdup (gemmcl_pixel_format_get_name (i)));
-  append_video (result, from, &values);
+  append_depth (result, from, terms, keep, deep);
+  append_depth (result, from, terms, keep, !deep);
 }
 
 /* @d: (out): D of @input as a tensor. @n: N, or the number of row outputs */

@@ -132,6 +132,14 @@ COLOURS = [
     ("GRAY8", "bt709", 3, "", "2:1:5:1"), ("I420", "bt709", 3, "{sRGB,1:1:5:1}", "1:1:5:1"),
     ("I420", "bt709", 3, "sRGB", "sRGB"),
 ]
+# Each case: K, N, the caps of downstream, the formats of upstream, and the one that is chosen.
+DEPTHS = [(1, 3, "ANY", "{GRAY16_LE,GRAY8}", "GRAY8"), (1, 1, "ANY", "{GRAY16_LE,GRAY8}", "GRAY8"),
+          (1, 5, "other/tensors", "{GRAY16_LE,GRAY8}", "GRAY8"),
+          (1, 1, "video/x-raw,format=GRAY16_LE", "{GRAY8,GRAY16_LE}", "GRAY16_LE"),
+          (1, 1, "video/x-raw,format={GRAY16_LE,GRAY8}", "{GRAY16_LE,GRAY8}", "GRAY8"),
+          (3, 3, "video/x-raw", "{P010_10LE,NV12}", "NV12"),
+          (3, 1, "video/x-raw,format=GRAY16_LE", "{NV12,P010_10LE}", "P010_10LE")]
+
 # Each case: the caps of the input, the caps of downstream, K, N, a part of the output's caps, and
 # settings.
 CHOICES = [
@@ -245,6 +253,16 @@ class Negotiation(TestCase):
                                     "video/x-raw" + (f",colorimetry={allowed}" if allowed else ""))
                 self.gives(stream, f"video/x-raw,colorimetry={expected}{HDR}")
                 self.assertNotIn("chroma-site", stream.sink.get_current_caps().to_string())
+
+    def test_depths(self):
+        """Upstream is asked for eight bits first, and for more if the output has more."""
+        for k, n, downstream, formats, chosen in DEPTHS:
+            with self.subTest(k=k, n=n, downstream=downstream, formats=formats):
+                stream = self.make(describe(k, n, ""), downstream)
+                stream.element.set_state(READY)
+                offered = Gst.Caps.from_string(video(formats))
+                found = stream.query_caps("sink", offered).fixate().to_string()
+                self.assertIn(f"format=(string){chosen},", found)
 
 
 main()
