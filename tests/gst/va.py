@@ -137,6 +137,12 @@ class Untiled(Surfaces):
                     copies = count_copies()
                     self.assertEqual((copies.writes, copies.reads, copies.copies), (1, 0, 0))
 
+    def test_odd_fields(self):
+        """A surface lacks the last row of chroma of fields with an odd number of rows."""
+        found = self.play_frames(f"{SURFACE} {PIXELS}", FRAME + ",interlace-mode=interleaved")
+        self.assertEqual(found.outputs, [])
+        self.has_words(found.error, "plane 1 has 33 x 25 texels; expected 33 x 26")
+
     def test_inflight(self):
         """Several surfaces are in flight, and the images of each are made once."""
         before = COUNTS.va_objects
