@@ -234,7 +234,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     g_string_append_printf (options, " -DPANEL=%u", gemmcl_kernel_get_panel (kernel));
   if (gemmcl_kernel_copies_a (kernel, gemm))
     g_string_append (options, " -DCOPIES_A");
-  if (kernel->float_width && device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)
+  if (device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)
     g_string_append (options, " -DINTEL_CPU");
   if (kernel->frames)
     g_string_append_printf (options, " -DN=%zu -DK=%zu", gemm->n, gemm->k);
