@@ -114,8 +114,8 @@ gboolean gemmcl_kernel_copies_a (const GemmclKernel *kernel, const GemmclGemm *g
 GemmclTiles gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                                       const GemmclGemm *gemm, gsize m, gsize batch);
 
-/** The blocks of A or B in an image; drawn in kernels/pack.cl. On a device without images of
- * one channel of 32 bits, a buffer holds the texels row by row. */
+/** The blocks of A or B in an image; drawn in kernels/pack.cl. On a device that is not Intel's, or
+ * lacks block reads or images of one channel of 32 bits, a buffer holds the texels row by row. */
 typedef struct {
   gsize width, height;             /* size of a block in texels */
   gsize chunk;                     /* columns of A or rows of B in a block */

@@ -28,8 +28,9 @@ static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
 /* The device that is assumed for offline compilation. */
 static const GemmclDeviceInfo no_device = {
     .version = "OpenCL 3.0",
-    .extensions = "cl_khr_integer_dot_product",
+    .extensions = "cl_khr_integer_dot_product cl_intel_subgroups",
     .type = GEMMCL_DEVICE_TYPE_GPU,
+    .intel = TRUE,
     .max_image_width = 16384,
     .max_image_height = 16384,
 };

@@ -299,10 +299,13 @@ gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm, Gemmc
   return which == GEMMCL_OPERAND_B || (gemm->a_frame == NULL && gemm->a_type == GEMMCL_TYPE_F16);
 }
 
+/* Only block reads gain by images. Others have read the wrong image: in Mesa's Rusticl 25.0 and
+ * 26.1 a function with a loop reads the image of its first call in all calls. */
 gboolean
 gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device)
 {
-  return device->max_image_width == 0;
+  return device->max_image_width == 0 || !device->intel ||
+         !gemmcl_device_info_has_extension (device, "cl_intel_subgroups");
 }
 
 /* PoCL 7 declares image functions only if this feature macro of OpenCL C 3.0 is defined, even in

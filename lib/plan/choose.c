@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Bodies that are ready for runs, and the choice of their kernel: the kernel that the user named;
- * else the one that tuning found; else the first in the order of the rules that builds, does not
- * spill registers, and passes its proof if it needs one.
+ * else the one that tuning found; else the first in the order of the rules that builds and does not
+ * spill registers. Each passes its proof if it needs one.
  */
 #include <string.h>
 
@@ -182,8 +182,10 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
   g_mutex_unlock (&lock);
   if (ok)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL, "Kernel %s failed its proof on %s.", kernel->name,
-                      device->name);
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "Kernel %s is not used on %s: it does not build there, or a product of small "
+                      "integers was wrong. Name another kernel, or \"auto\".",
+                      kernel->name, device->name);
 }
 
 /* Bytes per work-item that Intel's compiler spilled. */
@@ -265,6 +267,7 @@ choose_kernel (GemmclBody *self, const gchar *name, GError **error)
     self->source = GEMMCL_CHOICE_NAMED;
     return gemmcl_choice_find (&choice, name, error) &&
            gemmcl_choice_check (&choice, self->device, &self->gemm, error) &&
+           is_proven (self->context, choice.kernel, error) &&
            gemmcl_body_build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
   as_run = gemmcl_gemm_get_as_run (&self->gemm);

@@ -1,36 +1,48 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A and B in images, or in buffers on devices without images of one channel."""
+"""A and B in images, or in buffers where kernels use no images."""
 
-from ctypes import byref, c_uint, c_void_p
+from ctypes import byref, c_uint
 
-from gemmcl import (LIB, Plan, ask, describe, get_context, get_device, get_info, get_level, np,
-                    replace)
+from gemmcl import Plan, describe, get_info, get_level, np, pretend
 from problem import Problem, ProblemTestCase
 from tap_unittest import main
 
 ROW, F16_ROW = "block_read_4x1_1x8", "block_read_f16_4x1_1x16"
 MAX_SIDE = 16384  # of an image in a buffer
 RGBA, UINT32 = 0x10b5, 0x10dc  # cl_image_format
+VENDOR_ID, EXTENSIONS, INTEL = 0x1001, 0x1030, 0x8086
+BLOCK_READS = "cl_intel_subgroups"
 
 
-class Images(ProblemTestCase):
-    def get_context(self):
-        """The context of the test."""
-        if not get_info().max_image_width:
-            self.skipTest("the device has no images of one channel")
-        return get_context()
-
-    def setUp(self):
-        super().setUp()
-        self.context = self.get_context()
-        self.info = get_info(self.context)
+class Blocks(ProblemTestCase):
+    def pretend(self, vendor, extensions):
+        """The device has another vendor's number, and these extensions besides its own."""
+        own = get_info().extensions.decode()
+        self.addCleanup(pretend({VENDOR_ID: np.array(vendor, "u4").tobytes(),
+                                 EXTENSIONS: f"{own} {extensions}".encode() + b"\0"}))
 
     def check(self, m, n, k, kernel=ROW, **fields):
         problem = Problem(m, n, k, **fields)
         problem.run_device(plan=Plan(problem.gemm, kernel, self.context))
         self.is_right(problem)
+
+
+class Images(Blocks):
+    def get_context(self):
+        """The context of the test: of a device of Intel's with block reads."""
+        if get_info().platform == b"rusticl":
+            self.skipTest("Rusticl reads B from the image of A")
+        if not get_info().max_image_width:
+            self.skipTest("the device has no images of one channel")
+        self.pretend(INTEL, BLOCK_READS)
+        return self.make_context()
+
+    def setUp(self):
+        super().setUp()
+        self.context = self.get_context()
+        self.info = get_info(self.context)
 
     def test_large(self):
         """An A that is longer than an image is wide, and an A with more tiles than fit side by
@@ -65,21 +77,45 @@ class Images(ProblemTestCase):
 
 class Buffers(Images):
     def get_context(self):
-        """A context around the same OpenCL context, with images of four channels only."""
+        """The context of such a device with images of four channels only."""
         def list_formats(_next, _context, _flags, _type, _n, formats, count):
             c_uint.from_address(count).value = 1
             (c_uint * 2).from_address(formats)[:] = RGBA, UINT32
             return 0
-        device, end = get_device(), replace("clGetSupportedImageFormats", list_formats)
-        context = c_void_p(ask("context_get_wrapped", device.cl_context, device.device))
-        end()
-        self.addCleanup(LIB.g_object_unref, context)
+        self.pretend(INTEL, BLOCK_READS)
+        self.replace("clGetSupportedImageFormats", list_formats)
+        context = self.make_context()
         self.assertEqual(get_info(context).max_image_width, 0)
         return context
 
     def test_level(self):
         """Rows that read images are native only on devices with such images."""
         self.assertNotEqual(get_level(ROW, self.context), "native")
+
+
+class Others(Blocks):
+    def check_buffers(self, vendor, extensions):
+        """A row that reads images computes, makes none, and is not native."""
+        images = []
+        self.pretend(vendor, extensions)
+        self.replace("clCreateImage",
+                     lambda create, *arguments: images.append(arguments) or create(*arguments))
+        self.context = self.make_context()
+        self.check(13, 37, 21)
+        self.assertEqual(images, [])
+        self.assertNotEqual(get_level(ROW, self.context), "native")
+
+    def test_vendor(self):
+        """Only Intel's devices have images: another one may read the wrong one."""
+        if b"Intel" in get_info().vendor:
+            self.skipTest("the device is Intel's")
+        self.check_buffers(0, BLOCK_READS)
+
+    def test_block_reads(self):
+        """An Intel GPU with another driver, without block reads, has no images."""
+        if b"cl_intel_subgroups" in get_info().extensions:
+            self.skipTest("the device has block reads")
+        self.check_buffers(INTEL, "")
 
 
 if __name__ == "__main__":

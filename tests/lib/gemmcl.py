@@ -408,6 +408,7 @@ def on_host(arrays):
 HOOKS = {"clGetDeviceInfo": "ipizpp", "clGetPlatformInfo": "ipizpp",
          "clGetPlatformIDs": "iipp", "clGetDeviceIDs": "ipqipp", "clCreateContext": "ppipppp",
          "clGetSupportedImageFormats": "ipqiipp", "clCreateBuffer": "ppqzpp",
+         "clCreateImage": "ppqpppp",
          "clCreateProgramWithSource": "ppippp", "clBuildProgram": "ipipppp",
          "clEnqueueNDRangeKernel": "ippipppipp",
          "clGetEventProfilingInfo": "ipizpp", "gemmcl_plan_submit": "ippppp"}

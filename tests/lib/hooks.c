@@ -50,6 +50,10 @@ HOOK (cl_int, clGetSupportedImageFormats,
 HOOK (cl_mem, clCreateBuffer,
       (cl_context context, cl_mem_flags flags, size_t size, void *data, cl_int *status), context,
       flags, size, data, status)
+HOOK (cl_mem, clCreateImage,
+      (cl_context context, cl_mem_flags flags, const cl_image_format *format,
+       const cl_image_desc *desc, void *data, cl_int *status),
+      context, flags, format, desc, data, status)
 HOOK (cl_program, clCreateProgramWithSource,
       (cl_context context, cl_uint n, const char **texts, const size_t *lengths, cl_int *status),
       context, n, texts, lengths, status)

@@ -106,6 +106,28 @@ test_choice (gconstpointer element)
   g_assert_true (body->kernel->wgmma == (*wrong == '\0'));
 }
 
+/* A caller who names a kernel of sm_90a gets it only if it is right. */
+static void
+test_named (gconstpointer element)
+{
+  g_autoptr (GemmclContext) context = make_context ();
+  g_autoptr (GemmclBody) body = NULL;
+  g_autoptr (GError) error = NULL;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  if (context == NULL)
+    return;
+  wrong = element;
+  gemm.m = gemm.n = gemm.k = 64;
+  gemm.precision = GEMMCL_PRECISION_BF16;
+  body = gemmcl_body_new (context, &gemm, "wgmma_bf16_2x32_32x4", &error);
+  if (*wrong == '\0')
+    g_assert_no_error (error);
+  else
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+  g_assert_true ((body != NULL) == (*wrong == '\0'));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -114,5 +136,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/proof/number", WRONG ("sum + 1"), test_choice);
   g_test_add_data_func ("/proof/nan", WRONG ("NAN"), test_choice);
   g_test_add_data_func ("/proof/infinity", WRONG ("INFINITY"), test_choice);
+  g_test_add_data_func ("/proof/named/right", "", test_named);
+  g_test_add_data_func ("/proof/named/wrong", WRONG ("sum + 1"), test_named);
   return g_test_run ();
 }
