@@ -14,7 +14,7 @@
  */
 #include "gemm.clh"
 
-kernel void
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
 {
   const int lane = get_local_id (0);

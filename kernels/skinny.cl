@@ -221,7 +221,7 @@ make_strip (const Operands of, const GemmclProblem p, const int i, const int M, 
   }
 }
 
-kernel void
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
 {
   const int first = (get_group_id (0) * GROUP_M + get_local_id (0)) * TILE_M;

@@ -50,7 +50,7 @@ typedef struct {
 GPtrArray *gemmcl_events_new (void);
 
 /** Returns: an OpenCL status. @ns: (out): nanoseconds from the start of @first to the end of @last
- * by the device's clock; 0 if the queue does not report them */
+ * by the device's clock; 0 if the queue does not report them, or if no command can be as short */
 cl_int gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns);
 
 /** The wait-list arguments of a clEnqueue function, which requires NULL for an empty list. */
@@ -90,6 +90,13 @@ typedef struct {
   guint platform_index;
   gboolean is_default;
 } GemmclDevice;
+
+/** TRUE if the driver is Mesa's Rusticl. */
+static inline gboolean
+gemmcl_device_is_rusticl (const GemmclDeviceInfo *info)
+{
+  return g_str_equal (info->platform, "rusticl");
+}
 
 /** (transfer full): the description of @id; %NULL with #GEMMCL_ERROR_OPENCL. */
 GemmclDevice *gemmcl_device_new (cl_device_id id, GError **error);

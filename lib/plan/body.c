@@ -93,10 +93,17 @@ gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const 
 #define ASK(NAME, value)                                                                           \
   clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_##NAME, sizeof (value), &(value), NULL)
 
+/* TRUE if the driver compiles for the size of work-groups that a kernel requires, although it may
+ * report a smaller limit: NVIDIA's reports 256 for each kernel, Rusticl of Mesa 22.3 reports 32. */
+static gboolean
+understates_groups (const GemmclDeviceInfo *device)
+{
+  return device->nvidia_capability > 0 || gemmcl_device_is_rusticl (device);
+}
+
 /* TRUE if the built kernel allows work-groups of its row's size, and the device has enough local
  * memory. NVIDIA's driver reports 48 KiB, although arrays of a kernel may have more: its compiler
- * knows the limit. It also reports work-groups of 256 for each kernel, although it compiles for the
- * size that the kernel requires. */
+ * knows the limit. */
 static gboolean
 check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError **error)
 {
@@ -110,7 +117,7 @@ check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError 
            ?: ASK (LOCAL_MEM_SIZE, local);
   if (!gemmcl_cl_check (status, error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
     return FALSE;
-  if (group > max && (self->device->nvidia_capability == 0 || required[0] != group))
+  if (group > max && (!understates_groups (self->device) || required[0] != group))
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
         "Kernel %s needs work-groups of %zu, but as built for this device it can have %zu.",

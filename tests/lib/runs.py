@@ -8,7 +8,7 @@ from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p, cast
 
 from gemmcl import (OPERANDS, Buffer, Plan, Refused, TestCase, ask, call, describe, get_device,
                     make, np, on_host)
-from library import IN_BUFFER, IN_IMAGES, Data, Run, good
+from library import IN_BUFFER, IN_IMAGES, PROFILING_END, Data, Run, good
 from tap_unittest import main
 
 M, N, K, RUNS, SIZE = 33, 5, 17, 6, 20
@@ -318,6 +318,19 @@ class Queues(Runs):
         self.assertGreater(times[0], 0)
         self.assertEqual(plan.get_stats().runs, 4)
         self.assertAlmostEqual(times[3], 4 * times[0], delta=4)
+
+    def test_impossible_time(self):
+        """A time of 1 ns, which some drivers report for every command, counts as none."""
+        def get_time(_next, _event, name, _room, value, _size):
+            c_uint64.from_address(value).value = 7 + (name == PROFILING_END)
+            return 0
+        plan = self.make_plan(1)
+        a, d = make_buffer(1), make_buffer(0)
+        self.wait(self.enqueue(plan, a, d)[1])
+        time = plan.get_stats().kernel_ns
+        self.replace("clGetEventProfilingInfo", get_time)
+        self.wait(self.enqueue(plan, a, d)[1])
+        self.assertAlmostEqual(plan.get_stats().kernel_ns, 2 * time, delta=2)
 
     def test_wrong_queue(self):
         """An OpenCL error is reported by its name, which here depends on the driver."""

@@ -27,11 +27,13 @@ class Results(tool.FolderTestCase):
         return json.loads(said.stdout), said.stderr
 
     def test_no_time_is_no_speed(self):
-        """A driver without a GPU, whose commands begin and end at once."""
-        (result,), table = self.bench(16, 16, 16, "-k", "naive", **tool.faults(GEMMCL_NO_TIME=""))
-        self.assertIn("The device measured no time.", table)
-        self.assertNotRegex(table, r"run 1 +[0-9]")
-        self.assertEqual((result["gflops"], set(result["time_ms"].values())), (None, {None}))
+        """A driver whose commands begin and end at once, or take a nanosecond."""
+        for time in "0", "1":
+            (result,), table = self.bench(16, 16, 16, "-k", "naive",
+                                          **tool.faults(GEMMCL_NO_TIME=time))
+            self.assertIn("The device measured no time.", table)
+            self.assertNotRegex(table, r"run 1 +[0-9]")
+            self.assertEqual((result["gflops"], set(result["time_ms"].values())), (None, {None}))
 
     def test_json_has_what_was_agreed(self):
         (result,), _ = self.bench(32, 16, 8, "-k", "naive", "-i", 5, "--peak", 100, "--bandwidth",
@@ -106,7 +108,7 @@ class Results(tool.FolderTestCase):
         self.refuses(2, "--bandwidth takes more than 0", "bench", "--bandwidth", -1)
         self.refuses(2, "--bandwidth takes a finite number", "bench", "--bandwidth", "much")
         self.refuses(1, "--bandwidth sets it. The device measured no time", "bench",
-                     "--bandwidth", "measure", **tool.faults(GEMMCL_NO_TIME=""))
+                     "--bandwidth", "measure", **tool.faults(GEMMCL_NO_TIME="0"))
 
     def test_several_kernels_by_name(self):
         names = [kernel["name"] for kernel in self.read("kernels", "--json") if kernel["here"]]
