@@ -409,14 +409,23 @@ run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **e
   return tool_check_interrupt (error) && bench_run_once (problem, plan, ms, error);
 }
 
-/* Makes the plan of a kernel and runs it: once without timing, for the check, then the
- * iterations. */
+/* TRUE if -k all skips a kernel for this reason (nullable). */
+static gboolean
+is_unfit (const GError *why)
+{
+  return g_str_equal (options.kernel, "all") &&
+         g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+}
+
+/* Makes the plan of a kernel and runs it: once without timing, for the check, then the iterations.
+ * A kernel that does not fit is skipped with -k all, otherwise an error. */
 static gboolean
 measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **error)
 {
   g_autoptr (GArray) times = g_array_new (FALSE, FALSE, sizeof (gdouble));
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (json_t) checked = json_object (), row = NULL;
+  g_autoptr (GError) why = NULL;
   gdouble start = tool_get_seconds ();
   gboolean timed = TRUE;
   gdouble ms;
@@ -424,8 +433,17 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   if (!tool_check_interrupt (error))
     return FALSE;
   show_progress (&self->progress, name);
-  plan = gemmcl_plan_new (self->context, &problem->gemm, name, error);
-  if (plan == NULL || !gemmcl_plan_set (plan, GEMMCL_PLAN_B, problem->weights, error))
+  plan = gemmcl_plan_new (self->context, &problem->gemm, name, &why);
+  if (is_unfit (why)) {
+    tool_worker_clear_step ();
+    print_skipped (self, &problem->gemm, name, why->message);
+    return TRUE;
+  }
+  if (plan == NULL) {
+    g_propagate_error (error, g_steal_pointer (&why));
+    return FALSE;
+  }
+  if (!gemmcl_plan_set (plan, GEMMCL_PLAN_B, problem->weights, error))
     return FALSE;
   self->progress.build_seconds += tool_get_seconds () - start;
   start = tool_get_seconds ();
@@ -460,7 +478,7 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   return TRUE;
 }
 
-/* Measures each kernel. Kernels that do not fit are skipped with -k all, otherwise an error. */
+/* Measures each kernel. */
 static gboolean
 measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 {
@@ -470,14 +488,10 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
     return FALSE;
   for (guint i = 0; i < self->names->len; i++) {
     const gchar *name = g_ptr_array_index (self->names, i);
-    g_autoptr (GError) why = NULL;
 
     self->progress.n++;
     tool_adopt_precision (&problem->gemm, name);
-    if (g_str_equal (options.kernel, "all") &&
-        !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why))
-      print_skipped (self, gemm, name, why->message);
-    else if (!measure_kernel (self, problem, name, error))
+    if (!measure_kernel (self, problem, name, error))
       return FALSE;
     self->progress.products_left -= count_products (gemm);
   }

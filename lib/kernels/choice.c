@@ -86,11 +86,28 @@ can_split (const GemmclKernel *kernel, const GemmclGemm *gemm)
          !kernel->images && kernel->precision != GEMMCL_PRECISION_I8;
 }
 
+/* TRUE if the device has the local memory of the row. NVIDIA's driver does not tell how much the
+ * native kernels with its instructions may have. */
+static gboolean
+check_local (const GemmclKernel *kernel, const GemmclDeviceInfo *device, GError **error)
+{
+  const gboolean is_native =
+      gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE) ==
+      GEMMCL_KERNEL_LEVEL_NATIVE;
+
+  if (kernel->local_bytes <= device->local_bytes || (kernel->capability > 0 && is_native))
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "Kernel %s needs %u bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
+                      kernel->name, kernel->local_bytes, device->name, device->local_bytes);
+}
+
 gboolean
 gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
                      const GemmclGemm *gemm, GError **error)
 {
-  if (!gemmcl_kernel_check (self->kernel, device, gemm, error))
+  if (!gemmcl_kernel_check (self->kernel, device, gemm, error) ||
+      !check_local (self->kernel, device, error))
     return FALSE;
   if (self->split == 1 || gemm == NULL)
     return TRUE;

@@ -49,6 +49,9 @@ typedef struct {
   /* A work-group has a compute unit for itself and computes tile after tile; no more work-groups
    * than units are launched. It hides latencies itself. */
   gboolean persistent;
+  /* Bytes of local memory of a work-group; with instructions of NVIDIA's GPUs, of their emulation.
+   * 0: little, known when the kernel is built. */
+  guint local_bytes;
   guint registers; /* registers per thread of the native kernel; 0: the device's default */
   gboolean images; /* A and B are read from images (see pack.cl) */
   GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */
@@ -82,7 +85,7 @@ const GemmclKernel *gemmcl_kernel_get (guint index);
 /** The row @name. The error's message lists similar names. */
 const GemmclKernel *gemmcl_kernel_find (const gchar *name, GError **error);
 
-/** TRUE if @kernel can do @gemm (valid; %NULL: any) on the device. */
+/** TRUE if @kernel can do @gemm (valid; %NULL: any) on the device, apart from its local memory. */
 gboolean gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                               const GemmclGemm *gemm, GError **error);
 
@@ -213,7 +216,8 @@ gboolean gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **err
 /** The name that gemmcl_choice_find() takes; static. */
 const gchar *gemmcl_choice_get_name (const GemmclChoice *self);
 
-/** TRUE if the device can do @gemm (valid; %NULL: any) with this choice. */
+/** TRUE if the device can do @gemm (valid; %NULL: any) with this choice. The kernel as built may
+ * still need more than the device has. */
 gboolean gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
                               const GemmclGemm *gemm, GError **error);
 

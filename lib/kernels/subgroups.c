@@ -63,16 +63,18 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 /* A device with cl_khr_subgroup_shuffle has subgroups, although OpenCL 3.0 does not require
  * cl_khr_subgroups. OpenCL 2.1 and later can report their size. On a CPU the level must be
  * requested: each shuffle goes through memory with a barrier, which PoCL takes minutes to
- * compile. */
+ * compile. The compiler of Rusticl 25.0 and 26.1 for llvmpipe crashes at the shuffles of emulated
+ * engines (LLVMBuildInsertElement). */
 static gboolean
-has_khr (const GemmclDeviceInfo *device)
+has_khr (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 {
   const GemmclKernelLevel asked = get_asked_level ();
 
   return asked <= GEMMCL_KERNEL_LEVEL_KHR &&
          (asked == GEMMCL_KERNEL_LEVEL_KHR || device->type != GEMMCL_DEVICE_TYPE_CPU) &&
          gemmcl_cl_get_version (device->version) >= 21 &&
-         gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
+         gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle") &&
+         !(kernel->dpas && gemmcl_device_is_rusticl (device));
 }
 
 /* TRUE if PoCL's CPU device, which is the host's CPU, has int8 dot products in vectors of 16 ints,
@@ -133,7 +135,7 @@ gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *
       (MAX (best, get_asked_level ()) == GEMMCL_KERNEL_LEVEL_NATIVE &&
        (kernel->subgroup > 0 ? has_native (device, kernel) : has_instructions (device, kernel))))
     return GEMMCL_KERNEL_LEVEL_NATIVE;
-  return kernel->subgroup > 0 && best <= GEMMCL_KERNEL_LEVEL_KHR && has_khr (device)
+  return kernel->subgroup > 0 && best <= GEMMCL_KERNEL_LEVEL_KHR && has_khr (device, kernel)
              ? GEMMCL_KERNEL_LEVEL_KHR
              : GEMMCL_KERNEL_LEVEL_EMULATED;
 }

@@ -503,10 +503,10 @@ class TestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def refused(self, code, words):
-        """Checks that the block ends with an error of that code, with these words in its
-        message."""
+        """Checks that the block ends with an error of that code, with these words in its message.
+        Yields an object that has the exception afterwards."""
         with self.assertRaises(Refused) as caught:
-            yield
+            yield caught
         self.assertIn(words, str(caught.exception))
         self.assertEqual(caught.exception.code, code)
 

@@ -5,14 +5,17 @@
 and messages about wrong names."""
 
 import ctypes
+import re
 from ctypes import byref, c_void_p
 
 from gemmcl import (KERNELS, Plan, TestCase, ask, call, describe, find_misfit, get_context,
-                    get_info, get_level, get_name, take)
+                    get_info, get_level, get_name, np, pretend, replace,
+                    take)
 from problem import ARG_MAX, MAX, SUM
 from tap_unittest import main
 
 INT = 2**31 - 1
+LOCAL_MEM_SIZE = 0x1023  # CL_DEVICE_...
 
 
 def get_source(name, gemm):
@@ -139,6 +142,31 @@ class Builds(TestCase):
         if info.local_bytes == self.fallback.local_bytes:
             self.skipTest("the driver tells nothing of local memory that kernels declare")
         self.assertTrue(size <= info.local_bytes < 2 * size + self.fallback.local_bytes)
+
+    def test_room(self):
+        """A device with too little local memory refuses a kernel before it compiles anything. The
+        number in the row is what the built kernel has. Drivers may round that up."""
+        builds = []
+        self.addCleanup(pretend({LOCAL_MEM_SIZE: np.array(1024, "u8").tobytes()}))
+        context = self.make_context()
+        for kernel in ("gemv_4x4_64x4", "gemv_1x4_256x2", "tiled_4x4_16x16", "staged_16x8_4x16",
+                       "L3_SLM_8x8_16x16", "slm_padded_4x4_16x16", "prefetch_8x8_16x16",
+                       "mma_bf16_2x8_8x16", "wgmma_bf16_2x32_32x4"):
+            with self.subTest(kernel=kernel):
+                gemm = describe(1, 5, 5, precision="bf16" if "bf16" in kernel else "f32")
+                plan = Plan(gemm, kernel)
+                if plan.level == "native" and "mma" in kernel:
+                    self.skipTest("the number is that of the emulation")
+                end = replace("clBuildProgram",
+                              lambda build, *rest: builds.append(1) or build(*rest))
+                with self.refused("kernel", "bytes of local memory") as caught:
+                    Plan(gemm, kernel, context)
+                end()
+                found = plan.get_info().local_bytes - self.fallback.local_bytes
+                size = int(re.search(r"needs (\d+) bytes", str(caught.exception))[1])
+                if found:
+                    self.assertTrue(size <= found <= size + size // 8, (size, found))
+        self.assertEqual(builds, [])
 
     def test_subgroups(self):
         """The level is that of the build. Native subgroups have the size in the row; emulated ones

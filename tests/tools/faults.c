@@ -66,7 +66,8 @@ hang (void)
     pause ();
 }
 
-/* The compiler refuses a GEMMCL_UNBUILT_KERNEL, crashes at a GEMMCL_CRASHING_KERNEL, and hangs at a
+/* As built, a GEMMCL_UNFIT_KERNEL needs more than the device has. The compiler refuses a
+ * GEMMCL_UNBUILT_KERNEL, crashes at a GEMMCL_CRASHING_KERNEL, and hangs at a
  * GEMMCL_HANGING_KERNEL. */
 GemmclPlan *
 gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
@@ -78,6 +79,10 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
     hang ();
   if (is_named ("GEMMCL_UNBUILT_KERNEL", kernel)) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD, "Kernel %s is too much.", kernel);
+    return NULL;
+  }
+  if (is_named ("GEMMCL_UNFIT_KERNEL", kernel)) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL, "Kernel %s needs more.", kernel);
     return NULL;
   }
   return NEXT (gemmcl_plan_new) (context, gemm, kernel, error);

@@ -92,6 +92,16 @@ class Results(tool.FolderTestCase):
             end = ".* ok" if kernel["name"] in measured else r"[A-Za-z].*\."
             self.assertRegex(said, rf"(?m)^{kernel['name']} +{end}$")
 
+    def test_all_leaves_out_what_does_not_fit_as_built(self):
+        said = self.ends(0, "bench", "-M", 8, "-N", 8, "-K", 8, "-k", "all",
+                         **tool.faults(GEMMCL_UNFIT_KERNEL="*_*x*")).stdout
+        self.assertRegex(said, r"(?m)^gemm_naive +\d")
+        for kernel in self.read("kernels", "--json")[1:]:
+            self.assertRegex(said, rf"(?m)^{kernel['name']} +Kernel {kernel['name']} needs more\.$")
+        said = self.ends(1, "bench", "-k", "tiled_4x4_8x8",
+                         **tool.faults(GEMMCL_UNFIT_KERNEL="*_*x*")).stderr
+        self.assertIn("Kernel tiled_4x4_8x8 needs more.", said)
+
     def test_one_kernel_shows_every_run(self):
         said = self.ends(0, "bench", "-M", 8, "-N", 8, "-K", 8, "-k", "naive", "-i", 3).stdout
         rows = re.findall(r"(?m)^  run (\d+) +\d+\.\d+ +\d+\.\d+", said)
