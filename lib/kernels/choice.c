@@ -310,6 +310,13 @@ gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guin
     if (is_eligible (kernel, device, all))
       append_splits (choices, kernel, device, gemm, max_split, all);
   }
+  /* A GPU with small work-groups: rows for CPUs have one work-item each. */
+  for (guint i = 0; choices->len == 0 && i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernel *kernel = gemmcl_kernel_get (i);
+
+    if (kernel->devices == GEMMCL_ON_CPU && kernel->precision == GEMMCL_PRECISION_F32)
+      append_splits (choices, kernel, device, gemm, max_split, all);
+  }
   g_array_sort (choices, compare_score);
   for (guint i = 0; all && i < choices->len; i++) {
     const GemmclChoice choice = g_array_index (choices, GemmclChoice, i);

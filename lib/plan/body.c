@@ -89,6 +89,13 @@ gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const 
   return gemmcl_context_create_buffer (self->context, size, what, error);
 }
 
+gsize
+gemmcl_body_fit_group (GemmclBody *self, gsize size)
+{
+  return size <= MIN (self->device->max_work_group, self->device->max_work_item_sizes[0]) ? size
+                                                                                          : 1;
+}
+
 /* The status of a query about the kernel */
 #define ASK(NAME, value)                                                                           \
   clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_##NAME, sizeof (value), &(value), NULL)

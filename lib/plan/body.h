@@ -97,6 +97,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclBody, gemmcl_body_free)
 cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
                                   GError **error);
 
+/** The size of the work-groups of a step whose work-items share nothing: @size, or 1 on a device
+ * that does not allow as many. */
+gsize gemmcl_body_fit_group (GemmclBody *self, gsize size);
+
 /** Builds @step from the kernel function @name in @source. Takes @options. */
 gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
                                  const gchar *name, gchar *options, GError **error);

@@ -255,9 +255,10 @@ gather (const GemmclTransfer *self, GError **error)
     left = x;
     top = y;
 
-    if (!LAUNCH (self->chain, self->body->gather, "gather", global, IN_A_ROW (GROUP), error,
-                 ARGUMENT (plane), ARGUMENT (self->buffer), ARGUMENT (first), ARGUMENT (columns),
-                 ARGUMENT (samples), ARGUMENT (left), ARGUMENT (top)))
+    if (!LAUNCH (self->chain, self->body->gather, "gather", global,
+                 IN_A_ROW (gemmcl_body_fit_group (self->body, GROUP)), error, ARGUMENT (plane),
+                 ARGUMENT (self->buffer), ARGUMENT (first), ARGUMENT (columns), ARGUMENT (samples),
+                 ARGUMENT (left), ARGUMENT (top)))
       return FALSE;
   }
   return TRUE;

@@ -141,7 +141,7 @@ gemmcl_body_build_steps (GemmclBody *self, GError **error)
   const gboolean packs = self->kernel->packed || self->kernel->images;
   const gboolean cpu = self->device->type == GEMMCL_DEVICE_TYPE_CPU;
 
-  self->row_group = cpu ? 1 : 64;
+  self->row_group = cpu ? 1 : gemmcl_body_fit_group (self, GROUP);
   self->row_width = cpu ? 16 : 4;
   return gemmcl_body_build_gather (self, error) && gemmcl_body_build_pack_a (self, error) &&
          (!packs || gemmcl_body_build_pack (self, &self->pack, error)) &&
@@ -339,9 +339,10 @@ launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *ch
   const gdouble scale = self->problem.a_scale;
   const cl_float outside = scale != 0 ? -self->problem.a_shift / scale : 0;
 
-  return LAUNCH (chain, self->im2col, "im2col", global, IN_A_ROW (GROUP), error,
-                 ARGUMENT (operands->a), ARGUMENT (self->features), ARGUMENT (frame_bytes),
-                 ARGUMENT (outside), ARGUMENT (operands->progressive));
+  return LAUNCH (chain, self->im2col, "im2col", global,
+                 IN_A_ROW (gemmcl_body_fit_group (self, GROUP)), error, ARGUMENT (operands->a),
+                 ARGUMENT (self->features), ARGUMENT (frame_bytes), ARGUMENT (outside),
+                 ARGUMENT (operands->progressive));
 }
 
 /* Writes rows of @cols elements of @from to @to: their softmax, or rows divided by their norms. @to
@@ -421,10 +422,10 @@ launch_gemm (GemmclBody *self, const GemmclOperands *operands, const Views *view
     return launch_multiply (self, operands, views, p, batch, chain, error);
   parts = get_parts (self, p);
   return launch_multiply (self, operands, views, &parts, self->split, chain, error) &&
-         LAUNCH (chain, self->reduce, "reduce", global, IN_A_ROW (GROUP), error,
-                 ARGUMENT (self->workspace), ARGUMENT (views->c.memory),
-                 ARGUMENT (self->operands[GEMMCL_PLAN_BIAS].buffer), ARGUMENT (views->sums.memory),
-                 ARGUMENT (*p));
+         LAUNCH (chain, self->reduce, "reduce", global,
+                 IN_A_ROW (gemmcl_body_fit_group (self, GROUP)), error, ARGUMENT (self->workspace),
+                 ARGUMENT (views->c.memory), ARGUMENT (self->operands[GEMMCL_PLAN_BIAS].buffer),
+                 ARGUMENT (views->sums.memory), ARGUMENT (*p));
 }
 
 static gboolean

@@ -319,8 +319,9 @@ convert_state (GemmclBody *self, cl_kernel kernel, cl_mem d, const GemmclOperand
   const gsize global[3] = {ROUND_UP (lines.length, GROUP), lines.count, operands->batch};
   const cl_long length = lines.length;
 
-  return LAUNCH (chain, kernel, "store.cl", global, IN_A_ROW (GROUP), error, ARGUMENT (self->state),
-                 ARGUMENT (lines.state), ARGUMENT (d), ARGUMENT (lines.d), ARGUMENT (length));
+  return LAUNCH (chain, kernel, "store.cl", global, IN_A_ROW (gemmcl_body_fit_group (self, GROUP)),
+                 error, ARGUMENT (self->state), ARGUMENT (lines.state), ARGUMENT (d),
+                 ARGUMENT (lines.d), ARGUMENT (length));
 }
 
 /* Fills the whole state, since the next run may have more rows and problems than this one. */

@@ -176,7 +176,8 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
                               chain, error);
   if (self->split > 1)
     part_strides.batch = part * strides->row;
-  return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
+  return LAUNCH (chain, pack, "pack", global,
+                 IN_A_ROW (gemmcl_body_fit_group (self, gemmcl_kernel_get_panel (self->kernel))),
                  error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
                  ARGUMENT (part), is_int8 ? sizeof (scales) : 0, &scales);
 }

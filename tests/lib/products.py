@@ -4,10 +4,11 @@
 """Products that need more than a kernel: K in parts, softmax and row outputs as separate steps,
 norms, integers with a scale, batches, and shared tiles."""
 
-from ctypes import byref
+from ctypes import byref, c_size_t
 
-from gemmcl import DTYPES, TYPES, Buffer, Plan, describe, find_misfit, get_context, make, np
-from library import Data
+from gemmcl import (DTYPES, TYPES, Buffer, Plan, describe, find_misfit, get_context, make, np,
+                    pretend)
+from library import Data, Frame
 from problem import ALL, ARG_MAX, MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase
 from tap_unittest import main
 
@@ -276,6 +277,56 @@ class SharedTiles(ProblemTestCase):
         copy."""
         self.solve("run_device", self.KERNELS[0][0], 167, 261, 37, lda=1024, batch=2,
                    a_stride=167 * 1024 + 1, a_scale=0.5, a_shift=0.25)
+
+
+class Poor(ProblemTestCase):
+    """A GPU with work-groups of one work-item, without images and times, and with half of the local
+    memory that OpenCL requires: no row for GPUs fits it."""
+
+    # CL_DEVICE_TYPE, ..._MAX_WORK_..., ..._IMAGE_SUPPORT, ..._LOCAL_MEM_SIZE
+    ANSWERS = {0x1000: ("u8", 4), 0x1004: ("u8", 1), 0x1005: ("u8", [1, 1, 1]), 0x1016: ("u4", 0),
+               0x1023: ("u8", 1 << 14)}
+    INVALID_WORK_GROUP_SIZE, PROFILING_INFO_NOT_AVAILABLE = -54, -7
+
+    def setUp(self):
+        def enqueue(launch, queue, kernel, n, offset, grid, group, *events):
+            size = np.prod((c_size_t * n).from_address(group), dtype=int)
+            return (self.INVALID_WORK_GROUP_SIZE if size > 1 else
+                    launch(queue, kernel, n, offset, grid, group, *events))
+        super().setUp()
+        self.addCleanup(pretend({query: np.array(value, kind).tobytes()
+                                 for query, (kind, value) in self.ANSWERS.items()}))
+        self.replace("clEnqueueNDRangeKernel", enqueue)
+        self.replace("clGetEventProfilingInfo",
+                     lambda *_arguments: self.PROFILING_INFO_NOT_AVAILABLE)
+        self.context = self.make_context()
+
+    def test_products(self):
+        """Products with each step: B of the run packed, K in parts, softmax, norms, row outputs and
+        a scaled D."""
+        for kernel, fields in ((None, {"d_type": "u8", "d_scale": 1 / 64, "normalize": NORM_A}),
+                               (None, {"activation": "softmax", "row_outputs": SUM | ARG_MAX}),
+                               ("vector_8x8_1x1/2", {"addend": "output", "beta": 0.5})):
+            problem = Problem(5, 37, 96, bias=True, **fields)
+            problem.run_device(plan=Plan(problem.gemm, kernel, self.context))
+            self.is_right(problem, kernel)
+
+    def test_frames(self):
+        """NV12 converted to RGB inside the kernel, and its rows as features, by im2col."""
+        nv12, rgb = (Frame(format=number, width=6, height=4, kr=0.299, kb=0.114)
+                     for number in (10, 2))
+        samples = np.full(36, 128, "u1")
+        a = Data(host=(samples.ctypes.data, samples.ctypes.data + 24))
+        d = np.zeros((4, 18), "u1")
+        plan = Plan(describe(24, 3, 3, a_frame=nv12, d_frame=rgb), None, self.context,
+                    b=np.eye(3, dtype="f4"))
+        plan.run(a=a, d=[d])
+        self.assertTrue((abs(d.astype(int) - 130) <= 1).all(), d)
+        nv12.features = 1
+        rows = np.zeros((4, 1), "f4")
+        Plan(describe(4, 1, 18, a_frame=nv12), None, self.context, b=np.ones((18, 1), "f4")).run(
+            a=a, d=[rows])
+        np.testing.assert_allclose(rows, 18 * 130.4, 1e-3)
 
 
 if __name__ == "__main__":
