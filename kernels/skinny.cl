@@ -19,7 +19,9 @@
  * K and N are compile-time constants. Up to 16 columns are computed at a time.
  *
  * HEIGHT: 16, the floats of the widest vector register, for CPUs; 1 for GPUs, where neighbouring
- *   work-items take neighbouring rows.
+ *   work-items take neighbouring rows. 1 also with compilers that are not known to take bytes.clh:
+ *   OpenCL C has no vectors of more than 16 elements. Mesa's Rusticl ends the process at them, and
+ *   takes minutes to compile 16 rows, element by element.
  * TILE_M: rows per work-item, over which the fixed cost of a work-group is spread.
  */
 enum {
@@ -31,6 +33,10 @@ enum {
 /* problem.h has members with these names. */
 #undef N
 #undef K
+#if !defined(POCL_DEVICE_ADDRESS_BITS) && !defined(INTEL_CPU)
+  #undef HEIGHT
+  #define HEIGHT 1
+#endif
 #include "gemm.clh"
 #include "pixels.clh"
 #include "rows.clh"
