@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the tests of the library, the kernels and the element on Debian 13 (trixie) and Debian
-# testing, each in a chroot: other versions of the compilers, PoCL, GStreamer and GLib.
+# testing, each in a chroot: other versions of the compilers, PoCL, GStreamer and GLib. Some of them
+# run once more on Mesa's Rusticl, as a CPU and as a GPU; with GEMMCL_TEST_BRIEF, only a part.
 #
 #   tools/distros.sh                             the test suite in both
 #   tools/distros.sh trixie|testing              the test suite in one
@@ -9,13 +10,14 @@
 #                                                and in bookworm, or in one
 #
 # The first run makes the chroot with debootstrap, in gemmcl-distros/ of the user's cache directory,
-# from the mirror that this machine's apt uses, and installs the packages of `tools/setup.sh test`.
-# Later runs reuse it and install only packages that are new in setup.sh. To start afresh, remove
-# the chroot's directory.
+# from the mirror that this machine's apt uses, and installs the packages of `tools/setup.sh
+# chroot`. Later runs reuse it and install only packages that are new in setup.sh. To start afresh,
+# remove the chroot's directory.
 #
 # The test runs on a copy of the sources, without the files that git ignores. The copy and its build
 # are in memory. They end with the run, as do all mounts and processes, even if it is killed.
-# build-distros/NAME.log remains, and NAME.json, which tools/test-results.py counts.
+# build-distros/NAME.log remains, and NAME.json, NAME-rusticl-cpu.json and NAME-rusticl-gpu.json,
+# which tools/test-results.py counts.
 #
 # The last line is "N passed, N failed, N skipped", as in tools/test.sh. A distribution counts as
 # skipped, with the reason, if its chroot cannot be made, or if it takes longer than
@@ -33,6 +35,11 @@ limit=${GEMMCL_DISTRO_LIMIT:-25m}
 suites=(--suite lib --suite kernels --suite gst --suite install)
 if [ -n "${GEMMCL_TEST_DEBIAN-}" ]; then
   suites=(--suite install)
+fi
+on_rusticl=(--suite lib --suite kernels --suite gst)
+if [ -n "${GEMMCL_TEST_BRIEF-}" ]; then
+  on_rusticl=(kernels-0 kernels-1 kernels-2 kernels-3 blocks gst-values gst-foreign gst-media
+    gst-context)
 fi
 
 # unable REASON...: exits as skipped.
@@ -85,17 +92,36 @@ furnish () {
     tar --extract --no-same-owner --directory "$root/mnt/source"
 }
 
-# enter ROOT COMMAND...: runs COMMAND in the copy of the sources. PoCL's cache outlasts the run.
+# enter ROOT COMMAND...: runs COMMAND in the copy of the sources. PoCL's cache outlasts the run. The
+# OpenCL device is PoCL's, or Rusticl's, whose renderer on the CPU plays the type in $rusticl.
+rusticl=
 enter () {
-  local root=$1
+  local root=$1 vendor=${rusticl:+rusticl}
   shift
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-    POCL_CACHE_DIR=/var/cache/gemmcl/pocl ${http_proxy:+http_proxy="$http_proxy"} \
+    POCL_CACHE_DIR=/var/cache/gemmcl/pocl \
+    OCL_ICD_VENDORS="/etc/OpenCL/vendors/${vendor:-pocl}.icd" \
+    ${rusticl:+RUSTICL_ENABLE=llvmpipe RUSTICL_DEVICE_TYPE="$rusticl"} \
+    ${http_proxy:+http_proxy="$http_proxy"} \
     ${GEMMCL_TEST_BRIEF:+GEMMCL_TEST_BRIEF="$GEMMCL_TEST_BRIEF"} \
     ${GEMMCL_TEST_ROWS:+GEMMCL_TEST_ROWS="$GEMMCL_TEST_ROWS"} \
     GEMMCL_TEST_PREFIXES='/usr/local /usr /root/.local' \
     ${GEMMCL_TEST_DEBIAN:+GEMMCL_TEST_DEBIAN="$GEMMCL_TEST_DEBIAN"} \
     chroot "$root" sh -c 'cd /mnt/source && exec "$@"' sh "$@" </dev/null
+}
+
+# rusticl_suites NAME ROOT: tests on Rusticl, and `gemmcl check`.
+rusticl_suites () {
+  local log
+  for rusticl in cpu gpu; do
+    log=$results/$1-rusticl-$rusticl.json
+    enter "$2" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 10 \
+      --logbase "rusticl-$rusticl" "${on_rusticl[@]}" || true
+    cp "$2/mnt/build/meson-logs/rusticl-$rusticl.json" "$log"
+    enter "$2" /mnt/build/tools/gemmcl check --seconds 60 64,64,64 -o /tmp/check.json ||
+      python3 tools/test-results.py --stand-in FAIL "gemmcl check" >>"$log"
+  done
+  rusticl=
 }
 
 # inside NAME [COMMAND...]: the part of a run that has its own namespaces of mounts and processes.
@@ -104,11 +130,11 @@ inside () {
   shift
   if [ -d "$root" ]; then
     furnish "$root"
-    enter "$root" tools/setup.sh test
+    enter "$root" tools/setup.sh chroot
   else
     bootstrap "$name" "$root.new"
     furnish "$root.new"
-    enter "$root.new" tools/setup.sh test
+    enter "$root.new" tools/setup.sh chroot
     enter "$root.new" apt-get clean
     mv -T "$root.new" "$root"
   fi
@@ -123,6 +149,7 @@ inside () {
   enter "$root" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 10 \
     "${suites[@]}" || true
   cp "$root/mnt/build/meson-logs/testlog.json" "$results/$name.json"
+  [ -n "${GEMMCL_TEST_DEBIAN-}" ] || rusticl_suites "$name" "$root"
 }
 
 # outside NAME [COMMAND...]: runs inside within the limit, one run per distribution at a time.
@@ -149,7 +176,7 @@ suite () {
   local name=$1 status verdict=FAIL
   printf '\n== %s ==\n' "$name"
   mkdir -p "$results"
-  rm -f "$results/$name.json"
+  rm -f "$results/$name"{,-rusticl-cpu,-rusticl-gpu}.json
   set +e
   outside "$name" 2>&1 | tee "$results/$name.log"
   status=${PIPESTATUS[0]}
@@ -195,7 +222,9 @@ if [ $# -gt 1 ]; then
 fi
 for name in "${names[@]}"; do
   suite "$name"
-  logs+=("$name=build-distros/$name.json")
+  for log in "build-distros/$name"{,-rusticl-cpu,-rusticl-gpu}.json; do
+    [ ! -f "$log" ] || logs+=("$(basename "$log" .json)=$log")
+  done
 done
 printf '\n== results ==\n'
 python3 tools/test-results.py "${logs[@]}"

@@ -4,6 +4,8 @@
 #   tools/setup.sh build    packages to build gemmcl
 #   tools/setup.sh demo     packages to build it and to run tools/demo.sh
 #   tools/setup.sh test     the packages of demo, and packages to run tools/test.sh (the default)
+#   tools/setup.sh chroot   the packages of test, and Rusticl, a second OpenCL driver for
+#                           tools/distros.sh
 #   tools/setup.sh full     the packages of test, and packages that only tools/test.sh --full needs
 #   tools/setup.sh peers    packages to build it and to run tools/peers.sh
 #
@@ -61,10 +63,11 @@ case ${1:-test} in
   build) packages=("${build[@]}") optional=() ;;
   demo) packages=("${demo[@]}") optional=() ;;
   test) packages=("${test[@]}") optional=("${optional_test[@]}") ;;
+  chroot) packages=("${test[@]}" mesa-opencl-icd) optional=("${optional_test[@]}") ;;
   full) packages=("${test[@]}") optional=("${optional_full[@]}") ;;
   peers) packages=("${peers[@]}") optional=("${optional_peers[@]}") ;;
   *)
-    echo "usage: tools/setup.sh [--ask] [build|demo|test|full|peers]" >&2
+    echo "usage: tools/setup.sh [--ask] [build|demo|test|chroot|full|peers]" >&2
     exit 2
     ;;
 esac

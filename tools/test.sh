@@ -178,11 +178,15 @@ with_fuzzing () {
   fi
 }
 
-# in_chroot NAME [ROWS]: the tests in another distribution, with these ROWS of kernels;
+# in_chroot NAME [ROWS]: the tests in another distribution and on Rusticl there, with these ROWS of
+# kernels;
 # packaged_in NAME: Debian's packages there.
 in_chroot () {
+  local log
   env ${2:+GEMMCL_TEST_ROWS=$2} tools/distros.sh "$1" || true
-  results+=("$1=build-distros/$1.json")
+  for log in "build-distros/$1"{,-rusticl-cpu,-rusticl-gpu}.json; do
+    [ ! -f "$log" ] || results+=("$(basename "$log" .json)=$log")
+  done
 }
 
 packaged_in () {
