@@ -76,20 +76,19 @@ change_state (GstElement *element, GstStateChange transition)
   return result;
 }
 
+/* Prepares for a stream. Needs the stream lock: queries that come with it read what this writes,
+ * and threads that stop() did not end may still look for outputs. */
 static gboolean
-start (GstBaseTransform *trans)
+open_stream (GstGemmcl *self, GError **error)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
-  g_autoptr (GError) error = NULL;
-
   gst_gemmcl_operands_hold (self);
   gst_gemmcl_operands_release (self);
-  if (open_devices (self, &error) && gst_gemmcl_get_terms (self).k == 0)
-    g_set_error_literal (&error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+  if (!open_devices (self, error))
+    return FALSE;
+  if (gst_gemmcl_get_terms (self).k == 0) {
+    g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
                          "No weight is set. Expected weight=FILE.npy, "
                          "weight=FILE.safetensors#NAME or weight=[[1,2],[3,4]].");
-  if (error) {
-    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }
   g_mutex_lock (&self->lock);
@@ -99,11 +98,23 @@ start (GstBaseTransform *trans)
   g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_properties (self).scalars;
   self->pool_size = 0;
-  /* Threads that stop() did not end may still look for outputs. */
-  GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_turns_start (self);
-  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
+}
+
+static gboolean
+start (GstBaseTransform *trans)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GError) error = NULL;
+  gboolean ok;
+
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
+  ok = open_stream (self, &error);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
+  if (!ok)
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return ok;
 }
 
 static gboolean
@@ -117,10 +128,10 @@ stop (GstBaseTransform *trans)
   gst_gemmcl_stats_report (self);
   gst_gemmcl_drop_plan (self);
   gst_gemmcl_learn_stop (self);
-  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   g_mutex_lock (&self->lock);
   self->stream.started = self->stream.configured = FALSE;
   g_mutex_unlock (&self->lock);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
 
@@ -363,8 +374,9 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
   /* The base class would negotiate the waiting caps now. */
   if (GST_QUERY_TYPE (query_) == GST_QUERY_ALLOCATION && self->learned.waiting.length > 0)
     return FALSE;
-  /* Upstream waits until its buffers are released. */
-  if (self->turns && direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
+  /* Upstream waits until its buffers are released. Only the sink pad gets this query, and with the
+   * stream lock, which guards the turns; other queries come without it. */
+  if (GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN && self->turns) {
     gst_gemmcl_batch_end (self);
     gst_gemmcl_turns_finish (self);
   }

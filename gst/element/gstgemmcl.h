@@ -17,9 +17,9 @@
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 
-/** GstGemmclStream: The formats of the stream (negotiate.c). Written under the lock of the element,
- * by the streaming thread and by start() and stop() (element.c), while it does not run; no other
- * thread may read it without the lock. */
+/** GstGemmclStream: The formats of the stream (negotiate.c). Written under the lock of the element
+ * and the stream lock of the sink pad, by the streaming thread and by start() and stop()
+ * (element.c). A thread that has neither lock may not read it. */
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
   GstGemmclFormat input;      /* learn.c writes the tensor that is A, as buffers describe it */

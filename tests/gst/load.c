@@ -384,11 +384,41 @@ set_state (Load *self, GstState state)
                    GST_STATE_CHANGE_FAILURE);
 }
 
-/* Changes the state to READY or NULL and back. GStreamer's base class may warn if pads are
- * deactivated while it renegotiates; such warnings are ignored. */
+/* Asks what applications and other elements ask, at both ends, in any state; but not for the
+ * position, which GStreamer's base class computes from its segment without a lock. */
+static gpointer
+ask_all (gpointer data)
+{
+  Load *self = data;
+  g_autoptr (GstCaps) caps = gst_caps_from_string (self->source->caps[0]);
+  GstPad *const pads[] = {self->harness->srcpad, self->harness->sinkpad};
+
+  while (!g_atomic_int_get (&self->asked)) {
+    for (guint i = 0; i < G_N_ELEMENTS (pads); i++) {
+      GstQuery *const queries[] = {
+          gst_query_new_latency (),         gst_query_new_caps (NULL),
+          gst_query_new_accept_caps (caps), gst_query_new_allocation (caps, TRUE),
+          gst_query_new_drain (),
+      };
+
+      for (guint j = 0; j < G_N_ELEMENTS (queries); j++) {
+        /* The last two travel downstream only. */
+        if (i == 0 || j < G_N_ELEMENTS (queries) - 2)
+          gst_pad_peer_query (pads[i], queries[j]);
+        gst_query_unref (queries[j]);
+      }
+    }
+    g_usleep (1000);
+  }
+  return NULL;
+}
+
+/* Changes the state to READY or NULL and back, while another thread asks. GStreamer's base class
+ * may warn if pads are deactivated while it renegotiates; such warnings are ignored. */
 static void
 flow_states (Load *self)
 {
+  GThread *asker = g_thread_new ("asker", ask_all, self);
   guint n = 0;
 
   for (; wait_for (self, n % 5); n++) {
@@ -404,6 +434,8 @@ flow_states (Load *self)
     gst_harness_set_src_caps_str (self->harness, self->source->caps[0]);
     tell (self, &self->parked, FALSE);
   }
+  g_atomic_int_set (&self->asked, TRUE);
+  g_thread_join (asker);
   g_test_message ("%u changes", n);
 }
 

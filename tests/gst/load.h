@@ -68,6 +68,7 @@ struct _Load {
   guint seen, floor;
   gint64 last;
   gboolean parked, done;
+  gint asked; /* atomic: TRUE ends the thread that asks */
 };
 
 /** Initialises GLib's tests and GStreamer, and loads GStreamer's core elements. Returns: the number
