@@ -123,6 +123,17 @@ check_cl (cl_int status, const gchar *call, GError **error)
   return FALSE;
 }
 
+/* Waits for a command: @status is the result of @call with the event @done, which it takes. */
+static gboolean
+finish (GemmclContext *context, cl_int status, cl_event done, const gchar *call, GError **error)
+{
+  if (!check_cl (status, call, error))
+    return FALSE;
+  status = gemmcl_context_wait (context, done);
+  clReleaseEvent (done);
+  return check_cl (status, call, error);
+}
+
 /* @data: (nullable): the content of @buffer */
 static gboolean
 make_buffer (GemmclContext *context, gconstpointer data, gsize bytes, cl_mem *buffer,
@@ -140,9 +151,11 @@ make_buffer (GemmclContext *context, gconstpointer data, gsize bytes, cl_mem *bu
 static gboolean
 fill_buffer (GemmclContext *context, cl_mem buffer, gfloat value, gsize bytes, GError **error)
 {
-  return check_cl (clEnqueueFillBuffer (gemmcl_context_get_cl_queue (context), buffer, &value,
-                                        sizeof value, 0, bytes, 0, NULL, NULL),
-                   "clEnqueueFillBuffer", error);
+  cl_event done = NULL;
+  const cl_int status = clEnqueueFillBuffer (gemmcl_context_get_cl_queue (context), buffer, &value,
+                                             sizeof value, 0, bytes, 0, NULL, &done);
+
+  return finish (context, status, done, "clEnqueueFillBuffer", error);
 }
 
 BenchProblem *
@@ -182,11 +195,11 @@ bench_problem_free (BenchProblem *self)
 /* Waits for @last. Takes both events. @ms: (out): milliseconds by the device's clock from the start
  * of @first to the end of @last; NaN if the device measured no time. */
 static gboolean
-take_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
+take_duration (GemmclContext *context, cl_event first, cl_event last, gdouble *ms, GError **error)
 {
   cl_ulong start = 0, end = 0;
   const gboolean ok =
-      check_cl (clWaitForEvents (1, &last), "clWaitForEvents", error) &&
+      check_cl (gemmcl_context_wait (context, last), "clWaitForEvents", error) &&
       check_cl (
           clGetEventProfilingInfo (first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
           "clGetEventProfilingInfo", error) &&
@@ -215,7 +228,7 @@ bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GErr
   run.d = &d;
   run.strided = TRUE;
   return gemmcl_plan_submit (plan, &run, &first, &last, error) &&
-         take_duration (first, last, ms, error);
+         take_duration (problem->context, first, last, ms, error);
 }
 
 gboolean
@@ -228,10 +241,12 @@ bench_spoil_output (const BenchProblem *problem, GError **error)
 gboolean
 bench_read_output (BenchProblem *problem, GError **error)
 {
-  return check_cl (clEnqueueReadBuffer (
-                       gemmcl_context_get_cl_queue (problem->context), problem->device_d, CL_TRUE,
-                       0, problem->size_d * sizeof (gfloat), problem->d, 0, NULL, NULL),
-                   "clEnqueueReadBuffer", error);
+  cl_event done = NULL;
+  const cl_int status = clEnqueueReadBuffer (
+      gemmcl_context_get_cl_queue (problem->context), problem->device_d, CL_FALSE, 0,
+      problem->size_d * sizeof (gfloat), problem->d, 0, NULL, &done);
+
+  return finish (problem->context, status, done, "clEnqueueReadBuffer", error);
 }
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
@@ -258,7 +273,7 @@ bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, G
     ok = check_cl (clEnqueueCopyBuffer (gemmcl_context_get_cl_queue (context), from, to, 0, 0,
                                         bytes, 0, NULL, &copy),
                    "clEnqueueCopyBuffer", error) &&
-         take_duration (copy, copy, &ms, error);
+         take_duration (context, copy, copy, &ms, error);
     least = fmin (least, ms);
   }
   if (ok && least == G_MAXDOUBLE)

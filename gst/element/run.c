@@ -12,6 +12,20 @@
 /* One of this number of runs is timed if timing makes a run slower. */
 #define TIMED 16
 
+/* Makes later commands of @lane use other queues, since one failed. The library replaces its
+ * own. */
+static void
+leave_queues (GstGemmcl *self, GstGemmclLane *lane)
+{
+  g_autoptr (GstAllocator) allocator = NULL;
+
+  g_mutex_lock (&self->lock);
+  gst_object_replace ((GstObject **)&allocator, (GstObject *)lane->allocator);
+  g_mutex_unlock (&self->lock);
+  if (allocator)
+    gst_gemmcl_allocator_leave_queue (allocator, NULL);
+}
+
 gboolean
 gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
 {
@@ -22,6 +36,7 @@ gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (status == CL_SUCCESS)
     return TRUE;
+  leave_queues (self, turn->lane);
   if (error && !*error)
     gst_gemmcl_fail (
         error, GEMMCL_ERROR_OPENCL,
@@ -254,7 +269,7 @@ leave_event (GstGemmcl *self, GstGemmclTurn *turn, const GemmclRun *run, cl_even
       turn->n_held++;
     }
   }
-  gst_gemmcl_inflight_begin (turn->inflight, run->batch, done);
+  gst_gemmcl_inflight_begin (turn->inflight, run->batch, self->lane->context, done);
   for (guint i = 0; i < count_places (run); i++) {
     GstMemory *memory = turns->mapped[i].memory;
 
@@ -322,7 +337,7 @@ submit_open (GstGemmcl *self, GstGemmclTurn *turn, GemmclRun *run, GError **erro
     if (has_events (&previous))
       gst_gemmcl_memory_add_event (mapping.memory, GST_MAP_READ, done);
     else if (run->previous)
-      clWaitForEvents (1, &done);
+      gemmcl_context_wait (self->lane->context, done);
     leave_event (self, turn, run, done);
     /* An output in host memory carries no event, so it must be complete before it is pushed. */
     ok = turns->d[0].kind != GEMMCL_DATA_HOST || gst_gemmcl_run_finish (self, turn, error);
@@ -359,5 +374,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
     gst_gemmcl_mapping_clear (&turn->inflight->mappings[i]);
   if (ok)
     note_run (self, &run, turn);
+  else
+    leave_queues (self, self->lane);
   return ok;
 }

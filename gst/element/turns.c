@@ -357,24 +357,24 @@ push_late (GstElement *element, gpointer data G_GNUC_UNUSED)
 {
   GstGemmcl *self = GST_GEMMCL (element);
   GstPad *pad = GST_BASE_TRANSFORM (self)->sinkpad;
-  cl_event done;
+  GstGemmclInflight *first;
 
   do {
-    done = NULL;
+    first = NULL;
     GST_PAD_STREAM_LOCK (pad);
     if (self->turns) {
       if (!GST_PAD_IS_FLUSHING (pad))
         keep_flow (self->turns, push_some (self, NULL, FALSE));
       if (self->turns->n > 0 && !GST_PAD_IS_FLUSHING (pad))
-        done = gst_gemmcl_inflight_get_event (get_turn (self->turns, 0)->inflight);
-      self->turns->is_late = done != NULL;
+        first = g_atomic_rc_box_acquire (get_turn (self->turns, 0)->inflight);
+      self->turns->is_late = first != NULL;
     }
     GST_PAD_STREAM_UNLOCK (pad);
-    if (done) {
-      clWaitForEvents (1, &done);
-      clReleaseEvent (done);
+    if (first) {
+      gst_gemmcl_inflight_wait (first);
+      gst_gemmcl_inflight_unref (first);
     }
-  } while (done);
+  } while (first);
 }
 
 GstFlowReturn

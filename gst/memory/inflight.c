@@ -286,22 +286,29 @@ gst_gemmcl_inflight_unref (GstGemmclInflight *self)
 }
 
 void
-gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, cl_event done)
+gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GemmclContext *context, cl_event done)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   self->done = done;
+  self->context = g_object_ref (context);
   self->n = n;
 }
 
-cl_int
-gst_gemmcl_event_get_status (cl_event event)
+gboolean
+gst_gemmcl_event_ask (cl_event event, cl_int *status)
 {
-  cl_int status = CL_COMPLETE;
+  *status = CL_COMPLETE;
+  return !event || clGetEventInfo (event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *status, status,
+                                   NULL) == CL_SUCCESS;
+}
 
-  if (event)
-    clGetEventInfo (event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-  return status;
+gboolean
+gst_gemmcl_event_has_ended (cl_event event)
+{
+  cl_int status;
+
+  return gst_gemmcl_event_ask (event, &status) && status <= CL_COMPLETE;
 }
 
 cl_event
@@ -314,12 +321,32 @@ gst_gemmcl_inflight_get_event (GstGemmclInflight *self)
   return self->done;
 }
 
+void
+gst_gemmcl_inflight_wait (GstGemmclInflight *self)
+{
+  g_autoptr (GemmclContext) context = NULL;
+  cl_event done = NULL;
+
+  g_mutex_lock (&self->lock);
+  if (self->done) {
+    context = g_object_ref (self->context);
+    done = self->done;
+    clRetainEvent (done);
+  }
+  g_mutex_unlock (&self->lock);
+  if (!done)
+    return;
+  gemmcl_context_wait (context, done);
+  clReleaseEvent (done);
+}
+
 gboolean
 gst_gemmcl_inflight_is_busy (GstGemmclInflight *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  cl_int status;
 
-  return gst_gemmcl_event_get_status (self->done) > CL_COMPLETE;
+  return gst_gemmcl_event_ask (self->done, &status) && status > CL_COMPLETE;
 }
 
 static void
@@ -352,24 +379,24 @@ get_time (cl_event event)
 cl_int
 gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time)
 {
+  g_autoptr (GemmclContext) context = NULL;
   cl_event done = NULL;
   cl_int status;
 
   *time = GST_CLOCK_TIME_NONE;
   g_mutex_lock (&self->lock);
   done = g_steal_pointer (&self->done);
+  context = g_steal_pointer (&self->context);
   g_mutex_unlock (&self->lock);
   if (!done)
     return CL_SUCCESS;
-  status = clWaitForEvents (1, &done);
-  if (status != CL_SUCCESS)
-    status = gst_gemmcl_event_get_status (done);
+  status = gemmcl_context_wait (context, done);
   *time = get_time (done);
   clReleaseEvent (done);
   g_mutex_lock (&self->lock);
   release_locked (self);
   g_mutex_unlock (&self->lock);
-  return MIN (status, CL_SUCCESS);
+  return status;
 }
 
 void
@@ -377,6 +404,6 @@ gst_gemmcl_inflight_release (GstGemmclInflight *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  if (self->done && gst_gemmcl_event_get_status (self->done) <= CL_COMPLETE)
+  if (self->done && gst_gemmcl_event_has_ended (self->done))
     release_locked (self);
 }

@@ -59,9 +59,14 @@ gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
 gboolean gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info,
                                  GstBuffer *buffer, GemmclData *data);
 
-/** gst_gemmcl_event_get_status: @event: (nullable). Returns: CL_COMPLETE (0) for a complete command
- * and for %NULL; positive if the command is not complete; negative if it failed. */
-cl_int gst_gemmcl_event_get_status (cl_event event);
+/** gst_gemmcl_event_ask: @event: (nullable). @status: (out): CL_COMPLETE (0) for a complete command
+ * and for %NULL; positive if the command is not complete; negative if it failed. Returns: %FALSE if
+ * the driver does not tell it; the command may then run, be complete or have failed. */
+gboolean gst_gemmcl_event_ask (cl_event event, cl_int *status);
+
+/** gst_gemmcl_event_has_ended: @event: (nullable). Returns: %TRUE for %NULL and for a command that
+ * is known not to use its memory any more: it is complete or failed. */
+gboolean gst_gemmcl_event_has_ended (cl_event event);
 
 /** GstGemmclInflight: Holds the mapped inputs of an in-flight run until the run is complete. Its
  * owner uses it again for later runs. The memory of an output references the GstGemmclInflight of
@@ -70,6 +75,7 @@ cl_int gst_gemmcl_event_get_status (cl_event event);
 typedef struct {
   GMutex lock;                /* guards the other fields; never held while waiting */
   cl_event done;              /* NULL: no run, or the owner has finished it */
+  GemmclContext *context;     /* of done; NULL if that is NULL */
   guint n;                    /* number of held mappings */
   GstGemmclMapping *mappings; /* of inputs; the owner's between two runs */
 } GstGemmclInflight;
@@ -83,15 +89,21 @@ void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
 
-/** gst_gemmcl_inflight_begin: Begins a run. @done: (transfer full): its event. The first @n
- * mappings are held until it is complete. For the owner, after gst_gemmcl_inflight_finish(). */
-void gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, cl_event done);
+/** gst_gemmcl_inflight_begin: Begins a run in @context. @done: (transfer full): its event. The
+ * first @n mappings are held until it is complete. For the owner, after
+ * gst_gemmcl_inflight_finish(). */
+void gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GemmclContext *context,
+                                cl_event done);
 
 /** gst_gemmcl_inflight_get_event: Returns: (transfer full) (nullable): the event of the run; %NULL
  * if there is no run, or if the owner has finished it. */
 cl_event gst_gemmcl_inflight_get_event (GstGemmclInflight *self);
 
-/** gst_gemmcl_inflight_is_busy: Returns: %TRUE if there is a run and it is not complete. */
+/** gst_gemmcl_inflight_wait: Waits for the run, if there is one, which is not finished by that. */
+void gst_gemmcl_inflight_wait (GstGemmclInflight *self);
+
+/** gst_gemmcl_inflight_is_busy: Returns: %TRUE if there is a run and it is not complete. %FALSE if
+ * the driver does not tell: gst_gemmcl_inflight_finish() shows how the run ended. */
 gboolean gst_gemmcl_inflight_is_busy (GstGemmclInflight *self);
 
 /** gst_gemmcl_inflight_finish: Waits until the run, if any, is complete and releases its inputs.

@@ -1,9 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* For clCreateCommandQueue; OpenCL 1.2 lacks its successor. */
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include "memory/error.h"
 #include "memory/sides.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
@@ -142,7 +138,7 @@ gst_is_gemmcl_memory (GstMemory *memory)
 cl_command_queue
 gst_gemmcl_memory_get_kernel_queue (GstMemory *memory)
 {
-  return GST_GEMMCL_ALLOCATOR (memory->allocator)->kernels;
+  return g_atomic_pointer_get (&GST_GEMMCL_ALLOCATOR (memory->allocator)->kernels);
 }
 
 static void
@@ -150,6 +146,7 @@ gst_gemmcl_allocator_init (GstGemmclAllocator *self)
 {
   GstAllocator *allocator = GST_ALLOCATOR (self);
 
+  gst_gemmcl_queues_init (self);
   allocator->mem_type = GST_GEMMCL_MEMORY_TYPE_NAME;
   allocator->mem_map_full = memory_map;
   allocator->mem_unmap_full = memory_unmap;
@@ -163,9 +160,7 @@ gst_gemmcl_allocator_finalize (GObject *object)
 {
   GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (object);
 
-  g_clear_pointer (&self->queue, clReleaseCommandQueue);
-  g_clear_pointer (&self->fetches, clReleaseCommandQueue);
-  g_clear_pointer (&self->kernels, clReleaseCommandQueue);
+  gst_gemmcl_queues_clear (self);
   g_clear_object (&self->context);
   G_OBJECT_CLASS (gst_gemmcl_allocator_parent_class)->finalize (object);
 }
@@ -178,21 +173,6 @@ gst_gemmcl_allocator_class_init (GstGemmclAllocatorClass *klass)
   GST_ALLOCATOR_CLASS (klass)->free = allocator_free;
 }
 
-static cl_command_queue
-create_queue (GemmclContext *context, cl_command_queue_properties properties, GError **error)
-{
-  cl_int status;
-  cl_command_queue queue =
-      clCreateCommandQueue (gemmcl_context_get_cl_context (context),
-                            gemmcl_context_get_cl_device (context), properties, &status);
-
-  if (status == CL_SUCCESS)
-    return queue;
-  gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL, "clCreateCommandQueue on %s failed with %d.",
-                   gemmcl_context_get_device_info (context)->name, status);
-  return NULL;
-}
-
 GstAllocator *
 gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
 {
@@ -202,15 +182,7 @@ gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
 
   self->context = g_object_ref (context);
   self->is_staged = !gemmcl_context_get_device_info (context)->host_unified;
-  /* The queue is out of order if the device supports that: in order, a copy that waits delays all
-   * later copies. */
-  self->queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
-  if (!self->queue)
-    self->queue = create_queue (context, 0, error);
-  if (!self->queue)
-    return NULL;
-  if (self->is_staged && (!(self->fetches = create_queue (context, 0, error)) ||
-                          !(self->kernels = create_queue (context, 0, error))))
+  if (!gst_gemmcl_queues_open (self, error))
     return NULL;
   return g_steal_pointer (&allocator);
 }

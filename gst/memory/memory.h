@@ -19,6 +19,11 @@ G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLO
  * with #GEMMCL_ERROR_OPENCL. */
 GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
 
+/** gst_gemmcl_allocator_leave_queue: Replaces the queue @failed, in which a command failed, if it
+ * is one of @allocator; some drivers fail all later commands of such a queue. %NULL: all queues.
+ * Commands that are in flight end in the old queue. Any thread. */
+void gst_gemmcl_allocator_leave_queue (GstAllocator *allocator, cl_command_queue failed);
+
 /** gst_is_gemmcl_memory: Returns: %TRUE if a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
 

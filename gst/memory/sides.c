@@ -14,14 +14,14 @@ get_allocator (const GstGemmclSides *self)
   return GST_GEMMCL_ALLOCATOR (self->parent.allocator);
 }
 
-/* Releases the events of all reads or, without @all, of complete reads. */
+/* Releases the events of all reads or, without @all, of reads that have ended. */
 static void
 drop_read (GstGemmclEvents *self, gboolean all)
 {
   guint n = 0;
 
   for (guint i = 0; i < self->n_read; i++) {
-    if (!all && gst_gemmcl_event_get_status (self->read[i]) > CL_COMPLETE)
+    if (!all && !gst_gemmcl_event_has_ended (self->read[i]))
       self->read[n++] = self->read[i];
     else
       clReleaseEvent (self->read[i]);
@@ -29,12 +29,13 @@ drop_read (GstGemmclEvents *self, gboolean all)
   self->n_read = n;
 }
 
-/* Releases the events of all commands or, without @all, of complete commands. */
+/* Releases the events of all commands or, without @all, of commands that have ended. */
 static void
 events_drop (GstGemmclEvents *self, gboolean all)
 {
-  if (all || gst_gemmcl_event_get_status (self->written) <= CL_COMPLETE)
+  if (all || gst_gemmcl_event_has_ended (self->written))
     g_clear_pointer (&self->written, clReleaseEvent);
+  self->lost = FALSE;
   drop_read (self, all);
 }
 
@@ -48,8 +49,7 @@ events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_GEMMC
 
   if (access & GST_MAP_WRITE)
     drop_read (self, FALSE);
-  if (self->written &&
-      (access & GST_MAP_READ || gst_gemmcl_event_get_status (self->written) > CL_COMPLETE))
+  if (self->written && (access & GST_MAP_READ || !gst_gemmcl_event_has_ended (self->written)))
     events[n++] = self->written;
   for (guint i = 0; access & GST_MAP_WRITE && i < self->n_read; i++)
     events[n++] = self->read[i];
@@ -60,21 +60,23 @@ events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_GEMMC
 
 /* Replaces the events of all reads by one event, or waits for the reads if that fails. */
 static void
-join_read (GstGemmclEvents *self, cl_command_queue queue)
+join_read (GstGemmclEvents *self, GstGemmclAllocator *allocator)
 {
+  const cl_command_queue queue = gst_gemmcl_queues_get (allocator);
   cl_event all = NULL;
 
   if (clEnqueueMarkerWithWaitList (queue, self->n_read, self->read, &all) == CL_SUCCESS)
     clFlush (queue);
-  else
-    clWaitForEvents (self->n_read, self->read);
+  for (guint i = 0; !all && i < self->n_read; i++)
+    gst_gemmcl_queues_wait (allocator, self->read[i]);
   drop_read (self, TRUE);
   if (all)
     self->read[self->n_read++] = all;
 }
 
 static void
-events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event, cl_command_queue queue)
+events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event,
+            GstGemmclAllocator *allocator)
 {
   if (event)
     clRetainEvent (event);
@@ -85,15 +87,18 @@ events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event, cl_comman
     if (self->n_read == G_N_ELEMENTS (self->read))
       drop_read (self, FALSE);
     if (self->n_read == G_N_ELEMENTS (self->read))
-      join_read (self, queue);
+      join_read (self, allocator);
     self->read[self->n_read++] = event;
   }
 }
 
+/* TRUE if the last write failed, or if the driver does not tell. */
 static gboolean
 events_failed (const GstGemmclEvents *self)
 {
-  return self->written && gst_gemmcl_event_get_status (self->written) < CL_COMPLETE;
+  cl_int status;
+
+  return self->lost || !gst_gemmcl_event_ask (self->written, &status) || status < CL_COMPLETE;
 }
 
 /* Logs that @call failed, unless @status is CL_SUCCESS. FALSE if it failed. */
@@ -107,6 +112,15 @@ check (GstGemmclSides *self, cl_int status, const gchar *call)
   return FALSE;
 }
 
+/* As check(), for the result of enqueueing @call in @queue, which is left if that failed. */
+static gboolean
+check_command (GstGemmclSides *self, cl_command_queue queue, cl_int status, const gchar *call)
+{
+  if (status != CL_SUCCESS)
+    gst_gemmcl_allocator_leave_queue (self->parent.allocator, queue);
+  return check (self, status, call);
+}
+
 static gboolean
 are_lost (GstGemmclSides *self)
 {
@@ -116,18 +130,20 @@ are_lost (GstGemmclSides *self)
 }
 
 /* Waits until the host may access the memory by @access. FALSE if the host reads and the last write
- * failed. */
+ * failed, or if a command may still use the memory. */
 static gboolean
 wait_for_device (GstGemmclSides *self, GstMapFlags access)
 {
   cl_event events[GST_GEMMCL_MAX_EVENTS];
   const guint n = gst_gemmcl_sides_get_events (&self->parent, access, events);
+  gboolean ok = TRUE;
 
   /* One event at a time: a failed read does not matter, but would end a wait for all early. */
   for (guint i = 0; i < n; i++)
-    clWaitForEvents (1, &events[i]);
+    ok &= gst_gemmcl_queues_wait (get_allocator (self), events[i]) ||
+          gst_gemmcl_event_has_ended (events[i]);
   gst_gemmcl_release_events (n, events);
-  return !(access & GST_MAP_READ && are_lost (self)) ||
+  return (ok && !(access & GST_MAP_READ && are_lost (self))) ||
          check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "the last write of the device");
 }
 
@@ -137,22 +153,45 @@ gst_gemmcl_sides_add_event (GstMemory *memory, GstMapFlags access, cl_event even
   GstGemmclSides *self = gst_gemmcl_get_sides (memory);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  events_add (&self->events, access, event, get_allocator (self)->queue);
+  events_add (&self->events, access, event, get_allocator (self));
 }
 
-/* Finishes the enqueueing of @call, a command of @access in the queue of the allocator. Releases
- * the @n @events that it waits for and its event @done, which it records. */
+/* Finishes the enqueueing of @call, a command of @access in @queue. Releases the @n @events that it
+ * waits for and its event @done, which it records. */
 static gboolean
-end_command (GstGemmclSides *self, cl_int status, const gchar *call, GstMapFlags access, guint n,
-             const cl_event *events, cl_event done)
+end_command (GstGemmclSides *self, cl_command_queue queue, cl_int status, const gchar *call,
+             GstMapFlags access, guint n, const cl_event *events, cl_event done)
 {
   gst_gemmcl_release_events (n, events);
-  if (!check (self, status, call))
+  if (!check_command (self, queue, status, call))
     return FALSE;
-  clFlush (get_allocator (self)->queue);
+  clFlush (queue);
   gst_gemmcl_sides_add_event (&self->parent, access, done);
   clReleaseEvent (done);
   return TRUE;
+}
+
+/* Maps @buffer, which no command uses. Returns NULL, and logs @what, if that fails. */
+static gpointer
+map_buffer (GstGemmclSides *self, cl_mem buffer, cl_map_flags flags, const gchar *what)
+{
+  GstGemmclAllocator *allocator = get_allocator (self);
+  const cl_command_queue queue = gst_gemmcl_queues_get (allocator);
+  gboolean ok;
+  cl_event done = NULL;
+  cl_int status;
+  gpointer data = clEnqueueMapBuffer (queue, buffer, CL_FALSE, flags, 0, self->parent.maxsize, 0,
+                                      NULL, &done, &status);
+
+  if (!check_command (self, queue, status, what))
+    return NULL;
+  ok = gst_gemmcl_queues_wait (allocator, done);
+  clReleaseEvent (done);
+  if (ok)
+    return data;
+  clEnqueueUnmapMemObject (gst_gemmcl_queues_get (allocator), buffer, data, 0, NULL, NULL);
+  check (self, CL_MAP_FAILURE, what);
+  return NULL;
 }
 
 /* Maps the buffer once for all maps of the host. GStreamer does not allow a later map more access
@@ -163,17 +202,11 @@ map_mapped (GstGemmclSides *self, GstMapFlags access)
   const cl_map_flags flags =
       (access & GST_MAP_READ ? CL_MAP_READ : 0) | (access & GST_MAP_WRITE ? CL_MAP_WRITE : 0);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
-  cl_int status;
-  gpointer data;
 
   if (self->n_maps == 0) {
-    if (!wait_for_device (self, access))
+    if (!wait_for_device (self, access) ||
+        !(self->mapped = map_buffer (self, self->buffer, flags, "clEnqueueMapBuffer")))
       return NULL;
-    data = clEnqueueMapBuffer (get_allocator (self)->queue, self->buffer, CL_TRUE, flags, 0,
-                               self->parent.maxsize, 0, NULL, NULL, &status);
-    if (!check (self, status, "clEnqueueMapBuffer"))
-      return NULL;
-    self->mapped = data;
     self->mapped_access = 0;
   }
   self->n_maps++;
@@ -192,40 +225,39 @@ make_staging (GstGemmclSides *self)
     return TRUE;
   self->pinned =
       clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
-  if (status == CL_SUCCESS)
-    self->staging =
-        clEnqueueMapBuffer (get_allocator (self)->queue, self->pinned, CL_TRUE,
-                            CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &status);
   if (check (self, status, "pinning memory of the host"))
-    return TRUE;
-  g_clear_pointer (&self->pinned, clReleaseMemObject);
-  self->staging = NULL;
-  return FALSE;
+    self->staging = map_buffer (self, self->pinned, CL_MAP_READ | CL_MAP_WRITE,
+                                "mapping pinned memory of the host");
+  if (!self->staging)
+    g_clear_pointer (&self->pinned, clReleaseMemObject);
+  return self->staging != NULL;
 }
 
-/* Enqueues a copy to the host after the last write, if a copy is needed and the write has not
- * failed. Needs host_lock. */
+/* Enqueues a copy to the host after the last write, if a copy is needed. If that write failed there
+ * is nothing to copy: FALSE if @access reads. Needs host_lock. */
 static gboolean
-fetch (GstGemmclSides *self)
+fetch (GstGemmclSides *self, GstMapFlags access)
 {
-  const cl_command_queue queue = get_allocator (self)->fetches;
+  const cl_command_queue queue = g_atomic_pointer_get (&get_allocator (self)->fetches);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   cl_int status;
   guint n;
 
-  if (!self->need_download || events_failed (&self->events))
+  if (!self->need_download)
     return TRUE;
-  if (!make_staging (self))
+  if (!gst_gemmcl_event_ask (self->events.written, &status) || !make_staging (self))
     return FALSE;
+  if (self->events.lost || status < CL_COMPLETE)
+    return !(access & GST_MAP_READ);
   n = events_get (&self->events, GST_MAP_READ, wait_list);
   status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->parent.maxsize,
                                 self->staging, n, n > 0 ? wait_list : NULL, &done);
   gst_gemmcl_release_events (n, wait_list);
-  if (!check (self, status, "clEnqueueReadBuffer"))
+  if (!check_command (self, queue, status, "clEnqueueReadBuffer"))
     return FALSE;
   clFlush (queue);
-  events_add (&self->events, GST_MAP_READ, done, get_allocator (self)->queue);
+  events_add (&self->events, GST_MAP_READ, done, get_allocator (self));
   g_clear_pointer (&self->fetched, clReleaseEvent);
   self->fetched = done;
   self->need_download = FALSE;
@@ -237,21 +269,32 @@ static gboolean
 wait_for_fetched (GstGemmclSides *self)
 {
   cl_event fetched;
-  cl_int status = CL_SUCCESS;
+  gboolean ok;
 
   g_mutex_lock (&self->lock);
   fetched = g_steal_pointer (&self->fetched);
   g_mutex_unlock (&self->lock);
-  if (fetched) {
-    status = clWaitForEvents (1, &fetched);
-    clReleaseEvent (fetched);
-  }
-  if (status != CL_SUCCESS) {
-    g_mutex_lock (&self->lock);
-    self->need_download = TRUE;
-    g_mutex_unlock (&self->lock);
-  }
-  return check (self, status, "the copy to the host");
+  if (!fetched)
+    return TRUE;
+  ok = gst_gemmcl_queues_wait (get_allocator (self), fetched);
+  clReleaseEvent (fetched);
+  if (ok)
+    return TRUE;
+  g_mutex_lock (&self->lock);
+  self->need_download = TRUE;
+  g_mutex_unlock (&self->lock);
+  return check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "the copy to the host");
+}
+
+/* Copies the content to the host, if that is needed. A copy that was enqueued right after the run
+ * and failed, though the run did not, is made once more. */
+static gboolean
+download (GstGemmclSides *self, GstMapFlags access)
+{
+  if (!fetch (self, access))
+    return FALSE;
+  return wait_for_fetched (self) ||
+         (wait_for_device (self, GST_MAP_READ) && fetch (self, access) && wait_for_fetched (self));
 }
 
 /* Maps the staging memory and downloads the content into it if needed, also for GST_MAP_WRITE
@@ -269,7 +312,7 @@ map_staged (GstGemmclSides *self, GstMapFlags access)
   g_mutex_unlock (&self->lock);
   if (!make_staging (self) ||
       ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
-      !fetch (self) || !wait_for_fetched (self))
+      !download (self, access))
     return NULL;
   if (access & GST_MAP_WRITE) {
     g_mutex_lock (&self->lock);
@@ -288,15 +331,16 @@ upload (GstGemmclSides *self)
 {
   const gsize size = self->parent.maxsize;
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
   guint n = events_get (&self->events, GST_MAP_WRITE, wait_list);
-  cl_int status = clEnqueueWriteBuffer (get_allocator (self)->queue, self->buffer, CL_FALSE, 0,
-                                        size, self->staging, n, n > 0 ? wait_list : NULL, &done);
+  cl_int status = clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, 0, size, self->staging, n,
+                                        n > 0 ? wait_list : NULL, &done);
 
   gst_gemmcl_release_events (n, wait_list);
-  if (!check (self, status, "clEnqueueWriteBuffer"))
+  if (!check_command (self, queue, status, "clEnqueueWriteBuffer"))
     return FALSE;
-  clFlush (get_allocator (self)->queue);
-  events_add (&self->events, GST_MAP_WRITE, done, get_allocator (self)->queue);
+  clFlush (queue);
+  events_add (&self->events, GST_MAP_WRITE, done, get_allocator (self));
   clReleaseEvent (done);
   self->need_upload = FALSE;
   return TRUE;
@@ -308,7 +352,7 @@ gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
   gboolean ok;
 
   g_mutex_lock (&self->lock);
-  ok = !self->need_upload || upload (self);
+  ok = (!self->need_upload || upload (self)) && !(self->events.lost && access & GST_MAP_READ);
   if (ok && access & GST_MAP_WRITE) {
     self->need_download = get_allocator (self)->is_staged;
     g_clear_pointer (&self->fetched, clReleaseEvent);
@@ -325,7 +369,7 @@ gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gbool
 
   if (fetches) {
     g_mutex_lock (&self->host_lock);
-    fetch (self);
+    fetch (self, GST_MAP_READ);
     g_mutex_unlock (&self->host_lock);
   }
   g_mutex_lock (&self->lock);
@@ -355,6 +399,7 @@ gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
 void
 gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
 {
+  cl_command_queue queue;
   cl_event done;
   cl_int status;
 
@@ -362,9 +407,15 @@ gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
     return;
   g_mutex_lock (&self->host_lock);
   if (--self->n_maps == 0) {
-    status = clEnqueueUnmapMemObject (get_allocator (self)->queue, self->buffer, self->mapped, 0,
-                                      NULL, &done);
-    end_command (self, status, "clEnqueueUnmapMemObject", self->mapped_access, 0, NULL, done);
+    queue = gst_gemmcl_queues_get (get_allocator (self));
+    status = clEnqueueUnmapMemObject (queue, self->buffer, self->mapped, 0, NULL, &done);
+    if (!end_command (self, queue, status, "clEnqueueUnmapMemObject", self->mapped_access, 0, NULL,
+                      done) &&
+        self->mapped_access & GST_MAP_WRITE) {
+      g_mutex_lock (&self->lock);
+      self->events.lost = TRUE;
+      g_mutex_unlock (&self->lock);
+    }
   }
   g_mutex_unlock (&self->host_lock);
 }
@@ -383,6 +434,7 @@ gboolean
 gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size)
 {
   GstGemmclSides *self = gst_gemmcl_get_sides (memory);
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   cl_int status;
   guint n;
@@ -390,14 +442,16 @@ gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size)
   if (!gst_gemmcl_sides_open_device (self, GST_MAP_WRITE))
     return FALSE;
   n = gst_gemmcl_sides_get_events (&self->parent, GST_MAP_WRITE, wait_list);
-  status = clEnqueueFillBuffer (get_allocator (self)->queue, self->buffer, pattern, size, 0, size,
-                                n, n > 0 ? wait_list : NULL, &done);
-  return end_command (self, status, "clEnqueueFillBuffer", GST_MAP_WRITE, n, wait_list, done);
+  status = clEnqueueFillBuffer (queue, self->buffer, pattern, size, 0, size, n,
+                                n > 0 ? wait_list : NULL, &done);
+  return end_command (self, queue, status, "clEnqueueFillBuffer", GST_MAP_WRITE, n, wait_list,
+                      done);
 }
 
 gboolean
 gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size)
 {
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (from));
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   cl_int status;
   guint n;
@@ -407,11 +461,11 @@ gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, g
       !gst_gemmcl_sides_open_device (to, GST_MAP_WRITE))
     return FALSE;
   n = gst_gemmcl_sides_get_events (&from->parent, GST_MAP_READ, wait_list);
-  status = clEnqueueCopyBuffer (get_allocator (from)->queue, from->buffer, to->buffer, offset, 0,
-                                size, n, n > 0 ? wait_list : NULL, &done);
+  status = clEnqueueCopyBuffer (queue, from->buffer, to->buffer, offset, 0, size, n,
+                                n > 0 ? wait_list : NULL, &done);
   if (status == CL_SUCCESS)
     gst_gemmcl_sides_add_event (&to->parent, GST_MAP_WRITE, done);
-  return end_command (from, status, "clEnqueueCopyBuffer", GST_MAP_READ, n, wait_list, done);
+  return end_command (from, queue, status, "clEnqueueCopyBuffer", GST_MAP_READ, n, wait_list, done);
 }
 
 void
@@ -430,6 +484,7 @@ gst_gemmcl_memory_recycle (GstMemory *memory)
 static void
 free_staging (GstGemmclSides *self)
 {
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS];
   guint n;
 
@@ -437,10 +492,10 @@ free_staging (GstGemmclSides *self)
     return;
   n = events_get (&self->events, GST_MAP_WRITE, wait_list);
   check (self,
-         clEnqueueUnmapMemObject (get_allocator (self)->queue, self->pinned, self->staging, n,
-                                  n > 0 ? wait_list : NULL, NULL),
+         clEnqueueUnmapMemObject (queue, self->pinned, self->staging, n, n > 0 ? wait_list : NULL,
+                                  NULL),
          "clEnqueueUnmapMemObject");
-  clFlush (get_allocator (self)->queue);
+  clFlush (queue);
   gst_gemmcl_release_events (n, wait_list);
   clReleaseMemObject (self->pinned);
 }

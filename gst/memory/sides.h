@@ -9,7 +9,8 @@
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_memory_debug);
 
-/* All fields are constant after gst_gemmcl_allocator_new(). */
+/* Fields are constant after gst_gemmcl_allocator_new(), except for the queues: another one replaces
+ * each in which a command failed. Read them atomically. */
 struct _GstGemmclAllocator {
   GstAllocator parent;
 
@@ -19,13 +20,31 @@ struct _GstGemmclAllocator {
   /* Only if is_staged. @fetches: for copies to the host after each run, in the order of the runs.
    * @kernels: for kernels, without profiling, which costs 10 us a kernel with NVIDIA's driver. */
   cl_command_queue fetches, kernels;
+  GMutex lock;           /* guards replacements, and the next field */
+  GPtrArray *old_queues; /* replaced ones, which other threads may still use; owned */
 };
+
+/* The queues of an allocator (queues.c). */
+
+void gst_gemmcl_queues_init (GstGemmclAllocator *self);
+
+/** gst_gemmcl_queues_open: Creates the queues. Returns: %FALSE with #GEMMCL_ERROR_OPENCL. */
+gboolean gst_gemmcl_queues_open (GstGemmclAllocator *self, GError **error);
+void gst_gemmcl_queues_clear (GstGemmclAllocator *self);
+
+/** gst_gemmcl_queues_get: Returns: the queue for the next copy or map. */
+cl_command_queue gst_gemmcl_queues_get (GstGemmclAllocator *self);
+
+/** gst_gemmcl_queues_wait: Waits for @event, and leaves its queue if its command failed. Returns:
+ * %TRUE if it is complete. */
+gboolean gst_gemmcl_queues_wait (GstGemmclAllocator *self, cl_event event);
 
 /** GstGemmclEvents: The commands that use a memory. All zero: no commands. */
 typedef struct {
   cl_event written;                         /* of the last write, or NULL */
   cl_event read[GST_GEMMCL_MAX_EVENTS - 1]; /* of the reads since that write */
   guint n_read;
+  gboolean lost; /* instead of @written: OpenCL refused the last write */
 } GstGemmclEvents;
 
 /** GstGemmclSides: A memory, with its content on the device and on the host. A part of a memory

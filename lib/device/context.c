@@ -16,14 +16,16 @@ struct _GemmclContext {
 
   GemmclDevice *device;
   cl_context context;
-  gboolean wrapped; /* the caller made the OpenCL context */
-  cl_command_queue queue;
-  GMutex lock;          /* guards the following fields; not held while a program is built */
-  GCond built;          /* a program was built or failed to build */
-  GHashTable *programs; /* "source options" -> cl_program; NULL while it is being built */
-  guint n_compiled;     /* programs that were not in the disk cache */
-  GHashTable *weights;  /* GemmclWeights.key -> GemmclWeights, not owned */
-  guint64 weight_bytes; /* of all weights */
+  gboolean wrapped;       /* the caller made the OpenCL context */
+  cl_command_queue queue; /* replaced under the lock, after a command failed */
+  GMutex lock;            /* guards the following fields; not held while a program is built */
+  gboolean is_lent;       /* the caller knows the queue, which thus lives as long as the context */
+  GPtrArray *old_queues;  /* earlier queues that the caller knows */
+  GCond built;            /* a program was built or failed to build */
+  GHashTable *programs;   /* "source options" -> cl_program; NULL while it is being built */
+  guint n_compiled;       /* programs that were not in the disk cache */
+  GHashTable *weights;    /* GemmclWeights.key -> GemmclWeights, not owned */
+  guint64 weight_bytes;   /* of all weights */
 };
 
 struct _GemmclWeights {
@@ -44,8 +46,15 @@ release_program (gpointer program)
 }
 
 static void
+release_queue (gpointer queue)
+{
+  clReleaseCommandQueue (queue);
+}
+
+static void
 gemmcl_context_init (GemmclContext *self)
 {
+  self->old_queues = g_ptr_array_new_with_free_func (release_queue);
   g_mutex_init (&self->lock);
   g_cond_init (&self->built);
   self->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, release_program);
@@ -59,6 +68,7 @@ gemmcl_context_finalize (GObject *object)
 
   g_hash_table_unref (self->weights);
   g_hash_table_unref (self->programs);
+  g_ptr_array_unref (self->old_queues);
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
   g_clear_pointer (&self->context, clReleaseContext);
   g_clear_pointer (&self->device, gemmcl_device_free);
@@ -364,8 +374,47 @@ gemmcl_context_get_cl_device (GemmclContext *self)
 cl_command_queue
 gemmcl_context_get_cl_queue (GemmclContext *self)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  locker = g_mutex_locker_new (&self->lock);
+  self->is_lent = TRUE;
   return self->queue;
+}
+
+gboolean
+gemmcl_context_follow_queue (GemmclContext *self, cl_command_queue *queue)
+{
+  if (*queue == g_atomic_pointer_get (&self->queue))
+    return FALSE;
+  g_clear_pointer (queue, clReleaseCommandQueue);
+  g_mutex_lock (&self->lock);
+  *queue = self->queue;
+  clRetainCommandQueue (*queue);
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+void
+gemmcl_context_replace_queue (GemmclContext *self, cl_command_queue failed)
+{
+  g_auto (cl_command_queue) fresh = NULL;
+  g_auto (cl_command_queue) old = NULL;
+
+  if (failed != g_atomic_pointer_get (&self->queue) ||
+      (fresh = gemmcl_context_create_queue (self, CL_QUEUE_PROFILING_ENABLE, NULL)) == NULL)
+    return;
+  /* Commands in the new queue come after those in the old one. */
+  clFinish (failed);
+  g_mutex_lock (&self->lock);
+  if (self->queue == failed) {
+    old = self->queue;
+    g_atomic_pointer_set (&self->queue, g_steal_pointer (&fresh));
+    if (self->is_lent)
+      g_ptr_array_add (self->old_queues, g_steal_pointer (&old));
+    self->is_lent = FALSE;
+  }
+  g_mutex_unlock (&self->lock);
 }
 
 static cl_program

@@ -49,6 +49,10 @@ typedef struct {
 /** An array that releases its events when they are removed. */
 GPtrArray *gemmcl_events_new (void);
 
+/** The execution status of @event: CL_COMPLETE, positive before that, negative if the command
+ * failed or if its status cannot be known. */
+cl_int gemmcl_event_get_status (cl_event event);
+
 /** Returns: an OpenCL status. @ns: (out): nanoseconds from the start of @first to the end of @last
  * by the device's clock; 0 if the queue does not report them, or if no command can be as short */
 cl_int gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns);
@@ -191,6 +195,17 @@ cl_command_queue gemmcl_context_create_queue (GemmclContext *self,
                                               cl_command_queue_properties properties,
                                               GError **error);
 
+/* The context's queue may be replaced, because some drivers, Mesa's Rusticl among them, fail all
+ * later commands of a queue in which a command failed. */
+
+/** Replaces @queue, which may be NULL, by the context's present one. Returns: TRUE if it is another
+ * one. @queue: (inout) (transfer full) */
+gboolean gemmcl_context_follow_queue (GemmclContext *self, cl_command_queue *queue);
+
+/** Gives the context a new queue if @failed, in which a command failed, is its present one. Waits
+ * for the commands in @failed. If no queue can be created, @failed stays. */
+void gemmcl_context_replace_queue (GemmclContext *self, cl_command_queue failed);
+
 /** B on the device in the form that a kernel reads. Reference-counted and immutable. Plans of one
  * context share it if their B has the same elements and is packed in the same way. Any thread. */
 typedef struct _GemmclWeights GemmclWeights;
@@ -206,3 +221,11 @@ GemmclWeights *gemmcl_weights_share (GemmclContext *context, const gchar *key, c
 
 /** May be called while commands that use the buffer are enqueued. */
 void gemmcl_weights_unref (GemmclWeights *self);
+
+/* wait.c */
+
+/** Waits for a command: @status is the result of a clEnqueue function with @done (transfer full),
+ * and @what the command, in a message. FALSE with #GEMMCL_ERROR_OPENCL if it failed. For commands
+ * that do not block: a failure after a command was accepted shows only in its event. */
+gboolean gemmcl_context_finish (GemmclContext *self, cl_int status, cl_event done,
+                                const gchar *what, GError **error);

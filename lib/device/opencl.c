@@ -116,6 +116,16 @@ gemmcl_events_new (void)
 }
 
 cl_int
+gemmcl_event_get_status (cl_event event)
+{
+  cl_int status = CL_QUEUED;
+  const cl_int asked =
+      clGetEventInfo (event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status, NULL);
+
+  return asked == CL_SUCCESS ? status : asked;
+}
+
+cl_int
 gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns)
 {
   cl_ulong start = 0, end = 0;

@@ -82,9 +82,23 @@ cl_device_id gemmcl_context_get_cl_device (GemmclContext *self);
  * gemmcl_context_get_cl_queue:
  *
  * Returns: (type gpointer) (transfer none): the context's queue, in-order and with profiling; valid
- *   as long as @self.
+ *   as long as @self. After a command failed the context may have another one, since some drivers
+ *   fail all later commands in the queue of a failed one.
  */
 cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
+
+/**
+ * gemmcl_context_wait:
+ * @event: (type gpointer): the event of a command on the context's device, for example of a run
+ *
+ * Waits until the command has ended. If clWaitForEvents() itself fails, waits for all commands in
+ * the queue of @event. After a failure the context gets a new queue once all commands in the old
+ * one have ended (see gemmcl_context_get_cl_queue()).
+ *
+ * Returns: CL_SUCCESS (0) if the command is complete. A negative OpenCL status if it or the wait
+ *   failed: its results are then undefined.
+ */
+gint gemmcl_context_wait (GemmclContext *self, cl_event event);
 
 /**
  * GemmclHandover: (skip)

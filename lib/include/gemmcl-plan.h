@@ -252,8 +252,8 @@ GemmclRun *gemmcl_run_new (void);
  *
  * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, with %GEMMCL_ERROR_TOO_LARGE if the device cannot hold
  *   a copy, or with %GEMMCL_ERROR_INVALID: the plan has no B, a size is out of range, the kind of
- *   data does not fit, or an event in @wait failed. The caller's memory is then no longer in use,
- *   and D is undefined.
+ *   data does not fit, or an event in @wait failed or does not tell its state. The caller's memory
+ *   is then no longer in use, and D is undefined.
  */
 gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_event **first,
                              struct _cl_event **done, GError **error);
@@ -282,7 +282,8 @@ gboolean gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gc
 /**
  * gemmcl_plan_reset_previous:
  *
- * With %GEMMCL_ADDEND_PREVIOUS: sets the previous result to zeros for the next run.
+ * With %GEMMCL_ADDEND_PREVIOUS: sets the previous result to zeros for the next run. Call it after a
+ * run that failed: the previous result is undefined then, and a run that reads it may fail, too.
  */
 void gemmcl_plan_reset_previous (GemmclPlan *self);
 

@@ -61,6 +61,7 @@ gemmcl_body_free (GemmclBody *self)
     g_clear_pointer (kernels[i], clReleaseKernel);
   for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
     g_clear_pointer (buffers[i], clReleaseMemObject);
+  g_clear_pointer (&self->state_written, clReleaseEvent);
   for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
     gemmcl_held_clear (&self->operands[i]);
   g_clear_object (&self->context);

@@ -62,6 +62,7 @@ typedef struct {
                               * batch x m x n */
   cl_mem state;              /* D of gemm, all problems: the previous result, or D to be scaled */
   gboolean state_is_void;    /* state means zeros, whatever it holds; TRUE at first */
+  cl_event state_written;    /* of the last run, if state is the previous result; or NULL */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */
 
   GemmclHeld operands[GEMMCL_N_PLAN_OPERANDS]; /* indexed by GemmclPlanOperand */
@@ -228,7 +229,9 @@ gboolean gemmcl_body_enqueue (GemmclBody *self, const GemmclOperands *operands, 
 /** Runs, their resources and statistics. Zeros at first. Use it from one thread at a time. */
 typedef struct {
   GQueue slots; /* slots of run.c, oldest run first, as many as were in flight at once; owned */
+  cl_command_queue queue;            /* the context's, of the last runs; NULL before the first */
   cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
+  gboolean failed;                   /* a run failed; its queues may fail all later ones */
   GemmclPlanStats stats;
   gdouble ns_per_flop; /* of the last run with a time; 0 before it */
 } GemmclRuns;

@@ -107,7 +107,7 @@ run_once (GemmclBody *self, gpointer a, const gfloat *b, gpointer d, GError **er
   return matrix != NULL &&
          gemmcl_body_prepare (self, GEMMCL_PLAN_B, matrix, &self->operands[GEMMCL_PLAN_B], error) &&
          gemmcl_runs_submit (&runs, self, &run, NULL, &done, error) &&
-         gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after a proof");
+         gemmcl_cl_check (gemmcl_context_wait (self->context, done), error, "A proof");
 }
 
 /* TRUE if the native @kernel multiplies an A of @type without error. Every precision holds the

@@ -145,10 +145,8 @@ static gboolean
 check_wait (const GemmclRun *run, GError **error)
 {
   for (guint i = 0; i < run->n_wait; i++) {
-    cl_int status = CL_COMPLETE;
+    const cl_int status = gemmcl_event_get_status (run->wait[i]);
 
-    clGetEventInfo (run->wait[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status,
-                    NULL);
     if (status < CL_COMPLETE)
       return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "An event that the run is to wait for failed with %s (%d).",

@@ -15,9 +15,9 @@
  * executes one command after another, so this limits how long a run waits. */
 #define SLICE (256 * 1024)
 
-/* A buffer of @n floats: the @used floats of @data, then zeros. Waits until the device has all of
- * them, because commands in other queues do not wait. A blocking write would not suffice: it only
- * guarantees that @data was read. */
+/* A buffer of @n floats: the @used floats of @data, then zeros. Waits for the event of each
+ * command, because commands in other queues do not wait, and because a command may fail after it
+ * was enqueued. A blocking write would not suffice: it only guarantees that @data was read. */
 static cl_mem
 create_filled (GemmclBody *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
                const gchar *what, GError **error)
@@ -26,23 +26,25 @@ create_filled (GemmclBody *self, cl_command_queue queue, gsize n, const gfloat *
   const gsize size = sizeof (gfloat);
   const gfloat zero = 0.0f;
   g_auto (cl_mem) buffer = gemmcl_context_create_buffer (self->context, n * size, what, error);
+  g_autofree gchar *call = g_strdup_printf ("Writing %s to the device", what);
+  cl_event done = NULL;
+  cl_int status;
 
-  if (buffer == NULL ||
-      (n > used &&
-       !gemmcl_cl_check (clEnqueueFillBuffer (queue, buffer, &zero, sizeof (zero), used * size,
-                                              (n - used) * size, 0, NULL, NULL),
-                         error, "clEnqueueFillBuffer for %s", what)))
+  if (buffer == NULL)
     return NULL;
-  for (gsize i = 0; i < used; i += step)
-    if (!gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_FALSE, i * size,
-                                                MIN (step, used - i) * size, data + i, 0, NULL,
-                                                NULL),
-                          error, "clEnqueueWriteBuffer for %s", what) ||
-        !gemmcl_cl_check (clFinish (queue), error, "clFinish after writing %s", what))
+  if (n > used) {
+    status = clEnqueueFillBuffer (queue, buffer, &zero, sizeof (zero), used * size,
+                                  (n - used) * size, 0, NULL, &done);
+    if (!gemmcl_context_finish (self->context, status, done, call, error))
       return NULL;
-  return gemmcl_cl_check (clFinish (queue), error, "clFinish after filling %s", what)
-             ? g_steal_pointer (&buffer)
-             : NULL;
+  }
+  for (gsize i = 0; i < used; i += step) {
+    status = clEnqueueWriteBuffer (queue, buffer, CL_FALSE, i * size, MIN (step, used - i) * size,
+                                   data + i, 0, NULL, &done);
+    if (!gemmcl_context_finish (self->context, status, done, call, error))
+      return NULL;
+  }
+  return g_steal_pointer (&buffer);
 }
 
 cl_mem
@@ -75,7 +77,7 @@ pack_b (GemmclBody *self, cl_command_queue queue, cl_mem plain, cl_mem scales, g
   packed = gemmcl_body_create_packed (self, 1, error);
   if (packed == NULL ||
       !gemmcl_body_launch_pack (self, pack, plain, &strides, scales, packed, 1, &chain, error) ||
-      !gemmcl_cl_check (clWaitForEvents (1, &chain.last), error, "clWaitForEvents for pack"))
+      !gemmcl_cl_check (gemmcl_context_wait (self->context, chain.last), error, "Packing B"))
     return NULL;
   return g_steal_pointer (&packed);
 }
@@ -373,6 +375,8 @@ gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from)
     return;
   self->state = from->state;
   self->state_is_void = from->state_is_void;
+  g_clear_pointer (&self->state_written, clReleaseEvent);
+  self->state_written = g_steal_pointer (&from->state_written);
   from->state = own;
   from->state_is_void = TRUE;
 }

@@ -25,7 +25,7 @@ gemmcl_plan_wait (GemmclPlan *self)
   events = gemmcl_runs_get_events (&self->runs);
   g_mutex_unlock (&self->lock);
   for (guint i = 0; i < events->len; i++)
-    clWaitForEvents (1, (const cl_event *)&events->pdata[i]);
+    gemmcl_context_wait (self->context, events->pdata[i]);
 }
 
 static void
@@ -38,6 +38,7 @@ gemmcl_plan_finalize (GObject *object)
   gemmcl_runs_clear (&self->runs);
   g_clear_pointer (&self->body, gemmcl_body_free);
   g_clear_object (&self->cancellable);
+  g_clear_object (&self->context);
   g_clear_pointer (&self->result, gemmcl_tuning_result_free);
   g_free (self->why);
   g_cond_clear (&self->changed);
@@ -63,6 +64,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   if (!gemmcl_gemm_validate (gemm, error))
     return NULL;
   self = g_object_new (GEMMCL_TYPE_PLAN, NULL);
+  self->context = g_object_ref (context);
   self->body = gemmcl_body_new (context, gemm, kernel, error);
   return self->body != NULL ? g_steal_pointer (&self) : NULL;
 }
@@ -296,8 +298,8 @@ gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
   g_auto (cl_event) done = NULL;
 
   return gemmcl_plan_submit (self, run, NULL, &done, error) &&
-         gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after %s",
-                          gemmcl_plan_get_kernel (self));
+         gemmcl_cl_check (gemmcl_context_wait (self->context, done), error,
+                          "clWaitForEvents after %s", gemmcl_plan_get_kernel (self));
 }
 
 gboolean
@@ -322,18 +324,21 @@ static cl_mem
 upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
         const gchar *what, GError **error)
 {
+  g_autofree gchar *call = g_strdup_printf ("Writing %s to the device", what);
   g_auto (cl_mem) buffer = NULL;
+  cl_event done = NULL;
+  cl_int status;
   gsize size;
 
   if (!gemmcl_gemm_get_extent (gemm, which, &size))
     size = G_MAXSIZE;
   buffer = gemmcl_context_create_buffer (context, size, what, error);
-  if (buffer == NULL ||
-      !gemmcl_cl_check (clEnqueueWriteBuffer (gemmcl_context_get_cl_queue (context), buffer,
-                                              CL_TRUE, 0, size, host, 0, NULL, NULL),
-                        error, "clEnqueueWriteBuffer for %s", what))
+  if (buffer == NULL)
     return NULL;
-  return g_steal_pointer (&buffer);
+  status = clEnqueueWriteBuffer (gemmcl_context_get_cl_queue (context), buffer, CL_FALSE, 0, size,
+                                 host, 0, NULL, &done);
+  return gemmcl_context_finish (context, status, done, call, error) ? g_steal_pointer (&buffer)
+                                                                    : NULL;
 }
 
 /* Returns: the places of A or D of each problem. */

@@ -11,6 +11,7 @@
 struct _GemmclPlan {
   GObject parent;
 
+  GemmclContext *context;    /* constant */
   GCancellable *cancellable; /* of the search; NULL: none; set before the plan is used */
 
   GMutex lock;      /* guards the following fields */

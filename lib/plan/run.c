@@ -19,6 +19,7 @@ typedef struct {
   cl_mem copies[GEMMCL_N_OPERANDS]; /* copies of the caller's data; NULL: not needed yet */
   GPtrArray *acquired;              /* objects of A that the run has to release */
   GPtrArray *events;                /* of all commands, including the next three */
+  GArray *wait;                     /* of cl_event: GemmclRun.wait and one more; may be NULL */
   cl_event first, kernel;
   cl_event done; /* NULL: the slot is free */
   gdouble flops;
@@ -48,14 +49,21 @@ submission_clear (Submission *self)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Submission, submission_clear)
 
 static void
+drop_copies (Slot *self)
+{
+  for (guint i = 0; i < GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->copies[i], clReleaseMemObject);
+}
+
+static void
 slot_free (gpointer data)
 {
   Slot *self = data;
 
-  for (guint i = 0; i < GEMMCL_N_OPERANDS; i++)
-    g_clear_pointer (&self->copies[i], clReleaseMemObject);
+  drop_copies (self);
   g_ptr_array_unref (self->events);
   g_ptr_array_unref (self->acquired);
+  g_clear_pointer (&self->wait, g_array_unref);
   g_free (self);
 }
 
@@ -78,31 +86,63 @@ count (GemmclRuns *self, const Slot *slot)
   stats->bytes_out += slot->bytes_out;
 }
 
-/* Makes the slot available again if its run is complete or failed. Returns: TRUE if it is. */
+/* Makes the slot available again if its run is complete or failed. Returns: TRUE if it is. A run
+ * whose state is not known counts as failed and may still use the copies, so they are dropped. */
 static gboolean
 reap (GemmclRuns *self, Slot *slot)
 {
-  cl_int status = CL_QUEUED;
+  cl_int status;
 
   if (slot->done == NULL)
     return TRUE;
-  clGetEventInfo (slot->done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status, NULL);
+  status = gemmcl_event_get_status (slot->done);
   if (status > CL_COMPLETE)
     return FALSE;
   if (status == CL_COMPLETE)
     count (self, slot);
+  else
+    drop_copies (slot);
+  self->failed |= status != CL_COMPLETE;
   g_ptr_array_set_size (slot->events, 0);
   slot->done = NULL;
   return TRUE;
 }
 
-/* Returns: a slot for the newest run. Asking a driver for the state of an event takes a microsecond
- * or two, so only the oldest run is asked: runs end in their order. */
-static Slot *
-find_slot (GemmclRuns *self)
+/* Leaves queues in which a run failed. The steps of two runs share memory, so none may be in flight
+ * when another queue gets the next run. */
+static void
+renew_queues (GemmclRuns *self, GemmclContext *context)
 {
-  Slot *slot = g_queue_peek_head (&self->slots);
+  if (!gemmcl_context_follow_queue (context, &self->queue) && !self->failed)
+    return;
+  for (GList *each = self->slots.head; each != NULL; each = each->next) {
+    Slot *slot = each->data;
 
+    if (slot->done != NULL)
+      gemmcl_context_wait (context, slot->done);
+    reap (self, slot);
+  }
+  if (self->failed)
+    gemmcl_context_replace_queue (context, self->queue);
+  gemmcl_context_follow_queue (context, &self->queue);
+  g_clear_pointer (&self->upload, clReleaseCommandQueue);
+  g_clear_pointer (&self->download, clReleaseCommandQueue);
+  self->failed = FALSE;
+}
+
+/* Returns: a slot for the newest run. Asking a driver for the state of an event takes a microsecond
+ * or two, so only the oldest runs are asked, up to one that is not complete: runs end in their
+ * order. All complete ones are asked, since one that failed may have spoiled its queue. */
+static Slot *
+find_slot (GemmclRuns *self, GemmclContext *context)
+{
+  GList *each = self->slots.head;
+  Slot *slot;
+
+  while (each != NULL && reap (self, each->data))
+    each = each->next;
+  renew_queues (self, context);
+  slot = g_queue_peek_head (&self->slots);
   if (slot != NULL && reap (self, slot)) {
     g_queue_push_tail_link (&self->slots, g_queue_pop_head_link (&self->slots));
     return slot;
@@ -118,6 +158,7 @@ void
 gemmcl_runs_clear (GemmclRuns *self)
 {
   g_queue_clear_full (&self->slots, slot_free);
+  g_clear_pointer (&self->queue, clReleaseCommandQueue);
   g_clear_pointer (&self->upload, clReleaseCommandQueue);
   g_clear_pointer (&self->download, clReleaseCommandQueue);
 }
@@ -339,10 +380,43 @@ copy_outputs (Submission *self, GError **error)
                         run->row_outputs, error);
 }
 
+/* Makes the run wait for the one that made the previous result, if it reads that. The order of the
+ * queue does not suffice: a run would not learn that the one before it failed. */
+static gboolean
+wait_for_previous (Submission *self, GError **error)
+{
+  const cl_event written = self->body->state_written;
+  Slot *slot = self->slot;
+  cl_int status;
+
+  if (written == NULL || self->body->state_is_void || self->run.previous != NULL ||
+      self->operands.beta == 0.0f)
+    return TRUE;
+  status = gemmcl_event_get_status (written);
+  if (status < CL_COMPLETE)
+    return gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
+                        "The run that made the previous result failed with %s (%d); "
+                        "gemmcl_plan_reset_previous() makes that result zeros.",
+                        gemmcl_cl_error_name (status), status);
+  if (status == CL_COMPLETE)
+    return TRUE;
+  if (slot->wait == NULL)
+    slot->wait = g_array_new (FALSE, FALSE, sizeof (cl_event));
+  g_array_set_size (slot->wait, 0);
+  g_array_append_vals (slot->wait, self->run.wait, self->run.n_wait);
+  g_array_append_val (slot->wait, written);
+  clRetainEvent (written);
+  g_ptr_array_add (slot->events, written);
+  self->chain.wait = (const cl_event *)(gpointer)slot->wait->data;
+  self->chain.n_wait = slot->wait->len;
+  return TRUE;
+}
+
 static gboolean
 enqueue (Submission *self, GError **error)
 {
-  return find_buffers (self, error) && acquire (self, error) && copy_inputs (self, error) &&
+  return wait_for_previous (self, error) && find_buffers (self, error) && acquire (self, error) &&
+         copy_inputs (self, error) &&
          gemmcl_body_enqueue (self->body, &self->operands, &self->chain, error) &&
          release (self, error) && copy_outputs (self, error) &&
          gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
@@ -357,9 +431,11 @@ give_up (Submission *self)
     release (self, NULL);
   if (self->chain.last != NULL) {
     clFlush (self->chain.queue);
-    clWaitForEvents (1, &self->chain.last);
+    if (gemmcl_context_wait (self->body->context, self->chain.last) != CL_SUCCESS)
+      drop_copies (self->slot);
   }
   g_ptr_array_set_size (self->slot->events, 0);
+  self->runs->failed = TRUE;
 }
 
 static guint64
@@ -382,6 +458,11 @@ track (Submission *self)
   slot->first = self->chain.first;
   slot->kernel = self->chain.kernel;
   slot->done = self->chain.last;
+  if (self->body->load != NULL) {
+    g_clear_pointer (&self->body->state_written, clReleaseEvent);
+    self->body->state_written = self->chain.kernel;
+    clRetainEvent (self->chain.kernel);
+  }
   slot->flops = 2.0 * self->operands.m * gemm->n * gemm->k * self->operands.batch;
   slot->bytes_in = count_host_bytes (self, GEMMCL_OPERAND_A, self->run.a);
   slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run.d);
@@ -392,9 +473,8 @@ track (Submission *self)
 static Submission
 make_submission (GemmclRuns *runs, GemmclBody *body, const GemmclRun *run)
 {
-  Slot *slot = find_slot (runs);
-  const cl_command_queue queue =
-      run->queue ? run->queue : gemmcl_context_get_cl_queue (body->context);
+  Slot *slot = find_slot (runs, body->context);
+  const cl_command_queue queue = run->queue ? run->queue : runs->queue;
   Submission self = {
       .runs = runs,
       .body = body,

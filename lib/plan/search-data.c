@@ -142,6 +142,16 @@ find_sizes (GemmclSearchData *self, guint n_plans, GError **error)
 }
 
 static gboolean
+upload_a (GemmclSearchData *self, GError **error)
+{
+  cl_event done = NULL;
+  const cl_int status = clEnqueueWriteBuffer (self->queue, self->a, CL_FALSE, 0, self->a_size,
+                                              self->host_a, 0, NULL, &done);
+
+  return gemmcl_context_finish (self->context, status, done, "Writing A of a search", error);
+}
+
+static gboolean
 make_memory (GemmclSearchData *self, GError **error)
 {
   self->host_a = g_try_malloc (self->a_size);
@@ -158,9 +168,7 @@ make_memory (GemmclSearchData *self, GError **error)
          (self->row_outputs_size == 0 ||
           (self->row_outputs = gemmcl_context_create_buffer (
                self->context, self->row_outputs_size, "row outputs of a search", error)) != NULL) &&
-         gemmcl_cl_check (clEnqueueWriteBuffer (self->queue, self->a, CL_TRUE, 0, self->a_size,
-                                                self->host_a, 0, NULL, NULL),
-                          error, "clEnqueueWriteBuffer for A of a search");
+         upload_a (self, error);
 }
 
 GemmclSearchData *
@@ -207,6 +215,21 @@ gemmcl_search_data_make_plan (GemmclSearchData *self, const gchar *kernel, GErro
   return g_steal_pointer (&plan);
 }
 
+/* After a failure: some drivers fail all later commands of the queue, but the next kernel may be
+ * right. */
+static gboolean
+leave_queue (GemmclSearchData *self)
+{
+  cl_command_queue fresh =
+      gemmcl_context_create_queue (self->context, CL_QUEUE_PROFILING_ENABLE, NULL);
+
+  if (fresh == NULL)
+    return FALSE;
+  clReleaseCommandQueue (self->queue);
+  self->queue = fresh;
+  return FALSE;
+}
+
 gboolean
 gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gdouble *seconds,
                         GError **error)
@@ -228,10 +251,10 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gd
   run.strided = TRUE;
   run.queue = self->queue;
   if (!gemmcl_plan_submit (plan, &run, &first, &done, error) ||
-      !gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents") ||
+      !gemmcl_cl_check (gemmcl_context_wait (self->context, done), error, "clWaitForEvents") ||
       !gemmcl_cl_check (gemmcl_events_get_duration (first, done, &ns), error,
                         "clGetEventProfilingInfo"))
-    return FALSE;
+    return leave_queue (self);
   /* At least one tick of the clock, so that rates are finite. */
   *seconds = MAX (ns, 1) / 1e9;
   return TRUE;
@@ -313,22 +336,37 @@ verify_rows (const GemmclSearchData *self, GError **error)
   return TRUE;
 }
 
+/* Fills D with NaN, or with zeros if it is also C. */
+static gboolean
+spoil_d (GemmclSearchData *self, GError **error)
+{
+  const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
+  cl_event done = NULL;
+  const cl_int status =
+      clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, &done);
+
+  return gemmcl_context_finish (self->context, status, done, "Filling D of a search", error);
+}
+
+static gboolean
+download_d (GemmclSearchData *self, GError **error)
+{
+  cl_event done = NULL;
+  const cl_int status = clEnqueueReadBuffer (self->queue, self->d, CL_FALSE, 0, self->d_size,
+                                             self->host_d, 0, NULL, &done);
+
+  return gemmcl_context_finish (self->context, status, done, "Reading D of a search", error);
+}
+
 gboolean
 gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
                           GError **error)
 {
-  /* D is filled with NaN, or with zeros if it is also C. The previous result is zeros, too. */
-  const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
-
   gemmcl_plan_reset_previous (plan);
-  if (!gemmcl_cl_check (
-          clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, NULL),
-          error, "clEnqueueFillBuffer for D of a search") ||
-      !gemmcl_search_data_run (self, plan, 0, seconds, error) ||
-      !gemmcl_cl_check (clEnqueueReadBuffer (self->queue, self->d, CL_TRUE, 0, self->d_size,
-                                             self->host_d, 0, NULL, NULL),
-                        error, "clEnqueueReadBuffer for D of a search") ||
-      !verify_rows (self, error))
+  if (!spoil_d (self, error) || !gemmcl_search_data_run (self, plan, 0, seconds, error) ||
+      !download_d (self, error))
+    return leave_queue (self);
+  if (!verify_rows (self, error))
     return FALSE;
   if (self->expected != NULL)
     return compare (self, error);

@@ -7,6 +7,7 @@
  * them. */
 
 static gint mode, fatal;
+static gboolean stays_dead; /* the last mode but NONE was DEAD; for set() */
 static gint calls, strikes; /* the counted calls, and how many of them failed */
 static const gchar *failed;
 static gint references[FAULTS_KINDS];     /* to objects, that the program holds */
@@ -15,14 +16,15 @@ static GCond changed;                     /* one of the next two */
 static gboolean builds_held, delays_held; /* while TRUE, clBuildProgram() does not return, and
                                            * delays do not end */
 static GHashTable *late_events; /* failed ones, referenced so that their addresses are not reused */
-static GHashTable *late_queues; /* with a failed command */
+static GHashTable *mute_events; /* those of them that nobody can ask; not referenced */
+static GHashTable *late_queues; /* with a failed command, if the mode makes later ones fail */
 static gint n_held;             /* threads in a held clBuildProgram(); atomic */
 
 /*
  * Commands that OpenCL accepts and that end with an error, as when the device is lost meanwhile.
- * Commands that wait for one of them, and all later ones in its queue, fail, too; none of these
- * commands runs. The driver is not involved, since PoCL crashes, at least up to version 6: it frees
- * commands that fail because of another one while it still uses them.
+ * Commands that wait for one of them and, in some modes, all later ones in its queue fail, too;
+ * none of these commands runs. The driver is not involved, since PoCL crashes, at least up to
+ * version 6: it frees commands that fail because of another one while it still uses them.
  */
 
 /* Length of a delay. */
@@ -106,11 +108,12 @@ late_end_delay (cl_event *events, cl_uint n)
   g_free (events);
 }
 
-/* Enqueues a command that fails; all later ones in the queue fail, too. @event (nullable) ends with
- * an error. */
+/* Enqueues a command that fails. @event (nullable) ends with an error. @is_mute: nobody can ask for
+ * its state */
 static cl_int
-late_enqueue (cl_command_queue queue, WAIT_PARAMETERS)
+late_enqueue (cl_command_queue queue, gboolean is_mute, WAIT_PARAMETERS)
 {
+  const FaultsMode now = g_atomic_int_get (&mode);
   cl_event *delay = late_delay (queue, &n_waits, &waits);
   cl_event marker = NULL;
   const cl_int status = cl_next->clEnqueueMarkerWithWaitList (queue, n_waits, waits, &marker);
@@ -120,7 +123,10 @@ late_enqueue (cl_command_queue queue, WAIT_PARAMETERS)
     return status;
   g_mutex_lock (&lock);
   g_hash_table_add (late_events, marker);
-  g_hash_table_add (late_queues, queue);
+  if (is_mute)
+    g_hash_table_add (mute_events, marker);
+  if (now != FAULTS_LOST && now != FAULTS_MUTE)
+    g_hash_table_add (late_queues, queue);
   g_mutex_unlock (&lock);
   if (event != NULL) {
     cl_next->clRetainEvent (marker);
@@ -137,6 +143,14 @@ late_get_status (cl_event event, cl_int status)
 
   return status == CL_COMPLETE && g_hash_table_contains (late_events, event) ? CL_OUT_OF_RESOURCES
                                                                              : status;
+}
+
+static gboolean
+is_mute (cl_event event)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+
+  return g_hash_table_contains (mute_events, event);
 }
 
 /* Called for each new object: a failed queue may have had its address. */
@@ -156,20 +170,34 @@ late_clear (void)
 
   g_mutex_lock (&lock);
   g_hash_table_remove_all (late_queues);
+  g_hash_table_remove_all (mute_events);
   events = g_steal_pointer (&late_events);
   late_events = new_events ();
   g_mutex_unlock (&lock);
 }
 
-/* Counts a call. Returns: TRUE if the call has to fail or, if @late, its command has to end with an
- * error. */
+/* The calls that a mode counts. */
+typedef enum {
+  CALLS = 1,
+  LAUNCHES,
+  COMMANDS,
+  QUESTIONS, /* about the state of an event */
+} Counted;
+
+static const Counted counted[] = {
+    [FAULTS_ONE] = CALLS,     [FAULTS_REST] = CALLS,    [FAULTS_LATE] = LAUNCHES,
+    [FAULTS_LOST] = COMMANDS, [FAULTS_MUTE] = COMMANDS, [FAULTS_ASK] = QUESTIONS,
+    [FAULTS_DEAD] = COMMANDS,
+};
+
+/* Counts a call, if the mode counts @what. Returns: TRUE if the call or its command has to fail. */
 static gboolean
-is_fatal (const gchar *function, gboolean late)
+is_fatal (const gchar *function, Counted what)
 {
   const FaultsMode now = g_atomic_int_get (&mode);
   gint call;
 
-  if (now == FAULTS_NONE || (now == FAULTS_LATE) != late)
+  if (counted[now] != what)
     return FALSE;
   call = g_atomic_int_add (&calls, 1) + 1;
   if (!(now == FAULTS_REST ? call >= g_atomic_int_get (&fatal) : call == g_atomic_int_get (&fatal)))
@@ -213,20 +241,49 @@ is_slow (const gchar *function)
          g_str_equal (function, "clEnqueueNDRangeKernel");
 }
 
-/* TRUE if the command is accepted but ends with an error. */
-static gboolean
-fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
-{
-  const gboolean starts =
-      g_str_equal (function, "clEnqueueNDRangeKernel") && is_fatal (function, TRUE);
+/* The end of a command. */
+typedef enum {
+  RUNS,
+  DOOMED, /* fails because of an earlier command */
+  LOST,   /* is the one that fails; a blocking call succeeds */
+} Fate;
 
-  return late_is_doomed (queue, n_waits, waits) || starts;
+static Fate
+decide (const gchar *function, cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
+{
+  const gboolean is_launch = g_str_equal (function, "clEnqueueNDRangeKernel");
+  const gboolean starts =
+      (is_launch && is_fatal (function, LAUNCHES)) || is_fatal (function, COMMANDS);
+
+  return late_is_doomed (queue, n_waits, waits) ? DOOMED : starts ? LOST : RUNS;
+}
+
+/* Does a command that is not to run. @is_blocking: waits as long as it would have run. */
+static cl_int
+fail_late (Fate fate, gboolean is_blocking, cl_command_queue queue, WAIT_PARAMETERS)
+{
+  cl_event done = NULL;
+  cl_int status;
+
+  if (is_blocking && fate == DOOMED)
+    return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  status = late_enqueue (queue, fate == LOST && g_atomic_int_get (&mode) == FAULTS_MUTE, n_waits,
+                         waits, &done);
+  if (status != CL_SUCCESS)
+    return status;
+  if (is_blocking)
+    cl_next->clWaitForEvents (1, &done);
+  if (event != NULL)
+    *event = done;
+  else
+    cl_next->clReleaseEvent (done);
+  return note_enqueued (CL_SUCCESS, event);
 }
 
 #define CREATE(Type, function, parameters, arguments)                                              \
   static Type CL_API_CALL layer_##function parameters                                              \
   {                                                                                                \
-    if (is_fatal (#function, FALSE))                                                               \
+    if (is_fatal (#function, CALLS))                                                               \
       return refuse (status, CL_OUT_OF_RESOURCES);                                                 \
     return note_created (cl_next->function arguments, FAULTS_##Type);                              \
   }
@@ -235,12 +292,12 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
   {                                                                                                \
     cl_event *delay = NULL;                                                                        \
     cl_int status;                                                                                 \
+    Fate fate;                                                                                     \
                                                                                                    \
-    if (is_fatal (#function, FALSE))                                                               \
+    if (is_fatal (#function, CALLS))                                                               \
       return CL_OUT_OF_RESOURCES;                                                                  \
-    if (fails_late (#function, queue, n_waits, waits))                                             \
-      return is_blocking ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST                            \
-                         : note_enqueued (late_enqueue (queue, WAIT_ARGUMENTS), event);            \
+    if ((fate = decide (#function, queue, n_waits, waits)) != RUNS)                                \
+      return fail_late (fate, is_blocking, queue, WAIT_ARGUMENTS);                                 \
     if (is_slow (#function))                                                                       \
       delay = late_delay (queue, &n_waits, &waits);                                                \
     status = note_enqueued (cl_next->function arguments, event);                                   \
@@ -250,7 +307,7 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, cons
 #define CALL(function, parameters, arguments)                                                      \
   static cl_int CL_API_CALL layer_##function parameters                                            \
   {                                                                                                \
-    return is_fatal (#function, FALSE) ? CL_OUT_OF_RESOURCES : cl_next->function arguments;        \
+    return is_fatal (#function, CALLS) ? CL_OUT_OF_RESOURCES : cl_next->function arguments;        \
   }
 #define RETAIN(Type, function)                                                                     \
   static cl_int CL_API_CALL layer_##function (Type object)                                         \
@@ -275,7 +332,7 @@ layer_clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices
   g_atomic_int_inc (&n_held);
   wait_while (&builds_held);
   g_atomic_int_add (&n_held, -1);
-  if (is_fatal ("clBuildProgram", FALSE))
+  if (is_fatal ("clBuildProgram", CALLS))
     return CL_OUT_OF_HOST_MEMORY;
   return cl_next->clBuildProgram (program, n, devices, options, notify, data);
 }
@@ -285,15 +342,17 @@ static void *CL_API_CALL
 layer_clEnqueueMapBuffer (MAP_PARAMETERS)
 {
   static const gchar function[] = "clEnqueueMapBuffer";
-  const gboolean late = fails_late (function, queue, n_waits, waits);
+  const Fate fate = decide (function, queue, n_waits, waits);
   void *data;
 
-  if (is_fatal (function, FALSE) || (late && blocking))
+  if (is_fatal (function, CALLS) || (fate == DOOMED && blocking))
     return refuse (status, CL_MAP_FAILURE);
   data = cl_next->clEnqueueMapBuffer (queue, buffer, blocking, flags, offset, size, n_waits, waits,
-                                      late ? NULL : event, status);
-  if (data != NULL)
-    note_enqueued (late ? late_enqueue (queue, WAIT_ARGUMENTS) : CL_SUCCESS, event);
+                                      fate == RUNS ? event : NULL, status);
+  if (data != NULL && fate == RUNS)
+    note_enqueued (CL_SUCCESS, event);
+  else if (data != NULL)
+    fail_late (fate, blocking, queue, WAIT_ARGUMENTS);
   return data;
 }
 
@@ -301,21 +360,23 @@ static cl_int CL_API_CALL
 layer_clEnqueueUnmapMemObject (cl_command_queue queue, cl_mem memory, void *data, WAIT_PARAMETERS)
 {
   static const gchar function[] = "clEnqueueUnmapMemObject";
-  const gboolean late = fails_late (function, queue, n_waits, waits);
+  const Fate fate = decide (function, queue, n_waits, waits);
   cl_int status;
 
-  if (is_fatal (function, FALSE))
+  if (is_fatal (function, CALLS))
     return CL_OUT_OF_RESOURCES;
-  status =
-      cl_next->clEnqueueUnmapMemObject (queue, memory, data, n_waits, waits, late ? NULL : event);
-  return note_enqueued (late ? late_enqueue (queue, WAIT_ARGUMENTS) : status, event);
+  status = cl_next->clEnqueueUnmapMemObject (queue, memory, data, n_waits, waits,
+                                             fate == RUNS ? event : NULL);
+  if (fate == RUNS || status != CL_SUCCESS)
+    return note_enqueued (status, event);
+  return fail_late (fate, FALSE, queue, WAIT_ARGUMENTS);
 }
 
 /* Waits before it fails, since a lost device no longer uses memory. */
 static cl_int CL_API_CALL
 layer_clFinish (cl_command_queue queue)
 {
-  const gboolean fails = is_fatal ("clFinish", FALSE);
+  const gboolean fails = is_fatal ("clFinish", CALLS);
   const cl_int status = cl_next->clFinish (queue);
 
   return fails ? CL_OUT_OF_RESOURCES : status;
@@ -324,10 +385,15 @@ layer_clFinish (cl_command_queue queue)
 static cl_int CL_API_CALL
 layer_clWaitForEvents (cl_uint n, const cl_event *events)
 {
-  const gboolean fails = is_fatal ("clWaitForEvents", FALSE);
-  const cl_int status = cl_next->clWaitForEvents (n, events);
+  gboolean fails = is_fatal ("clWaitForEvents", CALLS);
+  cl_int status;
 
+  if (is_fatal ("clWaitForEvents", QUESTIONS))
+    return CL_OUT_OF_RESOURCES;
+  status = cl_next->clWaitForEvents (n, events);
   for (cl_uint i = 0; i < n; i++)
+    fails |= is_mute (events[i]);
+  for (cl_uint i = 0; i < n && !fails; i++)
     if (late_get_status (events[i], CL_COMPLETE) != CL_COMPLETE)
       return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   return fails ? CL_OUT_OF_RESOURCES : status;
@@ -338,7 +404,8 @@ layer_clGetEventInfo (cl_event event, cl_event_info name, size_t size, void *val
 {
   cl_int status;
 
-  if (is_fatal ("clGetEventInfo", FALSE))
+  if (is_fatal ("clGetEventInfo", CALLS) || is_fatal ("clGetEventInfo", QUESTIONS) ||
+      is_mute (event))
     return CL_OUT_OF_RESOURCES;
   status = cl_next->clGetEventInfo (event, name, size, value, n);
   if (status == CL_SUCCESS && name == CL_EVENT_COMMAND_EXECUTION_STATUS && value != NULL)
@@ -350,7 +417,7 @@ static cl_int CL_API_CALL
 layer_clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, void *value,
                                size_t *n)
 {
-  if (is_fatal ("clGetEventProfilingInfo", FALSE) ||
+  if (is_fatal ("clGetEventProfilingInfo", CALLS) ||
       late_get_status (event, CL_COMPLETE) != CL_COMPLETE)
     return CL_PROFILING_INFO_NOT_AVAILABLE;
   return cl_next->clGetEventProfilingInfo (event, name, size, value, n);
@@ -359,7 +426,7 @@ layer_clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t si
 static void *CL_API_CALL
 layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const char *name)
 {
-  return is_fatal ("clGetExtensionFunctionAddressForPlatform", FALSE)
+  return is_fatal ("clGetExtensionFunctionAddressForPlatform", CALLS)
              ? NULL
              : cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
 }
@@ -379,19 +446,51 @@ layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const c
 #define RELEASE(Type, function)     INSTALL (function)
 #define CUSTOM(function)            INSTALL (function)
 
+static void set (FaultsMode new_mode, guint n);
+
+/* Does what GEMMCL_LAYER_FAULT says. */
+static void
+set_by_environment (void)
+{
+  static const gchar *const names[] = {"none", "one",  "rest", "late",
+                                       "lost", "mute", "ask",  "dead"};
+  const gchar *text = g_getenv ("GEMMCL_LAYER_FAULT");
+  g_auto (GStrv) words = g_strsplit (text ? text : "none 0", " ", 3);
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (g_str_equal (words[0], names[i]))
+      set (i, g_ascii_strtoull (words[1], NULL, 10));
+}
+
+static void __attribute__ ((destructor)) write_calls (void)
+{
+  const gchar *text = g_getenv ("GEMMCL_LAYER_FAULT");
+  g_auto (GStrv) words = g_strsplit (text ? text : "", " ", 3);
+  g_autofree gchar *count = g_strdup_printf ("%d", g_atomic_int_get (&calls));
+
+  if (g_strv_length (words) == 3)
+    g_file_set_contents (words[2], count, -1, NULL);
+}
+
 void
 cl_layer_install (cl_icd_dispatch *table)
 {
 #include "cl-faults.def"
   late_events = new_events ();
+  mute_events = g_hash_table_new (NULL, NULL);
   late_queues = g_hash_table_new (NULL, NULL);
+  set_by_environment ();
 }
 
 static void
 set (FaultsMode new_mode, guint n)
 {
+  const FaultsMode old = g_atomic_int_get (&mode);
+
   g_atomic_int_set (&mode, FAULTS_NONE);
-  late_clear ();
+  stays_dead = new_mode == FAULTS_NONE && (stays_dead || old == FAULTS_DEAD);
+  if (!stays_dead)
+    late_clear ();
   if (new_mode == FAULTS_NONE)
     return;
   g_atomic_int_set (&fatal, n);

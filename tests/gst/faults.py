@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial, partialmethod
 
 from cl_memory import READ, Map
-from failing import LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
+from failing import DEAD, LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import get_array
 from stream import (ANALYTICS, ERROR, FAILURE, GST, NULL, OK, PLAYING, READY, Gst, TestCase,
                     main, np, tensors)
@@ -187,11 +187,11 @@ class Play:
             self.test.assertEqual(self.seen, len(self.results))
         return failed
 
-    def play_again(self):
-        """Plays the same elements again, without faults."""
+    def play_again(self, state=NULL):
+        """Plays the same elements again, without faults, from this state."""
         self.has_failed()
         self.reset()
-        self.test.assertTrue(self.set_state(NULL) and self.start() and self.begin())
+        self.test.assertTrue(self.set_state(state) and self.start() and self.begin())
         self.test.assertTrue(self.push(4))
         self.test.assertFalse(self.check())
 
@@ -222,9 +222,11 @@ class Faults(FailingTestCase, TestCase):
             failed = play.has_failed()
             self.warned |= WARNINGS in play.posted
             self.assertTrue(not started or play.set_state(READY))
-            self.assertTrue(play.set_state(NULL))
+            # In READY the element keeps its device, and on it the queues that died.
+            state = READY if mode == DEAD else NULL
+            self.assertTrue(play.set_state(state))
             LAYER.set(NONE, 0)
-            play.play_again()
+            play.play_again(state)
         return failed
 
     def sweep_kind(self, kind, mode):

@@ -11,9 +11,10 @@ from gemmcl import IS_BRIEF, Refused, TestCase, get_array
 from library import fields
 from tap_unittest import tap
 
-BRIEF_CASES = 16  # of a sweep, at random among all calls
-NONE, ONE, REST, LATE = range(4)  # FaultsMode
-MODES = {"one": ONE, "rest": REST, "late": LATE}
+BRIEF_CASES = 8  # of a sweep, at random among all calls
+NONE, ONE, REST, LATE, LOST, MUTE, ASK, DEAD = range(8)  # FaultsMode
+MODES = {"one": ONE, "rest": REST, "late": LATE, "lost": LOST, "mute": MUTE, "ask": ASK,
+         "dead": DEAD}
 
 
 class State(Structure):
@@ -51,7 +52,7 @@ class FailingTestCase(TestCase):
         """Runs a case for each call, or for some of them. run(mode, call) returns whether an error
         was reported. Returns the number of reported errors."""
         self.assertFalse(run(NONE, 0))
-        self.assertFalse(run(LATE if mode == LATE else ONE, 0))
+        self.assertFalse(run(ONE if mode == REST else mode, 0))
         self.has_no_objects()
         calls, step, n, cases, reported = LAYER.get_state().calls, 1, 1, 0, 0
         if IS_BRIEF or is_brief:

@@ -7,12 +7,12 @@ error, or its results are right; nothing leaks or hangs, and the same plan works
 import ctypes
 import os
 import shutil
-from ctypes import byref, c_void_p
+from ctypes import byref, c_int, c_void_p
 from functools import partial
 
-from failing import LAYER, MODES, NONE, ONE, REST, FailingTestCase
+from failing import DEAD, LAYER, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import (LIB, Options, Plan, Refused, Result, allocate, ask, call, describe, enter_cache,
-                    get_info, np)
+                    get_info, get_matrix, make, np)
 from library import CPU, Frame
 from tap_unittest import main
 
@@ -27,6 +27,9 @@ PROBLEMS = {
     "batch": dict(m=9, n=5, k=17, batch=3, gap=2),
     "bytes": dict(m=16, n=16, k=32, precision="i8"),
     "rows": dict(m=9, n=5, k=17, row_outputs=MAX),
+    "operands": dict(m=9, n=5, k=17, bias=True, addend="matrix"),
+    "scales": dict(m=16, n=16, k=32, precision="i8", kernel="vector_i8_1x64_1x1",
+                   scale=2),
     "frame": dict(m=20, n=4, k=3, a_frame=Frame(format=2, width=5, height=4)),
     "large": dict(m=512, n=96, k=16),
 }
@@ -36,8 +39,9 @@ CL = ctypes.CDLL("libOpenCL.so.1")
 class Life:
     """A plan's life. All numbers are integers, exact as floats."""
 
-    def __init__(self, m, n, k, kernel=None, gap=0, **fields):
+    def __init__(self, m, n, k, kernel=None, gap=0, scale=0, **fields):
         self.kernel, self.n, self.context, self.plan, self.done = kernel, n, None, None, {}
+        self.faulty = 0  # candidates of the search
         lda = k + gap if gap else 0
         self.gemm = describe(m, n, k, lda=lda, ldd=n + gap, a_type="u8",
                              **{"batch": 1, **fields})
@@ -49,9 +53,18 @@ class Life:
         self.b = rng.integers(-127, 128, (2, k, n))
         # Quantised anew, such rows of A and columns of B are exact.
         self.a[..., :2], self.b[:, 0] = (0, 255), 127
-        self.expected = self.a[..., :k].astype(int) @ self.b[[0] * RUNS + [1]][:, None]
-        if "addend" in fields:
+        self.scale, self.adds = scale, fields.get("addend") == "previous"
+        self.bias, self.c = rng.integers(-9, 10, n), rng.integers(-9, 10, (m, n))
+        self.expected = self.compute(slice(None), [0] * RUNS + [1])
+        if self.adds:
             self.expected = self.expected.cumsum(0)
+
+    def compute(self, runs, which):
+        """Returns the results with these of the two B."""
+        product = self.a[runs, ..., :self.gemm.k].astype(int) @ self.b[which][..., None, :, :]
+        if not self.gemm.bias:
+            return product * (self.scale or 1)
+        return product + self.c + self.bias
 
     def make_context(self):
         self.context = c_void_p(ask("context_new", None))
@@ -71,7 +84,7 @@ class Life:
     def wait(self, run):
         """Returns whether it succeeded."""
         done = self.done.pop(run)
-        status = CL.clWaitForEvents(1, byref(done))
+        status = call("context_wait", self.context, done, result=c_int)
         CL.clReleaseEvent(done)
         return not status
 
@@ -84,15 +97,25 @@ class Life:
             np.testing.assert_array_equal(self.rows[run][..., 0], self.expected[run].max(-1))
         return True
 
+    def set_operands(self, which):
+        """Sets one of the two B, and the others."""
+        b = self.b[which]
+        if self.scale:
+            b = get_matrix("matrix_new_quantized", make(b, "i8"), make([self.scale]), None)
+        self.plan.set("b", b)
+        if self.gemm.bias:
+            self.plan.set("bias", self.bias)
+            self.plan.set("c", self.c)
+
     def live(self):
         """Returns whether all runs succeeded."""
         self.make_plan()
-        self.plan.set("b", self.b[0])
+        self.set_operands(0)
         for run in range(RUNS):
             self.submit(run)
-        if not all(self.finish(run) for run in range(RUNS)):
+        if not all([self.finish(run) for run in range(RUNS)]):  # even after one failed
             return False
-        self.plan.set("b", self.b[1])
+        self.set_operands(1)
         self.submit(RUNS)
         return self.finish(RUNS)
 
@@ -106,6 +129,7 @@ class Life:
         best = result.best and result.best[0].name
         for each in result.list():
             assert not each.faulty or (each.why and each.name != best), (each.name, each.why)
+        self.faulty = sum(each.faulty for each in result.list())
         call("tuning_result_free", c_void_p(address))
         return True
 
@@ -119,8 +143,8 @@ class Life:
         if not self.plan:
             self.make_plan()
         call("plan_reset_previous", self.plan)
-        self.expected[RUNS] = self.a[RUNS][..., :self.gemm.k].astype(int) @ self.b[1]
-        self.plan.set("b", self.b[1])
+        self.expected[RUNS] = self.compute(RUNS, 1)
+        self.set_operands(1)
         self.submit(RUNS)
         assert self.finish(RUNS)
         assert (self.d[failed] == UNWRITTEN).all()
@@ -155,6 +179,7 @@ class Faults(FailingTestCase):
         LAYER.set(mode, n)
         try:
             error = self.try_life(life, makes_context, searches)
+            self.assertLessEqual(life.faulty, 1 if mode != REST else 3)
             if error and mode != REST and not makes_context:
                 LAYER.set(NONE, 0)
                 life.recover()
@@ -162,6 +187,31 @@ class Faults(FailingTestCase):
             life.end()
             LAYER.set(NONE, 0)
         return bool(error)
+
+    def test_dead_queue(self):
+        """After a run failed, the next run on the context succeeds, even if the driver fails all
+        later commands of a queue, and even if it is another plan's. The queue that the caller knows
+        stays valid."""
+        failing, other = (Life(**PROBLEMS["plain"]) for _ in range(2))
+        failing.make_context()
+        other.context = failing.context
+        self.addCleanup(failing.end)
+        self.addCleanup(setattr, other, "plan", None)
+        self.addCleanup(LAYER.set, NONE, 0)
+        for life in failing, other:
+            life.make_plan()
+            life.set_operands(0)
+        queue = call("context_get_cl_queue", failing.context)
+        LAYER.set(DEAD, 1)
+        failing.submit(0)
+        self.assertFalse(failing.wait(0))
+        LAYER.set(NONE, 0)
+        other.submit(0)
+        self.assertTrue(other.finish(0))
+        failing.submit(1)
+        self.assertTrue(failing.finish(1))
+        self.assertNotEqual(call("context_get_cl_queue", failing.context), queue)
+        self.assertEqual(CL.clFinish(c_void_p(queue)), 0)
 
     def test_warm_up(self):
         """A new plan's last calls are its warm-up: a queue of its own, memory and launches. Each of

@@ -19,6 +19,8 @@ except ImportError:
 sys.path.append(str(Path(__file__).parent.parent / "gst"))
 import numpy_gemm
 
+BRIEF_CASES = 8  # of a sweep
+
 
 class Run(tool.MatrixTestCase):
     def multiply(self, *arguments):
@@ -129,6 +131,60 @@ class Products(Run):
             with self.subTest(normalize=name):
                 result = self.multiply(*self.paths, "--normalize", name)
                 self.compare(result, self.a, self.b, normalize=name)
+
+
+class Faults(Run):
+    """One call of OpenCL fails, or one command is lost after OpenCL accepted it. The tool says so,
+    or D is right. With GEMMCL_TEST_BRIEF only some calls fail, spread over all."""
+
+    def setUp(self):
+        super().setUp()
+        if "GEMMCL_FAULTS_LAYER" not in os.environ:
+            self.skipTest("OpenCL's headers for layers (opencl-c-headers) are missing")
+        a, b, c, bias = (self.random.integers(-9, 10, shape)
+                         for shape in ((9, 17), (17, 5), (9, 5), (1, 5)))
+        self.expected = a @ b + c + bias
+        self.command = ["run", *(self.save(name, array.astype(numpy.float32))
+                                 for name, array in (("a", a), ("b", b))),
+                        "-c", self.save("c", c), "--bias", self.save("bias", bias),
+                        "-o", self.path("d.npy")]
+
+    def run_with(self, mode, call):
+        """Returns whether the tool failed, and the number of calls."""
+        output, counted = Path(self.path("d.npy")), Path(self.path("calls"))
+        output.unlink(missing_ok=True)
+        said = tool.run(*self.command, OPENCL_LAYERS=os.environ["GEMMCL_FAULTS_LAYER"],
+                        GEMMCL_LAYER_FAULT=f"{mode} {call} {counted}")
+        if not counted.exists():
+            self.skipTest("OpenCL's loader does not load layers")
+        if said.returncode == 0:
+            numpy.testing.assert_array_equal(numpy.load(output), self.expected, f"call {call}")
+        else:
+            self.assertEqual((said.returncode, output.exists()), (1, False), said.stderr)
+            self.assertRegex(said.stderr, "gemmcl|CL_")
+        return said.returncode != 0, int(counted.read_text())
+
+    def sweep(self, mode):
+        failed, calls = self.run_with(mode, 0)
+        self.assertFalse(failed)
+        self.assertGreater(calls, 0)
+        step = calls // BRIEF_CASES + 1 if "GEMMCL_TEST_BRIEF" in os.environ else 1
+        failed = [self.run_with(mode, call)[0] for call in range(1, calls + 1, step)]
+        print(f"# {mode}: {len(failed)} of {calls} calls: {sum(failed)} errors, the other results "
+              "are right")
+        self.assertTrue(any(failed))
+
+    def test_calls(self):
+        self.sweep("one")
+
+    def test_lost_commands(self):
+        self.sweep("lost")
+
+    def test_lost_commands_that_cannot_be_asked(self):
+        self.sweep("mute")
+
+    def test_questions(self):
+        self.sweep("ask")
 
 
 class Failures(Run):
