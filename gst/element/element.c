@@ -81,6 +81,8 @@ change_state (GstElement *element, GstStateChange transition)
 static gboolean
 open_stream (GstGemmcl *self, GError **error)
 {
+  GstGemmclSettings settings;
+
   gst_gemmcl_operands_hold (self);
   gst_gemmcl_operands_release (self);
   if (!open_devices (self, error))
@@ -91,9 +93,11 @@ open_stream (GstGemmcl *self, GError **error)
                          "weight=FILE.safetensors#NAME or weight=[[1,2],[3,4]].");
     return FALSE;
   }
+  settings = gst_gemmcl_get_properties (self).settings;
+  if (settings.batch_timeout > GST_GEMMCL_MAX_WAIT)
+    settings.batch_timeout = 0;
   g_mutex_lock (&self->lock);
-  self->stream =
-      (GstGemmclStream){.settings = gst_gemmcl_get_properties (self).settings, .started = TRUE};
+  self->stream = (GstGemmclStream){.settings = settings, .started = TRUE};
   gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_properties (self).scalars;
@@ -362,6 +366,13 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
   return pass_event (self, event) && (type != GST_EVENT_CAPS || pass_waiting (self));
 }
 
+/* Returns: the sum of two times; GST_CLOCK_TIME_NONE if one is that, or if the sum is too large. */
+static GstClockTime
+add_times (GstClockTime a, GstClockTime b)
+{
+  return a > GST_CLOCK_TIME_NONE - b ? GST_CLOCK_TIME_NONE : a + b;
+}
+
 static gboolean
 query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 {
@@ -385,8 +396,7 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY) {
     wait = gst_gemmcl_stats_get_latency (self);
     gst_query_parse_latency (query_, &live, &min, &max);
-    gst_query_set_latency (query_, live, min + wait,
-                           GST_CLOCK_TIME_IS_VALID (max) ? max + wait : max);
+    gst_query_set_latency (query_, live, add_times (min, wait), add_times (max, wait));
   }
   return TRUE;
 }

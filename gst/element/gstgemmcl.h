@@ -17,11 +17,16 @@
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 
+/** GST_GEMMCL_MAX_WAIT: A longer time to collect a batch, in ns, counts as no limit: 146 years,
+ * half of the time that GStreamer's clock can count. */
+#define GST_GEMMCL_MAX_WAIT (G_MAXINT64 / 2)
+
 /** GstGemmclStream: The formats of the stream (negotiate.c). Written under the lock of the element
  * and the stream lock of the sink pad, by the streaming thread and by start() and stop()
  * (element.c). A thread that has neither lock may not read it. */
 typedef struct {
-  GstGemmclSettings settings; /* the properties when streaming started */
+  GstGemmclSettings settings; /* the properties when streaming started; batch_timeout is at most
+                               * GST_GEMMCL_MAX_WAIT */
   GstGemmclFormat input;      /* learn.c writes the tensor that is A, as buffers describe it */
   GstGemmclFormat output;
   GstClockTime frame_duration; /* of a buffer, from caps or (turns.c) buffers; 0: unknown */
@@ -194,6 +199,14 @@ struct _GstGemmcl {
   GstGemmclTurns *turns;    /* turns.c, run.c; NULL unless streaming */
   guint pool_size;          /* allocation.c, element.c: bytes of a buffer of D's pool; 0: no pool */
 };
+
+/** gst_gemmcl_stream_get_duration: @n: at least 1. Returns: the duration of @n buffers, in ns; 0 if
+ * it is not known or longer than GST_GEMMCL_MAX_WAIT. */
+static inline GstClockTime
+gst_gemmcl_stream_get_duration (const GstGemmclStream *self, guint n)
+{
+  return self->frame_duration > GST_GEMMCL_MAX_WAIT / n ? 0 : n * self->frame_duration;
+}
 
 /** gst_gemmcl_is_meta: Returns: %TRUE if results leave in the metadata of inputs. */
 static inline gboolean

@@ -139,7 +139,7 @@ gst_gemmcl_stats_get_latency (GstGemmcl *self)
   GstClockTime latency = 0;
 
   if (self->stream.started && settings->batch_size > 1) {
-    latency = (settings->batch_size - 1) * self->stream.frame_duration;
+    latency = gst_gemmcl_stream_get_duration (&self->stream, settings->batch_size - 1);
     /* 0: the duration of buffers is not known, so the timeout alone limits the wait. */
     if (settings->batch_timeout > 0 &&
         (latency == 0 || latency > (GstClockTime)settings->batch_timeout))

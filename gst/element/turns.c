@@ -448,9 +448,10 @@ start_timer (GstGemmcl *self)
 {
   const GstGemmclSettings *settings = &self->stream.settings;
   g_autoptr (GstClock) clock = gst_system_clock_obtain ();
-  const GstClockTime timeout = settings->batch_timeout < 0
-                                   ? settings->batch_size * self->stream.frame_duration
-                                   : (GstClockTime)settings->batch_timeout;
+  const GstClockTime timeout =
+      settings->batch_timeout < 0
+          ? gst_gemmcl_stream_get_duration (&self->stream, settings->batch_size)
+          : (GstClockTime)settings->batch_timeout;
 
   if (timeout == 0)
     return;

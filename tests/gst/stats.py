@@ -179,14 +179,28 @@ class Times(TestCase):
 
     def test_timeout(self):
         """The latency of collecting is at most batch-timeout, and batch-timeout itself if neither
-        caps nor buffers state a duration."""
-        free = tensors("1:1", rate="0/1")
+        caps nor buffers state a duration. A timeout or duration of more than 146 years counts as
+        none."""
+        free, slow = tensors("1:1", rate="0/1"), tensors("1:1", rate=f"1/{2**31 - 1}")
         for caps, timeout, latency in [(ONE, -1, 3 * FRAME), (ONE, 4 * FRAME, 3 * FRAME),
-                                       (ONE, FRAME, FRAME), (free, -1, 0), (free, FRAME, FRAME)]:
+                                       (ONE, FRAME, FRAME), (free, -1, 0), (free, FRAME, FRAME),
+                                       (ONE, 2**63 - 1, 3 * FRAME), (free, 2**63 - 1, 0),
+                                       (slow, -1, 0), (slow, FRAME, FRAME)]:
             stream = self.start(caps, f"gemmcl weight=[2] batch-size=4 batch-timeout={timeout}")
             self.assertEqual(self.get_latency(stream, True), latency)
         stream = self.start(free, f"gemmcl weight=[2] batch-timeout={FRAME}")
         self.assertEqual(self.get_latency(stream, True), 0)
+
+    def test_unlimited(self):
+        """An upstream maximum that is too large for a sum with the element's latency counts as no
+        limit."""
+        stream = self.start(ONE, "gemmcl weight=[2] batch-size=4")
+        answer(stream.src, Gst.QueryType.LATENCY,
+               lambda query: query.set_latency(True, UPSTREAM, Gst.CLOCK_TIME_NONE - 1))
+        query = Gst.Query.new_latency()
+        self.assertTrue(stream.sink.peer_query(query))
+        self.assertEqual(query.parse_latency(),
+                         (True, UPSTREAM + 3 * FRAME, Gst.CLOCK_TIME_NONE))
 
     def test_percentiles(self):
         """A percentile is the time that this share of the runs did not exceed, at most 1/16 too

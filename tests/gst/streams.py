@@ -316,8 +316,8 @@ class Streams(TestCase):
 class Timeouts(TestCase):
     """Batches that batch-timeout ends."""
 
-    def push(self, stream, index):
-        self.assertEqual(stream.push(np.float32(index), pts=index * FRAME), OK)
+    def push(self, stream, index, duration=Gst.CLOCK_TIME_NONE):
+        self.assertEqual(stream.push(np.float32(index), pts=index * FRAME, duration=duration), OK)
 
     def pull(self, stream, index):
         """Takes the next output. Returns the time."""
@@ -343,17 +343,24 @@ class Timeouts(TestCase):
                 self.pull(stream, i + 1)
             self.is_quiet(stream)
 
-    def test_no_duration(self):
-        """By default a batch ends only when it is full if neither caps nor buffers state a
-        duration."""
-        stream = self.start(tensors("1:1", rate="0/1"), "gemmcl weight=[2] batch-size=2")
-        self.push(stream, 0)
-        time.sleep(0.3)
-        arrived = [stream.arrivals.get()[0] for _ in range(stream.arrivals.qsize())]
-        self.assertFalse([each for each in arrived if isinstance(each, Gst.Buffer)])
-        self.push(stream, 1)
-        for i in range(2):
-            self.pull(stream, i)
+    def test_never(self):
+        """A batch ends only when it is full: by default, if neither caps nor buffers state a
+        duration, and if the timeout or the duration of a batch is too long for a clock."""
+        for timeout, duration in [(-1, Gst.CLOCK_TIME_NONE), (2**63 - 1, Gst.CLOCK_TIME_NONE),
+                                  (2**63 - 10**18, FRAME), (-1, 2**63 + 25000000)]:
+            with self.subTest(timeout=timeout, duration=duration):
+                stream = self.start(tensors("1:1", rate="0/1"), "gemmcl weight=[2] batch-size=2 "
+                                    f"batch-timeout={timeout}")
+                for i in range(0, 6, 2):
+                    self.push(stream, i, duration)
+                    time.sleep(0.1)
+                    arrived = [stream.arrivals.get()[0] for _ in range(stream.arrivals.qsize())]
+                    self.assertFalse([each for each in arrived if isinstance(each, Gst.Buffer)])
+                    self.push(stream, i + 1, duration)
+                    self.pull(stream, i)
+                    self.pull(stream, i + 1)
+                self.push(stream, 6, duration)
+                self.assertEqual(len(stream.end()), 1)
 
     def test_full(self):
         """A full batch does not wait. The next batch gets its whole timeout, even if the thread of
