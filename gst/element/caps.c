@@ -50,24 +50,6 @@ allows_pixel_mode (const GstGemmclSettings *settings)
           settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
 
-/* TRUE if pixels with @channels can make a row of K elements; with @keep, if one pixel can. */
-static gboolean
-channels_fit_k (const GstGemmclTerms *terms, guint channels, gboolean keep)
-{
-  const GstGemmclSettings *settings = &terms->settings;
-
-  if (terms->k == 0)
-    return TRUE;
-  switch (keep ? GST_GEMMCL_FEATURE_MODE_PIXEL : settings->feature_mode) {
-  case GST_GEMMCL_FEATURE_MODE_PIXEL:
-    return terms->k == channels;
-  case GST_GEMMCL_FEATURE_MODE_PATCH:
-    return terms->k == (gsize)settings->patch_width * settings->patch_height * channels;
-  default:
-    return terms->k % channels == 0;
-  }
-}
-
 /* Appends video like @from in @formats, which it takes. Without formats it appends nothing. */
 static void
 append_video (GstCaps *result, const GstStructure *from, GValue *formats)
@@ -115,38 +97,25 @@ append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *form
   gst_caps_append_structure (result, structure);
 }
 
-/* Appends video in the formats with samples of eight or, with @deep, of more bits, whose channels
- * fit K; with @keep, for an output that stays video. */
+/* Appends @video with its formats of eight bits or, with @deep, of more. */
 static void
-append_depth (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms, gboolean keep,
-              gboolean deep)
+append_depth (GstCaps *result, const GstCaps *video, gboolean deep)
 {
-  GValue values = G_VALUE_INIT;
+  for (guint i = 0; i < gst_caps_get_size (video); i++) {
+    const GstStructure *structure = gst_caps_get_structure (video, i);
+    const GValue *names = gst_structure_get_value (structure, "format");
+    GValue formats = G_VALUE_INIT;
+    const gchar *name;
 
-  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
-    const gchar *name = gemmcl_pixel_format_get_name (i);
-    const GstVideoFormatInfo *info =
-        gst_video_format_get_info (gst_video_format_from_string (name));
+    for (guint j = 0; (name = gst_gemmcl_values_get (names, j)); j++) {
+      const GstVideoFormatInfo *info =
+          gst_video_format_get_info (gst_video_format_from_string (name));
 
-    if ((GST_VIDEO_FORMAT_INFO_DEPTH (info, 0) > 8) == deep &&
-        channels_fit_k (terms, gemmcl_pixel_format_get_channels (i), keep))
-      gst_gemmcl_values_add (&values, g_strdup (name));
+      if ((GST_VIDEO_FORMAT_INFO_DEPTH (info, 0) > 8) == deep)
+        gst_gemmcl_values_add (&formats, g_strdup (name));
+    }
+    append_video (result, structure, &formats);
   }
-  append_video (result, from, &values);
-}
-
-/* Appends video in the formats whose channels fit K; with @keep, for an output that stays video.
- * Upstream takes the first format that it has: one of eight bits, or of more if the output has
- * more. Values of GRAY16_LE do not fit eight bits, which do not need the steps of P010_10LE. */
-static void
-append_video_input (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
-                    gboolean keep)
-{
-  const gboolean deep = keep && gst_gemmcl_caps_allow_format (from, "GRAY16_LE") &&
-                        !gst_gemmcl_caps_allow_format (from, "GRAY8");
-
-  append_depth (result, from, terms, keep, deep);
-  append_depth (result, from, terms, keep, !deep);
 }
 
 /* @d: (out): D of @input as a tensor. @n: N, or the number of row outputs */
@@ -244,25 +213,52 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
     append_any_tensors (result, from, "flexible");
 }
 
+/* Appends video whose output can be @from, video or tensors. Upstream takes the first format that
+ * it has: one of eight bits, or of more if the output has more. Values of GRAY16_LE do not fit
+ * eight bits, which do not need the steps of P010_10LE. */
+static void
+append_video_input (GstCaps *result, const GstStructure *from, const GstCaps *filter,
+                    const GstGemmclTerms *terms)
+{
+  const gboolean stays = gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA);
+  const gboolean deep = stays && gst_gemmcl_caps_allow_format (from, "GRAY16_LE") &&
+                        !gst_gemmcl_caps_allow_format (from, "GRAY8");
+  g_autoptr (GstCaps) video = NULL;
+  GValue formats = G_VALUE_INIT;
+
+  if (stays) {
+    /* Only pixels stay video. */
+    video = gst_caps_new_empty ();
+    gst_gemmcl_add_input_formats (&formats, terms->k);
+    append_video (video, from, &formats);
+  } else {
+    video = gst_gemmcl_new_fitting_video (filter, &terms->settings, terms->k);
+    for (guint i = 0; i < gst_caps_get_size (video); i++)
+      copy_framerate (gst_caps_get_structure (video, i), from);
+  }
+  append_depth (result, video, deep);
+  append_depth (result, video, !deep);
+}
+
 /* From the source pad to the sink pad: appends the inputs whose output can be @caps. */
 static void
-transform_output (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *terms)
+transform_output (GstCaps *result, const GstCaps *caps, const GstCaps *filter,
+                  const GstGemmclTerms *terms)
 {
   const GstStructure *from = gst_caps_get_structure (caps, 0);
   g_autoptr (GstCaps) inputs = gst_caps_new_empty ();
-  g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
   GstGemmclTerms any_k = *terms; /* without K, transform_input() assumes that any input fits */
 
   any_k.k = 0;
   if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
-    append_video_input (inputs, from, terms, TRUE);
+    append_video_input (inputs, from, filter, terms);
   } else if (gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
     append_audio (inputs, from, terms->k);
   } else {
     append_any_tensors (inputs, from, "static");
-    append_any_tensors (inputs, from, "flexible");
-    copy_framerate (video, from);
-    append_video_input (inputs, video, terms, FALSE);
+    if (terms->settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
+      append_any_tensors (inputs, from, "flexible");
+    append_video_input (inputs, from, filter, terms);
   }
   for (guint i = 0; i < gst_caps_get_size (inputs); i++) {
     g_autoptr (GstCaps) input = gst_caps_copy_nth (inputs, i), made = gst_caps_new_empty ();
@@ -314,7 +310,8 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
 /* Transforms media and, from the sink pad, carriers. The kind of memory of one pad does not depend
  * on that of the other. */
 static GstCaps *
-transform_each (GstPadDirection direction, const GstCaps *caps, const GstGemmclTerms *terms)
+transform_each (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
+                const GstGemmclTerms *terms)
 {
   g_autoptr (GstCaps) plain = gst_caps_new_empty (), result = gst_caps_new_empty ();
 
@@ -335,7 +332,7 @@ transform_each (GstPadDirection direction, const GstCaps *caps, const GstGemmclT
     if (direction == GST_PAD_SINK)
       transform_input (result, medium, terms);
     else
-      transform_output (result, medium, terms);
+      transform_output (result, medium, filter, terms);
   }
   if (direction == GST_PAD_SRC)
     return gst_gemmcl_caps_spread (result, GST_PAD_SINK);
@@ -364,7 +361,7 @@ transform_to_carriers (const GstCaps *caps)
 /* With output=meta, from the source pad to the sink pad: caps that fit K, without the tensors that
  * downstream expects: the element makes them, not upstream. */
 static GstCaps *
-transform_meta_output (const GstCaps *caps, const GstGemmclTerms *terms)
+transform_meta_output (const GstCaps *caps, const GstCaps *filter, const GstGemmclTerms *terms)
 {
   g_autoptr (GstCaps) plain = gst_caps_copy (caps), all = NULL;
   g_autoptr (GstCaps) outputs = gst_gemmcl_caps_new_template (GST_PAD_SRC);
@@ -375,7 +372,7 @@ transform_meta_output (const GstCaps *caps, const GstGemmclTerms *terms)
   any_n.n = 0;
   all = gst_gemmcl_carriers_are_set (&terms->settings)
             ? new_carriers ()
-            : transform_each (GST_PAD_SRC, outputs, &any_n);
+            : transform_each (GST_PAD_SRC, outputs, filter, &any_n);
   return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);
 }
 
@@ -389,12 +386,12 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
   if (gst_caps_is_any (caps) && !(is_meta && direction == GST_PAD_SRC))
     caps = everything = gst_gemmcl_caps_new_template (direction);
   if (is_meta)
-    result = direction == GST_PAD_SRC ? transform_meta_output (caps, terms)
+    result = direction == GST_PAD_SRC ? transform_meta_output (caps, filter, terms)
                                       : transform_meta_input (caps, terms);
   else if (direction == GST_PAD_SRC && gst_gemmcl_carriers_are_set (&terms->settings))
     result = transform_to_carriers (caps);
   else
-    result = transform_each (direction, caps, terms);
+    result = transform_each (direction, caps, filter, terms);
   if (!filter)
     return g_steal_pointer (&result);
   return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);

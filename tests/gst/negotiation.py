@@ -4,8 +4,15 @@
 """Negotiation: the caps of one pad, given the caps of the other and the weight's shape, and the
 caps that the element chooses."""
 
+import os
+import random
+
 from gemmcl import CPU, get_info
-from stream import ANALYTICS, NULL, READY, VA, Gst, TestCase, main, np, tensors
+from stream import ANALYTICS, NULL, READY, VA, Gst, TestCase, load_plugin, main, np, tensors
+
+# One plugin since GStreamer 1.22, two before.
+for converters in "videoconvertscale", "videoscale", "videoconvert":
+    load_plugin(converters)
 
 STATIC, FLEXIBLE = "other/tensors,format=static", "other/tensors,format=flexible"
 STEREO = "audio/x-raw,format=S16LE,rate=8000,channels=2,channel-mask=(bitmask)3,layout=interleaved"
@@ -16,6 +23,7 @@ TO_FLEXIBLE = "output=flexible"
 SURFACE = "video/x-raw(memory:VAMemory),format=NV12,height=2,width="
 DMABUF = "video/x-raw(memory:DMABuf),format=BGRx"
 TILES = "NV12:0x0100000000000002"
+GRAY, RGB, RGBA = (f"video/x-raw,format={name}" for name in ("GRAY8", "RGB", "RGBA"))
 
 
 def video(pixels, more=""):
@@ -102,6 +110,22 @@ UP = [
     ("video/x-raw", 4, 2, "video/x-raw,format=RGBA", ""),
     ("other/tensors", 18, 5, "video/x-raw,format=RGB",
      "video/x-raw,format=RGBA; video/x-raw,format=GRAY8", PATCHES),
+    ("other/tensors", 3, 2, f"{RGB}; {GRAY},width=3", f"{GRAY},width=4,height=4"),
+    ("other/tensors", 3, 2, RGB, GRAY, "feature-mode=pixel"),
+    # Rows fix the width, frames the product of width and height, and patches the least size.
+    ("other/tensors", 672, 8,
+     f"{RGB},width=224; {GRAY},width=672; {RGBA},width=168; {DMABUF},width=224",
+     f"{RGB},width=672; {GRAY},width=224; {RGB},width=320", "feature-mode=row"),
+    ("other/tensors", 784, 1,
+     f"{GRAY},width=28,height=28; {GRAY},width=16,height=49; {RGBA},width=49,height=4",
+     f"{GRAY},width=30; {RGB},width=28,height=28; {RGBA},width=784", "feature-mode=frame"),
+    # Flexible tensors have no rows and frames.
+    ("other/tensors", 12, 1, STATIC, FLEXIBLE, "feature-mode=row"),
+    ("other/tensors", 3 * 65537, 1, "other/tensors", f"{RGB}; {GRAY}", "feature-mode=frame"),
+    ("other/tensors", 30, 1, f"{RGB},width=9,height=3", f"{RGB},width=8; {RGB},height=2",
+     "feature-mode=patch patch-width=5 patch-height=2 patch-dilation=2"),
+    ("other/tensors", 36, 1, f"{RGB},width=2,height=1", f"{RGB},width=1",
+     "feature-mode=patch patch-width=6 patch-height=2 patch-padding=2"),
     (STEREO, 6, 2, "audio/x-raw,format=S16LE,channels=6,rate=8000", "audio/x-raw,channels=2"),
     (STATIC, 3, 2, f"{STATIC}; video/x-raw", FLEXIBLE),
     (FLEXIBLE, 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
@@ -208,6 +232,46 @@ class Negotiation(TestCase):
         self.check(self.make(describe(4, 3, ""), "video/x-raw"), "sink", "video/x-raw,format=RGB",
                    "", Gst.Caps.from_string("video/x-raw,format=RGB"))
 
+    def test_filter(self):
+        """Of what upstream can use, feature-mode=auto prefers pixels and patches to rows and
+        frames. A frame has one size if upstream has one of its sides; otherwise the first size is
+        a square or near to 4:3."""
+        gray_or_rgb = "video/x-raw,format={GRAY8,RGB}"
+        gray, rgb = (f"{pixels},width=3,height=2" for pixels in (GRAY, RGB))
+        for k, asked, has, lacks, settings in [
+                (3, gray_or_rgb, rgb, gray, ""),
+                (3, GRAY, gray, rgb, ""),
+                (6, gray_or_rgb, rgb, f"{GRAY},width=6", "patch-width=2 patch-height=1"),
+                (784, f"{GRAY},width=56", f"{GRAY},height=14", f"{GRAY},height=28",
+                 "feature-mode=frame")]:
+            with self.subTest(k=k, asked=asked, settings=settings):
+                self.check(self.make(describe(k, 2, settings)), "sink", has, lacks,
+                           Gst.Caps.from_string(asked))
+        for k, size in [(784, "28,height=28"), (76800, "320,height=240")]:
+            found = self.check(self.make(describe(k, 1, "feature-mode=frame")), "sink", GRAY, "",
+                               Gst.Caps.from_string(GRAY))
+            first = Gst.Caps.from_string(f"{GRAY},width={size}")
+            self.assertTrue(found.copy().truncate().is_subset(first), found.to_string())
+
+    def test_upstream(self):
+        """Elements upstream scale and convert to what the weight needs."""
+        three = "video/x-raw,format={RGB,BGR,RGBx,BGRx,xRGB,xBGR}"
+        for converter, caps, k, n, part, settings in [
+                ("videoscale", "RGB", 672, 8, f"{RGB},width=224", "feature-mode=row"),
+                ("videoscale", "GRAY8", 784, 8, f"{GRAY},width=28,height=28", "feature-mode=frame"),
+                ("videoconvert", "GRAY8", 3, 3, three, ""),
+                ("videoconvert", "GRAY8", 3, 2, three, ""),
+                ("videoconvert", "RGB", 8, 2, "video/x-raw,format={RGBA,BGRA}",
+                 "patch-width=2 patch-height=1")]:
+            if not Gst.ElementFactory.find(converter):
+                self.skipTest(f"GStreamer's {converter} is missing")
+            with self.subTest(converter=converter, caps=caps, k=k, n=n):
+                stream = self.make(f"{converter} ! {describe(k, n, f'name=a {settings}')}")
+                stream.play(video(caps))
+                self.is_quiet(stream)
+                found = stream["a"].get_static_pad("sink").get_current_caps()
+                self.assertTrue(found.is_subset(Gst.Caps.from_string(part)), found.to_string())
+
     def test_memories(self):
         """Without a device the sink pad accepts all memory; with this device, the memory that it
         reads. It copies dma-bufs."""
@@ -263,6 +327,85 @@ class Negotiation(TestCase):
                 offered = Gst.Caps.from_string(video(formats))
                 found = stream.query_caps("sink", offered).fixate().to_string()
                 self.assertIn(f"format=(string){chosen},", found)
+
+
+CHANNELS = {"GRAY8": 1, "GRAY16_LE": 1, "RGB": 3, "BGRx": 3, "NV12": 3, "I420": 3, "RGBA": 4}
+MODES = "auto", "pixel", "row", "frame", "patch"
+
+
+class Offers(TestCase):
+    """The caps of the sink pad have all inputs that the element accepts and, where caps can express
+    that, no others."""
+
+    def choose_settings(self, mode):
+        """Returns properties. Some of them fit no input."""
+        choose, patch = self.choice, "patch" in (mode, self.choice(MODES))
+        return {
+            "feature-mode": mode, "patch-width": choose((1, 2, 3)) if patch else 0,
+            "patch-height": choose((1, 2)) if patch else 0, "patch-stride": choose((0, 1)),
+            "patch-padding": choose((0, 0, 1)), "patch-dilation": choose((1, 1, 2)),
+            "output": choose(("auto", "auto", "media", "tensors", "flexible")),
+            "row-outputs": choose(("0", "0", "0", "max")),
+            "output-type": choose(("auto", "auto", "f16")),
+        }
+
+    def choose_input(self, settings):
+        """Returns caps and a K, which fits them in most cases."""
+        choose = self.choice
+        width, height, pixels = choose((1, 2, 3, 4, 6)), choose((1, 2, 3, 4)), choose((*CHANNELS,))
+        channels, kind = CHANNELS[pixels], choose(("video", "video", "video", "audio", "tensors"))
+        if kind == "audio":
+            caps = STEREO.replace("channels=2", f"channels={channels}").replace(")3", ")0")
+            return caps, channels
+        if kind == "tensors":
+            caps = choose((f"{FLEXIBLE},framerate=10/1", tensors(f"{channels}:{width}:{height}")))
+        else:
+            memory = choose(("", "", "(memory:OpenCL)", "(memory:DMABuf)"))
+            caps = (f"video/x-raw{memory},format={pixels},width={width},height={height},"
+                    "framerate=10/1")
+        size = {"pixel": 1, "row": width, "frame": width * height,
+                "patch": settings["patch-width"] * settings["patch-height"]}
+        mode = settings["feature-mode"]
+        return caps, channels * size[choose((*size,)) if mode == "auto" else mode]
+
+    def check(self, stream, caps, mode):
+        """Returns whether the element accepts these caps."""
+        wanted = Gst.Caps.from_string(caps)
+        stream.element.set_state(READY)
+        offered, asked = stream.query_caps("sink"), stream.query_caps("sink", wanted)
+        accepted = stream.play(caps)
+        error = stream.pop_message(Gst.MessageType.ERROR)
+        stream.element.set_state(READY)
+        self.assertEqual(accepted, error is None)
+        if accepted:
+            self.assertTrue(wanted.is_subset(offered), offered.to_string())
+            self.assertTrue(wanted.is_subset(asked), asked.to_string())
+        elif mode in ("pixel", "row", "patch") and caps.startswith("video"):
+            self.assertFalse(wanted.is_subset(offered), error.message)
+        return accepted
+
+    def test_random(self):
+        """Random inputs, settings and downstream caps. A frame's sizes are lists of widths and
+        heights, and feature-mode=auto may fit several modes, so these are offered more than they
+        accept."""
+        count = {True: 0, False: 0}
+        for seed in range(40 if "GEMMCL_TEST_BRIEF" in os.environ else 100):
+            self.choice = random.Random(seed).choice
+            settings = self.choose_settings(self.choice(MODES))
+            inputs = [self.choose_input(settings) for _ in range(4)]
+            k, n = max(inputs[0][1], 1), self.choice((1, 3, 4))
+            output = self.choice((None, None, "other/tensors", *(
+                ("video/x-raw", "video/x-raw,width=[1,3]", "video/x-raw,height=2")
+                if settings["feature-mode"] in ("auto", "pixel") else ())))
+            if output:  # with other values the pads would not link
+                settings.update({"output": "auto", "row-outputs": "0", "output-type": "auto"})
+            text = describe(k, n, " ".join(f"{name}={value}" for name, value in settings.items()))
+            stream = self.make(text, output)
+            for caps, _ in inputs:
+                with self.subTest(seed=seed, caps=caps, k=k, n=n, downstream=output, **settings):
+                    count[self.check(stream, caps, settings["feature-mode"])] += 1
+            stream.stop()
+        self.assertGreater(min(count.values()), sum(count.values()) // 8, count)
 
 
 main()
