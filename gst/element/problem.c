@@ -231,6 +231,8 @@ set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError *
   self->gemm.a_shift = self->folds_offset ? 0.0 : get_number (offsets, 0);
   for (guint i = 0; self->folds_scale && i < scales->len; i++)
     *scale = MAX (fabs (*scale), fabs (get_number (scales, i)));
+  if (self->folds_scale)
+    *scale = exp2 (ceil (log2 (*scale)));
   self->gemm.bias |= self->folds_offset;
   return TRUE;
 }

@@ -137,6 +137,17 @@ class Precision(TestCase):
                                f"precision={precision}", audio("F32LE", 2),
                                None if fits else "precision=f32")
 
+    def test_exact_lists(self):
+        """Lists of integers and halves lose no digits."""
+        samples = np.array([9, 4], "u1")
+        for first in range(1, 41):
+            for second in 0.5, 3, 7, 11:
+                stream = self.start(tensors("2:1", "uint8"), "gemmcl weight=[[1],[-2]] "
+                                    f"kernel=gemm_naive input-scale=<{first},{second}>")
+                found = np.frombuffer(self.run_one(stream, samples), "f4")
+                self.assertEqual(found.tolist(), [9 * first - 8 * second], (first, second))
+                stream.stop()
+
     def test_infinite(self):
         """precision=f16 is used, with a warning if the kernel computes in f16."""
         for kind, kernel, warns in [("S32LE", "xmx_f16_8x1_1x16", True),
