@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/formats.h"
 
+#include <string.h>
+
 #include "memory/error.h"
 
 /* Fails for frames whose fields lie apart. */
@@ -50,12 +52,35 @@ read_audio (GstGemmclFormat *format, const GstCaps *caps)
   return tensor->type < GEMMCL_N_TYPES;
 }
 
+/* Returns: (nullable): the first field that @structure, of video or audio, needs and lacks, with a
+ * value as an example. */
+static const gchar *
+find_missing (const GstStructure *structure)
+{
+  static const gchar *const video[] = {"format=RGB", "width=320", "height=240", NULL};
+  static const gchar *const audio[] = {"format=S16LE", "rate=48000", "channels=2",
+                                       "layout=interleaved", NULL};
+  const gboolean is_audio = gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA);
+  gint channels = 0;
+
+  for (const gchar *const *each = is_audio ? audio : video; *each; each++) {
+    g_autofree gchar *field = g_strndup (*each, strcspn (*each, "="));
+
+    if (!gst_structure_has_field (structure, field))
+      return *each;
+  }
+  if (is_audio && gst_structure_get_int (structure, "channels", &channels) && channels > 2 &&
+      !gst_structure_has_field (structure, "channel-mask"))
+    return "channel-mask=(bitmask)0";
+  return NULL;
+}
+
 gboolean
 gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   g_autofree gchar *text = NULL;
-  const gchar *medium;
+  const gchar *medium, *missing;
 
   *format = (GstGemmclFormat){.memory = gst_gemmcl_caps_get_memory (caps, 0)};
   if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA)) {
@@ -78,6 +103,12 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
     return TRUE;
   }
   text = gst_caps_to_string (caps);
+  missing = find_missing (structure);
+  if (missing)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "gemmcl cannot read these caps of %s, which lack a field: %s. Expected "
+                            "one more field, such as %s.",
+                            medium, text, missing);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "gemmcl cannot read these caps of %s: %s.",
                           medium, text);
 }

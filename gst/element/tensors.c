@@ -166,12 +166,13 @@ gst_gemmcl_tensors_from_caps (GstGemmclTensors *tensors, const GstCaps *caps, GE
     return TRUE;
   }
   if (g_strcmp0 (format, "static") != 0) {
-    g_autofree gchar *found = gemmcl_quote (format ? format : "(nothing)");
+    g_autofree gchar *found = format ? gemmcl_quote (format) : NULL;
 
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The caps of tensors have format=%s and num_tensors=%d; expected "
+                            "The caps of tensors have %s%s and num_tensors=%d; expected "
                             "format=static or flexible, and %d tensors at most.",
-                            found, num_tensors, GST_GEMMCL_MAX_TENSORS);
+                            found ? "format=" : "no format", found ? found : "", num_tensors,
+                            GST_GEMMCL_MAX_TENSORS);
   }
   if (!gst_gemmcl_tensors_check_strings (caps, error))
     return FALSE;

@@ -64,6 +64,18 @@ CAPS = [
     ("weight=[[1],[2],[3]] bias=[1,2]", FRAME, "stream", "bias is 1 x 2|1 element"),
     ("weight=[[1],[2],[3]] addend=[[1,2],[3,4]]", FRAME, "stream",
      "addend is 2 x 2|D is 24 x 1|1 x 1"),
+    # Caps that lack a field
+    ("weight=[1]", FRAME.replace(",width=6", ""), "resource", "lack a field|such as width="),
+    ("weight=[1]", FRAME.replace(",height=4", ""), "resource", "lack a field|such as height="),
+    ("weight=[1]", FRAME.replace("format=RGB,", ""), "resource", "lack a field|such as format=RGB"),
+    ("weight=[1]", STEREO.replace(",layout=interleaved", ""), "resource",
+     "lack a field|such as layout=interleaved"),
+    ("weight=[1]", STEREO.replace("rate=8000,", ""), "resource", "lack a field|such as rate="),
+    ("weight=[1]", STEREO.replace("channels=2,", ""), "resource", "lack a field|such as channels="),
+    ("weight=[1]", STEREO.replace("format=S16LE,", ""), "resource",
+     "lack a field|such as format=S16LE"),
+    ("weight=[1]", audio("S16LE", 3), "resource", "lack a field|such as channel-mask=(bitmask)0"),
+    ("weight=[1]", "other/tensors,num_tensors=1", "resource", "have no format and|format=static"),
     ("weight=[1] row-outputs=sum", MONO, "stream", "row-outputs|Audio leaves as audio"),
     ("weight=[[1],[1],[1]] input-scale=<1,x>", FRAME, "resource",
      "input-scale=<1,x>|such as 0.5|<0.5,0.25,1>"),
@@ -98,7 +110,7 @@ CAPS = [
 ] + [
     # Caps of tensors that lack a field or contradict themselves.
     ("weight=[[1],[2],[3]]", caps, "resource", words) for caps, words in [
-        ("other/tensors", "format=(nothing)|num_tensors=0"),
+        ("other/tensors", "have no format|num_tensors=0"),
         (flexible(17), "num_tensors=17"),
         (f"{STATIC},num_tensors=1,types=float32", "no dimensions"),
         (f"{STATIC},num_tensors=1,dimensions=(string)3", "no types"),
