@@ -33,6 +33,8 @@ typedef struct {
   gboolean started;
   gboolean configured; /* caps were accepted */
 
+  guint64 late; /* properties.c: bits of the properties that were set while streaming, too late */
+
   guint warnings;        /* bits of posted warnings; atomic, any thread, without the lock */
   gboolean error_posted; /* for the streaming thread: since caps were last accepted */
 } GstGemmclStream;

@@ -379,24 +379,6 @@ remove_quotes (const GValue *value, GValue *bare)
   return bare;
 }
 
-static void
-set_property (GObject *object, guint id, const GValue *given, GParamSpec *pspec G_GNUC_UNUSED)
-{
-  GstGemmcl *self = GST_GEMMCL (object);
-  const Property *property = &table[id - 1];
-  g_auto (GValue) bare = G_VALUE_INIT;
-  const GValue *value = remove_quotes (given, &bare);
-
-  if (is_of_operand (property)) {
-    gst_gemmcl_operand_set (self, property->field, value);
-    return;
-  }
-  GST_OBJECT_LOCK (self);
-  set_field (self, property, value);
-  self->properties.scalars.has_beta |= property->field == FIELD (scalars.beta);
-  GST_OBJECT_UNLOCK (self);
-}
-
 /* Sets @value, of the property's type, to the field. Needs the lock of the object. */
 static void
 get_field (GstGemmcl *self, const Property *property, GValue *value)
@@ -406,6 +388,50 @@ get_field (GstGemmcl *self, const Property *property, GValue *value)
 
   memcpy (&content, field, property->kind <= FLAGS ? sizeof (gint) : sizeof (gint64));
   g_free (g_type_value_table_peek (G_VALUE_TYPE (value))->collect_value (value, 1, &content, 0));
+}
+
+/* Warns once in a stream that a new value of property @id has no effect before the next start. */
+static void
+warn_of_late (GstGemmcl *self, guint id)
+{
+  const guint64 bit = G_GUINT64_CONSTANT (1) << id;
+  g_autoptr (GError) error = NULL;
+  gboolean warns;
+
+  g_mutex_lock (&self->lock);
+  warns = self->stream.started && !(self->stream.late & bit);
+  if (warns)
+    self->stream.late |= bit;
+  g_mutex_unlock (&self->lock);
+  if (!warns)
+    return;
+  error = g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                       "The property %s was set while the element streams. The new value has no "
+                       "effect until streaming starts again. Expected the state NULL or READY.",
+                       table[id - 1].name);
+  gst_gemmcl_post (self, GST_MESSAGE_WARNING, NULL, error);
+}
+
+static void
+set_property (GObject *object, guint id, const GValue *given, GParamSpec *pspec)
+{
+  GstGemmcl *self = GST_GEMMCL (object);
+  const Property *property = &table[id - 1];
+  g_auto (GValue) bare = G_VALUE_INIT, old = G_VALUE_INIT;
+  const GValue *value = remove_quotes (given, &bare);
+
+  if (is_of_operand (property)) {
+    gst_gemmcl_operand_set (self, property->field, value);
+    return;
+  }
+  g_value_init (&old, G_VALUE_TYPE (value));
+  GST_OBJECT_LOCK (self);
+  get_field (self, property, &old);
+  set_field (self, property, value);
+  self->properties.scalars.has_beta |= property->field == FIELD (scalars.beta);
+  GST_OBJECT_UNLOCK (self);
+  if (property->flags == READY && g_param_values_cmp (pspec, &old, value) != 0)
+    warn_of_late (self, id);
 }
 
 static void
@@ -476,6 +502,8 @@ create_spec (const Property *p)
     return g_param_spec_string (p->name, p->nick, p->blurb, p->text, flags);
   }
 }
+
+G_STATIC_ASSERT (G_N_ELEMENTS (table) < 64); /* bits of late */
 
 void
 gst_gemmcl_properties_install (GObjectClass *klass)

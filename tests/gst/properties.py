@@ -188,6 +188,39 @@ class Properties(TestCase):
         self.says(idle, "beta is 0|addend is not added|beta=1", kind=Gst.MessageType.WARNING)
         self.assertEqual(idle.element.get_property("beta"), 0)
 
+    def test_late(self):
+        """A property that needs READY is set while streaming: a warning names it, once in a stream.
+        The value reads back and is used from the next start on. Equal values, and properties that
+        may change while playing, cause no warning."""
+        stream = self.start(tensors("1:1"), "gemmcl weight=[-2]")
+        for name, spec in self.specs.items():
+            if not spec.flags & READY:
+                continue
+            with self.subTest(name=name):
+                before = stream.element.get_property(name)
+                stream.element.set_property(name, before)
+                self.is_quiet(stream)
+                stream.element.set_property(name, choose_other(spec))
+                self.says(stream, f"The property {name} was|starts again|NULL or READY",
+                          kind=Gst.MessageType.WARNING)
+                self.assertEqual(convert(stream.element.get_property(name)),
+                                 convert(choose_other(spec)))
+                stream.element.set_property(name, before)
+                self.is_quiet(stream)
+        stream.element.props.alpha = 3
+        stream.element.props.activation = "relu"
+        self.is_quiet(stream)
+        for result in -6, 0:
+            found = self.run_one(stream, np.ones(1, "f4"))
+            self.assertEqual(np.frombuffer(found, "f4").tolist(), [result])
+            stream.element.set_state(Gst.State.READY)
+            self.assertTrue(stream.play(tensors("1:1")))
+        stream.element.props.activation = "none"
+        self.says(stream, "The property activation was", kind=Gst.MessageType.WARNING)
+        stream.element.set_state(Gst.State.READY)
+        stream.element.props.top_k = 3
+        self.is_quiet(stream)
+
     def test_boxed(self):
         """Boxed matrices and arrays can be set while playing. A matrix that does not fit is
         refused, and the old one stays."""
