@@ -71,7 +71,8 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   for (int k = first; k < INT8_K (K); k += GROUP * WIDTH) {
     const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
     /* From -1 to 256: rounding may differ where `zero` lies between two integers. */
-    const INTS element = clamp (PASTE (as_int, WIDTH) (x * inverse + ONES) - below, 0, 255);
+    const INTS element =
+        min (max (PASTE (as_int, WIDTH) (x * inverse + ONES) - below, (INTS)(0)), (INTS)(255));
     counts += element;
     *(global UCHARS *)(bytes + k) = PASTE (convert_uchar, WIDTH) (element);
   }

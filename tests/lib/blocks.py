@@ -37,7 +37,7 @@ class Images(Blocks):
         if not get_info().max_image_width:
             self.skipTest("the device has no images of one channel")
         self.pretend(INTEL, BLOCK_READS)
-        return self.make_context()
+        return self.wrap_context()
 
     def setUp(self):
         super().setUp()
@@ -84,7 +84,7 @@ class Buffers(Images):
             return 0
         self.pretend(INTEL, BLOCK_READS)
         self.replace("clGetSupportedImageFormats", list_formats)
-        context = self.make_context()
+        context = self.wrap_context()
         self.assertEqual(get_info(context).max_image_width, 0)
         return context
 
@@ -100,7 +100,7 @@ class Others(Blocks):
         self.pretend(vendor, extensions)
         self.replace("clCreateImage",
                      lambda create, *arguments: images.append(arguments) or create(*arguments))
-        self.context = self.make_context()
+        self.context = self.wrap_context()
         self.check(13, 37, 21)
         self.assertEqual(images, [])
         self.assertNotEqual(get_level(ROW, self.context), "native")

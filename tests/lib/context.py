@@ -11,7 +11,7 @@ from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
 from unittest import mock
 
 from gemmcl import (ENVIRONMENT, OUT_OF_RESOURCES, DeviceInfo, Refused, TestCase, ask, call,
-                    convert, describe, get_array, get_device, np)
+                    convert, describe, get_array, get_device, get_info, np)
 from imagined import NOT_FOUND, Imagined
 from library import Query
 from tap_unittest import main
@@ -158,7 +158,8 @@ class Unusable(Imagined, TestCase):
             self.refuses("no-device", "it is now radeonsy.", "list_devices", None)
             self.is_alone = False
             self.assertEqual(self.list_names()[0], self.real)
-            for words in f"Available: CPU {self.real}", "it is now radeonsy.":
+            kind = {CPU: "CPU", GPU: "GPU"}[get_info().type]
+            for words in f"Available: {kind} {self.real}", "it is now radeonsy.":
                 self.refuses("no-device", words, "list_devices", make_query(None, GPU, "none"))
 
     def test_old(self):

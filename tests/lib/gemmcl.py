@@ -494,6 +494,14 @@ class TestCase(unittest.TestCase):
         self.addCleanup(LIB.g_object_unref, context)
         return context
 
+    def wrap_context(self):
+        """Like make_context(), around the OpenCL context of get_context(): it takes the same
+        buffers."""
+        device = get_device()
+        context = c_void_p(ask("context_get_wrapped", device.cl_context, device.device))
+        self.addCleanup(LIB.g_object_unref, context)
+        return context
+
     def write(self, name, content):
         """Writes a file into the folder. Returns its path."""
         path = os.path.join(self.folder, name)

@@ -299,7 +299,7 @@ class Poor(ProblemTestCase):
         self.replace("clEnqueueNDRangeKernel", enqueue)
         self.replace("clGetEventProfilingInfo",
                      lambda *_arguments: self.PROFILING_INFO_NOT_AVAILABLE)
-        self.context = self.make_context()
+        self.context = self.wrap_context()
 
     def test_products(self):
         """Products with each step: B of the run packed, K in parts, softmax, norms, row outputs and
