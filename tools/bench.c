@@ -558,7 +558,7 @@ const ToolCommand tool_bench = {
         "that is left.\n\n"
         "The file of --json is a list that is replaced whole after each result. So it is valid at "
         "any moment, and keeps the results of a run that is killed. Ctrl-C stops after the "
-        "current run; results so far are also written to the standard output.\n\n"
+        "current run; --json=- then prints the results so far.\n\n"
         "If -k has auto or rules, a column gives the source of each choice: named by the user, "
         "tuned on this machine, shipped with the library, or its rules.",
     .groups = {{"Device", tool_device_entries},

@@ -93,7 +93,7 @@ furnish () {
 }
 
 # enter ROOT COMMAND...: runs COMMAND in the copy of the sources. PoCL's cache outlasts the run. The
-# OpenCL device is PoCL's, or Rusticl's, whose renderer on the CPU plays the type in $rusticl.
+# OpenCL device is PoCL's or, if $rusticl is cpu or gpu, Rusticl's, which reports that type.
 rusticl=
 enter () {
   local root=$1 vendor=${rusticl:+rusticl}
@@ -115,6 +115,10 @@ rusticl_suites () {
   local log
   for rusticl in cpu gpu; do
     log=$results/$1-rusticl-$rusticl.json
+    if [ ! -f "$2/etc/OpenCL/vendors/rusticl.icd" ]; then
+      python3 tools/test-results.py --stand-in SKIP "$1 has no mesa-opencl-icd" >"$log"
+      continue
+    fi
     enter "$2" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 10 \
       --logbase "rusticl-$rusticl" "${on_rusticl[@]}" || true
     cp "$2/mnt/build/meson-logs/rusticl-$rusticl.json" "$log"
@@ -171,9 +175,10 @@ outside () {
   return "$status"
 }
 
-# suite NAME: runs the test suite; if it cannot, writes a stand-in for its results.
+# suite NAME: runs the test suite. If it ends early, a stand-in takes the place of the first results
+# that are missing.
 suite () {
-  local name=$1 status verdict=FAIL
+  local name=$1 status log verdict=FAIL
   printf '\n== %s ==\n' "$name"
   mkdir -p "$results"
   rm -f "$results/$name"{,-rusticl-cpu,-rusticl-gpu}.json
@@ -183,8 +188,10 @@ suite () {
   set -e
   if [ "$status" -ne 0 ]; then
     [[ $status != 77 && $status != 124 ]] || verdict=SKIP
-    python3 tools/test-results.py --stand-in "$verdict" \
-      "$(tail -n 1 "$results/$name.log")" >"$results/$name.json"
+    for log in "$results/$name"{,-rusticl-cpu,-rusticl-gpu}.json; do
+      [ -f "$log" ] || break
+    done
+    python3 tools/test-results.py --stand-in "$verdict" "$(tail -n 1 "$results/$name.log")" >>"$log"
   fi
 }
 

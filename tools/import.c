@@ -50,9 +50,8 @@ model_free (OnnxModel *model)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (OnnxModel, model_free)
 
-  #define MAX_WHY 380 /* bytes */
-
-/* Sets @error. Returns: FALSE. @node: (nullable): the node that cannot be imported */
+/* Sets @error. Returns: FALSE. @node: (nullable): the node that cannot be imported. Texts of the
+ * model have any length and any lines, so gemmcl_quote() makes parts of messages of them. */
 static gboolean G_GNUC_PRINTF (4, 5)
     fail (const Import *self, const OnnxNode *node, GError **error, const gchar *format, ...)
 {
@@ -62,10 +61,6 @@ static gboolean G_GNUC_PRINTF (4, 5)
   va_start (args, format);
   why = g_strdup_vprintf (format, args);
   va_end (args);
-  /* Names in the model have any length and any lines. */
-  if (strlen (why) > MAX_WHY)
-    strcpy (g_utf8_find_prev_char (why, why + MAX_WHY), "…");
-  g_strdelimit (why, "\n", ' ');
   if (node != NULL) {
     g_autofree gchar *name = gemmcl_quote (node->name != NULL && *node->name != '\0' ? node->name
                                            : node->n_output > 0 ? node->output[0]
@@ -270,13 +265,14 @@ add_gelu (Import *self, const OnnxNode *node, GError **error)
   const OnnxAttribute *attribute = find_attribute (node, "approximate");
   g_autofree gchar *approximate =
       attribute != NULL ? g_strndup ((const gchar *)attribute->s.data, attribute->s.len) : NULL;
+  g_autofree gchar *found = NULL;
 
   if (approximate == NULL || g_str_equal (approximate, "none"))
     return add_activation (self, node, GEMMCL_ACTIVATION_GELU, error);
   if (g_str_equal (approximate, "tanh"))
     return add_activation (self, node, GEMMCL_ACTIVATION_GELU_TANH, error);
-  return fail (self, node, error, "expected none or tanh as its approximation, found “%s”.",
-               approximate);
+  found = gemmcl_quote (approximate);
+  return fail (self, node, error, "expected none or tanh as its approximation, found “%s”.", found);
 }
 
 /* Before version 13 the axis is 1 unless it is stated, and Softmax normalizes over all axes from it
@@ -381,9 +377,11 @@ add_node (Import *self, const OnnxNode *node, GError **error)
   const gchar *op = node->op_type != NULL ? node->op_type : "";
   guint i = 0;
 
-  if (node->domain != NULL && *node->domain != '\0' && !g_str_equal (node->domain, "ai.onnx"))
-    return fail (self, node, error, "expected an operator of ONNX, found one of “%s”.",
-                 node->domain);
+  if (node->domain != NULL && *node->domain != '\0' && !g_str_equal (node->domain, "ai.onnx")) {
+    g_autofree gchar *domain = gemmcl_quote (node->domain);
+
+    return fail (self, node, error, "expected an operator of ONNX, found one of “%s”.", domain);
+  }
   while (i < G_N_ELEMENTS (operators) && !g_str_equal (op, operators[i].name))
     i++;
   if (i == G_N_ELEMENTS (operators))
@@ -393,9 +391,11 @@ add_node (Import *self, const OnnxNode *node, GError **error)
   for (gsize a = 0; a < node->n_attribute; a++) {
     const gchar *name = node->attribute[a]->name;
 
-    if (name == NULL || !g_strv_contains (operators[i].attributes, name))
-      return fail (self, node, error, "gemmcl does not know the attribute “%s”.",
-                   name != NULL ? name : "");
+    if (name == NULL || !g_strv_contains (operators[i].attributes, name)) {
+      g_autofree gchar *found = gemmcl_quote (name != NULL ? name : "");
+
+      return fail (self, node, error, "gemmcl does not know the attribute “%s”.", found);
+    }
   }
   if (self->is_reshaped && !operators[i].ignores_rows)
     return fail (self, node, error,
@@ -440,11 +440,14 @@ find_chain (Import *self, const gchar *value, GPtrArray *chain, GError **error)
     }
   }
   input = get_tensor (self, name) == NULL ? find_input (self, name) : NULL;
-  if (input == NULL)
-    return fail (self, chain->len > 0 ? chain->pdata[chain->len - 1] : NULL, error,
+  if (input == NULL) {
+    g_autofree gchar *last = gemmcl_quote (value), *first = gemmcl_quote (name);
+
+    return fail (self, NULL, error,
                  "expected a chain of layers from an input of the model to “%s”, found one that "
                  "begins with “%s”.",
-                 value, name);
+                 last, first);
+  }
   self->rank = input->type != NULL && input->type->tensor_type != NULL &&
                        input->type->tensor_type->shape != NULL
                    ? (gint64)input->type->tensor_type->shape->n_dim
@@ -506,22 +509,24 @@ read_model (const gchar *path, GError **error)
 static void
 print_line (const Import *self, const OnnxValueInfo *output)
 {
+  g_autofree gchar *name = gemmcl_quote (output->name);
+
   g_print ("gst-launch-1.0 filesrc location=input.f32 blocksize=%" G_GINT64_FORMAT " \\\n"
            "    ! 'other/tensors,format=static,num_tensors=1,dimensions=(string)%" G_GINT64_FORMAT
            ":1,types=(string)float32,framerate=0/1'%s \\\n"
            "    ! filesink location=output.f32\n",
            self->k * 4, self->k, self->text->str);
   if (self->graph->n_output > 1)
-    g_printerr ("The line computes the output “%s”, one of %zu.\n", output->name,
-                self->graph->n_output);
+    g_printerr ("The line computes the output “%s”, one of %zu.\n", name, self->graph->n_output);
 }
 
 /* Of several outputs the first that is the end of a chain is computed, such as the probabilities of
- * a classifier whose labels are another output. */
+ * a classifier whose labels are another output. If none is, the error is that of the first. */
 static gboolean
 run (gchar **operands, GError **error)
 {
   g_autoptr (OnnxModel) model = read_model (operands[0], error);
+  g_autoptr (GError) first = NULL;
   gboolean ok = FALSE;
 
   if (model == NULL)
@@ -530,13 +535,17 @@ run (gchar **operands, GError **error)
     return tool_fail (error, "%s: expected an output, found none.", operands[0]);
   for (gsize i = 0; i < model->graph->n_output && !ok; i++) {
     g_autoptr (GString) text = g_string_new (NULL);
+    g_autoptr (GError) why = NULL;
     Import self = {operands[0], model->graph, get_opset (model), text};
 
-    g_clear_error (error);
-    ok = add_chain (&self, model->graph->output[i], error);
+    ok = add_chain (&self, model->graph->output[i], &why);
     if (ok)
       print_line (&self, model->graph->output[i]);
+    else if (first == NULL)
+      first = g_steal_pointer (&why);
   }
+  if (!ok)
+    g_propagate_error (error, g_steal_pointer (&first));
   return ok;
 }
 

@@ -182,7 +182,7 @@ tool_open_context (GError **error)
   for (guint i = 0; devices != NULL && i < devices->len; i++) {
     const GemmclDeviceInfo *info = devices->pdata[i];
     if (info->problem != NULL)
-      g_printerr ("gemmcl: A device is passed over. %s\n", info->problem);
+      g_printerr ("gemmcl: A device was skipped. %s\n", info->problem);
   }
   return context;
 }

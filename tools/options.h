@@ -30,7 +30,9 @@ gboolean tool_set_choice (const gchar *option, const gchar *text, gpointer data,
 #define TOOL_OPTION_JSON(path, help, more)                                                         \
   {                                                                                                \
     "json", 0, 0, G_OPTION_ARG_FILENAME, path,                                                     \
-        help " to this file, which is replaced; - or no FILE is the standard output" more, "FILE"  \
+        help " to this file, which is replaced; - is the standard output, as is --json without "   \
+             "FILE at the end or before another option" more,                                      \
+        "FILE"                                                                                     \
   }
 
 #define TOOL_OPTION_LAYOUT                                                                         \

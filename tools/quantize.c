@@ -13,8 +13,8 @@ static struct {
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-     "The file to write, which is replaced; - is the standard output, and the errors of rounding "
-     "then go to the standard error",
+     "The file to write, which is replaced; - is the standard output, and the report "
+     "then goes to the standard error",
      "FILE.safetensors"},
     {"name", 'n', 0, G_OPTION_ARG_STRING, &options.name,
      "Name of the tensor; its scales are NAME.scale (default: weight)", "NAME"},

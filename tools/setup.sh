@@ -63,7 +63,7 @@ case ${1:-test} in
   build) packages=("${build[@]}") optional=() ;;
   demo) packages=("${demo[@]}") optional=() ;;
   test) packages=("${test[@]}") optional=("${optional_test[@]}") ;;
-  chroot) packages=("${test[@]}" mesa-opencl-icd) optional=("${optional_test[@]}") ;;
+  chroot) packages=("${test[@]}") optional=("${optional_test[@]}" mesa-opencl-icd) ;;
   full) packages=("${test[@]}") optional=("${optional_full[@]}") ;;
   peers) packages=("${peers[@]}") optional=("${optional_peers[@]}") ;;
   *)

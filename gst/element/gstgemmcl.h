@@ -17,8 +17,8 @@
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 
-/** GST_GEMMCL_MAX_WAIT: A longer time to collect a batch, in ns, counts as no limit: 146 years,
- * half of the time that GStreamer's clock can count. */
+/** GST_GEMMCL_MAX_WAIT: A longer time to collect a batch, in ns, counts as no limit: 146 years. The
+ * sum of such a time and a running time does not overflow. */
 #define GST_GEMMCL_MAX_WAIT (G_MAXINT64 / 2)
 
 /** GstGemmclStream: The formats of the stream (negotiate.c). Written under the lock of the element

@@ -202,7 +202,7 @@ gst_gemmcl_device_warn (GstGemmclDevice *self, const GemmclDeviceQuery *query)
     if (!info->problem || !g_hash_table_add (self->warned, g_strdup (info->problem)))
       continue;
     gst_gemmcl_fail (&problem, GEMMCL_ERROR_OPENCL, "%s", info->problem);
-    gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "A device is passed over.", problem);
+    gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "A device was skipped.", problem);
   }
 }
 

@@ -90,19 +90,20 @@ add_empty_platform (GString *faults, const gchar *name)
   g_string_append_printf (faults, " The platform %s has no devices.", name);
   if (contains (name, "rusticl")) {
     const gchar *enabled = g_getenv ("RUSTICL_ENABLE");
+    g_autofree gchar *value = gemmcl_quote (enabled != NULL ? enabled : "not set");
 
     g_string_append_printf (faults,
                             " Rusticl offers those whose drivers the environment variable "
                             "RUSTICL_ENABLE names, such as radeonsi; it is %s%s.",
-                            enabled != NULL ? "now " : "not set", enabled != NULL ? enabled : "");
+                            enabled != NULL ? "now " : "", value);
   } else if (contains (name, "Portable Computing Language")) {
     const gchar *folder = g_getenv ("POCL_CACHE_DIR");
+    g_autofree gchar *path = gemmcl_quote (folder != NULL ? folder : g_get_user_cache_dir ());
 
     g_string_append_printf (faults,
                             " PoCL needs a cache directory that it can create and write: %s%s, or "
                             "that of the environment variable POCL_CACHE_DIR.",
-                            folder != NULL ? folder : g_get_user_cache_dir (),
-                            folder != NULL ? "" : "/pocl");
+                            path, folder != NULL ? "" : "/pocl");
   }
 }
 

@@ -182,7 +182,7 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
   g_mutex_unlock (&lock);
   if (ok)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+  return gemmcl_fail (error, GEMMCL_ERROR_BUILD,
                       "Kernel %s is not used on %s: it does not build there, or a product of small "
                       "integers was wrong. Name another kernel, or \"auto\".",
                       kernel->name, device->name);

@@ -241,7 +241,7 @@ class Errors(Imagined, TestCase):
         for devices in "", "devices=all":
             stream = self.start(tensors("1:1"), f"gemmcl weight=[2] {devices}")
             for name in "Lost", "Gone":
-                self.assertIn(f"A device is passed over. clCreateContext on {name} failed",
+                self.assertIn(f"A device was skipped. clCreateContext on {name} failed",
                               stream.pop_message(Gst.MessageType.WARNING).message)
             self.is_quiet(stream)
             self.assertEqual(np.frombuffer(self.run_one(stream, np.array([3], "f4")), "f4"), [6])

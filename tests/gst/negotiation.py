@@ -263,9 +263,9 @@ class Negotiation(TestCase):
                 ("videoconvert", "GRAY8", 3, 2, three, ""),
                 ("videoconvert", "RGB", 8, 2, "video/x-raw,format={RGBA,BGRA}",
                  "patch-width=2 patch-height=1")]:
-            if not Gst.ElementFactory.find(converter):
-                self.skipTest(f"GStreamer's {converter} is missing")
             with self.subTest(converter=converter, caps=caps, k=k, n=n):
+                if not Gst.ElementFactory.find(converter):
+                    self.skipTest(f"GStreamer's {converter} is missing")
                 stream = self.make(f"{converter} ! {describe(k, n, f'name=a {settings}')}")
                 stream.play(video(caps))
                 self.is_quiet(stream)

@@ -35,11 +35,17 @@ class Layers(TestCase):
             np.frombuffer(get_bytes(data), "f4").reshape(expected.shape), expected)
 
     def test_convolution(self):
-        """A convolution behind a layer sees the pixels before the layer, also with batches, several
-        devices, and a last dimension of 1."""
-        for more in "", "batch-size=2", "devices=all", "batch-size=3 devices=all":
-            if "devices" in more:
-                self.needs_two_devices()
+        """A convolution behind a layer sees the pixels before the layer, also with batches, and a
+        last dimension of 1."""
+        self.check_convolutions("", "batch-size=2")
+
+    def test_convolution_on_devices(self):
+        """So it does on several devices."""
+        self.needs_two_devices()
+        self.check_convolutions("devices=all", "batch-size=3 devices=all")
+
+    def check_convolutions(self, *settings):
+        for more in settings:
             for dims, shape in [("8:8:8", (8, 8, 8)), ("8:8:8:1", (8, 8, 8)), ("8:6:2", (2, 6, 8))]:
                 with self.subTest(more=more, dims=dims):
                     stream = self.start(tensors(dims), f"{element(LAYER, more)} ! "

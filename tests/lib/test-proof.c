@@ -124,7 +124,7 @@ test_named (gconstpointer element)
   if (*wrong == '\0')
     g_assert_no_error (error);
   else
-    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD);
   g_assert_true ((body != NULL) == (*wrong == '\0'));
 }
 

@@ -64,8 +64,8 @@ class Devices(tool.TestCase):
     def test_passed_over(self):
         """Devices that the library passed over since they make no context cause a warning."""
         said = self.ends(0, "kernels", **tool.faults(GEMMCL_PROBLEM="It is lost.")).stderr
-        self.assertIn("gemmcl: A device is passed over. It is lost.\n", said)
-        self.assertNotIn("passed over", self.ends(0, "kernels").stderr)
+        self.assertIn("gemmcl: A device was skipped. It is lost.\n", said)
+        self.assertNotIn("skipped", self.ends(0, "kernels").stderr)
 
     def test_types_as_words_constants_and_numbers(self):
         kind = self.read("devices", "--json")[0]["type"]

@@ -164,6 +164,21 @@ class Messages(Models):
                 said = self.ends(1, "import", self.save_model(nodes, {})).stderr
                 self.assertLessEqual(len(said.encode()), 1024)
                 self.assertTrue(said.rstrip("\n").isprintable(), said)
+        name = "\x1b[31mred"
+        tensors = {"w": numpy.ones((12, 2), numpy.float32)}
+        product = node("MatMul", ["x", "w"], name)
+        path = self.save_model([product, node("Shape", [name], "y")], tensors,
+                               outputs=["y", name])
+        self.assertIn("the output “\\x1b[31mred”, one of 2", self.ends(0, "import", path).stderr)
+
+    def test_first_output(self):
+        """If gemmcl computes no output, the message is about the first one."""
+        tensors = {"w": numpy.ones((12, 2), numpy.float32)}
+        path = self.save_model([node("MatMul", ["x", "w"], "p"),
+                                node("Softmax", ["p"], "odds", axis=0),
+                                node("ArgMax", ["p"], "label", axis=1)],
+                               tensors, outputs=["odds", "label"])
+        self.refuses(1, "expected the last axis", "import", path)
 
     def test_no_file(self):
         """A pipe without a writer and a device without an end are not read."""
