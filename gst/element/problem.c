@@ -232,7 +232,7 @@ set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError *
   for (guint i = 0; self->folds_scale && i < scales->len; i++)
     *scale = MAX (fabs (*scale), fabs (get_number (scales, i)));
   if (self->folds_scale)
-    *scale = exp2 (ceil (log2 (*scale)));
+    *scale = exp2 (floor (log2 (*scale)));
   self->gemm.bias |= self->folds_offset;
   return TRUE;
 }

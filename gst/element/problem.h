@@ -140,8 +140,8 @@ gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat 
  *     B'(k, j) = s(k) / scale B(k, j)
  *     b(j)     = sum over k of o(k) B(k, j), added to the bias
  *
- * where scale is the least power of two that no |s(k)| exceeds: B' keeps the range of B, A is at
- * most doubled, and the division loses no digits. */
+ * where scale is the greatest power of two up to the largest |s(k)|: A does not grow, B' is at most
+ * doubled, and the division loses no digits. */
 
 /** gst_gemmcl_problem_fold: Replaces the weight in @operands by B' if @self has folds_scale, and
  * the bias by its sum with b if it has folds_offset. @self must be of the same @settings. Returns:

@@ -304,7 +304,7 @@ gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
   devices = gemmcl_list_devices (query, error);
   if (devices == NULL)
     return NULL;
-  while (first + 1 < devices->len &&
+  while (!gemmcl_device_query_is_named (query) && first + 1 < devices->len &&
          ((const GemmclDeviceInfo *)devices->pdata[first])->problem != NULL)
     first++;
   return share (devices->pdata[first], NULL, properties, error);

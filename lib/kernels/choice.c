@@ -14,6 +14,9 @@
 /* The least K of a part; below this, storing partial sums costs more than computing them. */
 #define SPLIT_LEAST 128
 
+/* The widest vectors, in floats, of rows for CPUs that a GPU may take. */
+#define MAX_GPU_WIDTH 4
+
 /* Cost of a part of K per element of D, in multiply-adds: writing, reading and adding partial
  * sums. */
 #define SPLIT_COST 160.0
@@ -303,6 +306,7 @@ gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guin
                     gboolean all)
 {
   GArray *choices = g_array_new (FALSE, FALSE, sizeof (GemmclChoice));
+  gboolean none;
 
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *kernel = gemmcl_kernel_get (i);
@@ -310,11 +314,13 @@ gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guin
     if (is_eligible (kernel, device, all))
       append_splits (choices, kernel, device, gemm, max_split, all);
   }
+  none = choices->len == 0;
   /* A GPU with small work-groups: rows for CPUs have one work-item each. */
-  for (guint i = 0; choices->len == 0 && i < gemmcl_get_n_kernels (); i++) {
+  for (guint i = 0; none && i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *kernel = gemmcl_kernel_get (i);
 
-    if (kernel->devices == GEMMCL_ON_CPU && kernel->precision == GEMMCL_PRECISION_F32)
+    if (kernel->devices == GEMMCL_ON_CPU && kernel->precision == GEMMCL_PRECISION_F32 &&
+        kernel->float_width <= MAX_GPU_WIDTH)
       append_splits (choices, kernel, device, gemm, max_split, all);
   }
   g_array_sort (choices, compare_score);

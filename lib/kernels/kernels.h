@@ -222,7 +222,8 @@ gboolean gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *
                               const GemmclGemm *gemm, GError **error);
 
 /** (transfer container) (element-type GemmclChoice): the kernels that the rules allow, each with
- * its best split up to @max_split, best first; empty if D is a frame and no kernel takes this K.
+ * its best split up to @max_split, best first; rows for CPUs on a GPU for which all others are too
+ * large; empty if D is a frame and no kernel takes this K.
  * @all: every choice worth measuring, after the best that the rules allow */
 GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split,
                             gboolean all);

@@ -27,6 +27,7 @@ static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
 
 /* The device that is assumed for offline compilation. */
 static const GemmclDeviceInfo no_device = {
+    .platform = "",
     .version = "OpenCL 3.0",
     .extensions = "cl_khr_integer_dot_product cl_intel_subgroups",
     .type = GEMMCL_DEVICE_TYPE_GPU,

@@ -304,7 +304,7 @@ gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm, Gemmc
 gboolean
 gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device)
 {
-  return device->max_image_width == 0 || !device->intel ||
+  return device->max_image_width == 0 || !device->intel || gemmcl_device_is_rusticl (device) ||
          !gemmcl_device_info_has_extension (device, "cl_intel_subgroups");
 }
 

@@ -148,10 +148,18 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
       "Expected an exact product, found an element that is not finite or off by %g.", error_of_d);
 }
 
+/* TRUE if @why tells of the kernel; FALSE if of the moment, such as a shortage of memory. */
+static gboolean
+is_of_kernel (const GError *why)
+{
+  return g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL) ||
+         g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_BUILD);
+}
+
 /* TRUE if @kernel needs no proof or passed it. A kernel that depends on more than a driver promises
  * (lib/device/program.c) first multiplies small integers, whose product is exact. The outcome is
- * cached for each driver, and logged at level INFO. A kernel that is not native here is refused
- * when it is built, without a proof. */
+ * cached for each driver, unless it is a failure of the moment, and logged at level INFO. A kernel
+ * that is not native here is refused when it is built, without a proof. */
 static gboolean
 is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
 {
@@ -175,13 +183,18 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
 
     ok = try_type (context, kernel, GEMMCL_TYPE_F32, &why) &&
          (own == GEMMCL_TYPE_F32 || own == GEMMCL_TYPE_I8 || try_type (context, kernel, own, &why));
-    gemmcl_cache_store (key, ok ? "right" : "wrong", 5);
+    if (ok || is_of_kernel (why))
+      gemmcl_cache_store (key, ok ? "right" : "wrong", 5);
     g_info ("Kernel %s is %s on %s%s%s", kernel->name, ok ? "proven" : "not used", device->name,
             ok ? "" : ": ", ok ? "" : why->message);
   }
   g_mutex_unlock (&lock);
   if (ok)
     return TRUE;
+  if (why != NULL && !is_of_kernel (why)) {
+    g_propagate_error (error, g_steal_pointer (&why));
+    return FALSE;
+  }
   return gemmcl_fail (error, GEMMCL_ERROR_BUILD,
                       "Kernel %s is not used on %s: it does not build there, or a product of small "
                       "integers was wrong. Name another kernel, or \"auto\".",

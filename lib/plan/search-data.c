@@ -255,9 +255,10 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gd
       !gemmcl_cl_check (gemmcl_events_get_duration (first, done, &ns), error,
                         "clGetEventProfilingInfo"))
     return leave_queue (self);
-  /* At least one tick of the clock, so that rates are finite. */
-  *seconds = MAX (ns, 1) / 1e9;
-  return TRUE;
+  *seconds = ns / 1e9;
+  return ns > 0 ||
+         gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
+                      "The device measures no time of a run, so kernels cannot be compared.");
 }
 
 /* The allowed difference of two results, one of which is @y. */

@@ -148,6 +148,13 @@ class Precision(TestCase):
                 self.assertEqual(found.tolist(), [9 * first - 8 * second], (first, second))
                 stream.stop()
 
+    def test_range_of_lists(self):
+        """A list does not make samples larger than its largest number does, so they fit f16."""
+        stream = self.start(tensors("2:1", "int16"), "gemmcl weight=[[1],[1]] precision=f16 "
+                            "kernel=xmx_f16_8x1_1x16 input-scale=<1.1,0.9>")
+        found = np.frombuffer(self.run_one(stream, np.array([-32768, 0], "i2")), "f4")
+        np.testing.assert_allclose(found, -32768 * 1.1, 2e-3)
+
     def test_infinite(self):
         """precision=f16 is used, with a warning if the kernel computes in f16."""
         for kind, kernel, warns in [("S32LE", "xmx_f16_8x1_1x16", True),
