@@ -213,6 +213,31 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
     append_any_tensors (result, from, "flexible");
 }
 
+/* Limits @video, whose pixels or rows are rows of A, to the size that @from, caps of tensors,
+ * states for the result. */
+static void
+limit_size (GstStructure *video, const GstStructure *from)
+{
+  const gchar *dimensions = gst_structure_get_string (from, "dimensions");
+  const gchar *types = gst_structure_get_string (from, "types");
+  const gboolean is_pixels = !gst_structure_has_field (video, "width");
+  GstGemmclTensors tensors;
+  const GstGemmclTensor *d = &tensors.tensor[0];
+  guint rank;
+
+  if (!dimensions || gst_structure_has_field (video, "height") ||
+      !gst_gemmcl_tensors_parse (&tensors, dimensions, types ? types : "float32", 0, NULL))
+    return;
+  /* N:M of pixels leaves their width open. */
+  for (rank = d->rank; rank > 1 && d->dims[rank - 1] == 1;)
+    rank--;
+  if (rank != (is_pixels ? 3 : 2) || MAX (d->dims[1], d->dims[rank - 1]) > G_MAXUINT16)
+    return;
+  if (is_pixels)
+    gst_structure_set (video, "width", G_TYPE_INT, (gint)d->dims[1], NULL);
+  gst_structure_set (video, "height", G_TYPE_INT, (gint)d->dims[rank - 1], NULL);
+}
+
 /* Appends video whose output can be @from, video or tensors. Upstream takes the first format that
  * it has: one of eight bits, or of more if the output has more. Values of GRAY16_LE do not fit
  * eight bits, which do not need the steps of P010_10LE. */
@@ -233,8 +258,13 @@ append_video_input (GstCaps *result, const GstStructure *from, const GstCaps *fi
     append_video (video, from, &formats);
   } else {
     video = gst_gemmcl_new_fitting_video (filter, &terms->settings, terms->k);
-    for (guint i = 0; i < gst_caps_get_size (video); i++)
-      copy_framerate (gst_caps_get_structure (video, i), from);
+    for (guint i = 0; i < gst_caps_get_size (video); i++) {
+      GstStructure *structure = gst_caps_get_structure (video, i);
+
+      copy_framerate (structure, from);
+      if (terms->k > 0)
+        limit_size (structure, from);
+    }
   }
   append_depth (result, video, deep);
   append_depth (result, video, !deep);

@@ -254,7 +254,8 @@ class Negotiation(TestCase):
             self.assertTrue(found.copy().truncate().is_subset(first), found.to_string())
 
     def test_upstream(self):
-        """Elements upstream scale and convert to what the weight needs."""
+        """Elements upstream scale and convert to what the weight needs, and to the size that
+        downstream needs of the result."""
         three = "video/x-raw,format={RGB,BGR,RGBx,BGRx,xRGB,xBGR}"
         for converter, caps, k, n, part, settings in [
                 ("videoscale", "RGB", 672, 8, f"{RGB},width=224", "feature-mode=row"),
@@ -262,11 +263,18 @@ class Negotiation(TestCase):
                 ("videoconvert", "GRAY8", 3, 3, three, ""),
                 ("videoconvert", "GRAY8", 3, 2, three, ""),
                 ("videoconvert", "RGB", 8, 2, "video/x-raw,format={RGBA,BGRA}",
-                 "patch-width=2 patch-height=1")]:
-            with self.subTest(converter=converter, caps=caps, k=k, n=n):
+                 "patch-width=2 patch-height=1"),
+                ("videoscale", "RGB", 3, 16, f"{RGB},width=6,height=8", "dimensions=16:6:8"),
+                ("videoscale", "RGB", 3, 16, f"{RGB},width=4,height=2", "dimensions=16:8"),
+                ("videoscale", "RGB", 672, 8, f"{RGB},width=224,height=30",
+                 "feature-mode=row dimensions=8:30")]:
+            with self.subTest(converter=converter, caps=caps, k=k, n=n, settings=settings):
                 if not Gst.ElementFactory.find(converter):
                     self.skipTest(f"GStreamer's {converter} is missing")
-                stream = self.make(f"{converter} ! {describe(k, n, f'name=a {settings}')}")
+                settings, _, dimensions = settings.partition("dimensions=")
+                stream = self.make(
+                    f"{converter} ! {describe(k, n, f'name=a {settings}')}",
+                    f"other/tensors,dimensions=(string){dimensions}" if dimensions else "ANY")
                 stream.play(video(caps))
                 self.is_quiet(stream)
                 found = stream["a"].get_static_pad("sink").get_current_caps()
