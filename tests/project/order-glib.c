@@ -106,8 +106,8 @@ g_once_init_enter (volatile void *location)
 #undef g_once_init_leave
 RELEASES (g_once_init_leave, (volatile void *location, gsize result), (location, result), location)
 
-/* Guards what GLib makes once under locks of its own. The sanitizer knows this one. */
-static pthread_mutex_t once = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+/* Guards a string that GLib makes once under a lock of its own. The sanitizer knows this one. */
+static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
 
 G_MODULE_EXPORT const gchar *
 g_get_user_cache_dir (void)
@@ -118,22 +118,6 @@ g_get_user_cache_dir (void)
   path = NEXT (g_get_user_cache_dir) ();
   pthread_mutex_unlock (&once);
   return path;
-}
-
-/* Static types keep their classes until the process ends. */
-G_MODULE_EXPORT gpointer
-g_object_new (GType type, const gchar *first_property, ...)
-{
-  gpointer object;
-  va_list properties;
-
-  pthread_mutex_lock (&once);
-  g_type_class_ref (type);
-  pthread_mutex_unlock (&once);
-  va_start (properties, first_property);
-  object = g_object_new_valist (type, first_property, properties);
-  va_end (properties);
-  return object;
 }
 
 /* The thread that releases the last reference sees everything that others did before they released
