@@ -241,7 +241,6 @@ learn_crop (GstGemmcl *self, GstBuffer *buffer, GError **error)
   g_mutex_lock (&self->lock);
   self->stream.input.frame = frame;
   g_mutex_unlock (&self->lock);
-  self->needs_plan = TRUE;
   return GST_FLOW_OK;
 }
 

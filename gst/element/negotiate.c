@@ -181,6 +181,7 @@ static gboolean
 set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 {
   const GstGemmclTerms terms = gst_gemmcl_get_terms (self);
+  const GemmclFrame *last = &self->stream.input.frame;
   GstGemmclFormat input, output;
   GstGemmclShape shape;
 
@@ -190,6 +191,11 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   /* Several devices read copies, not the dma-buf. */
   if (terms.several && input.memory == GST_GEMMCL_MEMORY_DMABUF)
     input.memory = GST_GEMMCL_MEMORY_SYSTEM;
+  /* learn.c learned them from the buffer for which the base class negotiates. */
+  if (input.frame.format == last->format && input.frame.interlaced == last->interlaced) {
+    input.frame.left = last->left;
+    input.frame.top = last->top;
+  }
   g_mutex_lock (&self->lock);
   self->stream.input = input;
   self->stream.output = output;

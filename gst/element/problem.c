@@ -378,7 +378,8 @@ gst_gemmcl_problem_reads (const GstGemmclProblem *self, const GstGemmclFormat *i
   const GemmclFrame *frame = self->gemm.a_frame;
 
   if (input->medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return frame && frame->channels == 0;
+    return frame && frame->channels == 0 && frame->left == input->frame.left &&
+           frame->top == input->frame.top;
   if (!frame)
     return tensor->type == self->gemm.a_type && tensor->dims[0] == self->gemm.k;
   return tensor->type == frame->type && tensor->dims[0] == frame->channels &&

@@ -160,7 +160,8 @@ void gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *fr
 gdouble gst_gemmcl_problem_get_largest (const GstGemmclProblem *self);
 
 /** gst_gemmcl_problem_reads: Returns: %TRUE if plans for @self read the type and the rows of A of
- * @input. @input may have more rows than they have room for. */
+ * @input, and frames that begin at the same place within a sample of chroma. @input may have more
+ * rows than they have room for. */
 gboolean gst_gemmcl_problem_reads (const GstGemmclProblem *self, const GstGemmclFormat *input);
 
 /** gst_gemmcl_problem_writes: Returns: %TRUE if plans for @self write the tensor of @output. */

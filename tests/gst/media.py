@@ -184,6 +184,25 @@ class Media(TestCase):
             with self.subTest(pixels=pixels, more=more):
                 self.check_crop(pixels, channels, more)
 
+    def test_crop_and_n(self):
+        """A cropped frame keeps its chroma if it is the first one with a weight of another N."""
+        whole, part = video("NV12", 22, 16), video("NV12", 9, 8)
+        weights = {n: f"[{','.join([str([1] * n).replace(' ', '')] * 3)}]" for n in (2, 5)}
+
+        def multiply(n, *crops):
+            stream = self.start(part, f"gemmcl output=tensors weight={weights[2]}")
+            for i, place in enumerate(crops):
+                if i == len(crops) - 1:
+                    stream.element.props.weight = weights[n]
+                frame = crop(self.draw_frame(stream, whole), *place, 9, 8)
+                found = np.frombuffer(self.run_one(stream, frame), "f4").reshape(72, -1)
+            return found
+
+        for place in (1, 0), (0, 1), (3, 5):
+            expected = multiply(2, place)[:, :1].repeat(5, 1)
+            for before in place, (4, 4):
+                np.testing.assert_allclose(multiply(5, before, place), expected, atol=1e-3)
+
     def test_wrong_crop(self):
         """A cropped frame has the size that caps state, and lies within the whole frame."""
         caps, text = video("NV12", 8, 8), "gemmcl weight=[[1],[0],[0]]"
