@@ -47,7 +47,7 @@ get_input_size (const GstGemmclFormat *format)
   gsize size = 0;
 
   if (format->medium == GST_GEMMCL_MEDIUM_VIDEO)
-    size = GST_VIDEO_INFO_SIZE (&format->video);
+    size = gst_gemmcl_frame_get_size (&format->frame, &format->video);
   else if (format->medium == GST_GEMMCL_MEDIUM_TENSORS && !format->tensors.flexible &&
            format->tensors.n == 1)
     size = gst_gemmcl_tensor_get_size (&format->tensors.tensor[0]);

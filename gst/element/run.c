@@ -68,6 +68,17 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
   return self->turns->feedback;
 }
 
+/* Returns: the frame of an input. Progressive frames of a stream that has interlaced frames, too,
+ * may lack the last row of chroma. */
+static GemmclFrame
+get_frame (GstGemmcl *self)
+{
+  GemmclFrame frame = self->problem.a_frame;
+
+  frame.interlaced = frame.interlaced && !self->scalars.progressive;
+  return frame;
+}
+
 /* Maps A in OpenCL memory or on the host. OpenCL memory of the same context may come with any caps:
  * elements between pass it on. */
 static gboolean
@@ -75,12 +86,13 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
            GemmclData *data, GError **error)
 {
   GstBuffer *buffer = input->data ? input->data : input->buffer;
+  const GemmclFrame frame = get_frame (self);
   guint first = 0, n = 0;
   gsize skip = 0;
   GstMemory *memory;
 
   if (self->stream.input.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->problem.a_frame,
+    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &frame,
                                           &self->stream.input.video, buffer, GST_MAP_READ, data,
                                           error);
   if (!gst_buffer_find_memory (buffer, input->offset, input->size, &first, &n, &skip))
@@ -131,11 +143,13 @@ static gboolean
 open_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mapping,
             GemmclData *data, GemmclRun *run, GError **error)
 {
+  const GemmclFrame frame = get_frame (self);
+
   if (is_surface (self, input->buffer))
     return gst_gemmcl_va_open (&self->device, input->buffer, data, run, error);
   return (self->stream.input.memory == GST_GEMMCL_MEMORY_DMABUF &&
-          gst_gemmcl_dmabuf_open (&self->device, &self->problem.a_frame, &self->stream.input.video,
-                                  input->buffer, data, run)) ||
+          gst_gemmcl_dmabuf_open (&self->device, &frame, &self->stream.input.video, input->buffer,
+                                  data, run)) ||
          map_input (self, input, mapping, data, error);
 }
 

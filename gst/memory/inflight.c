@@ -139,8 +139,8 @@ find_pixel (const GemmclFrame *frame, const GstVideoInfo *info, guint i, gssize 
             gsize y)
 {
   if (i > 0) {
-    x /= 2;
-    y = frame->interlaced ? y / 4 * 2 : y / 2;
+    x = (x - frame->left) / 2;
+    y = (y - frame->top) / 2;
   }
   return (gssize)y * stride + (gssize)x * GST_VIDEO_INFO_COMP_PSTRIDE (info, i);
 }
@@ -177,9 +177,8 @@ gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info, GstB
   return TRUE;
 }
 
-/* Returns: the bytes of a frame without a video meta. */
-static gsize
-get_size (const GemmclFrame *frame, const GstVideoInfo *info)
+gsize
+gst_gemmcl_frame_get_size (const GemmclFrame *frame, const GstVideoInfo *info)
 {
   const guint last = GST_VIDEO_INFO_N_PLANES (info) - 1;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
@@ -206,8 +205,7 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
   gst_gemmcl_mapping_clear (self);
   *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
   named = name_format (info, buffer);
-  /* GStreamer does not check the planes of a video meta. Without one it leaves out the last row of
-   * chroma of interlaced P010 whose height is even and no multiple of 4. */
+  /* GStreamer does not check the planes of a video meta. */
   if (!gst_gemmcl_find_planes (frame, info, buffer, data) ||
       !gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
     return can_map (buffer, access, error) &&
@@ -217,7 +215,8 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
                "%zu bytes, or a video meta of this size and format, each of whose planes "
                "lies within one memory.",
                gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
-               GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info), get_size (frame, info));
+               GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
+               gst_gemmcl_frame_get_size (frame, info));
   gst_gemmcl_get_crop (buffer, &x, &y);
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
     data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);

@@ -26,6 +26,11 @@ void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
  * GstVideoMeta. */
 gboolean gst_gemmcl_frame_cut (GemmclFrame *frame, GstBuffer *buffer, GError **error);
 
+/** gst_gemmcl_frame_get_size: Returns: the bytes of a frame without a GstVideoMeta. They may exceed
+ * those of @info: GStreamer leaves out the last row of chroma of interlaced P010_10LE whose height
+ * is even and no multiple of 4. */
+gsize gst_gemmcl_frame_get_size (const GemmclFrame *frame, const GstVideoInfo *info);
+
 /** gst_gemmcl_get_crop: @x, @y: (out): the pixel of the frame in @buffer with which the frame of
  * the caps begins: of the GstVideoCropMeta, or (0, 0). */
 void gst_gemmcl_get_crop (GstBuffer *buffer, gsize *x, gsize *y);

@@ -195,7 +195,8 @@ typedef struct {
  * @n_wait: the number of events in @wait
  * @wait: (array length=n_wait): events that must be complete before the run reads or writes device
  *   memory
- * @progressive: frames of A are progressive, although the problem's frame is interlaced
+ * @progressive: frames of A are progressive, although the problem's frame is interlaced. Their
+ *   planes need only the rows of progressive frames
  *
  * A run of a plan. Start from GEMMCL_RUN_INIT; later versions may add fields at the end.
  */

@@ -190,6 +190,7 @@ typedef struct {
   GemmclOperand which;    /* A, D or the row outputs */
   gboolean to_device;     /* from the caller to the plan; FALSE: back */
   gsize m;                /* rows in this run */
+  gboolean progressive;   /* see GemmclRun */
   gsize index;            /* of the problem in @buffer */
   const GemmclData *data; /* the caller's place; images only for A */
   cl_mem buffer;          /* the plan's, with problems tight, one after another */

@@ -24,8 +24,20 @@ typedef struct {
   guint samples;
 } Texels;
 
+/* The rows of a plane that a run reads. Progressive frames may lack the last row of chroma. */
+static gsize
+count_rows (const GemmclFrame *frame, guint index, gboolean progressive)
+{
+  GemmclFrame read = *frame;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  read.interlaced = frame->interlaced && !progressive;
+  gemmcl_frame_get_planes (&read, planes);
+  return planes[index].rows;
+}
+
 static Texels
-get_texels (const GemmclFrame *frame, guint index)
+get_texels (const GemmclFrame *frame, guint index, gboolean progressive)
 {
   const guint bytes = gemmcl_pixel_format_get_sample_bytes (frame->format);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
@@ -34,7 +46,7 @@ get_texels (const GemmclFrame *frame, guint index)
   gemmcl_frame_get_planes (frame, planes);
   return (Texels){
       .columns = columns,
-      .rows = planes[index].rows,
+      .rows = count_rows (frame, index, progressive),
       .first = planes[index].offset / bytes,
       .samples = planes[index].row_bytes / bytes / columns,
   };
@@ -51,7 +63,7 @@ find_first_texel (const GemmclFrame *frame, const GemmclData *data, guint index,
 static gboolean
 check_format (const GemmclFrame *frame, GError **error)
 {
-  if (frame != NULL && frame->channels == 0 && get_texels (frame, 0).samples == 1)
+  if (frame != NULL && frame->channels == 0 && get_texels (frame, 0, FALSE).samples == 1)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                       "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; "
@@ -96,9 +108,10 @@ check_first (const GemmclFrame *frame, const GemmclData *data, GError **error)
 }
 
 static gboolean
-check_plane (const GemmclFrame *frame, guint index, const GemmclData *data, GError **error)
+check_plane (const GemmclFrame *frame, guint index, gboolean progressive, const GemmclData *data,
+             GError **error)
 {
-  const Texels texels = get_texels (frame, index);
+  const Texels texels = get_texels (frame, index, progressive);
   const cl_mem plane = data->objects[index];
   const gboolean is_16 = gemmcl_pixel_format_get_sample_bytes (frame->format) == 2;
   const cl_channel_type type = is_16 ? CL_UNORM_INT16 : CL_UNORM_INT8;
@@ -187,7 +200,7 @@ check_data (const GemmclRun *run, const gchar *name, const GemmclData *data,
     if (!check_format (frame, error) || !check_first (frame, &data[i], error))
       return FALSE;
     for (guint plane = 0; plane < n_planes; plane++)
-      if (!check_plane (frame, plane, &data[i], error))
+      if (!check_plane (frame, plane, run->progressive, &data[i], error))
         return FALSE;
   }
   return TRUE;
@@ -241,7 +254,7 @@ gather (const GemmclTransfer *self, GError **error)
       gemmcl_frame_get_planes (frame, NULL) / gemmcl_pixel_format_get_sample_bytes (frame->format);
 
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (frame->format); i++) {
-    const Texels texels = get_texels (frame, i);
+    const Texels texels = get_texels (frame, i, self->progressive);
     const gsize global[3] = {ROUND_UP (texels.columns, GROUP), texels.rows, 1};
     const cl_ulong first = self->index * frame_samples + texels.first;
     const cl_uint columns = texels.columns, samples = texels.samples;
@@ -390,7 +403,7 @@ get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
   frame_bytes = gemmcl_frame_get_planes (frame, planes);
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (frame->format); i++)
     regions[i] = (Region){
-        .rows = planes[i].rows,
+        .rows = count_rows (frame, i, self->progressive),
         .row_bytes = planes[i].row_bytes,
         .offset = self->index * frame_bytes + planes[i].offset,
         .stride = planes[i].row_bytes,
@@ -454,6 +467,18 @@ is_tight (const GemmclTransfer *self)
   return TRUE;
 }
 
+/* The bytes of one problem that begins at the caller's memory, which is tight. */
+static gsize
+count_bytes (const GemmclTransfer *self)
+{
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->body->problem, self->which);
+  Region regions[GEMMCL_MAX_PLANES];
+  const Region *last = &regions[get_regions (self, regions) - 1];
+
+  return frame ? last->offset + last->rows * last->row_bytes
+               : gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
+}
+
 /* TRUE if kernels can work at the address of host memory of @size bytes. */
 static gboolean
 is_aligned (const GemmclTransfer *self, gsize size)
@@ -472,7 +497,7 @@ static GemmclCopyReason
 explain (const GemmclTransfer *self)
 {
   const GemmclDeviceInfo *device = self->body->device;
-  const gsize size = gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
+  const gsize size = count_bytes (self);
   const gboolean on_host = self->data->kind == GEMMCL_DATA_HOST;
 
   if (self->data->kind == GEMMCL_DATA_IMAGES)
@@ -494,7 +519,7 @@ explain (const GemmclTransfer *self)
 cl_mem
 gemmcl_transfer_share (const GemmclTransfer *self)
 {
-  const gsize size = gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
+  const gsize size = count_bytes (self);
   const cl_mem_flags access = self->to_device ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
 
   if (explain (self) != GEMMCL_COPY_REASON_NONE)
@@ -515,6 +540,7 @@ gemmcl_body_explain_copy (GemmclBody *self, const GemmclRun *run, GemmclOperand 
       .which = which,
       .to_device = which == GEMMCL_OPERAND_A,
       .m = run->m,
+      .progressive = run->progressive,
       .data = data,
   };
 

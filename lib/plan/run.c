@@ -194,6 +194,7 @@ make_transfer (Submission *self, GemmclOperand which, gboolean to_device, const 
       .which = which,
       .to_device = to_device,
       .m = self->operands.m,
+      .progressive = self->operands.progressive,
       .index = index,
       .data = &data[index],
       .buffer = self->slot->copies[which],

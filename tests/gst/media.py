@@ -140,10 +140,23 @@ class Media(TestCase):
             caps = video("P010_10LE", 8, height) + ",interlace-mode=interleaved"
             stream = self.start(caps, "gemmcl weight=[[1],[0],[0]]")
             rows = -(-height // 2) * 3
+            query = stream.ask_allocation(caps)
+            self.assertEqual(query.parse_nth_allocation_pool(0)[1], 16 * (rows + lacks))
             if lacks:
                 self.fails(stream, bytes(16 * rows), f"{16 * rows} bytes|{16 * (rows + 1)} bytes")
             else:
                 self.run_one(stream, bytes(16 * rows))
+
+    def test_progressive_chroma(self):
+        """A progressive frame of a mixed stream does not need that row, in any memory."""
+        caps = video("P010_10LE", 8, 6)
+        for memory in "", "(memory:OpenCL)":
+            found = []
+            for more in "", ",interlace-mode=mixed":
+                of_memory = caps.replace("raw", f"raw{memory}") + more
+                stream = self.start(of_memory, "gemmcl output=tensors weight=[[1],[0],[0]]")
+                found.append(self.run_one(stream, self.draw_frame(stream, of_memory)))
+            self.assertEqual(*found)
 
     def draw_frame(self, stream, caps):
         """Returns a frame of these caps, in their memory, with a video meta. It is the same each

@@ -53,8 +53,8 @@ class Planes(TestCase):
                            features=features, kr=0.2126, kb=0.0722)
         self.m, k = get_shape(frame)
         rng = np.random.default_rng(1)
-        self.plan = Plan(describe(self.m, 2, k, batch=N_IMAGES, a_frame=frame),
-                         b=rng.uniform(-1, 1, (k, 2)))
+        self.frame, self.b = frame, rng.uniform(-1, 1, (k, 2))
+        self.make_plan()
         self.bytes = rng.integers(0, 256, (N_IMAGES, MAX_BYTES), "u1")
         self.host, self.images = (Data * N_IMAGES)(), (Data * N_IMAGES)()
         planes = [plane for plane in get_planes(frame)[1] if any(plane)]
@@ -69,7 +69,11 @@ class Planes(TestCase):
                 self.addCleanup(get_device().cl.clReleaseMemObject,
                                 c_void_p(in_images.objects[i]))
 
-    def run_plan(self, a, shared, batch=N_IMAGES, status=0):
+    def make_plan(self):
+        self.plan = Plan(describe(self.m, 2, len(self.b), batch=N_IMAGES, a_frame=self.frame),
+                         b=self.b)
+
+    def run_plan(self, a, shared, batch=N_IMAGES, status=0, progressive=False):
         """D. With shared, the objects that were acquired and released are then in self.seen."""
         self.seen = {}
         marker = get_device().cl.clEnqueueMarkerWithWaitList
@@ -86,7 +90,7 @@ class Planes(TestCase):
         acquire, release = (ctypes.cast(each, c_void_p) if shared else None for each in functions)
         d = np.zeros((N_IMAGES, self.m, 2), "f4")
         self.plan.run(a=a, d=list(d), batch=0 if batch == N_IMAGES else batch,
-                      acquire=acquire, release=release)
+                      acquire=acquire, release=release, progressive=progressive)
         return d[:batch]
 
     def check_seen(self, count):
@@ -107,6 +111,17 @@ class Planes(TestCase):
                                                 (self.images, True, N_IMAGES), (mixed, True, 1)):
                         self.same(self.run_plan(a, shared), expected)
                         self.check_seen(n_images * self.n_planes)
+
+    def test_progressive(self):
+        """Progressive frames need no more rows of chroma if the plan's frame is interlaced."""
+        for form in "NV12", "I420":
+            self.make(form, PIXEL)
+            expected = self.run_plan(self.host, False)
+            self.frame.interlaced = True
+            self.make_plan()
+            for a in self.host, self.images:
+                self.same(self.run_plan(a, False, progressive=True), expected)
+            self.check_refused("invalid", " x 6.", self.images)
 
     def test_buffer(self):
         """Buffers are acquired and released, whether kernels work in them or they are copied."""
