@@ -498,6 +498,8 @@ fixate_colours (const GstStructure *input, GstStructure *output)
   else if (!GST_VIDEO_FORMAT_INFO_IS_GRAY (from))
     colours.matrix = GST_VIDEO_COLOR_MATRIX_BT601;
   wanted = gst_video_colorimetry_to_string (&colours);
+  if (!wanted)
+    return;
   if (gst_structure_has_field (output, "colorimetry"))
     gst_structure_fixate_field_string (output, "colorimetry", wanted);
   else

@@ -326,6 +326,13 @@ class Negotiation(TestCase):
                 self.gives(stream, f"video/x-raw,colorimetry={expected}{HDR}")
                 self.assertNotIn("chroma-site", stream.sink.get_current_caps().to_string())
 
+    def test_unknown_colours(self):
+        """Colours of which nothing is known give the output no colorimetry."""
+        caps = video("GRAY8", ",colorimetry=0:0:0:0")
+        for allowed in "", ",colorimetry={bt601,bt709}":
+            stream = self.start(caps, describe(1, 1, ""), f"video/x-raw{allowed}")
+            self.assertNotIn("colorimetry=NULL", stream.sink.get_current_caps().to_string())
+
     def test_depths(self):
         """Upstream is asked for eight bits first, and for more if the output has more."""
         for k, n, downstream, formats, chosen in DEPTHS:
