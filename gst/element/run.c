@@ -388,7 +388,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error)
     gst_gemmcl_mapping_clear (&turn->inflight->mappings[i]);
   if (ok)
     note_run (self, &run, turn);
-  else
+  else if (g_error_matches (*error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
     leave_queues (self, self->lane);
   return ok;
 }

@@ -19,7 +19,7 @@ from cl_memory import READ, Map
 from failing import DEAD, LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import get_array
 from stream import (ANALYTICS, ERROR, FAILURE, GST, NULL, OK, PLAYING, READY, Gst, TestCase,
-                    main, np, tensors)
+                    main, np, tensors, video)
 
 if ANALYTICS:
     from tensor_meta import find_tensors
@@ -28,6 +28,7 @@ BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
 ERRORS, WARNINGS = Gst.MessageType.ERROR, Gst.MessageType.WARNING
 ONE_NUMBER = tensors("1:1")
 COLUMNS = 4
+QUEUES = 1  # FaultsKind
 FRAME = Gst.SECOND // 100
 WATCH = 0.2  # seconds
 # On GPUs a search for a faster kernel would add OpenCL calls.
@@ -303,6 +304,14 @@ class Faults(FailingTestCase, TestCase):
                     time.sleep(WATCH)
                     self.assertEqual(len(pushed), free)
                 self.assertFalse(play.check())
+
+    def test_refused(self):
+        """A refused buffer makes no new queues."""
+        stream = self.start(video("GRAY8", 4, 2), f"{GEMMCL} weight=[2]")
+        self.run_one(stream, bytes(8))
+        queues = LAYER.get_state().objects[QUEUES]
+        self.fails(stream, bytes(7), "7 bytes")
+        self.assertEqual(LAYER.get_state().objects[QUEUES], queues)
 
     def test_device(self):
         """If a device's command fails, the other device multiplies its frames with the same
