@@ -23,7 +23,7 @@ G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 
 /** GstGemmclStream: The formats of the stream (negotiate.c). Written under the lock of the element
  * and the stream lock of the sink pad, by the streaming thread and by start() and stop()
- * (element.c). A thread that has neither lock may not read it. */
+ * (element.c), unless a field says otherwise. A thread that has neither lock may not read it. */
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started; batch_timeout is at most
                                * GST_GEMMCL_MAX_WAIT */
@@ -33,7 +33,8 @@ typedef struct {
   gboolean started;
   gboolean configured; /* caps were accepted */
 
-  guint64 late; /* properties.c: bits of the properties that were set while streaming, too late */
+  guint64 late; /* properties.c: bits of the properties that were set while streaming, too late; any
+                 * thread, under the lock of the element alone */
 
   guint warnings;        /* bits of posted warnings; atomic, any thread, without the lock */
   gboolean error_posted; /* for the streaming thread: since caps were last accepted */

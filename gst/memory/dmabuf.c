@@ -167,7 +167,9 @@ wait_until_written (GstGemmclDevice *self, GstMemory *root)
     close (fences);
   if (is_written)
     return TRUE;
-  GST_WARNING_OBJECT (self->element, "a dma-buf was not written within %d ms, so it is copied",
+  GST_WARNING_OBJECT (self->element,
+                      "a dma-buf was not written within %d ms, or its driver did not finish the "
+                      "writes, so it is copied",
                       MAX_WAIT);
   return FALSE;
 }
