@@ -19,7 +19,7 @@ typedef struct {
   cl_mem copies[GEMMCL_N_OPERANDS]; /* copies of the caller's data; NULL: not needed yet */
   GPtrArray *acquired;              /* objects of A that the run has to release */
   GPtrArray *events;                /* of all commands, including the next three */
-  GArray *wait;                     /* of cl_event: GemmclRun.wait and one more; may be NULL */
+  GArray *wait;                     /* of cl_event, for the first kernel; may be NULL */
   cl_event first, kernel;
   cl_event done; /* NULL: the slot is free */
   gdouble flops;
@@ -35,6 +35,7 @@ typedef struct {
   cl_command_queue queue;
   gboolean apart; /* host copies use the upload and download queues */
   GemmclChain chain;
+  cl_event previous;       /* of the run that makes the previous result; NULL: none to wait for */
   GemmclOperands operands; /* buffers of the slot or of the caller */
   cl_mem shared[4];        /* buffers in operands to release after the submission */
   guint n_shared, n_copied;
@@ -381,13 +382,12 @@ copy_outputs (Submission *self, GError **error)
                         run->row_outputs, error);
 }
 
-/* Makes the run wait for the one that made the previous result, if it reads that. The order of the
- * queue does not suffice: a run would not learn that the one before it failed. */
+/* Finds the event of the run that makes the previous result, if this run reads that and it may not
+ * be there yet. Fails if that run failed. */
 static gboolean
-wait_for_previous (Submission *self, GError **error)
+find_previous (Submission *self, GError **error)
 {
   const cl_event written = self->body->state_written;
-  Slot *slot = self->slot;
   cl_int status;
 
   if (written == NULL || self->body->state_is_void || self->run.previous != NULL ||
@@ -399,27 +399,47 @@ wait_for_previous (Submission *self, GError **error)
                         "The run that made the previous result failed with %s (%d); "
                         "gemmcl_plan_reset_previous() makes that result zeros.",
                         gemmcl_cl_error_name (status), status);
-  if (status == CL_COMPLETE)
-    return TRUE;
+  if (status > CL_COMPLETE)
+    self->previous = written;
+  return TRUE;
+}
+
+/* Makes the next command also wait for the previous result. The order of the queue does not
+ * suffice: a run would not learn that the one before it failed. */
+static void
+wait_for_previous (Submission *self)
+{
+  GemmclChain *chain = &self->chain;
+  Slot *slot = self->slot;
+
+  if (self->previous == NULL)
+    return;
   if (slot->wait == NULL)
     slot->wait = g_array_new (FALSE, FALSE, sizeof (cl_event));
   g_array_set_size (slot->wait, 0);
-  g_array_append_vals (slot->wait, self->run.wait, self->run.n_wait);
-  g_array_append_val (slot->wait, written);
-  clRetainEvent (written);
-  g_ptr_array_add (slot->events, written);
-  self->chain.wait = (const cl_event *)(gpointer)slot->wait->data;
-  self->chain.n_wait = slot->wait->len;
-  return TRUE;
+  g_array_append_vals (slot->wait, chain->wait, chain->n_wait);
+  g_array_append_val (slot->wait, self->previous);
+  clRetainEvent (self->previous);
+  g_ptr_array_add (slot->events, self->previous);
+  chain->wait = (const cl_event *)(gpointer)slot->wait->data;
+  chain->n_wait = slot->wait->len;
+}
+
+/* Enqueues the kernels. Only they wait for the previous result: the copies of A overlap with the
+ * run that makes it. */
+static gboolean
+compute (Submission *self, GError **error)
+{
+  wait_for_previous (self);
+  return gemmcl_body_enqueue (self->body, &self->operands, &self->chain, error);
 }
 
 static gboolean
 enqueue (Submission *self, GError **error)
 {
-  return wait_for_previous (self, error) && find_buffers (self, error) && acquire (self, error) &&
-         copy_inputs (self, error) &&
-         gemmcl_body_enqueue (self->body, &self->operands, &self->chain, error) &&
-         release (self, error) && copy_outputs (self, error) &&
+  return find_previous (self, error) && find_buffers (self, error) && acquire (self, error) &&
+         copy_inputs (self, error) && compute (self, error) && release (self, error) &&
+         copy_outputs (self, error) &&
          gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
 }
 
