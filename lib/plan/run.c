@@ -21,7 +21,8 @@ typedef struct {
   GPtrArray *events;                /* of all commands, including the next three */
   GArray *wait;                     /* of cl_event, for the first kernel; may be NULL */
   cl_event first, kernel;
-  cl_event done; /* NULL: the slot is free */
+  cl_event done;      /* NULL: the slot is free */
+  gboolean elsewhere; /* the run is in the caller's queue */
   gdouble flops;
   guint64 bytes_in, bytes_out;
 } Slot;
@@ -103,7 +104,7 @@ reap (GemmclRuns *self, Slot *slot)
     count (self, slot);
   else
     drop_copies (slot);
-  self->failed |= status != CL_COMPLETE;
+  self->failed |= status != CL_COMPLETE && !slot->elsewhere;
   g_ptr_array_set_size (slot->events, 0);
   slot->done = NULL;
   return TRUE;
@@ -437,14 +438,12 @@ compute (Submission *self, GError **error)
 static gboolean
 enqueue (Submission *self, GError **error)
 {
-  return find_previous (self, error) && find_buffers (self, error) && acquire (self, error) &&
-         copy_inputs (self, error) && compute (self, error) && release (self, error) &&
-         copy_outputs (self, error) &&
+  return acquire (self, error) && copy_inputs (self, error) && compute (self, error) &&
+         release (self, error) && copy_outputs (self, error) &&
          gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
 }
 
-/* After a failure: waits for the commands that were enqueued before it, which use the caller's
- * memory. */
+/* After enqueue() failed: waits for the commands that it enqueued, which use the caller's memory. */
 static void
 give_up (Submission *self)
 {
@@ -456,7 +455,7 @@ give_up (Submission *self)
       drop_copies (self->slot);
   }
   g_ptr_array_set_size (self->slot->events, 0);
-  self->runs->failed = TRUE;
+  self->runs->failed |= self->run.queue == NULL;
 }
 
 static guint64
@@ -479,6 +478,7 @@ track (Submission *self)
   slot->first = self->chain.first;
   slot->kernel = self->chain.kernel;
   slot->done = self->chain.last;
+  slot->elsewhere = self->run.queue != NULL;
   if (self->body->load != NULL) {
     g_clear_pointer (&self->body->state_written, clReleaseEvent);
     self->body->state_written = self->chain.kernel;
@@ -527,6 +527,8 @@ gemmcl_runs_submit (GemmclRuns *self, GemmclBody *body, const GemmclRun *run, cl
 {
   g_auto (Submission) submission = make_submission (self, body, run);
 
+  if (!find_previous (&submission, error) || !find_buffers (&submission, error))
+    return FALSE;
   if (!enqueue (&submission, error)) {
     give_up (&submission);
     return FALSE;
