@@ -145,7 +145,7 @@ find_slot (GemmclRuns *self, GemmclContext *context)
     each = each->next;
   renew_queues (self, context);
   slot = g_queue_peek_head (&self->slots);
-  if (slot != NULL && reap (self, slot)) {
+  if (slot != NULL && slot->done == NULL) {
     g_queue_push_tail_link (&self->slots, g_queue_pop_head_link (&self->slots));
     return slot;
   }
