@@ -16,16 +16,17 @@ struct _GemmclContext {
 
   GemmclDevice *device;
   cl_context context;
-  gboolean wrapped;       /* the caller made the OpenCL context */
-  cl_command_queue queue; /* replaced under the lock, after a command failed */
-  GMutex lock;            /* guards the following fields; not held while a program is built */
-  gboolean is_lent;       /* the caller knows the queue, which thus lives as long as the context */
-  GPtrArray *old_queues;  /* earlier queues that the caller knows */
-  GCond built;            /* a program was built or failed to build */
-  GHashTable *programs;   /* "source options" -> cl_program; NULL while it is being built */
-  guint n_compiled;       /* programs that were not in the disk cache */
-  GHashTable *weights;    /* GemmclWeights.key -> GemmclWeights, not owned */
-  guint64 weight_bytes;   /* of all weights */
+  gboolean wrapped;        /* the caller made the OpenCL context */
+  cl_command_queue queue;  /* replaced under the lock, after a command failed */
+  GMutex lock;             /* guards the following fields; not held while a program is built */
+  gboolean is_lent;        /* the caller knows the queue, which thus lives as long as the context */
+  GPtrArray *old_queues;   /* earlier queues that the caller knows */
+  GHashTable *copy_queues; /* of plans -> the queue of their kernels; none is owned */
+  GCond built;             /* a program was built or failed to build */
+  GHashTable *programs;    /* "source options" -> cl_program; NULL while it is being built */
+  guint n_compiled;        /* programs that were not in the disk cache */
+  GHashTable *weights;     /* GemmclWeights.key -> GemmclWeights, not owned */
+  guint64 weight_bytes;    /* of all weights */
 };
 
 struct _GemmclWeights {
@@ -55,6 +56,7 @@ static void
 gemmcl_context_init (GemmclContext *self)
 {
   self->old_queues = g_ptr_array_new_with_free_func (release_queue);
+  self->copy_queues = g_hash_table_new (NULL, NULL);
   g_mutex_init (&self->lock);
   g_cond_init (&self->built);
   self->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, release_program);
@@ -68,6 +70,7 @@ gemmcl_context_finalize (GObject *object)
 
   g_hash_table_unref (self->weights);
   g_hash_table_unref (self->programs);
+  g_hash_table_unref (self->copy_queues);
   g_ptr_array_unref (self->old_queues);
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
   g_clear_pointer (&self->context, clReleaseContext);
@@ -400,21 +403,49 @@ gemmcl_context_replace_queue (GemmclContext *self, cl_command_queue failed)
 {
   g_auto (cl_command_queue) fresh = NULL;
   g_auto (cl_command_queue) old = NULL;
+  cl_command_queue of_kernels;
 
+  g_mutex_lock (&self->lock);
+  of_kernels = g_hash_table_lookup (self->copy_queues, failed);
+  g_mutex_unlock (&self->lock);
+  if (of_kernels != NULL)
+    failed = of_kernels;
   if (failed != g_atomic_pointer_get (&self->queue) ||
       (fresh = gemmcl_context_create_queue (self, CL_QUEUE_PROFILING_ENABLE, NULL)) == NULL)
     return;
-  /* Commands in the new queue come after those in the old one. */
-  clFinish (failed);
   g_mutex_lock (&self->lock);
   if (self->queue == failed) {
     old = self->queue;
     g_atomic_pointer_set (&self->queue, g_steal_pointer (&fresh));
-    if (self->is_lent)
-      g_ptr_array_add (self->old_queues, g_steal_pointer (&old));
+    if (self->is_lent && clRetainCommandQueue (old) == CL_SUCCESS)
+      g_ptr_array_add (self->old_queues, old);
     self->is_lent = FALSE;
   }
   g_mutex_unlock (&self->lock);
+  /* After the exchange, since until then other threads enqueue commands in it. */
+  if (old != NULL)
+    clFinish (old);
+}
+
+cl_command_queue
+gemmcl_context_create_copy_queue (GemmclContext *self, cl_command_queue of_kernels, GError **error)
+{
+  cl_command_queue queue = gemmcl_context_create_queue (self, 0, error);
+
+  g_mutex_lock (&self->lock);
+  if (queue != NULL)
+    g_hash_table_insert (self->copy_queues, queue, of_kernels);
+  g_mutex_unlock (&self->lock);
+  return queue;
+}
+
+void
+gemmcl_context_release_copy_queue (GemmclContext *self, cl_command_queue queue)
+{
+  g_mutex_lock (&self->lock);
+  g_hash_table_remove (self->copy_queues, queue);
+  g_mutex_unlock (&self->lock);
+  clReleaseCommandQueue (queue);
 }
 
 static cl_program

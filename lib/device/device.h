@@ -202,9 +202,18 @@ cl_command_queue gemmcl_context_create_queue (GemmclContext *self,
  * one. @queue: (inout) (transfer full) */
 gboolean gemmcl_context_follow_queue (GemmclContext *self, cl_command_queue *queue);
 
-/** Gives the context a new queue if @failed, in which a command failed, is its present one. Waits
- * for the commands in @failed. If no queue can be created, @failed stays. */
+/** Gives the context a new queue if @failed, in which a command failed, is its present one or a
+ * copy queue of that. Then waits for the commands in the former one; other threads may use the new
+ * queue meanwhile. Does nothing for other queues. If no queue can be created, the present one
+ * stays. @failed: (nullable) */
 void gemmcl_context_replace_queue (GemmclContext *self, cl_command_queue failed);
+
+/** (transfer full): an in-order queue for copies from and to commands in @of_kernels, which a run
+ * leaves together: a failed command in one of both may have spoiled the other. %NULL with
+ * #GEMMCL_ERROR_OPENCL. Release it with gemmcl_context_release_copy_queue(), before @of_kernels. */
+cl_command_queue gemmcl_context_create_copy_queue (GemmclContext *self, cl_command_queue of_kernels,
+                                                   GError **error);
+void gemmcl_context_release_copy_queue (GemmclContext *self, cl_command_queue queue);
 
 /** B on the device in the form that a kernel reads. Reference-counted and immutable. Plans of one
  * context share it if their B has the same elements and is packed in the same way. Any thread. */

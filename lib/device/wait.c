@@ -5,21 +5,10 @@
  */
 #include "device/device.h"
 
-/* Waits for the commands of @event's queue. */
-static void
-finish_queue (cl_event event)
-{
-  cl_command_queue queue = NULL;
-
-  clGetEventInfo (event, CL_EVENT_COMMAND_QUEUE, sizeof (queue), &queue, NULL);
-  if (queue != NULL)
-    clFinish (queue);
-}
-
 gint
 gemmcl_context_wait (GemmclContext *self, cl_event event)
 {
-  g_auto (cl_command_queue) queue = NULL;
+  cl_command_queue queue = NULL;
   cl_int waited, status;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), CL_INVALID_CONTEXT);
@@ -28,10 +17,10 @@ gemmcl_context_wait (GemmclContext *self, cl_event event)
   waited = clWaitForEvents (1, &event);
   if (waited == CL_SUCCESS)
     return CL_SUCCESS;
+  clGetEventInfo (event, CL_EVENT_COMMAND_QUEUE, sizeof (queue), &queue, NULL);
   /* Otherwise the command may still run. */
-  if (waited != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-    finish_queue (event);
-  gemmcl_context_follow_queue (self, &queue);
+  if (waited != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && queue != NULL)
+    clFinish (queue);
   gemmcl_context_replace_queue (self, queue);
   status = gemmcl_event_get_status (event);
   return status < CL_COMPLETE ? status : waited;

@@ -83,7 +83,8 @@ cl_device_id gemmcl_context_get_cl_device (GemmclContext *self);
  *
  * Returns: (type gpointer) (transfer none): the context's queue, in-order and with profiling; valid
  *   as long as @self. After a command failed the context may have another one, since some drivers
- *   fail all later commands in the queue of a failed one.
+ *   fail all later commands in the queue of a failed one. The new queue does not wait for the old
+ *   one: a command that needs the result of an earlier one must wait for its event.
  */
 cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
 
@@ -92,8 +93,9 @@ cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
  * @event: (type gpointer): the event of a command on the context's device, for example of a run
  *
  * Waits until the command has ended. If clWaitForEvents() itself fails, waits for all commands in
- * the queue of @event. After a failure the context gets a new queue once all commands in the old
- * one have ended (see gemmcl_context_get_cl_queue()).
+ * the queue of @event. After a failure in the context's queue the context gets a new one (see
+ * gemmcl_context_get_cl_queue()), and the call also waits for all commands in the old one. A run
+ * without a queue of the caller is in the context's queue.
  *
  * Returns: CL_SUCCESS (0) if the command is complete. A negative OpenCL status if it or the wait
  *   failed: its results are then undefined.

@@ -232,6 +232,7 @@ typedef struct {
   GQueue slots; /* slots of run.c, oldest run first, as many as were in flight at once; owned */
   cl_command_queue queue;            /* the context's, of the last runs; NULL before the first */
   cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
+  GemmclContext *context;            /* of the last runs; not owned */
   gboolean failed;                   /* a run failed; its queues may fail all later ones */
   GemmclPlanStats stats;
   gdouble ns_per_flop; /* of the last run with a time; 0 before it */

@@ -110,11 +110,23 @@ reap (GemmclRuns *self, Slot *slot)
   return TRUE;
 }
 
+static void
+drop_copy_queues (GemmclRuns *self)
+{
+  cl_command_queue *const queues[] = {&self->upload, &self->download};
+
+  for (guint i = 0; i < G_N_ELEMENTS (queues); i++)
+    if (*queues[i] != NULL)
+      gemmcl_context_release_copy_queue (self->context, g_steal_pointer (queues[i]));
+}
+
 /* Leaves queues in which a run failed. The steps of two runs share memory, so none may be in flight
  * when another queue gets the next run. */
 static void
 renew_queues (GemmclRuns *self, GemmclContext *context)
 {
+  if (self->failed)
+    gemmcl_context_replace_queue (context, self->queue);
   if (!gemmcl_context_follow_queue (context, &self->queue) && !self->failed)
     return;
   for (GList *each = self->slots.head; each != NULL; each = each->next) {
@@ -124,11 +136,7 @@ renew_queues (GemmclRuns *self, GemmclContext *context)
       gemmcl_context_wait (context, slot->done);
     reap (self, slot);
   }
-  if (self->failed)
-    gemmcl_context_replace_queue (context, self->queue);
-  gemmcl_context_follow_queue (context, &self->queue);
-  g_clear_pointer (&self->upload, clReleaseCommandQueue);
-  g_clear_pointer (&self->download, clReleaseCommandQueue);
+  drop_copy_queues (self);
   self->failed = FALSE;
 }
 
@@ -141,6 +149,7 @@ find_slot (GemmclRuns *self, GemmclContext *context)
   GList *each = self->slots.head;
   Slot *slot;
 
+  self->context = context;
   while (each != NULL && reap (self, each->data))
     each = each->next;
   renew_queues (self, context);
@@ -160,9 +169,8 @@ void
 gemmcl_runs_clear (GemmclRuns *self)
 {
   g_queue_clear_full (&self->slots, slot_free);
+  drop_copy_queues (self);
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
-  g_clear_pointer (&self->upload, clReleaseCommandQueue);
-  g_clear_pointer (&self->download, clReleaseCommandQueue);
 }
 
 GPtrArray *
@@ -305,7 +313,7 @@ enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GEr
   GemmclChain *chain = &self->chain;
 
   if (is_apart && *apart == NULL &&
-      !(*apart = gemmcl_context_create_queue (self->body->context, 0, error)))
+      !(*apart = gemmcl_context_create_copy_queue (self->body->context, self->queue, error)))
     return FALSE;
   /* A command that waits for an event of another queue needs that queue to be flushed. */
   if (chain->last != NULL && chain->queue != (is_apart ? *apart : self->queue) &&

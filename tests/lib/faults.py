@@ -7,10 +7,10 @@ error, or its results are right; nothing leaks or hangs, and the same plan works
 import ctypes
 import os
 import shutil
-from ctypes import byref, c_int, c_void_p
+from ctypes import byref, c_int, c_uint64, c_void_p
 from functools import partial
 
-from failing import DEAD, LAYER, MODES, NONE, ONE, REST, FailingTestCase
+from failing import DEAD, LAYER, LOST, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import (LIB, Options, Plan, Refused, Result, allocate, ask, call, describe, enter_cache,
                     get_info, get_matrix, make, np)
 from library import CPU, Frame
@@ -72,12 +72,12 @@ class Life:
     def make_plan(self):
         self.plan = Plan(self.gemm, self.kernel, self.context)
 
-    def submit(self, run):
+    def submit(self, run, **others):
         done = c_void_p()
         a = [each.reshape(4, -1) if self.gemm.a_frame else each for each in self.a[run]]
         rows = {"row_outputs": list(self.rows[run])} if self.gemm.row_outputs else {}
         made = self.plan.make_run(a=a, d=list(self.d[run]), beta=int(self.gemm.addend > 0),
-                                  **rows)
+                                  **rows, **others)
         ask("plan_submit", self.plan, byref(made), None, byref(done))
         self.done[run] = done
 
@@ -212,6 +212,27 @@ class Faults(FailingTestCase):
         self.assertTrue(failing.finish(1))
         self.assertNotEqual(call("context_get_cl_queue", failing.context), queue)
         self.assertEqual(CL.clFinish(c_void_p(queue)), 0)
+
+    def test_private_queue(self):
+        """A failure in the caller's queue leaves that of the context as it is."""
+        life, create = Life(**PROBLEMS["plain"]), CL.clCreateCommandQueue
+        create.restype = c_void_p
+        life.make_context()
+        self.addCleanup(life.end)
+        self.addCleanup(LAYER.set, NONE, 0)
+        life.make_plan()
+        life.set_operands(0)
+        context, device, queue = (c_void_p(call(f"context_get_cl_{each}", life.context))
+                                  for each in ("context", "device", "queue"))
+        own = c_void_p(create(context, device, c_uint64(0), None))
+        self.addCleanup(CL.clReleaseCommandQueue, own)
+        LAYER.set(LOST, 1)
+        life.submit(0, queue=own)
+        self.assertFalse(life.wait(0))
+        LAYER.set(NONE, 0)
+        life.submit(1)
+        self.assertTrue(life.finish(1))
+        self.assertEqual(call("context_get_cl_queue", life.context), queue.value)
 
     def test_warm_up(self):
         """A new plan's last calls are its warm-up: a queue of its own, memory and launches. Each of
