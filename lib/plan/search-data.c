@@ -346,7 +346,8 @@ spoil_d (GemmclSearchData *self, GError **error)
   const cl_int status =
       clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, &done);
 
-  return gemmcl_context_finish (self->context, status, done, "Filling D of a search", error);
+  return gemmcl_context_finish (self->context, status, done, "Filling D of a search", error) ||
+         leave_queue (self);
 }
 
 static gboolean
@@ -356,7 +357,8 @@ download_d (GemmclSearchData *self, GError **error)
   const cl_int status = clEnqueueReadBuffer (self->queue, self->d, CL_FALSE, 0, self->d_size,
                                              self->host_d, 0, NULL, &done);
 
-  return gemmcl_context_finish (self->context, status, done, "Reading D of a search", error);
+  return gemmcl_context_finish (self->context, status, done, "Reading D of a search", error) ||
+         leave_queue (self);
 }
 
 gboolean
@@ -365,9 +367,7 @@ gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *sec
 {
   gemmcl_plan_reset_previous (plan);
   if (!spoil_d (self, error) || !gemmcl_search_data_run (self, plan, 0, seconds, error) ||
-      !download_d (self, error))
-    return leave_queue (self);
-  if (!verify_rows (self, error))
+      !download_d (self, error) || !verify_rows (self, error))
     return FALSE;
   if (self->expected != NULL)
     return compare (self, error);
