@@ -249,8 +249,8 @@ GemmclRun *gemmcl_run_new (void);
  *   outputs are written and A is no longer needed; its status is negative if the run failed
  *
  * Enqueues a run, flushes the queues and returns. The first submission after a failed command in
- * the context's queue waits for the plan's runs in flight, since later runs are in a new queue. Host
- * memory must stay valid until @done is complete; OpenCL objects may be released at once.
+ * the context's queue waits for the plan's runs in flight, since later runs are in a new queue.
+ * Host memory must stay valid until @done is complete; OpenCL objects may be released at once.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, with %GEMMCL_ERROR_TOO_LARGE if the device cannot hold
  *   a copy, or with %GEMMCL_ERROR_INVALID: the plan has no B, a size is out of range, the kind of

@@ -451,7 +451,8 @@ enqueue (Submission *self, GError **error)
          gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
 }
 
-/* After enqueue() failed: waits for the commands that it enqueued, which use the caller's memory. */
+/* After enqueue() failed: waits for the commands that it enqueued, which use the caller's
+ * memory. */
 static void
 give_up (Submission *self)
 {
