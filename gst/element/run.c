@@ -116,11 +116,13 @@ map_input (GstGemmcl *self, const GstGemmclInput *input, GstGemmclMapping *mappi
 static gboolean
 prefers_surface (GstGemmcl *self, GstBuffer *buffer)
 {
+  const GemmclFrame *frame = &self->problem.a_frame;
   const GstGemmclMemory memory = self->stream.input.memory;
 
   return gst_gemmcl_memory_is_surface (memory) ||
          (memory == GST_GEMMCL_MEMORY_DMABUF && gst_gemmcl_va_has_surface (buffer) &&
-          gst_gemmcl_frame_fits_surface (&self->problem.a_frame));
+          gemmcl_pixel_format_get_n_planes (frame->format) == 2 &&
+          (frame->width | frame->height) % 2 == 0);
 }
 
 /* TRUE if @buffer has to be read as a VA surface, whose layout only the media driver knows. A

@@ -100,13 +100,6 @@ gst_gemmcl_frame_init (GemmclFrame *frame, const GstVideoInfo *info)
   return TRUE;
 }
 
-gboolean
-gst_gemmcl_frame_fits_surface (const GemmclFrame *frame)
-{
-  return gemmcl_pixel_format_get_n_planes (frame->format) == 2 && frame->width % 2 == 0 &&
-         frame->height % (frame->interlaced ? 4 : 2) == 0;
-}
-
 /* From drm_fourcc.h: linear, and Intel's tilings X, Y and Tile4. Tilings with compression are
  * absent: Intel's OpenCL driver does not learn from libva that a surface is compressed. */
 static const guint64 modifiers[] = {LINEAR, INTEL | 1, INTEL | 2, INTEL | 9};
@@ -199,18 +192,15 @@ append_in (GstCaps *result, GstCaps *caps, const gchar *feature)
   gst_caps_append (result, caps);
 }
 
-/* The formats that both media drivers and OpenCL support. */
-#define SURFACE_CAPS                                                                               \
-  GST_GEMMCL_VIDEO_MEDIA ", format = (string) { NV12, P010_10LE }, width = (int) [ 2, 65534, 2 ]"
-
-/* Appends surfaces in the sizes that fit them; see gst_gemmcl_frame_fits_surface(). */
+/* Appends surfaces in the formats that both media drivers and OpenCL support. Sizes are even, since
+ * Intel's driver drops the last column or row of chroma of odd sizes. */
 static void
 append_surfaces (GstCaps *result, GstCaps *caps)
 {
-  g_autoptr (GstCaps) video = gst_caps_from_string (
-      SURFACE_CAPS
-      ", height = (int) [ 2, 65534, 2 ], interlace-mode = (string) progressive; " SURFACE_CAPS
-      ", height = (int) [ 4, 65532, 4 ]");
+  g_autoptr (GstCaps) video =
+      gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA
+                            ", format = (string) { NV12, P010_10LE }, width = (int) [ 2, 65534, 2 ]"
+                            ", height = (int) [ 2, 65534, 2 ]");
   GstCaps *surfaces = gst_caps_intersect_full (caps, video, GST_CAPS_INTERSECT_FIRST);
   GstCaps *tiled = gst_caps_copy (surfaces);
 

@@ -24,11 +24,6 @@
  * %FALSE if the library does not support the format. */
 gboolean gst_gemmcl_frame_init (GemmclFrame *frame, const GstVideoInfo *info);
 
-/** gst_gemmcl_frame_fits_surface: Returns: %TRUE if @frame has the format and the size of a VA
- * surface that holds all of its chroma. Intel's driver drops the last column or row of chroma of
- * odd sizes, and of fields with an odd number of rows. */
-gboolean gst_gemmcl_frame_fits_surface (const GemmclFrame *frame);
-
 /** gst_gemmcl_drm_to_plain: Returns: (transfer full): a copy of @structure, of any caps, with
  * GStreamer's formats in place of DRM formats. Only linear formats and Intel's tilings without
  * compression are translated; if @structure has only other DRM formats, the list of formats is
