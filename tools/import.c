@@ -520,8 +520,8 @@ print_line (const Import *self, const OnnxValueInfo *output)
     g_printerr ("The line computes the output “%s”, one of %zu.\n", name, self->graph->n_output);
 }
 
-/* Of several outputs the first that is the end of a chain is computed, such as the probabilities of
- * a classifier whose labels are another output. If none is, the error is that of the first. */
+/* The first output that is the end of a chain is computed, such as the probabilities of a
+ * classifier whose labels are another output. If no output is, the error is that of the first. */
 static gboolean
 run (gchar **operands, GError **error)
 {

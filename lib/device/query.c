@@ -27,10 +27,10 @@ contains (const gchar *text, const gchar *part)
   return strstr (folded_text, folded_part) != NULL;
 }
 
-/* What a search for devices found. */
+/* The result of a search for devices. */
 typedef struct {
   GPtrArray *devices;
-  GString *faults; /* what cannot be used, and why: sentences, each after a space */
+  GString *faults; /* why platforms and devices cannot be used: sentences, each after a space */
 } Found;
 
 /* Drivers need a few descriptors, and their compilers many MiB. */
