@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Embeds the programs beside kernels.def, each with its #includes inlined, and the measurements
-that ship into a C file.
+"""Embeds the programs in the folders beside kernels.def, each with its #includes inlined, and the
+measurements that ship into a C file.
 
 usage: embed.py KERNELS.DEF OUTPUT.C OUTPUT.D
 
@@ -18,28 +18,28 @@ SHIPPED = 'tuning-shipped.json'
 
 
 def find_sources(table):
-    """The names of all programs. Each source of a row must be one."""
-    names = sorted(path.name for path in table.parent.glob('*.cl'))
-    missing = {*re.findall(r'"([\w.]+\.cl)"', table.read_text())} - {*names}
+    """The names of all programs, FOLDER/FILE. Each source of a row must be one."""
+    names = sorted(str(path.relative_to(table.parent)) for path in table.parent.glob('*/*.cl'))
+    missing = {*re.findall(r'"([\w/.]+\.cl)"', table.read_text())} - {*names}
     if missing:
         sys.exit(f'{table.name} needs {", ".join(sorted(missing))}, not in {table.parent}')
     return names
 
 
-def inline(path, seen, used_by):
-    """The text of path with each #include "..." replaced by the file's text. A file is included
-    once, as with #pragma once. seen: the files so far."""
-    if path in seen:
+def inline(top, name, seen, used_by):
+    """The text of a file below top with each #include "..." replaced by the file's text. A file is
+    included once, as with #pragma once. seen: the names so far."""
+    if name in seen:
         return ''
-    if not path.is_file():
-        sys.exit(f'{used_by} needs {path.name}, which is not in {path.parent}')
-    seen.append(path)
-    out = [f'#line 1 "{path.name}"\n']
-    for number, line in enumerate(path.read_text().splitlines(keepends=True), 1):
-        included = re.match(r'\s*#\s*include\s+"([\w.]+)"', line)
+    if not (top / name).is_file():
+        sys.exit(f'{used_by} needs {name}, which is not in {top}')
+    seen.append(name)
+    out = [f'#line 1 "{name}"\n']
+    for number, line in enumerate((top / name).read_text().splitlines(keepends=True), 1):
+        included = re.match(r'\s*#\s*include\s+"([\w/.]+)"', line)
         if included:
-            out.append(inline(path.parent / included[1], seen, path.name))
-            line = f'#line {number + 1} "{path.name}"\n'
+            out.append(inline(top, included[1], seen, name))
+            line = f'#line {number + 1} "{name}"\n'
         out.append('\n' if line.startswith('#pragma once') else line)
     return ''.join(out)
 
@@ -51,17 +51,18 @@ def c_array(name, text):
 
 
 def embed(table, output, depfile):
-    used = [table, table.parent]  # a folder's time stamp changes when a file is added
-    texts = {}
+    top, seen, texts = table.parent, [], {}
     for source in find_sources(table):
-        seen = []
-        texts[source] = inline(table.parent / source, seen, table.name)
-        used += [path for path in seen if path not in used]
-    texts[SHIPPED] = (table.parent / SHIPPED).read_text()
-    used.append(table.parent / SHIPPED)
-    orphans = {*table.parent.glob('*.clh')} - set(used)
+        included = []
+        texts[source] = inline(top, source, included, table.name)
+        seen += included
+    texts[SHIPPED] = (top / SHIPPED).read_text()
+    orphans = {str(path.relative_to(top)) for path in top.glob('*/*.clh')} - {*seen}
     if orphans:
-        sys.exit('included by no program: ' + ', '.join(sorted(path.name for path in orphans)))
+        sys.exit('included by no program: ' + ', '.join(sorted(orphans)))
+    # A folder's time stamp changes when a file is added.
+    folders = {path.parent for path in top.glob('*/*.cl')}
+    used = [table, top, top / SHIPPED, *folders, *(top / name for name in seen)]
     arrays, entries = [], []
     for source, text in texts.items():
         name = re.sub(r'\W', '_', source)
@@ -71,7 +72,7 @@ def embed(table, output, depfile):
                       '\n'.join(arrays) +
                       '\nconst GemmclEmbedded gemmcl_embedded[] = {\n' + ''.join(entries) +
                       '  { NULL, NULL },\n};\n')
-    depfile.write_text(f'{output}: ' + ' '.join(str(path) for path in used) + '\n')
+    depfile.write_text(f'{output}: ' + ' '.join(sorted({*map(str, used)})) + '\n')
 
 
 if __name__ == '__main__':

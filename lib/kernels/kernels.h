@@ -117,8 +117,8 @@ gboolean gemmcl_kernel_copies_a (const GemmclKernel *kernel, const GemmclGemm *g
 GemmclTiles gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                                       const GemmclGemm *gemm, gsize m, gsize batch);
 
-/** The blocks of A or B in an image; drawn in kernels/pack.cl. On a device that is not Intel's, or
- * lacks block reads or images of one channel of 32 bits, a buffer holds the texels row by row. */
+/** The blocks of A or B in an image; drawn in pack.cl. On a device that is not Intel's, or lacks
+ * block reads or images of one channel of 32 bits, a buffer holds the texels row by row. */
 typedef struct {
   gsize width, height;             /* size of a block in texels */
   gsize chunk;                     /* columns of A or rows of B in a block */
@@ -166,7 +166,7 @@ void gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm
 /** The type of A that @kernel, or the program that packs A for it, reads. */
 GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm);
 
-/** The compiler's options for @gemm; see kernels/gemm.clh. */
+/** The compiler's options for @gemm; see kernels/shared/gemm.clh. */
 gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                    const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
@@ -183,8 +183,8 @@ GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
                                               const GemmclDeviceInfo *device,
                                               GemmclKernelLevel best);
 
-/** Appends the compiler's options for subgroups (see kernels/subgroup.clh), or for the device's
- * dot-product instructions (kernels/dot.clh). */
+/** Appends the compiler's options for subgroups (see subgroup.clh), or for the device's
+ * dot-product instructions (dot.clh). */
 void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
                                       const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
@@ -201,7 +201,7 @@ gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built,
 /** The largest number of parts into which K is cut. */
 #define GEMMCL_MAX_SPLIT 64
 
-/** A kernel with a split: kernels/reduce.cl adds up the partial sums of @split parts of K, so that
+/** A kernel with a split: reduce.cl adds up the partial sums of @split parts of K, so that
  * few tiles still occupy a whole device. Users write it as the kernel's name, followed by "/4" for
  * a split of 4. */
 typedef struct {

@@ -5,7 +5,7 @@
  */
 #include "kernels/kernels.h"
 
-#include "activations.h"
+#include "shared/activations.h"
 #include "matrix/matrix.h"
 
 /* Limits of 2D block reads, in bytes: the distance between rows is a multiple of PITCH_ALIGNMENT

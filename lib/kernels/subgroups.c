@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The features of a device that OpenCL C does not guarantee: subgroups (levels:
- * kernels/subgroup.clh), int8 dot products (kernels/dot.clh), and NVIDIA's matrix engines
- * (kernels/mma.clh).
+ * subgroup.clh), int8 dot products (dot.clh), and NVIDIA's matrix engines
+ * (mma.clh).
  */
 #include "kernels/kernels.h"
 
@@ -211,8 +211,8 @@ probe (GemmclContext *context, const GemmclKernel *kernel, GemmclKernelLevel lev
   g_string_printf (options, "-DGROUP_M=%u -DGROUP_N=%u", kernel->group_m, kernel->group_n);
   gemmcl_subgroups_append_options (options, kernel, gemmcl_context_get_device_info (context),
                                    level);
-  built =
-      gemmcl_context_create_kernel (context, "subgroup_probe.cl", options->str, "probe", &failure);
+  built = gemmcl_context_create_kernel (context, "shared/subgroup_probe.cl", options->str, "probe",
+                                        &failure);
   if (built != NULL && gemmcl_subgroups_check (kernel, built, context, level, &failure))
     return TRUE;
   g_debug ("%s", failure->message);

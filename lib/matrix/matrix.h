@@ -11,7 +11,7 @@
 /** NumPy's name of @type; "|V2" for bf16. */
 const gchar *gemmcl_type_get_descr (GemmclType type);
 
-/** Safetensors' name of @type, "F32" for example; kernels/problem.h has a macro of this name. */
+/** Safetensors' name of @type, "F32" for example; shared/problem.h has a macro of this name. */
 const gchar *gemmcl_type_get_dtype (GemmclType type);
 
 /** FALSE with GEMMCL_N_TYPES if no type has @name. @get_name: gemmcl_type_get_name() or a function

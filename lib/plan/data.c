@@ -238,7 +238,7 @@ gemmcl_body_build_gather (GemmclBody *self, GError **error)
   if (!support || !check_format (frame, NULL))
     return TRUE;
   return gemmcl_body_build_step (
-      self, &self->gather, "frames.cl", "gather",
+      self, &self->gather, "steps/frames.cl", "gather",
       g_strdup_printf ("-DA_TYPE=%s%s",
                        gemmcl_type_get_dtype (gemmcl_frame_get_sample_type (frame)),
                        gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : ""),

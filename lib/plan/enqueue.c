@@ -5,7 +5,7 @@
  */
 #include "matrix/matrix.h"
 #include "plan/body.h"
-#include "quantized.h"
+#include "shared/quantized.h"
 
 /* A tight f32 matrix with @cols elements for each row of D. */
 static cl_mem
@@ -14,7 +14,7 @@ create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
   return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
 }
 
-/* The options of steps that read rows of @gemm's A (kernels/row_steps.clh). If A is frames, im2col
+/* The options of steps that read rows of @gemm's A (row_steps.clh). If A is frames, im2col
  * made the rows. */
 static gchar *
 make_row_options (GemmclBody *self, const GemmclGemm *gemm)
@@ -45,10 +45,10 @@ build_features (GemmclBody *self, GError **error)
 
   if (!from_frames && !normalizes)
     return TRUE;
-  return (!from_frames || gemmcl_body_build_step (self, &self->im2col, "frames.cl", "im2col",
+  return (!from_frames || gemmcl_body_build_step (self, &self->im2col, "steps/frames.cl", "im2col",
                                                   gemmcl_frame_get_defines (frame, "A_"), error)) &&
          (!normalizes || gemmcl_body_build_step (
-                             self, &self->normalize_a, "normalize.cl", "normalize_rows",
+                             self, &self->normalize_a, "steps/normalize.cl", "normalize_rows",
                              g_strconcat (options, " -DD_TYPE=F32 -DD_UNIT_COL", NULL), error)) &&
          (self->features = create_floats (self, self->gemm.k, "the features of A", error)) != NULL;
 }
@@ -58,7 +58,7 @@ build_quantize (GemmclBody *self, GError **error)
 {
   if (!gemmcl_body_is_int8 (self))
     return TRUE;
-  return gemmcl_body_build_step (self, &self->quantize, "quantize.cl", "quantize",
+  return gemmcl_body_build_step (self, &self->quantize, "steps/quantize.cl", "quantize",
                                  make_row_options (self, &self->gemm), error) &&
          (self->int8_a = gemmcl_body_create_memory (self, self->gemm.m, INT8_ROW (self->gemm.k),
                                                     "the int8 copy of A", error)) != NULL;
@@ -70,7 +70,7 @@ build_reduce (GemmclBody *self, GError **error)
   if (self->split == 1)
     return TRUE;
   return gemmcl_body_build_step (
-             self, &self->reduce, "reduce.cl", "reduce",
+             self, &self->reduce, "steps/reduce.cl", "reduce",
              gemmcl_kernel_make_reduce_options (self->kernel, &self->gemm, self->split), error) &&
          (self->no_bias = gemmcl_body_create_bias (self, error)) != NULL &&
          (self->workspace = create_floats (self, self->gemm.n * self->split,
@@ -98,7 +98,7 @@ build_softmax (GemmclBody *self, GError **error)
   const GemmclType type = normalizes_d (self) ? GEMMCL_TYPE_F32 : self->gemm.d_type;
 
   return !gemmcl_kernel_needs_softmax (self->kernel, &self->gemm, self->split) ||
-         gemmcl_body_build_step (self, &self->softmax, "softmax.cl", "softmax",
+         gemmcl_body_build_step (self, &self->softmax, "steps/softmax.cl", "softmax",
                                  make_step_options (self, type, ""), error);
 }
 
@@ -112,7 +112,7 @@ build_normalize_d (GemmclBody *self, GError **error)
                                       : "";
 
   return !normalizes_d (self) ||
-         gemmcl_body_build_step (self, &self->normalize_d, "normalize.cl", "normalize_rows",
+         gemmcl_body_build_step (self, &self->normalize_d, "steps/normalize.cl", "normalize_rows",
                                  make_step_options (self, self->gemm.d_type, units), error);
 }
 
@@ -131,7 +131,7 @@ build_row_outputs (GemmclBody *self, GError **error)
       options, "%s -DGROUP=%u -DWIDTH=%u%s", d_options, self->row_group, self->row_width,
       gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
   gemmcl_row_outputs_append_options (options, gemm);
-  return gemmcl_body_build_step (self, &self->row_outputs, "row_outputs.cl", "row_outputs",
+  return gemmcl_body_build_step (self, &self->row_outputs, "steps/row_outputs.cl", "row_outputs",
                                  g_string_free (options, FALSE), error);
 }
 

@@ -264,9 +264,9 @@ gemmcl_body_build_state (GemmclBody *self, GError **error)
       gemmcl_body_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
                                  is_kept ? "the previous result" : "D before its scale", error);
   return self->state != NULL &&
-         (!is_kept || gemmcl_body_build_step (self, &self->load, "store.cl", "load",
+         (!is_kept || gemmcl_body_build_step (self, &self->load, "steps/store.cl", "load",
                                               gemmcl_gemm_make_d_options (gemm), error)) &&
-         gemmcl_body_build_step (self, &self->store, "store.cl", "store",
+         gemmcl_body_build_step (self, &self->store, "steps/store.cl", "store",
                                  gemmcl_gemm_make_d_options (gemm), error);
 }
 
@@ -321,9 +321,9 @@ convert_state (GemmclBody *self, cl_kernel kernel, cl_mem d, const GemmclOperand
   const gsize global[3] = {ROUND_UP (lines.length, GROUP), lines.count, operands->batch};
   const cl_long length = lines.length;
 
-  return LAUNCH (chain, kernel, "store.cl", global, IN_A_ROW (gemmcl_body_fit_group (self, GROUP)),
-                 error, ARGUMENT (self->state), ARGUMENT (lines.state), ARGUMENT (d),
-                 ARGUMENT (lines.d), ARGUMENT (length));
+  return LAUNCH (chain, kernel, "steps/store.cl", global,
+                 IN_A_ROW (gemmcl_body_fit_group (self, GROUP)), error, ARGUMENT (self->state),
+                 ARGUMENT (lines.state), ARGUMENT (d), ARGUMENT (lines.d), ARGUMENT (length));
 }
 
 /* Fills the whole state, since the next run may have more rows and problems than this one. */

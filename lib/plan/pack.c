@@ -6,8 +6,8 @@
  */
 #include "matrix/matrix.h"
 #include "plan/body.h"
-#include "problem.h"
-#include "quantized.h"
+#include "shared/problem.h"
+#include "shared/quantized.h"
 
 gboolean
 gemmcl_body_is_int8 (GemmclBody *self)
@@ -23,7 +23,7 @@ gemmcl_body_get_padded_n (GemmclBody *self)
 }
 
 /* Elements of B in a word of 32 bits, if the kernel reads such words of neighbouring rows (see
- * kernels/pack.cl); else 1. */
+ * kernels/steps/pack.cl); else 1. */
 static gsize
 count_in_word (const GemmclKernel *kernel)
 {
@@ -94,7 +94,7 @@ build_pack_image (GemmclBody *self, cl_kernel *step, GemmclOperand which, GError
   const gboolean of_a = which == GEMMCL_OPERAND_A;
 
   return gemmcl_body_build_step (
-      self, step, "pack.cl", "pack_image",
+      self, step, "steps/pack.cl", "pack_image",
       g_strdup_printf (
           "-DA_TYPE=%s%s%s%s",
           of_a ? gemmcl_type_get_dtype (gemmcl_kernel_get_a_type (self->kernel, &self->gemm))
@@ -153,8 +153,8 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
 {
   if (self->kernel->images)
     return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
-  return gemmcl_body_build_step (self, pack, "pack.cl", "pack", gemmcl_body_get_pack_options (self),
-                                 error);
+  return gemmcl_body_build_step (self, pack, "steps/pack.cl", "pack",
+                                 gemmcl_body_get_pack_options (self), error);
 }
 
 gboolean
@@ -195,7 +195,7 @@ gemmcl_body_build_pack_a (GemmclBody *self, GError **error)
          (self->image_a = create_image (self, &self->a_blocks, "A", error)) != NULL;
 }
 
-/* The values that replace strides in a kernel's arguments (see kernels/problem.h). @shared: all
+/* The values that replace strides in a kernel's arguments (see shared/problem.h). @shared: all
  * problems of the batch share one matrix */
 static GemmclStrides
 get_strides (const GemmclBlocks *self, gboolean shared)

@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "activations.h"
+#include "shared/activations.h"
 
 #include "device/base.h"
 #include "matrix/matrix.h"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "gemmcl-gemm.h"
-#include "problem.h"
+#include "shared/problem.h"
 
 typedef enum {
   GEMMCL_OPERAND_A,
@@ -99,6 +99,6 @@ typedef struct {
 /** The patches of @frame, whose sizes have at most 16 bits. */
 GemmclPatches gemmcl_frame_get_patches (const GemmclFrame *frame);
 
-/** (transfer full): the compiler options that kernels/pixels.clh and frames.cl need for a valid
+/** (transfer full): the compiler options that pixels.clh and frames.cl need for a valid
  * @frame: " -DA_WIDTH=1280 ... -DA_FRAME". @prefix: "A_" or "D_" */
 gchar *gemmcl_frame_get_defines (const GemmclFrame *frame, const gchar *prefix);

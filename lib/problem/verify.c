@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "activations.h"
+#include "shared/activations.h"
 #include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
@@ -24,7 +24,7 @@ typedef struct {
   gdouble bound; /* of its error */
 } Element;
 
-/* The least divisor of a row, and the absolute error of a normalized element: kernels/normalize.cl
+/* The least divisor of a row, and the absolute error of a normalized element: steps/normalize.cl
  * scales by 2^-80 if squares overflow, and a device may flush a small result to 0 before it is
  * divided by at least 2^-17. */
 #define LEAST_NORM 1e-12
@@ -232,7 +232,7 @@ compute_row (const Reference *self, gsize batch, gsize i, Element *row)
   }
 }
 
-/* @slope, @growth: see kernels/activations.h */
+/* @slope, @growth: see kernels/shared/activations.h */
 static gdouble
 activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *growth)
 {

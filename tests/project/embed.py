@@ -22,10 +22,10 @@ subdir('kernels')
 alias_target('embed', kernel_sources)
 """
 # Appended to files of kernels/; each adds a row or a file, or names one that is missing.
-STRAY = {"stray.cl": "kernel void f (void) {}\n"}
-HEADER = {"stray.clh": "\n"}
-NAMED = {"kernels.def": '\nGEMMCL_KERNEL ("stray", "stray.cl", .summary = "none")\n'}
-INCLUDED = {"gemm_naive.cl": '#include "nowhere.clh"\n'}
+STRAY = {"gpu/stray.cl": "kernel void f (void) {}\n"}
+HEADER = {"shared/stray.clh": "\n"}
+NAMED = {"kernels.def": '\nGEMMCL_KERNEL ("stray", "gpu/stray.cl", .summary = "none")\n'}
+INCLUDED = {"articles/gemm_naive.cl": '#include "shared/nowhere.clh"\n'}
 
 
 def copy(top, appended):
@@ -56,7 +56,7 @@ def builds_again():
         tap.require("ninja", "-C", build, "embed")
         # Ninja compares time stamps, which may be equal within one tick of the clock.
         made = (build / "kernels/kernels.c").stat().st_mtime
-        for header in kernels.glob("*.clh"):
+        for header in kernels.glob("*/*.clh"):
             before = header.stat().st_mtime
             os.utime(header, (made + 2, made + 2))
             if "no work to do" in tap.require("ninja", "-n", "-C", build, "embed"):
@@ -65,11 +65,11 @@ def builds_again():
 
 
 tap.play({
-    "the sources are complete": lambda: expect(0, '"gemm_naive.cl"', {}),
+    "the sources are complete": lambda: expect(0, '"articles/gemm_naive.cl"', {}),
     "the measurements that ship are embedded": lambda: expect(0, '"tuning-shipped.json"', {}),
-    "a .clh that nothing includes is an error": lambda: expect(1, "stray.clh", HEADER),
-    "a row without its source is an error": lambda: expect(1, "stray.cl", NAMED),
-    "a program beside the table is embedded": lambda: expect(0, '"stray.cl"', {**STRAY, **NAMED}),
-    "a missing #include is an error": lambda: expect(1, "nowhere.clh", INCLUDED),
+    "a .clh that nothing includes is an error": lambda: expect(1, "/stray.clh", HEADER),
+    "a row without its source is an error": lambda: expect(1, "/stray.cl", NAMED),
+    "a program in a folder is embedded": lambda: expect(0, '"gpu/stray.cl"', {**STRAY, **NAMED}),
+    "a missing #include is an error": lambda: expect(1, "shared/nowhere.clh", INCLUDED),
     "editing any header embeds anew": builds_again,
 })

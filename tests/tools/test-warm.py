@@ -62,7 +62,7 @@ class Warm(EmptyCaches):
     def test_log_names_what_is_compiled(self):
         said = self.ends(0, "warm", "-k", "gemm_naive", "8,8,8", **self.caches,
                          G_MESSAGES_DEBUG="gemmcl")
-        self.assertEqual(COMPILED.findall(said.stdout), ["gemm_naive.cl"])
+        self.assertEqual(COMPILED.findall(said.stdout), ["articles/gemm_naive.cl"])
         self.assertEqual([row[1:3] for row in ROW.findall(said.stdout)], [("gemm_naive", "1")])
         said = self.ends(0, "warm", "-k", "gemm_naive", "8,8,8", **self.caches,
                          G_MESSAGES_DEBUG="gemmcl")

@@ -1,0 +1,119 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * block_read: the lanes of a subgroup share A from their registers, and read A and B by block reads
+ * of images. subgroup_tile.clh has the tile, the tunables and the multiplication.
+ *
+ *        a step of A, S = 8, DEPTH = 1                    8 rows of B, TILE_N = 2
+ *
+ *        0  1  2  ..  7   lane                            0  1  ..  7   0  1  ..  7   lane
+ *       +----------------+                               +-------------+-------------+
+ *     0 | 0  1  2  ..  7 |                             k | 0  1  ..  7 | 8  9  .. 15 |
+ *     1 | 0  1  2  ..  7 |  rows of A: one block      k+1| 0  1  ..  7 | 8  9  .. 15 |
+ *     : |                |  read of up to 8              |             |             |
+ *       +----------------+                               +-------------+-------------+
+ *                                                         a block read of B_ROWS each
+ *
+ *     lane k % S holds A (r, k) as its part k / S;       lane j % S holds column j
+ *
+ * Images are padded with zeros to whole tiles (pack.cl), so that only D has edges. A message
+ * reads 8 rows at any pitch, with no address arithmetic.
+ *
+ * If a step is as long as a read of B, B is read first; A follows in parts of 8 rows, each of which
+ * is multiplied at once. This takes TILE_M * TILE_N + 8 * TILE_N + 8 registers.
+ */
+#include "shared/gemm.clh"
+
+#define B_ROWS          (SUBGROUP_SIZE == 8 ? 8 : 4)
+#define A_ROWS          (SUBGROUP_SIZE * DEPTH == B_ROWS && TILE_M > 8 ? 8 : TILE_M)
+#define HOLDER(k)       ((k) % SUBGROUP_SIZE)
+#define PART(k)         ((k) / SUBGROUP_SIZE)
+#define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
+
+#include "shared/subgroup_tile.clh"
+
+/* With SG_F16 the image of B has f16 elements, and that of A if A is stored as f16. */
+#if defined(SG_F16) && A_TYPE == F16
+  #define READ_A      sg_read_half_image
+  #define A_PER_TEXEL 2
+#else
+  #define READ_A      sg_read_image
+  #define A_PER_TEXEL 1
+#endif
+#ifdef SG_F16
+  #define READ_B      sg_read_half_image
+  #define B_PER_TEXEL 2
+#else
+  #define READ_B      sg_read_image
+  #define B_PER_TEXEL 1
+#endif
+
+/* Each image is as wide as its blocks side by side. */
+#define A_IMAGE IMAGE (A, chunk / A_PER_TEXEL * (int)p.a.col)
+#define B_IMAGE IMAGE (B, COLUMNS / B_PER_TEXEL * (int)p.b.col)
+
+/* The texel at which block t begins; all blocks are width x height. */
+static inline int2
+block_at (const GemmclStrides s, uint t, int width, int height)
+{
+  return (int2)(t % (uint)s.col * width, t / (uint)s.col * height);
+}
+
+/* Reads B_ROWS rows of B, beginning at row k of the step. */
+static inline void
+read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
+{
+  SG_UNROLL
+  for (int c = 0; c < TILE_N; c++)
+    READ_B (b + c, TILE_N, B, at + (int2)(c * SUBGROUP_SIZE, k), B_ROWS);
+}
+
+/* Reads and shares the i-th A_ROWS rows of A and multiplies them by the step's rows of B. */
+#define MULTIPLY_ROWS(i)                                                                           \
+  float a[A_HELD];                                                                                 \
+  SG_UNROLL                                                                                        \
+  for (int d = 0; d < DEPTH; d++)                                                                  \
+    READ_A (a + d, DEPTH, A_IMAGE, a_at + (int2)(d * SUBGROUP_SIZE, (i)*A_ROWS), A_ROWS);          \
+  scale_a (a, p);                                                                                  \
+  SG_SHARE (shared, a, A_HELD);                                                                    \
+  SG_UNROLL                                                                                        \
+  for (int k = 0; k < STEP; k += B_ROWS) {                                                         \
+    if (A_ROWS == TILE_M)                                                                          \
+      read_b (b, B_IMAGE, b_at, k);                                                                \
+    MULTIPLY_B (sum + (i)*A_ROWS * TILE_N, k)                                                      \
+  }
+#define MULTIPLY_B(sums, k)                                                                        \
+  SG_UNROLL                                                                                        \
+  for (int e = 0; e < B_ROWS; e++)                                                                 \
+    multiply (sums, shared, a, b + e * TILE_N, PART (k + e), HOLDER (k + e));
+
+kernel SG_KERNEL void
+gemm (GEMM_ARGUMENTS)
+{
+  SG_SHARED (shared, A_HELD);
+
+  const int chunk = p.a.offset;
+  const int2 tile = group_tile ();
+  uint a_block = get_group_id (2) * p.a.batch + (tile.x * GROUP_M + sg_id ()) * p.a.row;
+  uint b_block = get_group_id (2) * p.b.batch + tile.y * p.b.row;
+
+  float b[B_ROWS * TILE_N];
+  float sum[TILE_M * TILE_N];
+  SG_UNROLL
+  for (int i = 0; i < TILE_M * TILE_N; i++)
+    sum[i] = 0.0f;
+
+  for (int rest = p.K; rest > 0; rest -= chunk) {
+    int2 a_at = block_at (p.a, a_block++, chunk, TILE_M);
+    int2 b_at = block_at (p.b, b_block++, COLUMNS, chunk);
+
+    for (int left = min (rest, chunk); left > 0; left -= STEP) {
+      if (A_ROWS != TILE_M)
+        read_b (b, B_IMAGE, b_at, 0);
+      REPEAT (TILE_M / A_ROWS, MULTIPLY_ROWS)
+      a_at.x += STEP;
+      b_at.y += STEP;
+    }
+  }
+  STORE_TILE ();
+}
