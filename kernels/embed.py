@@ -68,7 +68,7 @@ def embed(table, output, depfile):
         name = re.sub(r'\W', '_', source)
         arrays.append(c_array(name, text))
         entries.append(f'  {{ "{source}", {name} }},\n')
-    output.write_text('/* Made by embed.py. */\n#include "device/device.h"\n\n' +
+    output.write_text('/* Made by embed.py. */\n#include "device/program.h"\n\n' +
                       '\n'.join(arrays) +
                       '\nconst GemmclEmbedded gemmcl_embedded[] = {\n' + ''.join(entries) +
                       '  { NULL, NULL },\n};\n')

@@ -3,6 +3,7 @@
  *
  * The library's directory in the user's cache, and the cache of compiled programs.
  */
+#include "device/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,10 @@
 
 /* For clCreateCommandQueue(), whose successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include "device/device.h"
+#include "device/context.h"
+
+#include "device/program.h"
+#include "device/query.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

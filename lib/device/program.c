@@ -3,10 +3,11 @@
  *
  * Building the embedded programs, with the disk cache.
  */
+#include "device/program.h"
 
 #include <string.h>
 
-#include "device/device.h"
+#include "device/cache.h"
 
 /* No relaxed or finite math: NaN and infinity must appear where the formula has them. */
 #define COMMON_OPTIONS "-cl-mad-enable"

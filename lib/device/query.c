@@ -3,7 +3,7 @@
  *
  * The devices of all platforms, the selection by a query, and why none was found.
  */
-#include "device/device.h"
+#include "device/query.h"
 
 #include <CL/cl_ext.h>
 #include <errno.h>
@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "device/device.h"
 
 /* Kernels are in OpenCL C 1.2. */
 #define LEAST_VERSION 12

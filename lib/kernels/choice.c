@@ -3,10 +3,12 @@
  *
  * The rules: the kernel and the split of K for a problem.
  */
-#include "kernels/kernels.h"
+#include "kernels/choice.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "kernels/subgroups.h"
 
 /* A part of K starts at a multiple of this, as block reads and float4s require. */
 #define SPLIT_ALIGNMENT 16

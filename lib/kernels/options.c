@@ -3,10 +3,13 @@
  *
  * The compile-time options of kernels.
  */
-#include "kernels/kernels.h"
+#include "kernels/options.h"
 
 #include "shared/activations.h"
+#include "device/program.h"
+#include "kernels/subgroups.h"
 #include "matrix/matrix.h"
+#include "problem/frame.h"
 
 /* Limits of 2D block reads, in bytes: the distance between rows is a multiple of PITCH_ALIGNMENT
  * and at most MOST_PITCH, the first row is aligned to FIRST_ALIGNMENT, a row has at least

@@ -5,9 +5,11 @@
  * subgroup.clh), int8 dot products (dot.clh), and NVIDIA's matrix engines
  * (mma.clh).
  */
-#include "kernels/kernels.h"
+#include "kernels/subgroups.h"
 
 #include <string.h>
+
+#include "device/context.h"
 
 #define FIRST_DP4A 61 /* NVIDIA's compute capability 6.1: PTX ISA, dp4a */
 

@@ -3,7 +3,7 @@
  *
  * The table of kernels: look-up, limits, tiles and image blocks of a row.
  */
-#include "kernels/kernels.h"
+#include "kernels/table.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,9 +3,7 @@
  *
  * The tuning file and the shipped entries.
  */
-#include "device/json.h"
-#include "gemmcl-tuning.h"
-#include "kernels/kernels.h"
+#include "kernels/tuning.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +11,11 @@
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
+
+#include "device/cache.h"
+#include "device/json.h"
+#include "device/program.h"
+#include "gemmcl-tuning.h"
 
 #define VERSION     1
 #define MAX_SIZE    (4 << 20) /* the largest file that is read, in bytes */

@@ -5,6 +5,8 @@
  */
 #include <CL/cl_ext.h>
 
+#include "kernels/options.h"
+#include "kernels/subgroups.h"
 #include "plan/body.h"
 
 /* From cl_intel_required_subgroup_size; older headers lack it. */

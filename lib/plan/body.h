@@ -7,9 +7,11 @@
  */
 #pragma once
 
-#include "device/device.h"
+#include "device/commands.h"
+#include "device/context.h"
 #include "gemmcl-plan.h"
-#include "kernels/kernels.h"
+#include "kernels/choice.h"
+#include "problem/frame.h"
 
 #define GEMMCL_N_PLAN_OPERANDS (GEMMCL_PLAN_C + 1)
 

@@ -7,7 +7,11 @@
  */
 #include <string.h>
 
+#include "device/cache.h"
+#include "device/program.h"
 #include "gemmcl-verify.h"
+#include "kernels/subgroups.h"
+#include "kernels/tuning.h"
 #include "plan/body.h"
 
 #define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */

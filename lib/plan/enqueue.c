@@ -3,6 +3,7 @@
  *
  * The steps of a run: building them, and enqueuing them.
  */
+#include "kernels/options.h"
 #include "matrix/matrix.h"
 #include "plan/body.h"
 #include "shared/quantized.h"
@@ -359,7 +360,7 @@ launch_rows (GemmclBody *self, cl_kernel kernel, const GemmclOperands *operands,
   return LAUNCH (chain, kernel, is_softmax ? "softmax" : "normalize_rows", global,
                  IN_A_ROW (self->row_group), error, ARGUMENT (from.memory), ARGUMENT (from.strides),
                  ARGUMENT (to.memory), ARGUMENT (to.strides), ARGUMENT (n),
-                 is_softmax ? 0 : sizeof (scale), &scale, ARGUMENT (shift));
+                 {is_softmax ? 0 : sizeof (scale), &scale}, ARGUMENT (shift));
 }
 
 static gboolean
@@ -406,8 +407,9 @@ launch_multiply (GemmclBody *self, const GemmclOperands *operands, const Views *
 
   return LAUNCH (chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
                  ARGUMENT (a), ARGUMENT (views->b.memory), ARGUMENT (c), ARGUMENT (bias),
-                 ARGUMENT (d), ARGUMENT (*p), makes_row_outputs (self) ? sizeof (cl_mem) : 0,
-                 &operands->row_outputs, ARGUMENT (outputs_batch));
+                 ARGUMENT (d), ARGUMENT (*p),
+                 {makes_row_outputs (self) ? sizeof (cl_mem) : 0, &operands->row_outputs},
+                 ARGUMENT (outputs_batch));
 }
 
 /* Enqueues multiply, and reduce if K is split. */

@@ -4,6 +4,7 @@
  * Packs A and B into the form that multiply reads: B in panels and in int8, A and B in images.
  * The programs in kernels/ document these forms.
  */
+#include "kernels/options.h"
 #include "matrix/matrix.h"
 #include "plan/body.h"
 #include "shared/problem.h"
@@ -179,7 +180,7 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
   return LAUNCH (chain, pack, "pack", global,
                  IN_A_ROW (gemmcl_body_fit_group (self, gemmcl_kernel_get_panel (self->kernel))),
                  error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
-                 ARGUMENT (part), is_int8 ? sizeof (scales) : 0, &scales);
+                 ARGUMENT (part), {is_int8 ? sizeof (scales) : 0, &scales});
 }
 
 gboolean

@@ -8,10 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/device.h"
+#include "device/commands.h"
+#include "device/context.h"
 #include "gemmcl-verify.h"
 #include "matrix/matrix.h"
+#include "problem/frame.h"
 #include "problem/gemm.h"
+#include "problem/verify.h"
 
 /* The largest number of rows for gemmcl_gemm_verify(), and of products in them. */
 #define MOST_ROWS     4

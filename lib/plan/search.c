@@ -8,7 +8,7 @@
 
 #include "gemmcl-search.h"
 #include "gemmcl-tuning.h"
-#include "kernels/kernels.h"
+#include "kernels/tuning.h"
 #include "plan/search.h"
 
 /* A candidate drops out if its first run takes this many times as long as the best. */

@@ -4,9 +4,10 @@
  * Frames and tensors: formats, shapes as matrices, layout in device memory, and the compiler's
  * options that describe them.
  */
+#include "problem/frame.h"
+
 #include "device/base.h"
 #include "matrix/matrix.h"
-#include "problem/gemm.h"
 
 /* Planes after the first hold chroma, at half the width and height (see get_chroma_size()). */
 typedef struct {

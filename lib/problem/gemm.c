@@ -9,9 +9,9 @@
 #include <math.h>
 
 #include "shared/activations.h"
-
 #include "device/base.h"
 #include "matrix/matrix.h"
+#include "problem/frame.h"
 
 #define EXACT_FLOATS (1 << 24) /* a float represents every integer up to this one */
 

@@ -73,32 +73,3 @@ const GemmclFrame *gemmcl_gemm_get_frame (const GemmclGemm *gemm, GemmclOperand 
 /** Computes the bytes from the start of the buffer to the end of the last matrix or frame. Returns:
  * FALSE if a signed 64-bit number cannot count them. */
 gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
-
-#define UNIT_ROUNDOFF 0x1p-24 /* of f32 */
-
-/** The error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, above 0. */
-gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b);
-
-/** The relative error that gemmcl_gemm_verify() allows for an activation of an exact @x. @slope:
- * (out): the factor by which the activation amplifies an absolute error of @x, at most */
-gdouble gemmcl_activation_get_error (GemmclActivation activation, gdouble x, gdouble *slope);
-
-/** Bytes per sample in memory: 1 or 2. */
-guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
-
-/** The type of the frame's samples, U8 or U16, or of the tensor's elements. */
-GemmclType gemmcl_frame_get_sample_type (const GemmclFrame *frame);
-
-/** The parts of a frame that make the rows of A, as patches of width x height pixels; see
- * #GEMMCL_FEATURE_PATCH. Another feature mode has patches of a pixel, a row or the frame. */
-typedef struct {
-  gsize width, height, stride_x, stride_y, padding, dilation;
-  gsize across, down; /* the number of patches in each direction; 0 if none fits */
-} GemmclPatches;
-
-/** The patches of @frame, whose sizes have at most 16 bits. */
-GemmclPatches gemmcl_frame_get_patches (const GemmclFrame *frame);
-
-/** (transfer full): the compiler options that pixels.clh and frames.cl need for a valid
- * @frame: " -DA_WIDTH=1280 ... -DA_FRAME". @prefix: "A_" or "D_" */
-gchar *gemmcl_frame_get_defines (const GemmclFrame *frame, const gchar *prefix);

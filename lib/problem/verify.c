@@ -3,6 +3,8 @@
  *
  * The reference in double precision, and the bound of an f32 result's error.
  */
+#include "problem/verify.h"
+
 #include <float.h>
 #include <math.h>
 

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "device/base.h"
+#include "device/cache.h"
 #include "gemmcl-kernels.h"
 #include "gemmcl-matrix.h"
-#include "kernels/kernels.h"
+#include "kernels/tuning.h"
 
 #define BYTES 24 /* size of the file in fuzz_where() */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

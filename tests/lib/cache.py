@@ -16,7 +16,7 @@ from pathlib import Path
 from gemmcl import ENVIRONMENT, TestCase, enter_cache, get_device
 from tap_unittest import main
 
-HEAD = 136  # bytes of magic, key and sum, see lib/device/base.h
+HEAD = 136  # bytes of magic, key and sum, see lib/device/cache.h
 NONE, RELU = 0, 1
 # Prints act (3 * -2), computed on the device; loads no NumPy.
 PROBE = """

@@ -207,7 +207,7 @@ class Native(TestCase):
 
     def check_lack(self, smallest, lack):
         """A row is native exactly if the device has all that it needs, by the comments of
-        lib/kernels/kernels.h. Engines need the smallest subgroups, other rows take all sizes. The
+        lib/kernels/table.h. Engines need the smallest subgroups, other rows take all sizes. The
         rules choose rows with the smallest subgroups, and with engines if there are any."""
         def is_native(row):
             has_size = not row.subgroup or (row.subgroup == smallest if row.dpas else

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "device/program.h"
 #include "plan/body.h"
 
 /* OpenCL C: the sum of an element of D, for the matrices of the proof, and a wrong last element. */

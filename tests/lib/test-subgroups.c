@@ -4,8 +4,8 @@
  * Subgroups of the KHR extension, and PTX for sm_90a. No compiler here accepts them, so the test
  * calls the library's internal functions. choice.py tests the other features.
  */
-#include "device/device.h"
-#include "kernels/kernels.h"
+#include "device/program.h"
+#include "kernels/subgroups.h"
 
 /* On a device that can shuffle, kernels with subgroups have the level khr. */
 static void

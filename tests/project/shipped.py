@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks tuning-shipped.json by the rules for entries in lib/kernels/kernels.h. TAP out.
+"""Checks tuning-shipped.json by the rules for entries in lib/kernels/tuning.h. TAP out.
 
 usage: shipped.py SHIPPED-DIRECTORY GEMMCL
 

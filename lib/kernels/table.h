@@ -1,18 +1,14 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The table of kernels: its rows, their tiles, the compiler's options for them, and the choice of
- * one, by rules and by measurements. Options are (transfer full). Errors are #GEMMCL_ERROR_KERNEL.
+ * The table of kernels: its rows, their limits, tiles and image blocks. Errors are
+ * #GEMMCL_ERROR_KERNEL.
  */
 #pragma once
-
-#include <gio/gio.h>
 
 #include "device/device.h"
 #include "gemmcl-kernels.h"
 #include "problem/gemm.h"
-
-/* table.c: the rows */
 
 /** Masks of device types for which the rules may choose a kernel. */
 #define GEMMCL_ON_CPU (1u << GEMMCL_DEVICE_TYPE_CPU)
@@ -142,121 +138,3 @@ const gchar *gemmcl_blocks_get_options (const GemmclDeviceInfo *device);
 gboolean gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel,
                              const GemmclDeviceInfo *device, const GemmclGemm *gemm,
                              GemmclOperand which, GError **error);
-
-/* options.c: compile-time options */
-
-/** TRUE if @kernel, with K in @split parts, computes @gemm's row outputs itself, since a work-group
- * computes entire rows of D. GEMMCL_ROWS=apart in the environment makes the row outputs a separate
- * step. */
-gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                          guint split);
-
-/** TRUE if softmax is a step of its own after @kernel. */
-gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                      guint split);
-
-/** TRUE if the softmax step or the step that normalizes D reads its input from a buffer of f32, the
- * logits. Both steps work in D itself if D is f32. */
-gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                     guint split);
-
-/** Appends the options for the row outputs of @gemm. */
-void gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm);
-
-/** The type of A that @kernel, or the program that packs A for it, reads. */
-GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm);
-
-/** The compiler's options for @gemm; see kernels/shared/gemm.clh. */
-gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                   const GemmclDeviceInfo *device, GemmclKernelLevel level);
-
-/** The compiler's options for reduce.cl after @kernel. */
-gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                          guint split);
-
-/* subgroups.c */
-
-/** The first level from @best on that @device promises for @kernel; a build may still fail there. A
- * kernel without subgroups is native, or emulated if the device lacks its dot products or
- * matrix engines. */
-GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
-                                              const GemmclDeviceInfo *device,
-                                              GemmclKernelLevel best);
-
-/** Appends the compiler's options for subgroups (see subgroup.clh), or for the device's
- * dot-product instructions (dot.clh). */
-void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
-                                      const GemmclDeviceInfo *device, GemmclKernelLevel level);
-
-/** Work-items per subgroup of @kernel, as @built; 0 if the driver does not report it. */
-gsize gemmcl_subgroups_get_size (const GemmclKernel *kernel, cl_kernel built,
-                                 GemmclContext *context);
-
-/** TRUE if the subgroups of @kernel, @built at @level, have the size in its row. */
-gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built,
-                                 GemmclContext *context, GemmclKernelLevel level, GError **error);
-
-/* choice.c: the rules */
-
-/** The largest number of parts into which K is cut. */
-#define GEMMCL_MAX_SPLIT 64
-
-/** A kernel with a split: reduce.cl adds up the partial sums of @split parts of K, so that
- * few tiles still occupy a whole device. Users write it as the kernel's name, followed by "/4" for
- * a split of 4. */
-typedef struct {
-  const GemmclKernel *kernel;
-  guint split;
-  gdouble score; /* of the rules; 0 if another source made the choice */
-} GemmclChoice;
-
-/** FALSE if @name is not the name of a choice. */
-gboolean gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error);
-
-/** The name that gemmcl_choice_find() takes; static. */
-const gchar *gemmcl_choice_get_name (const GemmclChoice *self);
-
-/** TRUE if the device can do @gemm (valid; %NULL: any) with this choice. The kernel as built may
- * still need more than the device has. */
-gboolean gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
-                              const GemmclGemm *gemm, GError **error);
-
-/** (transfer container) (element-type GemmclChoice): the kernels that the rules allow, each with
- * its best split up to @max_split, best first; rows for CPUs on a GPU for which all others are too
- * large; empty if D is a frame and no kernel takes this K.
- * @all: every choice worth measuring, after the best that the rules allow */
-GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split,
-                            gboolean all);
-
-/* tuning.c: measurements */
-
-/**
- * An entry: the fastest kernel for a problem on a device. Entries are JSON objects, in the user's
- * cache directory or in the library:
- *
- *   device     "device", "units", "driver": its name, compute units and driver's version, all of
- *              which must match; a shipped entry has "device" alone
- *   problem    "precision": its name, "layout": "row" or "col", "transposed": "a", "b", "ab" or "",
- *              "m", "n", "k"
- *   best       "kernel", "gflops"
- */
-typedef struct {
-  GemmclGemm gemm;
-  GemmclChoice choice;
-  gdouble gflops;
-  GemmclChoiceSource source;
-} GemmclTuned;
-
-/** TRUE if @gemm can have entries: no batch, D is a matrix, and rows of A are not pixels. */
-gboolean gemmcl_tuning_has_entries (const GemmclGemm *gemm);
-
-/** gemmcl_tuning_store(), which does not wait for another process once @cancellable (nullable) is
- * cancelled. */
-gboolean gemmcl_tuning_store_cancellable (GemmclContext *context, const GemmclGemm *gemm,
-                                          const gchar *kernel, gdouble gflops,
-                                          GCancellable *cancellable, GError **error);
-
-/** TRUE if an entry applies to @gemm on the device. @found: the nearest of the user's entries, or
- * else of the shipped ones */
-gboolean gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
-                             GemmclTuned *found);
