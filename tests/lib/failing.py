@@ -48,14 +48,14 @@ class FailingTestCase(TestCase):
         tap.wait_until(lambda: not any(LAYER.get_state().objects))
         self.assertEqual(list(LAYER.get_state().objects), [0] * 6)
 
-    def sweep(self, run, mode, is_brief=False):
+    def sweep(self, run, mode):
         """Runs a case for each call, or for some of them. run(mode, call) returns whether an error
         was reported. Returns the number of reported errors."""
         self.assertFalse(run(NONE, 0))
         self.assertFalse(run(ONE if mode == REST else mode, 0))
         self.has_no_objects()
         calls, step, n, cases, reported = LAYER.get_state().calls, 1, 1, 0, 0
-        if IS_BRIEF or is_brief:
+        if IS_BRIEF:
             step = calls // BRIEF_CASES + 1
         while n <= calls:
             reported += run(mode, n)

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import partialmethod
 from pathlib import Path
 
 import tool
@@ -134,8 +135,9 @@ class Products(Run):
 
 
 class Faults(Run):
-    """One call of OpenCL fails, or one command is lost after OpenCL accepted it. The tool says so,
-    or D is right. With GEMMCL_TEST_BRIEF only some calls fail, spread over all."""
+    """Calls or commands of OpenCL fail by a mode of tests/doubles/faults.h. The tool says so, or D
+    is right. With GEMMCL_TEST_BRIEF only some calls fail, spread over all. The tests of modes are
+    added below."""
 
     def setUp(self):
         super().setUp()
@@ -165,7 +167,7 @@ class Faults(Run):
         return said.returncode != 0, int(counted.read_text())
 
     def sweep(self, mode):
-        failed, calls = self.run_with(mode, 0)
+        failed, calls = self.run_with("one" if mode == "rest" else mode, 0)
         self.assertFalse(failed)
         self.assertGreater(calls, 0)
         step = calls // BRIEF_CASES + 1 if "GEMMCL_TEST_BRIEF" in os.environ else 1
@@ -174,17 +176,9 @@ class Faults(Run):
               "are right")
         self.assertTrue(any(failed))
 
-    def test_calls(self):
-        self.sweep("one")
 
-    def test_lost_commands(self):
-        self.sweep("lost")
-
-    def test_lost_commands_that_cannot_be_asked(self):
-        self.sweep("mute")
-
-    def test_questions(self):
-        self.sweep("ask")
+for mode_name in "one rest late lost mute ask dead".split():
+    setattr(Faults, f"test_{mode_name}", partialmethod(Faults.sweep, mode_name))
 
 
 class Failures(Run):
