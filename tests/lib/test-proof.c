@@ -86,22 +86,31 @@ make_context (void)
   return context;
 }
 
-/* Chooses a kernel for a problem of bf16: one of sm_90a if such kernels are right. */
+/* Makes the body of a product of bf16 whose M, N and K are @size. @element: the value of `wrong` */
+static GemmclBody *
+make_body (GemmclContext *context, const gchar *element, gsize size, const gchar *kernel,
+           GError **error)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  wrong = element;
+  n_built = 0;
+  gemm.m = gemm.n = gemm.k = size;
+  gemm.precision = GEMMCL_PRECISION_BF16;
+  return gemmcl_body_new (context, &gemm, kernel, error);
+}
+
+/* The rules choose a kernel of sm_90a if such kernels are right. */
 static void
 test_choice (gconstpointer element)
 {
   g_autoptr (GemmclContext) context = make_context ();
   g_autoptr (GemmclBody) body = NULL;
   g_autoptr (GError) error = NULL;
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
   if (context == NULL)
     return;
-  wrong = element;
-  n_built = 0;
-  gemm.m = gemm.n = gemm.k = 1024;
-  gemm.precision = GEMMCL_PRECISION_BF16;
-  body = gemmcl_body_new (context, &gemm, "rules", &error);
+  body = make_body (context, element, 1024, "rules", &error);
   g_assert_no_error (error);
   g_assert_cmpuint (n_built, >, 0);
   g_assert_true (body->kernel->wgmma == (*wrong == '\0'));
@@ -114,14 +123,10 @@ test_named (gconstpointer element)
   g_autoptr (GemmclContext) context = make_context ();
   g_autoptr (GemmclBody) body = NULL;
   g_autoptr (GError) error = NULL;
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
   if (context == NULL)
     return;
-  wrong = element;
-  gemm.m = gemm.n = gemm.k = 64;
-  gemm.precision = GEMMCL_PRECISION_BF16;
-  body = gemmcl_body_new (context, &gemm, "wgmma_bf16_2x32_32x4", &error);
+  body = make_body (context, element, 64, "wgmma_bf16_2x32_32x4", &error);
   if (*wrong == '\0')
     g_assert_no_error (error);
   else
