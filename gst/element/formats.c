@@ -102,7 +102,7 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
     format->varies = format->tensors.flexible;
     return TRUE;
   }
-  text = gst_caps_to_string (caps);
+  text = gst_gemmcl_quote_caps (caps);
   missing = find_missing (structure);
   if (missing)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,

@@ -299,12 +299,12 @@ find_reason (GstGemmcl *self, GstCaps *input)
     refuse_memory (&error);
     return error;
   }
-  offered = gst_caps_to_string (output);
-  taken = gst_caps_to_string (peer);
+  offered = gst_gemmcl_quote_caps (output);
+  taken = gst_gemmcl_quote_caps (peer);
   return g_error_new (
       GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-      "Downstream does not accept the output: N = %zu of the weight makes %.400s, but downstream "
-      "expects %.400s. Pixels stay video for N = 1 (GRAY8, GRAY16_LE), 3 (RGB, BGR, RGBx and so "
+      "Downstream does not accept the output: N = %zu of the weight makes %s, but downstream "
+      "expects %s. Pixels stay video for N = 1 (GRAY8, GRAY16_LE), 3 (RGB, BGR, RGBx and so "
       "on) or 4 (RGBA, BGRA), audio stays audio, and all else leaves as tensors, static unless "
       "output=flexible. Use a weight of another N, another output or output-type, or an element "
       "downstream that accepts this output.",

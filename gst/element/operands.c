@@ -263,7 +263,7 @@ check_downstream (GstGemmcl *self, const GstGemmclChange *change, GError **error
   accepted = gst_pad_peer_query_caps (trans->srcpad, output);
   if (gst_caps_can_intersect (accepted, output))
     return TRUE;
-  text = gst_caps_to_string (output);
+  text = gst_gemmcl_quote_caps (output);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "Downstream does not accept the output of its N = %zu, which is %s.",
                           terms.n, text);

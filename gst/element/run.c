@@ -167,7 +167,7 @@ gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_cont
   if (has_surface || !is_surface (self, buffer))
     return TRUE;
   caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
-  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
+  text = caps ? gst_gemmcl_quote_caps (caps) : g_strdup ("no caps");
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_FORMAT,
       "A buffer of %s is not a whole VA surface, as buffers of GStreamer's va elements are: it "

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/error.h"
 
+#include <string.h>
+
 GST_DEBUG_CATEGORY (gst_gemmcl_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -17,6 +19,22 @@ gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
   text = gemmcl_make_printable (message);
   g_set_error_literal (error, GEMMCL_ERROR, code, text);
   return FALSE;
+}
+
+/* Longer than what gemmcl_quote() keeps, so that all fields of usual caps are seen. */
+gchar *
+gst_gemmcl_quote_caps (const GstCaps *caps)
+{
+  const gsize most = 400;
+  g_autofree gchar *text = gst_caps_to_string (caps);
+  g_autofree gchar *printable = gemmcl_make_printable (text);
+  const gchar *end;
+
+  if (strlen (printable) <= most)
+    return g_steal_pointer (&printable);
+  end = g_utf8_find_prev_char (printable, printable + most + 1);
+  return g_strdup_printf ("%.*s… and %zu more bytes", (gint)(end - printable), printable,
+                          strlen (end));
 }
 
 /* GStreamer's domain and code for each error of the library. */

@@ -16,6 +16,10 @@ GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
 gboolean gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 
+/** gst_gemmcl_quote_caps: Returns: (transfer full): @caps as a part of a message: at most the first
+ * 400 bytes and the number of bytes that are left out. */
+gchar *gst_gemmcl_quote_caps (const GstCaps *caps);
+
 /** gst_gemmcl_post: Logs @error and posts it as a message of @type from @element, a GstElement. The
  * message has the domain and code of GStreamer that correspond to those of @error. @consequence:
  * (nullable): a sentence about the effect, which precedes the text of @error. No lock may be held.

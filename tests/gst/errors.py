@@ -194,15 +194,17 @@ class Errors(Imagined, TestCase):
                     pad.send_event(make())
         self.is_quiet(stream)
 
-    def quotes(self, stream, caps=None):
-        """The element does not start, and says why in a printable line of 1280 bytes at most."""
-        if caps:
+    def quotes(self, stream, caps=None, kind=Gst.MessageType.ERROR):
+        """The element does not start, or there is a warning. The message is a printable line of
+        1400 bytes at most."""
+        if kind == Gst.MessageType.ERROR and caps:
             self.assertFalse(stream.play(caps))
-        else:
+        elif kind == Gst.MessageType.ERROR:
             self.assertEqual(stream.element.set_state(READY), FAILURE)
-        message = stream.pop_message(Gst.MessageType.ERROR).message
-        self.assertLessEqual(len(message.encode()), 1280)
+        message = stream.pop_message(kind).message
+        self.assertLessEqual(len(message.encode()), 1400)
         self.assertTrue(message.isprintable(), message)
+        return message
 
     def test_quoted(self):
         """Settings and caps are quoted in part, without characters that change a terminal."""
@@ -218,6 +220,22 @@ class Errors(Imagined, TestCase):
                 self.quotes(stream, MONO)
         for dims, types in ("1:" * 100000 + "x", "int8"), ("1", "x" * 100000), ("1," * 100000, "1"):
             self.quotes(self.make("gemmcl weight=[1]"), tensors(dims, types))
+
+    def test_quoted_caps(self):
+        """Messages that contain caps say how much of long caps they leave out."""
+        for text in "x" * 100000, "é\x1b\n" * 10000:
+            wide = f'{FRAME},note=(string)"{text}"'
+            many = ",".join(f"{i}:1" for i in range(2, 5000))
+            with self.subTest(text=text[:20]):
+                for caps, *output in [
+                        (wide.replace(",height=4", ""),),
+                        (wide, f"video/x-raw,format=RGB,list=(string){{{many}}}")]:
+                    self.assertIn("more bytes", self.quotes(
+                        self.make("gemmcl weight=[[1],[2],[3]]", *output), caps))
+                stream = self.make(f"gemmcl weight={SMALL}", "video/x-raw,format=RGB")
+                self.assertTrue(stream.play(wide))
+                stream.element.props.weight = "[[1],[2],[3]]"
+                self.assertIn("more bytes", self.quotes(stream, kind=Gst.MessageType.WARNING))
 
     def test_damaged_file(self):
         with tempfile.NamedTemporaryFile(suffix=".npy") as file:
