@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Figures of CLBlast's GEMM kernels with CLBlast's own parameters, by tools/isa.py, for
-docs/internals/make-isa-table.py.
+"""Figures of CLBlast's GEMM kernels with CLBlast's own parameters, by scripts/maintain/isa.py, for
+scripts/maintain/make-isa-table.py.
 
 The machine's CLBlast (package libclblast1) is called on any OpenCL device. Replaced functions
 (tests/lib/hooks.c, built in build/) make the device look like an Intel GPU. The program that
@@ -18,7 +18,7 @@ from pathlib import Path
 from library import AUTO, Context, load
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "tools"), str(ROOT / "tests/lib")]
+sys.path += [str(ROOT / "scripts/maintain"), str(ROOT / "tests/lib")]
 import isa  # noqa: E402
 
 # OpenCL's names of GPUs with each core. CLBlast has specific parameters for the first two GPUs, and

@@ -20,7 +20,7 @@ FOLDERS = [".github", "demos", "docs", "tests"]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A path of the repository, outside of a link, but neither build/... nor a pattern (lib/*/plan.c).
 PATH = re.compile(
-    r"(?<![\w./*<-])((?:docs|demos|gst|kernels|lib|tests|tools)/[\w./-]+"
+    r"(?<![\w./*<-])((?:docs|demos|gst|kernels|lib|scripts|tests|tools)/[\w./-]+"
     r"\.(?:[ch]|clh?|def|json|md|py|sh))\b"
 )
 # Placeholders for names in a path.

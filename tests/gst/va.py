@@ -253,13 +253,13 @@ class Untiled(Surfaces):
 
 
 class Driver(Surfaces):
-    """Intel's driver without a GPU, by the wrapper tools/intel-driver.sh. It computes nothing, but
+    """Intel's driver without a GPU, by the wrapper intel-driver.sh. It computes nothing, but
     checks and records each call. The doubles make the display look like one of its GPU."""
 
     def needs_doubles(self):
         self.info = get_info()
         if not self.info.intel or self.info.type != GPU:
-            self.skipTest("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.")
+            self.skipTest("This is not Intel's driver for GPUs: intel-driver.sh runs it.")
 
     def test_planes(self):
         """The driver makes images of a surface's planes, which no command uses."""

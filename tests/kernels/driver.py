@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests every row of the table of kernels with an Intel GPU's driver: the driver builds and
 launches the row, its registers and memory suffice, and the rules choose as they should. Results are
-not checked, so that this also runs without a GPU (tools/intel-driver.sh). With GEMMCL_TEST_BRIEF
+not checked, so that this also runs without a GPU (intel-driver.sh). With GEMMCL_TEST_BRIEF
 only rows that the rules may choose are tested, with full tiles."""
 
 from ctypes import byref, c_size_t, c_uint64
@@ -158,6 +158,6 @@ def add_rows():
 if __name__ == "__main__":
     begin()
     if not get_info().intel or get_device().type != GPU:
-        tap.skip_all("no Intel GPU: tools/intel-driver.sh runs its driver without one")
+        tap.skip_all("no Intel GPU: intel-driver.sh runs its driver without one")
     add_rows()
     main()

@@ -151,7 +151,7 @@ def find_intel():
 if __name__ == "__main__":
     INFO = find_intel()
     if not INFO:
-        tap.skip_all("this is not Intel's OpenCL runtime for CPUs: tools/intel-runtime.sh runs it")
+        tap.skip_all("this is not Intel's OpenCL runtime for CPUs: intel-runtime.sh runs it")
     become_gpu(INFO)
     begin()
     add_rows()

@@ -32,7 +32,7 @@ def is_here():
         return False
 
 
-@unittest.skipUnless(is_here(), "this does not run on Oclgrind: install it (tools/setup.sh test)"
+@unittest.skipUnless(is_here(), "this does not run on Oclgrind: install it (scripts/setup.sh test)"
                                 " and set up anew")
 class Oclgrind(ProblemTestCase):
     seen = 0

@@ -6,7 +6,7 @@
 usage: debian.py SOURCE-ROOT
 
 It installs packages of the system, as root, so that it runs only if GEMMCL_TEST_DEBIAN is set,
-which `tools/distros.sh --packages` does in its chroots.
+which `distros.sh --packages` does in its chroots.
 """
 
 import os
@@ -19,7 +19,7 @@ from pathlib import Path
 import tap
 
 if "GEMMCL_TEST_DEBIAN" not in os.environ:
-    tap.skip_all("GEMMCL_TEST_DEBIAN is not set; tools/distros.sh --packages sets it in chroots")
+    tap.skip_all("GEMMCL_TEST_DEBIAN is not set; distros.sh --packages sets it in chroots")
 directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
 TOP = Path(directory.name)
 INSTALL = "apt-get -qq --yes --no-install-recommends install"

@@ -15,7 +15,7 @@ from pathlib import Path
 import tap
 
 ROOT = Path(sys.argv[1])
-FOLDERS = ["kernels", "lib", "gst", "tools", "tests", "demos", "docs"]
+FOLDERS = ["kernels", "lib", "gst", "tools", "tests", "scripts", "demos", "docs"]
 CODE = {".c", ".h", ".cl", ".clh", ".def", ".py", ".sh"}
 MOST_LINES = 600
 # Each version formats some code differently.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Packs tests with tools/portable-tests.py, moves the folder and runs it. TAP out.
+"""Packs tests with scripts/maintain/portable-tests.py, moves the folder and runs it. TAP out.
 
 usage: portable.py SOURCE-ROOT BUILD-ROOT
 """
@@ -38,17 +38,17 @@ class Portable(tool.FolderTestCase):
         return said.stdout
 
     def make_folder(self, tests):
-        """Packs these tests, as tools/portable-tests.py does."""
+        """Packs these tests, as scripts/maintain/portable-tests.py does."""
         folder = Path(self.folder)
-        shutil.copy(SOURCE / "tools" / "portable-run.py", folder / "run.py")
-        shutil.copy(SOURCE / "tools" / "test-results.py", folder)
+        shutil.copy(SOURCE / "scripts/maintain/portable-run.py", folder / "run.py")
+        shutil.copy(SOURCE / "scripts/maintain/test-results.py", folder)
         (folder / "tests.json").write_text(json.dumps(tests), encoding="utf-8")
         return folder
 
     def test_packed_tests_run(self):
         packed, moved = Path(self.path("packed")), Path(self.path("moved"))
-        self.run_python(0, SOURCE / "tools" / "portable-tests.py", "--no-build", "--build", BUILD,
-                        "--output", packed, "--suite", "lib")
+        self.run_python(0, SOURCE / "scripts/maintain/portable-tests.py", "--no-build",
+                        "--build", BUILD, "--output", packed, "--suite", "lib")
         packed.rename(moved)
         # The test of the device needs a machine with one.
         (moved / "build" / "tools" / "gemmcl").unlink(missing_ok=True)

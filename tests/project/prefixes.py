@@ -7,7 +7,7 @@ with gemmcl as its subproject. TAP out.
 usage: prefixes.py MESON SOURCE-ROOT
 
 GEMMCL_TEST_PREFIXES lists the prefixes, separated by blanks; with none the test is skipped, since
-it writes outside of the build directory. tools/distros.sh sets it in its chroots. The commands run
+it writes outside of the build directory. distros.sh sets it in its chroots. The commands run
 with the environment of a new login and the lines that the installation prints.
 """
 

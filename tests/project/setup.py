@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""tools/setup.sh with an apt-get that installs nothing: when it may ask, and failures. TAP out.
+"""scripts/setup.sh with an apt-get that installs nothing: when it may ask, and failures. TAP out.
 
 usage: setup.py SOURCE-DIRECTORY
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import tap
 
-TOOLS = Path(sys.argv[1]) / "tools"
+SCRIPTS = Path(sys.argv[1]) / "scripts"
 # The installation fails if there is a file "fails". Without --yes apt-get asks.
 PROGRAMS = {
     "apt-get": """case "$*" in
@@ -52,7 +52,7 @@ def check(title, options, answer, status, wanted, unwanted):
             program.chmod(0o755)
         if "failure" in title:
             Path(home, "fails").touch()
-        line = f"{shlex.quote(str(TOOLS / 'setup.sh'))} {options} test"
+        line = f"{shlex.quote(str(SCRIPTS / 'setup.sh'))} {options} test"
         said = tap.run("script", "-qec", line if answer else f"{line} </dev/null", "/dev/null",
                        stdin=None, input=answer or "",
                        env={**os.environ, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}"})
@@ -62,9 +62,9 @@ def check(title, options, answer, status, wanted, unwanted):
 
 
 def check_demo():
-    said = tap.run(TOOLS / "demo.sh", "--no")
+    said = tap.run(SCRIPTS / "demo.sh", "--no")
     tap.expect((said.returncode, "[--yes]" in said.stdout), (2, True), said.stdout)
 
 
-tap.play({"tools/demo.sh refuses an unknown option": check_demo,
+tap.play({"scripts/demo.sh refuses an unknown option": check_demo,
           **{title: partial(check, title, *case) for title, case in CASES.items()}})

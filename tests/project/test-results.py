@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests tools/test-results.py on logs made here. TAP out."""
+"""Tests scripts/maintain/test-results.py on logs made here. TAP out."""
 
 import json
 import sys

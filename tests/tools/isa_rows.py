@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
-sys.path += [str(TESTS / "kernels"), str(TESTS.parent / "tools")]
+sys.path += [str(TESTS / "kernels"), str(TESTS.parent / "scripts/maintain")]
 import isa
 import table
 

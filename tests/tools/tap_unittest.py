@@ -41,7 +41,7 @@ def find_leaks():
         @ctypes.CFUNCTYPE(None)
         def die():
             """Prints the report when the sanitizer fails and ends the process, since
-            tools/test-results.py looks for its message."""
+            scripts/maintain/test-results.py looks for its message."""
             sys.stderr.write(report.read_text("utf-8", "replace"))
             sys.stderr.flush()
         sanitizer.__sanitizer_set_death_callback(die)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""tools/isa.py: how it reads listings, and the kernels' figures with Intel's compilers. TAP out.
+"""isa.py: how it reads listings, and the kernels' figures with Intel's compilers. TAP out.
 
-The compilers are named by GEMMCL_OCLOC, or the ocloc in PATH, or fetched earlier by tools/ocloc.sh.
+The compilers are named by GEMMCL_OCLOC, or the ocloc in PATH, or fetched earlier by ocloc.sh.
 Releases 22.43 and 26.27 are tested if present. The rows for matrix engines and the densest
 f32 rows are compiled; with GEMMCL_TEST_ISA=all every row that the rules may choose, which takes
 half an hour the first time. The script keeps the figures in the user's cache directory.
@@ -58,7 +58,8 @@ def find_ocloc():
     there = os.environ.get("GEMMCL_OCLOC") or shutil.which("ocloc")
     if there:
         return there, None
-    command = [ROOT / "tools/ocloc.sh", "--no-fetch", "sh", "-c", 'printf %s "$GEMMCL_OCLOC"']
+    command = [ROOT / "scripts/maintain/ocloc.sh", "--no-fetch", "sh", "-c",
+               'printf %s "$GEMMCL_OCLOC"']
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     return (said.stdout, None) if said.returncode == 0 else (None, said.stderr.strip())
 
@@ -262,7 +263,7 @@ esac
 
 
 def run_script(*arguments, **environment):
-    command = [sys.executable, ROOT / "tools/isa.py", "--gemmcl", TOOL, *arguments]
+    command = [sys.executable, ROOT / "scripts/maintain/isa.py", "--gemmcl", TOOL, *arguments]
     return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True,
                           check=False)
 
@@ -377,7 +378,7 @@ class Usage(TestCase):
         for status, pattern, arguments, environment in (
             (2, 'not "gen7"', ("--target", "gen7"), {}),
             (2, "no_such", ("-k", "no_such"), {}),
-            (1, "tools/ocloc.sh", naive, {"GEMMCL_OCLOC": "", "PATH": "/nowhere"}),
+            (1, "scripts/maintain/ocloc.sh", naive, {"GEMMCL_OCLOC": "", "PATH": "/nowhere"}),
             (1, "no version", naive, {"GEMMCL_OCLOC": "/bin/true"}),
             (1, "No such file", naive, {"GEMMCL_OCLOC": "/nowhere/ocloc"}),
         ):

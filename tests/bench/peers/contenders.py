@@ -48,7 +48,7 @@ class Kind:
 
 
 OURS, CLBLAST, MEMCPY, LINK = "gemmcl", "CLBlast", "memcpy", "link"
-PYPI = "tools/peers.sh (from PyPI)"
+PYPI = "scripts/maintain/peers.sh (from PyPI)"
 ONEDNN = "Debian's libdnnl2 or libdnnl3"
 GSTREAMER = "Debian's python3-gst-1.0 and gstreamer1.0-plugins-base"
 USUAL = (PLAIN, LAYER, BYTES)

@@ -5,7 +5,7 @@
 
 Every contender is a process that has set up its problem, packed the weights and started its
 threads, and waits for its turn. Turns alternate, so that other load affects all alike. The result
-is the median of the ratios of turns in a round. tools/peers.sh installs the peers.
+is the median of the ratios of turns in a round. scripts/maintain/peers.sh installs the peers.
 
 Exit status: 0; 1 if a contender failed or its result is wrong; 2 for wrong usage; 77 without an
 OpenCL device.

@@ -3,28 +3,28 @@
 # testing, each in a chroot: other versions of the compilers, PoCL, GStreamer and GLib. Some of them
 # run once more on Mesa's Rusticl, as a CPU and as a GPU; with GEMMCL_TEST_BRIEF, only a part.
 #
-#   tools/distros.sh                             the test suite in both
-#   tools/distros.sh trixie|testing              the test suite in one
-#   tools/distros.sh trixie|testing COMMAND...   COMMAND in a copy of the sources there
-#   tools/distros.sh --packages [NAME]           build, check and install Debian's packages in both
-#                                                and in bookworm, or in one
+#   distros.sh                             the test suite in both
+#   distros.sh trixie|testing              the test suite in one
+#   distros.sh trixie|testing COMMAND...   COMMAND in a copy of the sources there
+#   distros.sh --packages [NAME]           build, check and install Debian's packages in both
+#                                          and in bookworm, or in one
 #
 # The first run makes the chroot with debootstrap, in gemmcl-distros/ of the user's cache directory,
-# from the mirror that this machine's apt uses, and installs the packages of `tools/setup.sh
+# from the mirror that this machine's apt uses, and installs the packages of `scripts/setup.sh
 # chroot`. Later runs reuse it and install only packages that are new in setup.sh. To start afresh,
 # remove the chroot's directory.
 #
 # The test runs on a copy of the sources, without the files that git ignores. The copy and its build
 # are in memory. They end with the run, as do all mounts and processes, even if it is killed.
 # build-distros/NAME.log remains, and NAME.json, NAME-rusticl-cpu.json and NAME-rusticl-gpu.json,
-# which tools/test-results.py counts.
+# which test-results.py counts.
 #
-# The last line is "N passed, N failed, N skipped", as in tools/test.sh. A distribution counts as
+# The last line is "N passed, N failed, N skipped", as in scripts/test.sh. A distribution counts as
 # skipped, with the reason, if its chroot cannot be made, or if it takes longer than
 # GEMMCL_DISTRO_LIMIT (default 25m, in the syntax of timeout). Tests that hang reach their own
 # limits first.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 export LC_ALL=C.UTF-8
 
 # A relative XDG_CACHE_HOME is ignored, as by gemmcl.
@@ -51,12 +51,12 @@ unable () {
 # bootstrap NAME ROOT: makes a chroot of the bare distribution.
 bootstrap () {
   local name=$1 root=$2 mirror
-  command -v debootstrap >/dev/null || unable 'debootstrap is missing: run tools/setup.sh test'
-  mirror=$(tools/debian-mirror.sh)
+  command -v debootstrap >/dev/null || unable 'debootstrap is missing: run scripts/setup.sh test'
+  mirror=$(scripts/maintain/debian-mirror.sh)
   if [ -z "$mirror" ]; then
     # Only apt's lists name Debian's mirror.
     apt-get -qq update || true
-    mirror=$(tools/debian-mirror.sh)
+    mirror=$(scripts/maintain/debian-mirror.sh)
   fi
   [ -n "$mirror" ] || unable "this machine's apt has no mirror of Debian"
   echo "Making a chroot of $name"
@@ -116,14 +116,14 @@ rusticl_suites () {
   for rusticl in cpu gpu; do
     log=$results/$1-rusticl-$rusticl.json
     if [ ! -f "$2/etc/OpenCL/vendors/rusticl.icd" ]; then
-      python3 tools/test-results.py --stand-in SKIP "$1 has no mesa-opencl-icd" >"$log"
+      python3 scripts/maintain/test-results.py --stand-in SKIP "$1 has no mesa-opencl-icd" >"$log"
       continue
     fi
     enter "$2" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 10 \
       --logbase "rusticl-$rusticl" "${on_rusticl[@]}" || true
     cp "$2/mnt/build/meson-logs/rusticl-$rusticl.json" "$log"
     enter "$2" /mnt/build/tools/gemmcl check --seconds 60 64,64,64 -o /tmp/check.json ||
-      python3 tools/test-results.py --stand-in FAIL "gemmcl check" >>"$log"
+      python3 scripts/maintain/test-results.py --stand-in FAIL "gemmcl check" >>"$log"
   done
   rusticl=
 }
@@ -134,11 +134,11 @@ inside () {
   shift
   if [ -d "$root" ]; then
     furnish "$root"
-    enter "$root" tools/setup.sh chroot
+    enter "$root" scripts/setup.sh chroot
   else
     bootstrap "$name" "$root.new"
     furnish "$root.new"
-    enter "$root.new" tools/setup.sh chroot
+    enter "$root.new" scripts/setup.sh chroot
     enter "$root.new" apt-get clean
     mv -T "$root.new" "$root"
   fi
@@ -167,7 +167,8 @@ outside () {
   flock 9
   # unshare ignores other signals, and its end kills all its processes.
   timeout --foreground --signal=KILL "$limit" \
-    unshare --mount --pid --fork --kill-child tools/distros.sh --inside "$@" 9>&- || status=$?
+    unshare --mount --pid --fork --kill-child scripts/maintain/distros.sh --inside "$@" 9>&- ||
+    status=$?
   if [ "$status" -eq 137 ]; then
     echo "stopped after $limit" >&2
     status=124
@@ -191,7 +192,8 @@ suite () {
     for log in "$results/$name"{,-rusticl-cpu,-rusticl-gpu}.json; do
       [ -f "$log" ] || break
     done
-    python3 tools/test-results.py --stand-in "$verdict" "$(tail -n 1 "$results/$name.log")" >>"$log"
+    python3 scripts/maintain/test-results.py --stand-in "$verdict" \
+      "$(tail -n 1 "$results/$name.log")" >>"$log"
   fi
 }
 
@@ -210,7 +212,7 @@ case ${1-} in
   bookworm | trixie | testing) names=("$1") ;;
   '') ;;
   *)
-    echo 'usage: tools/distros.sh [--packages] [NAME [COMMAND...]]' >&2
+    echo 'usage: distros.sh [--packages] [NAME [COMMAND...]]' >&2
     exit 2
     ;;
 esac
@@ -234,4 +236,4 @@ for name in "${names[@]}"; do
   done
 done
 printf '\n== results ==\n'
-python3 tools/test-results.py "${logs[@]}"
+python3 scripts/maintain/test-results.py "${logs[@]}"

@@ -2,8 +2,8 @@
 # Runs a command on Intel's OpenCL runtime for CPUs, the closest match to an Intel GPU on a machine
 # without one: it shares its compiler, subgroups and block reads with Intel's GPU driver.
 #
-#   tools/intel-runtime.sh COMMAND...    runs COMMAND, such as a shell, with the runtime as only
-#                                        OpenCL platform
+#   intel-runtime.sh COMMAND...    runs COMMAND, such as a shell, with the runtime as only
+#                                  OpenCL platform
 #
 # The first run fetches the runtime with pip (260 MB, 550 MB unpacked) into gemmcl-intel-runtime/ of
 # the user's cache directory; versions and checksums are below. Nothing is installed. The runtime
@@ -41,7 +41,7 @@ rm -f "$runtime"/lib/libOpenCL.so*
 
 export OCL_ICD_VENDORS=$runtime/lib/libintelocl.so
 
-command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: tools/setup.sh test'
+command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: scripts/setup.sh test'
 devices=$(clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
 grep -q 'Device #0' <<<"$devices" ||
   unable "it does not start on this processor: clinfo found no device${devices:+: $devices}"

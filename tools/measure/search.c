@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "options.h"
-#include "search.h"
+#include "measure/search.h"
 
 /* Minimum seconds for a search, even if losses of workers have used up the time. */
 #define LEAST_SECONDS 0.05

@@ -3,11 +3,11 @@
 # to a file; its extensions, limits, compiler and checks are those of the chosen GPU. Commands
 # complete at once and compute nothing, so results and times are meaningless.
 #
-#   tools/intel-driver.sh TARGET COMMAND...    runs COMMAND with the driver as only OpenCL platform
-#   tools/intel-driver.sh --targets            lists the targets
+#   intel-driver.sh TARGET COMMAND...    runs COMMAND with the driver as only OpenCL platform
+#   intel-driver.sh --targets            lists the targets
 #
 # The first run of a target fetches the driver of Debian 12 or of Debian testing, and its
-# dependencies, by tools/debian-unpack.sh into gemmcl-intel-driver/ of the user's cache directory
+# dependencies, by debian-unpack.sh into gemmcl-intel-driver/ of the user's cache directory
 # (about 350 MB each). Nothing is installed, and no root is needed. To update the driver of testing,
 # remove its directory. GEMMCL_DRIVER_CACHE replaces the user's cache directory if XDG_CACHE_HOME is
 # meant for COMMAND only.
@@ -46,7 +46,7 @@ unable () {
 run () {
   local root=$cache/$1 program path
   program=$(type -P "$2") || {
-    echo "tools/intel-driver.sh: there is no program $2" >&2
+    echo "intel-driver.sh: there is no program $2" >&2
     exit 127
   }
   shift 2
@@ -56,7 +56,7 @@ run () {
     exec "$program" "$@"
   fi
   [ "$(head -c 4 "$program" | tr -d '\0')" = $'\x7fELF' ] || {
-    echo "tools/intel-driver.sh: on this target it runs programs, no scripts as $program" >&2
+    echo "intel-driver.sh: on this target it runs programs, no scripts as $program" >&2
     exit 126
   }
   path=$root/$library:${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/$library
@@ -65,7 +65,7 @@ run () {
 }
 
 usage () {
-  echo "usage: tools/intel-driver.sh TARGET COMMAND...|--targets" >&2
+  echo "usage: intel-driver.sh TARGET COMMAND...|--targets" >&2
   exit 2
 }
 
@@ -95,7 +95,7 @@ for key in $keys; do
   export "${key?}"
 done
 
-command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: tools/setup.sh test'
+command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: scripts/setup.sh test'
 devices=$(run "$release" clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
 grep -q 'Device #0' <<<"$devices" ||
   unable "it does not start: clinfo found no device${devices:+: $devices}"

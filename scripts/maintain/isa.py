@@ -24,7 +24,7 @@ from pathlib import Path
 
 import isa_listing
 
-GEMMCL = Path(__file__).resolve().parent.parent / "build/tools/gemmcl"
+GEMMCL = Path(__file__).resolve().parents[2] / "build/tools/gemmcl"
 # Part of every key. Raise it if the figures of the same listing change.
 FIGURES_VERSION = "6"
 # Maximum number of simultaneous compilations
@@ -119,7 +119,7 @@ def find_compilers(paths=None):
     if not paths:
         raise IsaError(
             "There is no ocloc, Intel's offline compiler, in PATH: install it, name it with "
-            "--ocloc, or run this through tools/ocloc.sh, which fetches it."
+            "--ocloc, or run this through scripts/maintain/ocloc.sh, which fetches it."
         )
     compilers = [read_compiler(path) for path in paths.split(":")]
     # 26.27.039122 before 22.43.24595

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the tests in its own folder, which tools/portable-tests.py packed.
+"""Runs the tests in its own folder, which portable-tests.py packed.
 
 It prints each test when it ends, then the skipped tests with reasons, the failed tests, and as the
 last line

@@ -16,7 +16,7 @@
 #                    build-thread/ (clang with ThreadSanitizer) for the C programs of the library
 #                    and the element. Some tests run on Intel's OpenCL runtime for CPUs, and those
 #                    of the library, the kernels and the element in the chroots of
-#                    tools/distros.sh.
+#                    distros.sh.
 #   --full           The sanitizers, and every row, optimised. Also the library's tests on Intel's
 #                    runtime; every row with Intel's driver for GPUs, which needs no GPU; the fuzz
 #                    targets under libFuzzer, in build-fuzz/, for a minute each; convolutions
@@ -66,13 +66,13 @@ case ${1-} in
     ;;
   --full | --all) packages=full ;;
   *)
-    echo 'usage: tools/test.sh [--ci|--full|--all]' >&2
+    echo 'usage: scripts/test.sh [--ci|--full|--all]' >&2
     exit 2
     ;;
 esac
 
 section 'installing'
-if ! tools/setup.sh "$packages"; then
+if ! scripts/setup.sh "$packages"; then
   printf '\n0 passed, 1 failed, 0 skipped\n'
   exit 1
 fi
@@ -91,7 +91,7 @@ tested () {
 
 # stand_in LOG REASON: a log with one test that was skipped.
 stand_in () {
-  python3 tools/test-results.py --stand-in SKIP "$2" >"$1"
+  python3 scripts/maintain/test-results.py --stand-in SKIP "$2" >"$1"
 }
 
 with_gcc () {
@@ -109,8 +109,8 @@ on_intel_cpu () {
   section "testing build/ on Intel's OpenCL runtime for CPUs"
   rm -f "$log"
   results+=(intel-cpu="$log")
-  if said=$(tools/intel-runtime.sh true 2>&1); then
-    env ${rows:+GEMMCL_TEST_ROWS=$rows} tools/intel-runtime.sh \
+  if said=$(scripts/maintain/intel-runtime.sh true 2>&1); then
+    env ${rows:+GEMMCL_TEST_ROWS=$rows} scripts/maintain/intel-runtime.sh \
       meson test -C build --no-rebuild --print-errorlogs --logbase intel-cpu \
       --timeout-multiplier 10 "$@" || true
   else
@@ -125,9 +125,9 @@ on_intel_driver () {
   section "testing the kernels with Intel's driver for $target"
   rm -f "$log"
   results+=("driver-$target=$log")
-  if said=$(tools/intel-driver.sh "$target" true 2>&1); then
+  if said=$(scripts/maintain/intel-driver.sh "$target" true 2>&1); then
     GEMMCL_DRIVER_CACHE=$XDG_CACHE_HOME tested build "driver-$target" \
-      --no-rebuild --wrapper "$PWD/tools/intel-driver.sh $target" driver gst-va-driver
+      --no-rebuild --wrapper "$PWD/scripts/maintain/intel-driver.sh $target" driver gst-va-driver
   else
     stand_in "$log" "${said##*$'\n'}"
   fi
@@ -183,14 +183,14 @@ with_fuzzing () {
 # packaged_in NAME: Debian's packages there.
 in_chroot () {
   local log
-  env ${2:+GEMMCL_TEST_ROWS=$2} tools/distros.sh "$1" || true
+  env ${2:+GEMMCL_TEST_ROWS=$2} scripts/maintain/distros.sh "$1" || true
   for log in "build-distros/$1"{,-rusticl-cpu,-rusticl-gpu}.json; do
     [ ! -f "$log" ] || results+=("$(basename "$log" .json)=$log")
   done
 }
 
 packaged_in () {
-  tools/distros.sh --packages "$1" || true
+  scripts/maintain/distros.sh --packages "$1" || true
   mv "build-distros/$1.json" "build-distros/$1-packages.json"
   results+=("$1-packages=build-distros/$1-packages.json")
 }
@@ -198,7 +198,7 @@ packaged_in () {
 # full_steps: the steps that --full and --all share.
 full_steps () {
   local target
-  for target in $(tools/intel-driver.sh --targets); do
+  for target in $(scripts/maintain/intel-driver.sh --targets); do
     on_intel_driver "$target"
   done
   with_sanitizers
@@ -230,4 +230,4 @@ case ${1-} in
 esac
 
 section 'results'
-python3 tools/test-results.py "${results[@]}"
+python3 scripts/maintain/test-results.py "${results[@]}"

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
 
-#include "bench.h"
+#include "measure/bench.h"
 #include "options.h"
-#include "worker.h"
+#include "measure/worker.h"
 
 #define DEFAULT_ITERATIONS 10
 

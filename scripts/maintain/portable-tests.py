@@ -19,7 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent
 SUITES = ["lib", "kernels", "gst"]
 # Number of shards of the kernels' tests, for machines with many cores; meson.build's is for two.
 SHARDS = 16
@@ -160,14 +160,14 @@ def pack_all(folder, build, suites):
     shutil.copytree(source / "tests", folder / "source/tests",
                     ignore=shutil.ignore_patterns("__pycache__"))
     for name, copy in ("portable-run.py", "run.py"), ("test-results.py", "test-results.py"):
-        shutil.copy(TOOLS / name, folder / copy)
+        shutil.copy(HERE / name, folder / copy)
     (folder / "tests.json").write_text(json.dumps(tests, indent=1), "utf-8")
     return len(tests), sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=Path, default=TOOLS.parent / "build")
+    parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build")
     parser.add_argument("--output", type=Path, metavar="FOLDER",
                         help="the folder (default: portable-tests in the build directory)")
     parser.add_argument("--suite", action="append",

@@ -1,13 +1,13 @@
 #!/bin/bash
 # Installs the packages that gemmcl needs, as root or through sudo; does nothing if all are present.
 #
-#   tools/setup.sh build    packages to build gemmcl
-#   tools/setup.sh demo     packages to build it and to run tools/demo.sh
-#   tools/setup.sh test     the packages of demo, and packages to run tools/test.sh (the default)
-#   tools/setup.sh chroot   the packages of test, and Rusticl, a second OpenCL driver for
-#                           tools/distros.sh
-#   tools/setup.sh full     the packages of test, and packages that only tools/test.sh --full needs
-#   tools/setup.sh peers    packages to build it and to run tools/peers.sh
+#   scripts/setup.sh build    packages to build gemmcl
+#   scripts/setup.sh demo     packages to build it and to run scripts/demo.sh
+#   scripts/setup.sh test     the packages of demo, and those to run scripts/test.sh (the default)
+#   scripts/setup.sh chroot   the packages of test, and Rusticl, a second OpenCL driver for
+#                             distros.sh
+#   scripts/setup.sh full     the packages of test, and those that only test.sh --full needs
+#   scripts/setup.sh peers    packages to build it and to run peers.sh
 #
 # On a terminal apt-get shows what it fetches and installs. With --ask as the first option it also
 # asks first.
@@ -46,7 +46,7 @@ test=(
 optional_test=(abigail-tools gi-docgen oclgrind python3-onnx reuse)
 # Some releases also lack PyTorch, with which convolutions are compared. It is 50 MB to fetch.
 optional_full=("${optional_test[@]}" python3-torch)
-# Peers of tools/peers.sh. packaging is for faiss, threadpoolctl names the OpenBLAS of NumPy, the
+# Peers of peers.sh. packaging is for faiss, threadpoolctl names the OpenBLAS of NumPy, the
 # last two are for the element, and python3-onnx makes onnxruntime's model.
 peers=(
   "${build[@]}" libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy
@@ -67,14 +67,14 @@ case ${1:-test} in
   full) packages=("${test[@]}") optional=("${optional_full[@]}") ;;
   peers) packages=("${peers[@]}") optional=("${optional_peers[@]}") ;;
   *)
-    echo "usage: tools/setup.sh [--ask] [build|demo|test|chroot|full|peers]" >&2
+    echo "usage: scripts/setup.sh [--ask] [build|demo|test|chroot|full|peers]" >&2
     exit 2
     ;;
 esac
 
 if ! command -v apt-get >/dev/null; then
   cat >&2 <<END
-tools/setup.sh supports only Debian and Ubuntu, where apt-get installs packages; this is another
+scripts/setup.sh supports only Debian and Ubuntu, where apt-get installs packages; this is another
 system. Install the content of these packages by its own means, then build with meson as
 CONTRIBUTING.md says:
   ${packages[*]}

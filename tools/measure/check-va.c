@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "check.h"
+#include "measure/check.h"
 
 /* Number of bytes at the end of a pipeline's output that the report keeps. */
 #define MOST_SAID 2000

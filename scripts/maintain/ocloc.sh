@@ -1,11 +1,11 @@
 #!/bin/bash
-# Provides Intel's offline OpenCL compilers for tools/isa.py: the one of Debian 12 for GPUs from bdw
+# Provides Intel's offline OpenCL compilers for isa.py: the one of Debian 12 for GPUs from bdw
 # to dg2, and the one of Debian testing for GPUs from tgllp on.
 #
-#   tools/ocloc.sh COMMAND...      runs COMMAND, such as a shell, with GEMMCL_OCLOC naming both
+#   ocloc.sh COMMAND...      runs COMMAND, such as a shell, with GEMMCL_OCLOC naming both
 #
 # The first run fetches them and their dependencies, the C library included, by
-# tools/debian-unpack.sh into gemmcl-ocloc/ of the user's cache directory (600 MB). Nothing is
+# debian-unpack.sh into gemmcl-ocloc/ of the user's cache directory (600 MB). Nothing is
 # installed. To update the compiler of testing, remove its directory. Nothing is fetched if
 # GEMMCL_OCLOC is set, or with --no-fetch as the first option.
 #
@@ -60,7 +60,7 @@ have () {
 if [ "${1-}" = --no-fetch ]; then
   shift
   [ -n "${GEMMCL_OCLOC-}" ] || { [ -d "$cache/bookworm" ] && [ -d "$cache/testing" ]; } ||
-    unable 'it was not fetched yet: tools/ocloc.sh true'
+    unable 'it was not fetched yet: ocloc.sh true'
 fi
 if [ -z "${GEMMCL_OCLOC-}" ]; then
   # The driver packages bring the compiler's libraries; in Debian 12 also ocloc itself.

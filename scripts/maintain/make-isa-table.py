@@ -4,10 +4,10 @@
 """Writes figures from Intel's compilers into docs/internals/intel.md. The test tool-isa reads from
 there which rows they do not keep in registers.
 
-    tools/ocloc.sh docs/internals/make-isa-table.py
+    scripts/maintain/ocloc.sh scripts/maintain/make-isa-table.py
 
 It compiles every row of build/tools/gemmcl that the rules may choose, with each ocloc of
-GEMMCL_OCLOC and for each target that it knows. tools/isa.py keeps the figures, so only the first
+GEMMCL_OCLOC and for each target that it knows. isa.py keeps the figures, so only the first
 time takes half an hour.
 The columns of CLBlast are empty where it is missing (package libclblast1).
 """
@@ -16,7 +16,7 @@ import os
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/tools"), str(ROOT / "tests/bench")]
 os.environ.setdefault("GEMMCL_LIBRARY", str(ROOT / "build/lib/libgemmcl.so"))
 import clblast_isa  # noqa: E402
@@ -25,8 +25,8 @@ import isa  # noqa: E402
 from library import Missing  # noqa: E402
 
 DOCUMENT = ROOT / "docs/internals/intel.md"
-BEGIN = "<!-- begin: docs/internals/make-isa-table.py -->\n"
-END = "<!-- end: docs/internals/make-isa-table.py -->\n"
+BEGIN = "<!-- begin: scripts/maintain/make-isa-table.py -->\n"
+END = "<!-- end: scripts/maintain/make-isa-table.py -->\n"
 
 
 def compile_all():

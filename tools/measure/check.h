@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "bench.h"
-#include "worker.h"
+#include "measure/bench.h"
+#include "measure/worker.h"
 
 /**
  * gemmcl check:

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "worker.h"
+#include "measure/worker.h"
 
 /**
  * The search for the fastest kernel, which `gemmcl tune` and `gemmcl check` do in a worker. Each

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Unpacks wheels of PyPI into a folder, unless it exists.
 #
-#   tools/wheels.sh FOLDER <REQUIREMENTS
+#   wheels.sh FOLDER <REQUIREMENTS
 #
 # pip fetches the wheels of the requirements, which state versions and checksums. FOLDER gets their
 # data files, such as lib/, and in python/ their modules. It appears only when complete; concurrent
@@ -26,7 +26,7 @@ work=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 "$python" -m pip --quiet download --no-cache-dir --no-deps --only-binary :all: --require-hashes \
   --requirement /dev/stdin --dest "$work/wheels" >&2 ||
-  unable 'pip could not fetch the wheels: run tools/setup.sh test if there is no pip'
+  unable 'pip could not fetch the wheels: run scripts/setup.sh test if there is no pip'
 for wheel in "$work"/wheels/*.whl; do
   "$python" -m zipfile -e "$wheel" "$work/new/python"
   rm "$wheel"

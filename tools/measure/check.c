@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check.h"
+#include "measure/check.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "options.h"
-#include "search.h"
+#include "measure/search.h"
 
 #define DEFAULT_SECONDS 150
 #define DEFAULT_OUTPUT  "gemmcl-check.json"

@@ -5,7 +5,7 @@
  * exact in every precision, so that any difference is an error. D of each problem covers a whole
  * tile of a work-group and parts of others.
  */
-#include "check.h"
+#include "measure/check.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "search.h"
+#include "measure/search.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 # a folder of their own. apt fetches them from the mirror that this machine's apt uses, and checks
 # signatures. Nothing is installed, and no root is needed.
 #
-#   tools/debian-unpack.sh RELEASE FOLDER PACKAGE...
+#   debian-unpack.sh RELEASE FOLDER PACKAGE...
 #
 # FOLDER appears only when complete; an existing one is left alone. Concurrent runs for the same
 # FOLDER wait. Exit status: 77, with the reason, if the packages cannot be fetched.
@@ -15,7 +15,7 @@ unable () {
 }
 
 if [ $# -lt 3 ]; then
-  echo "usage: tools/debian-unpack.sh RELEASE FOLDER PACKAGE..." >&2
+  echo "usage: debian-unpack.sh RELEASE FOLDER PACKAGE..." >&2
   exit 2
 fi
 release=$1 folder=$2

@@ -2,8 +2,8 @@
 # Runs gemmcl's demos on real input. First it installs the packages that they need and builds into
 # build/. Each demo shows its pipelines and fails if a result is wrong. Outputs: build/demo/.
 #
-#   tools/demo.sh         asks before it installs anything, if there is a terminal
-#   tools/demo.sh --yes   does not ask
+#   scripts/demo.sh         asks before it installs anything, if there is a terminal
+#   scripts/demo.sh --yes   does not ask
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Only the distribution's Python is sure to have NumPy.
@@ -13,14 +13,14 @@ case ${*:-} in
   '') ask=(--ask) ;;
   --yes) ask=() ;;
   *)
-    echo 'usage: tools/demo.sh [--yes]' >&2
+    echo 'usage: scripts/demo.sh [--yes]' >&2
     exit 2
     ;;
 esac
 
 echo 'This installs the packages that are missing, builds gemmcl into build/ and runs the demos.'
 echo 'After the packages, that takes some two minutes on two cores, and less the next time.'
-tools/setup.sh "${ask[@]}" demo
+scripts/setup.sh "${ask[@]}" demo
 if [ ! -f build/build.ninja ]; then
   meson setup build >/dev/null
 fi

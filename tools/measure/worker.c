@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "worker.h"
+#include "measure/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>

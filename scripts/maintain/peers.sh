@@ -2,12 +2,12 @@
 # Compares gemmcl with other GEMM libraries on a CPU: installs them, builds the benchmark, runs it
 # (tests/bench/peers/main.py, which takes the options; --help lists them).
 #
-#   tools/peers.sh [OPTION...] [MxNxK[+layer|+u8|+search]...]
-#   tools/intel-runtime.sh tools/peers.sh ...   the same on Intel's OpenCL runtime for CPUs
-#   eval "$(tools/peers.sh --env)"              sets up the peers from PyPI for the rest of a shell,
-#                                               for `meson test --benchmark peers search`
+#   peers.sh [OPTION...] [MxNxK[+layer|+u8|+search]...]
+#   intel-runtime.sh peers.sh ...   the same on Intel's OpenCL runtime for CPUs
+#   eval "$(peers.sh --env)"    sets up the peers from PyPI for the rest of a shell,
+#                               for `meson test --benchmark peers search`
 #
-# tools/setup.sh installs OpenBLAS, oneDNN and CLBlast from the distribution. pip fetches MKL,
+# scripts/setup.sh installs OpenBLAS, oneDNN and CLBlast from the distribution. pip fetches MKL,
 # onnxruntime, openvino and faiss from PyPI (380 MB, 1 GB unpacked) into gemmcl-peers/ of the user's
 # cache directory; versions and checksums are below, and their own licences apply. A benchmark runs
 # without a library that cannot be fetched, and says so. BUILD names the build directory.
@@ -34,7 +34,7 @@ openvino==2026.4.1 \
 '
 # The distribution's Python, even if PATH has another.
 python=/usr/bin/python3
-root=$(realpath "$(dirname "$0")/..")
+root=$(realpath "$(dirname "$0")/../..")
 # A relative XDG_CACHE_HOME is ignored, as by gemmcl.
 [[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
 cache=$XDG_CACHE_HOME/gemmcl-peers
@@ -44,7 +44,7 @@ GEMMCL_PEERS=$cache/$minor-$(cksum <<<"$requirements" | cut -d ' ' -f 1)
 export GEMMCL_PEERS
 
 have_wheels () {
-  "$root/tools/wheels.sh" "$GEMMCL_PEERS" <<<"$requirements" >&2 ||
+  "$root/scripts/maintain/wheels.sh" "$GEMMCL_PEERS" <<<"$requirements" >&2 ||
     echo 'The benchmark runs without the libraries of PyPI.' >&2
 }
 
@@ -54,7 +54,7 @@ if [ "${1-}" = --env ]; then
   exit 0
 fi
 
-"$root/tools/setup.sh" peers >&2
+"$root/scripts/setup.sh" peers >&2
 have_wheels
 # Meson and the tools that it finds in PATH are the distribution's, too.
 export PATH=/usr/bin:$PATH
