@@ -251,7 +251,7 @@ announce (const gchar *id, const GstGemmclTensor *tensor, gboolean varies)
   g_string_printf (text,
                    "tensor/strided, tensor-id = (string) \"%s\", dims-order = (string) row-major, "
                    "type = (string) %s, dims = (int) ",
-                   id, gst_gemmcl_type_get_caps_name (tensor->type));
+                   id, gemmcl_type_get_caps_name (tensor->type));
   for (guint i = tensor->rank; i-- > 0;) {
     const gboolean is_known = (i == 0 || !varies) && tensor->dims[i] <= G_MAXINT;
 

@@ -181,7 +181,7 @@ get_data_type (GemmclType type)
 {
   GstTensorDataType result = 0;
 
-  while (!g_str_equal (get_type_name (result), gst_gemmcl_type_get_caps_name (type)))
+  while (!g_str_equal (get_type_name (result), gemmcl_type_get_caps_name (type)))
     result++;
   return result;
 }

@@ -102,10 +102,10 @@ gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
 
   if (gemm->normalize & GEMMCL_NORMALIZE_A)
     return 1;
-  if (g_str_has_prefix (gst_gemmcl_type_get_caps_name (type), "uint")) {
+  if (g_str_has_prefix (gemmcl_type_get_caps_name (type), "uint")) {
     least = 0;
     most = ldexp (1, bits) - 1;
-  } else if (g_str_has_prefix (gst_gemmcl_type_get_caps_name (type), "int")) {
+  } else if (g_str_has_prefix (gemmcl_type_get_caps_name (type), "int")) {
     least = -ldexp (1, bits - 1);
     most = -least - 1;
   }
@@ -147,7 +147,7 @@ check_output (const GstGemmclProblem *self, const GstGemmclFormat *output,
                           "the output is %s. Expected output-type=i8 or u8, or output-scale=1 "
                           "and output-offset=0.",
                           settings->gemm.d_scale, settings->gemm.d_shift,
-                          is_tensor ? gst_gemmcl_type_get_caps_name (type) : "not a tensor");
+                          is_tensor ? gemmcl_type_get_caps_name (type) : "not a tensor");
 }
 
 /* Returns: (transfer full): the numbers in @value, such as "0.5" or "<0.5,0.25>": one, one for each

@@ -9,17 +9,19 @@
 
 #define SEPARATORS ",."
 
-static const gchar *const type_names[GEMMCL_N_TYPES] = {
-    [GEMMCL_TYPE_F32] = "float32", [GEMMCL_TYPE_F64] = "float64", [GEMMCL_TYPE_F16] = "float16",
-    [GEMMCL_TYPE_I8] = "int8",     [GEMMCL_TYPE_U8] = "uint8",    [GEMMCL_TYPE_I16] = "int16",
-    [GEMMCL_TYPE_U16] = "uint16",  [GEMMCL_TYPE_I32] = "int32",   [GEMMCL_TYPE_U32] = "uint32",
-    [GEMMCL_TYPE_I64] = "int64",   [GEMMCL_TYPE_U64] = "uint64",
-};
-
-const gchar *
-gst_gemmcl_type_get_caps_name (GemmclType type)
+static gboolean
+fail_type (const gchar *type, GError **error)
 {
-  return type_names[type];
+  g_autofree gchar *found = gemmcl_quote (type);
+  g_autoptr (GString) known = g_string_new (NULL);
+
+  for (GemmclType each = 0; each < GEMMCL_N_TYPES; each++)
+    if (gemmcl_type_get_caps_name (each))
+      g_string_append_printf (known, "%s%s", each > 0 ? ", " : "",
+                              gemmcl_type_get_caps_name (each));
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "The types of tensors contain \"%s\"; expected one of %s.", found,
+                          known->str);
 }
 
 gboolean
@@ -30,15 +32,9 @@ gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank, co
   gsize size;
 
   self->type = 0;
-  while (g_strcmp0 (type_names[self->type], wanted) != 0)
-    if (++self->type == GEMMCL_N_TYPES) {
-      g_autofree gchar *found = gemmcl_quote (wanted);
-
-      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                              "The types of tensors contain \"%s\"; expected float16, float32, "
-                              "float64, int8 to int64 or uint8 to uint64.",
-                              found);
-    }
+  while (g_strcmp0 (gemmcl_type_get_caps_name (self->type), wanted) != 0)
+    if (++self->type == GEMMCL_N_TYPES)
+      return fail_type (wanted, error);
   if (rank < 1 || rank > GST_GEMMCL_MAX_RANK)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "A tensor has %zu dimensions; expected 1 to %d.", rank,
@@ -93,7 +89,7 @@ parse_tensor (GstGemmclTensor *tensor, const gchar *type, const gchar *text, GEr
 gchar *
 gst_gemmcl_tensor_print (const GstGemmclTensor *tensor)
 {
-  GString *text = g_string_new (type_names[tensor->type]);
+  GString *text = g_string_new (gemmcl_type_get_caps_name (tensor->type));
 
   for (guint i = tensor->rank; i > 0; i--)
     g_string_append_printf (text, " %s %u", i == tensor->rank ? "of" : "x", tensor->dims[i - 1]);
@@ -245,7 +241,7 @@ print_types (const GstGemmclTensors *tensors, gchar separator)
   const gchar *names[GST_GEMMCL_MAX_TENSORS + 1] = {NULL};
 
   for (guint i = 0; i < tensors->n; i++)
-    names[i] = type_names[tensors->tensor[i].type];
+    names[i] = gemmcl_type_get_caps_name (tensors->tensor[i].type);
   return g_strjoinv ((gchar[]){separator, '\0'}, (gchar **)names);
 }
 
@@ -334,7 +330,7 @@ gst_gemmcl_header_init (GstGemmclHeader *self, const GstGemmclTensor *tensor)
                                 [MEDIA] = TENSOR,
                             }};
   memcpy (&self->words[DIMS], tensor->dims, tensor->rank * sizeof (tensor->dims[0]));
-  while (!g_str_equal (header_types[self->words[TYPE]], type_names[tensor->type]))
+  while (!g_str_equal (header_types[self->words[TYPE]], gemmcl_type_get_caps_name (tensor->type)))
     self->words[TYPE]++;
 }
 

@@ -58,9 +58,6 @@ gsize gst_gemmcl_tensor_get_size (const GstGemmclTensor *tensor);
 GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, guint index,
                                                const GemmclType *types, guint n_types);
 
-/** gst_gemmcl_type_get_caps_name: Returns: the name of @type in caps, such as "float32"; static. */
-const gchar *gst_gemmcl_type_get_caps_name (GemmclType type);
-
 /** gst_gemmcl_tensor_init: @type: (nullable): the name of the type. @dims: (array length=rank):
  * innermost first. All arguments are checked. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
  * #GEMMCL_ERROR_TOO_LARGE; @self is undefined then. */

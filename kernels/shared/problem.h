@@ -36,22 +36,7 @@ typedef struct {
   gemmcl_i32 progressive; /* A_INTERLACED frames of this run are not interlaced */
 } GemmclProblem;
 
-/* Values of compile-time options, which the library passes by name: -DA_TYPE=F32. GemmclType:
- * A_TYPE, B_TYPE, C_TYPE, D_TYPE */
-#define F32  0
-#define F64  1
-#define F16  2
-#define BF16 3
-#define I8   4
-#define U8   5
-#define I16  6
-#define U16  7
-#define I32  8
-#define U32  9
-#define I64  10
-#define U64  11
-
-/* GemmclKernelLevel: SUBGROUP_LEVEL */
+/* Values of SUBGROUP_LEVEL, in the order of GemmclKernelLevel */
 #define SG_NATIVE   0
 #define SG_KHR      1
 #define SG_EMULATED 2

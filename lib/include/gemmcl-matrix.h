@@ -55,6 +55,14 @@ gsize gemmcl_type_get_size (GemmclType type);
 const gchar *gemmcl_type_get_name (GemmclType type);
 
 /**
+ * gemmcl_type_get_caps_name:
+ *
+ * Returns: (nullable): the name of @type in GStreamer's caps of tensors, "float32" for example;
+ *   %NULL for bf16, which they do not have; static.
+ */
+const gchar *gemmcl_type_get_caps_name (GemmclType type);
+
+/**
  * GemmclMatrix:
  * @type: the type of an element
  * @rows: the number of rows

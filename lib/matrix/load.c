@@ -234,22 +234,18 @@ static GemmclMatrix *
 load_raw (const gchar *path, const gchar *part, GError **error)
 {
   g_autofree gchar *found = gemmcl_quote (part != NULL ? part : "nothing");
-  g_autoptr (GString) names = NULL;
+  g_autofree gchar *names = NULL;
   GemmclType type;
   gsize rows, cols;
 
   if (part != NULL && parse_raw_part (part, &type, &rows, &cols))
     return gemmcl_matrix_load_raw (path, type, rows, cols, error);
-
-  names = g_string_new (NULL);
-  for (guint i = 0; i < GEMMCL_N_TYPES; i++)
-    g_string_append_printf (names, "%s%s", i == 0 ? "" : ", ",
-                            gemmcl_type_get_name ((GemmclType)i));
+  names = gemmcl_type_list (gemmcl_type_get_name);
   return FAIL_FILE_NULL (
       error, GEMMCL_ERROR_FORMAT, path,
       "After a .raw file expected #TYPE:ROWSxCOLS, as in #f32:64x10, found %s%s. "
       "The types are %s.",
-      part != NULL ? "#" : "", found, names->str);
+      part != NULL ? "#" : "", found, names);
 }
 
 /* Programs of Python that convert a file. safetensors writes elements in the order of memory, so

@@ -1,8 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The matrix: element types, the reference-counted object, conversion to row-major f32, and
- * quantization to int8.
+ * The matrix: the reference-counted object, conversion to row-major f32, and quantization to int8.
  */
 #include <float.h>
 #include <math.h>
@@ -12,122 +11,7 @@
 
 #define STEPS 127 /* quantized elements are -127 to 127, a symmetric range */
 
-G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
-
-/* Converts n contiguous elements at any alignment. */
-typedef void (*Convert) (const guint8 *src, gfloat *dst, gsize n);
-
-static gfloat
-float_from_bits (guint32 bits)
-{
-  gfloat value;
-
-  memcpy (&value, &bits, sizeof value);
-  return value;
-}
-
-static gfloat
-float_from_f16 (guint16 half)
-{
-  guint32 sign = (guint32)(half & 0x8000) << 16;
-  guint32 exponent = (half >> 10) & 0x1f;
-  guint32 fraction = half & 0x3ff;
-
-  /* Denormals are multiples of 2^-24, which are normal numbers in f32. */
-  if (exponent == 0)
-    return sign != 0 ? -(gfloat)fraction * 0x1p-24f : (gfloat)fraction * 0x1p-24f;
-  /* The exponent's bias is 15 in f16 and 127 in f32; in both the largest exponent means infinity or
-   * NaN. */
-  exponent = exponent == 0x1f ? 0xff : exponent + 112;
-  return float_from_bits (sign | exponent << 23 | fraction << 13);
-}
-
-#define DEFINE_CONVERT(name, Type, expression)                                                     \
-  static void convert_##name (const guint8 *src, gfloat *dst, gsize n)                             \
-  {                                                                                                \
-    for (gsize i = 0; i < n; i++) {                                                                \
-      Type value;                                                                                  \
-                                                                                                   \
-      memcpy (&value, src + i * sizeof value, sizeof value);                                       \
-      dst[i] = expression;                                                                         \
-    }                                                                                              \
-  }
-
-DEFINE_CONVERT (f32, gfloat, value)
-DEFINE_CONVERT (f64, gdouble, (gfloat)value)
-DEFINE_CONVERT (f16, guint16, float_from_f16 (value))
-DEFINE_CONVERT (bf16, guint16, float_from_bits ((guint32)value << 16))
-DEFINE_CONVERT (i8, gint8, (gfloat)value)
-DEFINE_CONVERT (u8, guint8, (gfloat)value)
-DEFINE_CONVERT (i16, gint16, (gfloat)value)
-DEFINE_CONVERT (u16, guint16, (gfloat)value)
-DEFINE_CONVERT (i32, gint32, (gfloat)value)
-DEFINE_CONVERT (u32, guint32, (gfloat)value)
-DEFINE_CONVERT (i64, gint64, (gfloat)value)
-DEFINE_CONVERT (u64, guint64, (gfloat)value)
-
-static const struct {
-  const gchar *name, *dtype; /* dtype: safetensors' name */
-  const gchar *descr;        /* NumPy's name; NumPy has no bf16, "|V2" is two untyped bytes */
-  gsize size;
-  Convert convert;
-} types[GEMMCL_N_TYPES] = {
-    [GEMMCL_TYPE_F32] = {"f32", "F32", "<f4", 4, convert_f32},
-    [GEMMCL_TYPE_F64] = {"f64", "F64", "<f8", 8, convert_f64},
-    [GEMMCL_TYPE_F16] = {"f16", "F16", "<f2", 2, convert_f16},
-    [GEMMCL_TYPE_BF16] = {"bf16", "BF16", "|V2", 2, convert_bf16},
-    [GEMMCL_TYPE_I8] = {"i8", "I8", "|i1", 1, convert_i8},
-    [GEMMCL_TYPE_U8] = {"u8", "U8", "|u1", 1, convert_u8},
-    [GEMMCL_TYPE_I16] = {"i16", "I16", "<i2", 2, convert_i16},
-    [GEMMCL_TYPE_U16] = {"u16", "U16", "<u2", 2, convert_u16},
-    [GEMMCL_TYPE_I32] = {"i32", "I32", "<i4", 4, convert_i32},
-    [GEMMCL_TYPE_U32] = {"u32", "U32", "<u4", 4, convert_u32},
-    [GEMMCL_TYPE_I64] = {"i64", "I64", "<i8", 8, convert_i64},
-    [GEMMCL_TYPE_U64] = {"u64", "U64", "<u8", 8, convert_u64},
-};
-
 G_DEFINE_BOXED_TYPE (GemmclMatrix, gemmcl_matrix, gemmcl_matrix_ref, gemmcl_matrix_unref)
-
-static gboolean
-is_type (GemmclType type)
-{
-  return (guint)type < GEMMCL_N_TYPES;
-}
-
-gsize
-gemmcl_type_get_size (GemmclType type)
-{
-  g_return_val_if_fail (is_type (type), 0);
-  return types[type].size;
-}
-
-const gchar *
-gemmcl_type_get_name (GemmclType type)
-{
-  g_return_val_if_fail (is_type (type), "?");
-  return types[type].name;
-}
-
-const gchar *
-gemmcl_type_get_descr (GemmclType type)
-{
-  return types[type].descr;
-}
-
-const gchar *
-gemmcl_type_get_dtype (GemmclType type)
-{
-  return types[type].dtype;
-}
-
-gboolean
-gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType), GemmclType *type)
-{
-  for (*type = 0; *type < GEMMCL_N_TYPES; (*type)++)
-    if (g_str_equal (get_name (*type), name))
-      return TRUE;
-  return FALSE;
-}
 
 gboolean
 gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes)
@@ -135,8 +19,8 @@ gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_byt
   gsize n;
 
   /* No C object may be larger: pointers into it could not be subtracted. */
-  return g_size_checked_mul (&n, rows, cols) && g_size_checked_mul (n_bytes, n, types[type].size) &&
-         *n_bytes <= G_MAXSSIZE;
+  return g_size_checked_mul (&n, rows, cols) &&
+         g_size_checked_mul (n_bytes, n, gemmcl_type_get_size (type)) && *n_bytes <= G_MAXSSIZE;
 }
 
 GemmclMatrix *
@@ -167,7 +51,7 @@ new_unset (GemmclType type, gsize rows, gsize cols, gpointer *data, GError **err
     return gemmcl_matrix_new_take (type, rows, cols, FALSE, g_bytes_new_take (*data, n_bytes));
   return FAIL_NULL (error, GEMMCL_ERROR_TOO_LARGE,
                     "There is not enough memory for a matrix of %zu x %zu %s.", rows, cols,
-                    types[type].name);
+                    gemmcl_type_get_name (type));
 }
 
 GemmclMatrix *
@@ -176,7 +60,7 @@ gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, 
   GemmclMatrix *self;
   gpointer copy;
 
-  if (!is_type (type))
+  if ((guint)type >= GEMMCL_N_TYPES)
     return FAIL_NULL (error, GEMMCL_ERROR_INVALID, "Expected an element type below %d, found %d.",
                       GEMMCL_N_TYPES, (int)type);
   if (rows == 0 || cols == 0 || data == NULL)
@@ -185,7 +69,7 @@ gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, 
                       data != NULL ? "" : " and no data");
   self = new_unset (type, rows, cols, &copy, error);
   if (self != NULL)
-    memcpy (copy, data, rows * cols * types[type].size);
+    memcpy (copy, data, rows * cols * gemmcl_type_get_size (type));
   return self;
 }
 
@@ -209,33 +93,14 @@ gemmcl_matrix_unref (GemmclMatrix *self)
   g_atomic_rc_box_release_full (self, (GDestroyNotify)matrix_clear);
 }
 
-guint32
-gemmcl_f32_get_bits (gdouble number)
-{
-  const gfloat value = (gfloat)number;
-  guint32 bits;
-
-  memcpy (&bits, &value, sizeof bits);
-  return bits;
-}
-
-gfloat
-gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index)
-{
-  gfloat value;
-
-  types[type].convert ((const guint8 *)data + index * gemmcl_type_get_size (type), &value, 1);
-  return value;
-}
-
 /* Converts src, outer x inner elements, to dst, the transpose. Works in tiles, so that both sides
  * are accessed in whole cache lines. A plain loop would touch a new line of one side with each
  * element, and in large matrices a new page. */
 static void
-convert_transposed (Convert convert, gsize size, const guint8 *src, gfloat *dst, gsize outer,
-                    gsize inner)
+convert_transposed (GemmclType type, const guint8 *src, gfloat *dst, gsize outer, gsize inner)
 {
   enum { TILE = 32 };
+  const gsize size = gemmcl_type_get_size (type);
   gfloat tile[TILE][TILE];
 
   for (gsize o = 0; o < outer; o += TILE) {
@@ -245,7 +110,7 @@ convert_transposed (Convert convert, gsize size, const guint8 *src, gfloat *dst,
       gsize n_inner = MIN (TILE, inner - i);
 
       for (gsize x = 0; x < n_outer; x++)
-        convert (src + ((o + x) * inner + i) * size, tile[x], n_inner);
+        gemmcl_type_convert (type, src + ((o + x) * inner + i) * size, tile[x], n_inner);
       for (gsize y = 0; y < n_inner; y++)
         for (gsize x = 0; x < n_outer; x++)
           dst[(i + y) * outer + o + x] = tile[x][y];
@@ -275,7 +140,6 @@ dequantize (const GemmclMatrix *self, gfloat *values, gboolean transposed)
 GemmclMatrix *
 gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
 {
-  const Convert convert = types[self->type].convert;
   const gsize rows = transpose ? self->cols : self->rows;
   const gsize cols = transpose ? self->rows : self->cols;
   GemmclMatrix *floats;
@@ -288,9 +152,9 @@ gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
     return NULL;
   /* The transpose of a column-major matrix has the same memory layout as the row-major matrix. */
   if (rows == 1 || cols == 1 || (!transpose) == (!self->column_major))
-    convert (self->data, dst, rows * cols);
+    gemmcl_type_convert (self->type, self->data, dst, rows * cols);
   else
-    convert_transposed (convert, types[self->type].size, self->data, dst, cols, rows);
+    convert_transposed (self->type, self->data, dst, cols, rows);
   if (self->scales != NULL)
     dequantize (self, dst, transpose);
   return floats;
@@ -354,7 +218,7 @@ gemmcl_matrix_new_quantized (GemmclMatrix *elements, GemmclMatrix *scales,
   if (elements->type != GEMMCL_TYPE_I8 && elements->type != GEMMCL_TYPE_U8)
     return FAIL_NULL (error, GEMMCL_ERROR_INVALID,
                       "Expected quantized elements of i8 or u8, found %s.",
-                      types[elements->type].name);
+                      gemmcl_type_get_name (elements->type));
   own_scales = gemmcl_matrix_to_f32 (scales, FALSE, error);
   if (own_scales == NULL)
     return NULL;

@@ -8,23 +8,39 @@
 #include "device/base.h"
 #include "gemmcl-matrix.h"
 
+/* types.c: the table of element types */
+
 /** NumPy's name of @type; "|V2" for bf16. */
 const gchar *gemmcl_type_get_descr (GemmclType type);
 
-/** Safetensors' name of @type, "F32" for example; shared/problem.h has a macro of this name. */
+/** Safetensors' name of @type, "F32" for example; shared/types.clh has a macro of this name. */
 const gchar *gemmcl_type_get_dtype (GemmclType type);
+
+/** The bits of the fraction of a floating-point number; 0 for integers. */
+guint gemmcl_type_get_fraction (GemmclType type);
 
 /** FALSE with GEMMCL_N_TYPES if no type has @name. @get_name: gemmcl_type_get_name() or a function
  * above */
 gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
                                 GemmclType *type);
 
+/** The same for the number of a type in ONNX. */
+gboolean gemmcl_type_from_onnx (gint number, GemmclType *type);
+
+/** (transfer full): the names of all types, for messages. */
+gchar *gemmcl_type_list (const gchar *(*get_name) (GemmclType));
+
 /** The bits of @number as an f32, for as_float() in a kernel: the decimal point of an option would
  * depend on the locale. */
 guint32 gemmcl_f32_get_bits (gdouble number);
 
+/** Converts @n elements at @src, which may have any alignment. */
+void gemmcl_type_convert (GemmclType type, gconstpointer src, gfloat *dst, gsize n);
+
 /** Element @index of @data, which may have any alignment. */
 gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
+
+/* matrix.c */
 
 /** Computes the size of a matrix in bytes. Returns: %FALSE if it overflows. */
 gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes);

@@ -91,9 +91,8 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
            GError **error)
 {
   const gchar *kind = descr[0] != '\0' ? descr + 1 : descr;
-  g_autofree gchar *found = gemmcl_quote (descr);
-  const gchar *advice = "Expected little-endian f2, f4, f8, i1 to i8 or u1 to u8.";
-  g_autofree gchar *conversion = NULL;
+  g_autofree gchar *found = gemmcl_quote (descr), *more = NULL;
+  const gchar *advice;
 
   /* Python's bfloat16 is an extension type, which NumPy writes as untyped bytes. */
   if (g_str_equal (kind, "V2") && descr[0] != '>') {
@@ -104,15 +103,18 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
   } else if (gemmcl_type_from_name (descr, gemmcl_type_get_descr, type)) {
     return TRUE;
   } else if (descr[0] == '>') {
-    conversion = gemmcl_describe_conversion (path, SWAP, "-little.npy");
+    more = gemmcl_describe_conversion (path, SWAP, "-little.npy");
     advice = "Expected little-endian numbers. Convert the file: ";
   } else if (kind[0] == 'O') {
     advice = "Expected numbers, not pickled Python objects, which are never read.";
   } else if (g_str_equal (kind, "b1")) {
     advice = "Expected numbers, not booleans. Save array.astype ('u1').";
+  } else {
+    more = gemmcl_type_list (gemmcl_type_get_descr);
+    advice = "Expected little-endian ";
   }
   return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path, "The elements are of type '%s'. %s%s",
-                           found, advice, conversion != NULL ? conversion : "");
+                           found, advice, more != NULL ? more : "");
 }
 
 /* Sets the type, the order and the shape of @source. @dims: (out): the memory of its shape */

@@ -34,36 +34,25 @@ model_free (OnnxModel *model)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (OnnxModel, model_free)
 
-/* @number: TensorProto.DataType. @field, @field_count: the members that hold the typed field and
- * its length. @field_size: bytes of its elements. */
-typedef struct {
-  gint number;
-  GemmclType type;
-  gsize field, field_count, field_size;
-} ElementType;
-
-  #define ELEMENTS(number, type, name, field_type)                                                 \
-    {                                                                                              \
-      number, GEMMCL_TYPE_##type, G_STRUCT_OFFSET (OnnxTensor, name),                              \
-          G_STRUCT_OFFSET (OnnxTensor, n_##name), sizeof (field_type)                              \
-    }
-
-static const ElementType element_types[] = {
-    ELEMENTS (1, F32, float_data, gfloat),    ELEMENTS (2, U8, int32_data, gint32),
-    ELEMENTS (3, I8, int32_data, gint32),     ELEMENTS (4, U16, int32_data, gint32),
-    ELEMENTS (5, I16, int32_data, gint32),    ELEMENTS (6, I32, int32_data, gint32),
-    ELEMENTS (7, I64, int64_data, gint64),    ELEMENTS (10, F16, int32_data, gint32),
-    ELEMENTS (11, F64, double_data, gdouble), ELEMENTS (12, U32, uint64_data, guint64),
-    ELEMENTS (13, U64, uint64_data, guint64), ELEMENTS (16, BF16, int32_data, gint32),
-};
-
-static const ElementType *
-find_type (const OnnxTensor *tensor)
+/* Gets the typed field that holds elements of @type. Returns: the bytes of its elements, which may
+ * have bytes that @type does not use: 3 of 4 for i8. */
+static gsize
+get_field (const OnnxTensor *tensor, GemmclType type, gconstpointer *data, gsize *n)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (element_types); i++)
-    if (element_types[i].number == tensor->data_type)
-      return &element_types[i];
-  return NULL;
+  #define FIELD(name) (*data = tensor->name, *n = tensor->n_##name, sizeof tensor->name[0])
+  switch (type) {
+  case GEMMCL_TYPE_F32:
+    return FIELD (float_data);
+  case GEMMCL_TYPE_F64:
+    return FIELD (double_data);
+  case GEMMCL_TYPE_I64:
+    return FIELD (int64_data);
+  case GEMMCL_TYPE_U32:
+  case GEMMCL_TYPE_U64:
+    return FIELD (uint64_data);
+  default:
+    return FIELD (int32_data);
+  }
 }
 
 static OnnxModel *
@@ -114,19 +103,20 @@ list_tensors (const OnnxModel *model, GPtrArray *names)
   return tensors;
 }
 
-/* The elements of a typed field have bytes that their type does not use: 3 of 4 for i8. */
 static GemmclMatrix *
-load_own (GemmclMatrixSource *source, const OnnxTensor *tensor, const ElementType *type,
-          GError **error)
+load_own (GemmclMatrixSource *source, const OnnxTensor *tensor, GError **error)
 {
-  const gsize n = G_STRUCT_MEMBER (gsize, tensor, type->field_count);
-  const gsize size = gemmcl_type_get_size (type->type);
+  const gsize size = gemmcl_type_get_size (source->type);
+  gsize n;
 
   source->exact = TRUE;
-  source->memory = tensor->has_raw_data ? tensor->raw_data.data
-                                        : G_STRUCT_MEMBER (guint8 *, tensor, type->field);
-  source->step = tensor->has_raw_data ? size : type->field_size;
-  source->length = tensor->has_raw_data ? tensor->raw_data.len : n * size;
+  source->step = get_field (tensor, source->type, &source->memory, &n);
+  source->length = n * size;
+  if (tensor->has_raw_data) {
+    source->memory = tensor->raw_data.data;
+    source->step = size;
+    source->length = tensor->raw_data.len;
+  }
   return gemmcl_matrix_new_from_source (source, error);
 }
 
@@ -196,26 +186,26 @@ load_external (GemmclMatrixSource *source, const OnnxTensor *tensor, GError **er
 static GemmclMatrix *
 load_tensor (const GemmclFile *file, const gchar *name, const OnnxTensor *tensor, GError **error)
 {
-  const ElementType *type = find_type (tensor);
   g_autofree gsize *dims = g_new (gsize, tensor->n_dims + 1);
   g_autofree gchar *prefix = gemmcl_describe_tensor (name);
   GemmclMatrixSource source = {
       .file = file, .prefix = prefix, .dims = dims, .n_dims = tensor->n_dims};
+  gboolean ok = gemmcl_type_from_onnx (tensor->data_type, &source.type);
 
   for (gsize i = 0; i < tensor->n_dims; i++) {
-    if (tensor->dims[i] < 0 || (guint64)tensor->dims[i] > G_MAXSSIZE)
-      type = NULL;
+    ok = ok && tensor->dims[i] >= 0 && (guint64)tensor->dims[i] <= G_MAXSSIZE;
     dims[i] = tensor->dims[i];
   }
-  if (type == NULL)
-    return FAIL_FILE_NULL (
-        error, GEMMCL_ERROR_FORMAT, file->path,
-        "%sexpected elements of float, double, float16, bfloat16, int8 to int64 or uint8 to "
-        "uint64, and no negative dimension, found the ONNX type %d.",
-        prefix, tensor->data_type);
-  source.type = type->type;
+  if (!ok) {
+    g_autofree gchar *known = gemmcl_type_list (gemmcl_type_get_name);
+
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, file->path,
+                           "%sexpected elements of %s, and no negative dimension, found the ONNX "
+                           "type %d.",
+                           prefix, known, tensor->data_type);
+  }
   return tensor->data_location == EXTERNAL ? load_external (&source, tensor, error)
-                                           : load_own (&source, tensor, type, error);
+                                           : load_own (&source, tensor, error);
 }
 
 GemmclMatrix *

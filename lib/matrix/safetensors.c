@@ -241,11 +241,12 @@ load_tensor (const Tensors *self, guint index, GError **error)
   g_autofree gchar *prefix = gemmcl_describe_tensor (tensor->name);
   g_autofree gchar *dtype = gemmcl_quote (tensor->dtype);
 
-  if (tensor->type == GEMMCL_N_TYPES)
-    return FAIL_FILE_NULL (
-        error, GEMMCL_ERROR_FORMAT, self->file->path,
-        "%sexpected elements of F64, F32, F16, BF16, I8 to I64 or U8 to U64, found %s.", prefix,
-        dtype);
+  if (tensor->type == GEMMCL_N_TYPES) {
+    g_autofree gchar *known = gemmcl_type_list (gemmcl_type_get_dtype);
+
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, self->file->path,
+                           "%sexpected elements of %s, found %s.", prefix, known, dtype);
+  }
   return gemmcl_matrix_new_from_source (
       &(GemmclMatrixSource){.file = self->file,
                             .prefix = prefix,

@@ -39,37 +39,38 @@ struct _GemmclSearchData {
   gdouble slope, error;   /* the activation's, see gemmcl_activation_get_error() */
 };
 
-/* For each type: the random bits and the fixed bits of an element, and the largest absolute value.
- * Floats are between 0.5 and 1 in absolute value; all bits of integers are random. */
-static const struct {
-  guint64 random, fixed;
-  gdouble most;
-} types[GEMMCL_N_TYPES] = {
-    [GEMMCL_TYPE_F32] = {0x807fffff, 0x3f000000, 1},
-    [GEMMCL_TYPE_F64] = {0x800fffffffffffff, 0x3fe0000000000000, 1},
-    [GEMMCL_TYPE_F16] = {0x83ff, 0x3800, 1},
-    [GEMMCL_TYPE_BF16] = {0x807f, 0x3f00, 1},
-    [GEMMCL_TYPE_I8] = {G_MAXUINT64, 0, 0x1p7},
-    [GEMMCL_TYPE_U8] = {G_MAXUINT64, 0, 0x1p8},
-    [GEMMCL_TYPE_I16] = {G_MAXUINT64, 0, 0x1p15},
-    [GEMMCL_TYPE_U16] = {G_MAXUINT64, 0, 0x1p16},
-    [GEMMCL_TYPE_I32] = {G_MAXUINT64, 0, 0x1p31},
-    [GEMMCL_TYPE_U32] = {G_MAXUINT64, 0, 0x1p32},
-    [GEMMCL_TYPE_I64] = {G_MAXUINT64, 0, 0x1p63},
-    [GEMMCL_TYPE_U64] = {G_MAXUINT64, 0, 0x1p64},
-};
+static gboolean
+is_integer (GemmclType type)
+{
+  return gemmcl_type_get_fraction (type) == 0;
+}
 
-/* Fills @data with little-endian elements. */
+/* The largest absolute value of an element that fill() makes. */
+static gdouble
+get_most (GemmclType type)
+{
+  const gint bits = 8 * (gint)gemmcl_type_get_size (type);
+
+  return is_integer (type) ? ldexp (1, bits - (gemmcl_type_get_name (type)[0] == 'i')) : 1;
+}
+
+/* Fills @data with little-endian elements: any integers, or floats between 0.5 and 1 in absolute
+ * value, whose sign and fraction are random. */
 static void
 fill (guchar *data, gsize size, GemmclType type)
 {
   const gsize element = gemmcl_type_get_size (type);
+  const guint fraction = gemmcl_type_get_fraction (type);
+  const guint64 sign = G_GUINT64_CONSTANT (1) << (8 * element - 1);
+  const guint64 random_bits = is_integer (type) ? G_MAXUINT64 : sign | ((1ull << fraction) - 1);
+  /* The exponent of 0.5 is one less than its bias, which is all ones but the first. */
+  const guint64 fixed_bits = is_integer (type) ? 0 : (sign >> 1) - (2ull << fraction);
   g_autoptr (GRand) random = g_rand_new_with_seed (0);
 
   for (gsize at = 0; at + element <= size; at += element) {
     /* Both halves of a long element are the same. */
     const guint64 drawn = g_rand_int (random) * G_GUINT64_CONSTANT (0x100000001);
-    const guint64 bits = GUINT64_TO_LE ((drawn & types[type].random) | types[type].fixed);
+    const guint64 bits = GUINT64_TO_LE ((drawn & random_bits) | fixed_bits);
 
     memcpy (data + at, &bits, element);
   }
@@ -91,7 +92,7 @@ fill_a (GemmclSearchData *self)
       gemm->a_frame ? gemmcl_frame_get_sample_type (gemm->a_frame) : gemm->a_type;
   const gboolean is_8_bit = gemm->a_frame && gemm->a_frame->channels == 0 &&
                             gemm->a_frame->format != GEMMCL_PIXEL_GRAY16_LE;
-  const gdouble most = is_8_bit ? 0x1p8 : types[a_type].most;
+  const gdouble most = is_8_bit ? 0x1p8 : get_most (a_type);
 
   fill (self->host_a, self->a_size, a_type);
   self->a_most = fabs (gemm->a_scale) * most + fabs (gemm->a_shift);
@@ -103,8 +104,8 @@ fill_a (GemmclSearchData *self)
 static gdouble
 get_target (const GemmclSearchData *self)
 {
-  if (types[self->d_type].fixed == 0)
-    return types[self->d_type].most / 2;
+  if (is_integer (self->d_type))
+    return get_most (self->d_type) / 2;
   return self->gemm.activation == GEMMCL_ACTIVATION_NONE ? self->a_most
                                                          : MIN (self->a_most, ACTIVE_RANGE);
 }
@@ -276,11 +277,9 @@ get_tolerance (const GemmclSearchData *self, gdouble y)
   if (self->gemm.activation != GEMMCL_ACTIVATION_NONE)
     tolerance = self->slope * tolerance + 2 * self->error * MAX (size, 1);
   /* The rounding of both results to D's type. */
-  if (types[self->d_type].fixed == 0)
+  if (is_integer (self->d_type))
     return tolerance + 1;
-  return tolerance + size * (self->d_type == GEMMCL_TYPE_BF16  ? 0x1p-7
-                             : self->d_type == GEMMCL_TYPE_F16 ? 0x1p-10
-                                                               : 0x1p-23);
+  return tolerance + size * ldexp (1, -(gint)MIN (gemmcl_type_get_fraction (self->d_type), 23));
 }
 
 static gboolean
