@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "tool.h"
-
 #include <string.h>
+
+#include "gemmcl.h"
+#include "tool.h"
 
 #define LINE   80
 #define INDENT 2
@@ -23,11 +24,22 @@ static const ToolText notes[] = {
      "also for a relative path: ~/.cache); it may be deleted at any time."},
     {NULL}};
 
+/* Returns: (transfer full): @text with the library's lists in place of their names in braces. */
+static gchar *
+expand (const gchar *text)
+{
+  GString *result = g_string_new (text);
+
+  g_string_replace (result, "{matrix}", gemmcl_matrix_get_grammar (), 0);
+  return g_string_free (result, FALSE);
+}
+
 /* Prints @text, wrapped and indented by @indent. The first line begins at column @at. */
 static void
 print_wrapped (FILE *out, const gchar *text, guint indent, guint at)
 {
-  g_auto (GStrv) words = g_strsplit_set (text, " \n", -1);
+  g_autofree gchar *all = expand (text);
+  g_auto (GStrv) words = g_strsplit_set (all, " \n", -1);
 
   for (guint i = 0; words[i] != NULL; i++) {
     guint length = strlen (words[i]);
@@ -129,7 +141,8 @@ tool_help_print_command (FILE *out, const ToolCommand *command)
 static gchar *
 escape (const gchar *text)
 {
-  GString *roff = g_string_new (text);
+  g_autofree gchar *all = expand (text);
+  GString *roff = g_string_new (all);
 
   g_string_replace (roff, "\\", "\\e", 0);
   g_string_replace (roff, "-", "\\-", 0);

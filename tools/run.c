@@ -172,9 +172,9 @@ const ToolCommand tool_run = {
     .description =
         "Multiplies A by B and writes the result D, as f32 in NumPy's format. The inputs may "
         "have any type of number; sums are f32.\n\n"
-        "A matrix is a .npy file (FILE.npy#bf16 for bfloat16 stored as |V2), a tensor of a "
-        "safetensors file (FILE.safetensors#NAME) or of an ONNX model (FILE.onnx#NAME), a file "
-        "of bare numbers (FILE.raw#f32:64x10), or numbers in brackets ('[[1, 2], [3, 4]]').",
+        "A matrix is {matrix}. NAME is that of a tensor in the file; FILE.npy#bf16 is for bfloat16 "
+        "stored as |V2, and FILE.raw has bare numbers, as in x.raw#f32:64x10. "
+        "A literal needs quotation marks in a shell.",
     .groups = {{"Matrices", entries},
                {"Arithmetic", tool_epilogue_entries},
                {"Device", tool_device_entries}},

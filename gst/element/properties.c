@@ -10,10 +10,6 @@
 #include "element/lanes.h"
 #include "element/stats.h"
 
-#define MATRIX_GRAMMAR                                                                             \
-  "the path or file: URI of a .npy file, x.safetensors#name, x.onnx#name, "                        \
-  "x.raw#f32:ROWSxCOLS, or numbers as in [[1,2],[3,4]]"
-
 #ifdef GEMMCL_HAVE_ANALYTICS
   #define META_LACK ""
 #else
@@ -163,7 +159,7 @@ static const GEnumValue device_types[] = {
 
 static const Property table[] = {
     {"weight", "Weight", PLAYING, OPERAND, GEMMCL_PLAN_B,
-     "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR ". Required. May be set while "
+     "B, the matrix of K rows and N columns: {matrix}. Required. May be set while "
      "playing: the next buffer uses it, and another N renegotiates the output. A weight that "
      "does not fit is refused with a warning; the old weight stays"},
     {"weight-matrix", "Weight matrix", PLAYING, ROWS, GEMMCL_PLAN_B,
@@ -177,7 +173,7 @@ static const Property table[] = {
      "as K rows of N numbers",
      FALSE},
     {"bias", "Bias", PLAYING, OPERAND, GEMMCL_PLAN_BIAS,
-     "Vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR ". Default: none. May "
+     "Vector of N numbers that is added to each row of D: {matrix}. Default: none. May "
      "be set while playing, like weight"},
     {"bias-vector", "Bias vector", PLAYING, VECTOR, GEMMCL_PLAN_BIAS,
      "The bias as an array, as in <1.0,2.0>, instead of bias. Default: none. May be set while "
@@ -186,7 +182,7 @@ static const Property table[] = {
      "The bias as a GemmclMatrix of any type, which is referenced and not copied, instead of "
      "bias. Default: none. May be set while playing, like weight"},
     {"addend", "Addend", PLAYING, OPERAND, GEMMCL_PLAN_C,
-     "C, a matrix of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR ". It is scaled by "
+     "C, a matrix of M x N or 1 x N numbers (audio: 1 x N): {matrix}. It is scaled by "
      "beta, which is 1 by default if an addend is set. Default: none; C is then the previous "
      "output. May be set while playing, like weight"},
     {"alpha", "Alpha", CONTROL, DOUBLE, FIELD (scalars.alpha), "Factor of A * B", 1.0, UNLIMITED},
@@ -470,6 +466,18 @@ create_vector (const gchar *name, const gchar *nick, const gchar *blurb, GParamF
       flags);
 }
 
+/* Returns: the blurb, with the forms of names in place of {matrix}; static. */
+static const gchar *
+get_blurb (const Property *p)
+{
+  g_autofree gchar *forms =
+      g_strconcat (gemmcl_matrix_get_grammar (), ", where FILE is a path or a file: URI", NULL);
+  g_autoptr (GString) blurb = g_string_new (p->blurb);
+
+  g_string_replace (blurb, "{matrix}", forms, 0);
+  return g_intern_string (blurb->str);
+}
+
 static GParamSpec *
 create_spec (const Property *p)
 {
@@ -499,7 +507,7 @@ create_spec (const Property *p)
     return g_param_spec_boxed (p->name, p->nick, p->blurb, GST_TYPE_STRUCTURE,
                                flags & ~G_PARAM_WRITABLE);
   default:
-    return g_param_spec_string (p->name, p->nick, p->blurb, p->text, flags);
+    return g_param_spec_string (p->name, p->nick, get_blurb (p), p->text, flags);
   }
 }
 

@@ -122,6 +122,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclMatrix, gemmcl_matrix_unref)
 GemmclMatrix *gemmcl_matrix_load (const gchar *where, GError **error);
 
 /**
+ * gemmcl_matrix_get_grammar:
+ *
+ * Returns: the forms of names that gemmcl_matrix_load() knows, for messages: "a literal such as
+ *   [[1, 2], [3, 4]], FILE.npy, ... or FILE.raw#TYPE:ROWSxCOLS"; static.
+ */
+const gchar *gemmcl_matrix_get_grammar (void);
+
+/**
  * gemmcl_matrix_parse:
  * @literal: numbers in brackets, row by row: `[[1, 2], [3, 4]]`, or one row: `[1, 2]`. The decimal
  *   separator is a point in every locale. `inf` and `nan` are numbers.

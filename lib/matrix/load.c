@@ -180,72 +180,31 @@ split_uri (const gchar *uri, gchar **part, GError **error)
   return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, uri, "Cannot read the URI: %s.", found);
 }
 
-static GemmclMatrix *
-load_npy (const gchar *path, const gchar *part, GError **error)
+/* READERS, from lib/meson.build, is READER (npy) and so on. */
+#define READER(name) extern const GemmclReader gemmcl_reader_##name;
+READERS
+#undef READER
+
+static const GemmclReader *const readers[] = {
+#define READER(name) &gemmcl_reader_##name,
+    READERS
+#undef READER
+};
+
+const gchar *
+gemmcl_matrix_get_grammar (void)
 {
-  g_autofree gchar *found = NULL;
+  static gsize grammar;
 
-  if (part == NULL || g_str_equal (part, "bf16"))
-    return gemmcl_matrix_load_npy (path, part != NULL, error);
-  found = gemmcl_quote (part);
-  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
-                         "After a .npy file expected nothing or #bf16, found “#%s”.", found);
-}
+  if (g_once_init_enter (&grammar)) {
+    GString *text = g_string_new ("a literal such as [[1, 2], [3, 4]]");
 
-GemmclMatrix *
-gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols, GError **error)
-{
-  const gsize dims[] = {rows, cols};
-  g_auto (GemmclFile) file = {.fd = -1};
-
-  g_return_val_if_fail (path != NULL, NULL);
-  g_return_val_if_fail ((guint)type < GEMMCL_N_TYPES, NULL);
-
-  if (!gemmcl_file_open (&file, path, error))
-    return NULL;
-  return gemmcl_matrix_new_from_source (&(GemmclMatrixSource){.file = &file,
-                                                              .prefix = "",
-                                                              .length = file.size,
-                                                              .exact = TRUE,
-                                                              .type = type,
-                                                              .dims = dims,
-                                                              .n_dims = G_N_ELEMENTS (dims)},
-                                        error);
-}
-
-/* @part: TYPE:ROWSxCOLS */
-static gboolean
-parse_raw_part (const gchar *part, GemmclType *type, gsize *rows, gsize *cols)
-{
-  g_auto (GStrv) words = g_strsplit (part, ":", 2);
-  g_auto (GStrv) sizes = g_strsplit (words[0] != NULL && words[1] != NULL ? words[1] : "", "x", 2);
-  guint64 size[2];
-
-  if (g_strv_length (sizes) != 2 || !gemmcl_type_from_name (words[0], gemmcl_type_get_name, type) ||
-      !g_ascii_string_to_unsigned (sizes[0], 10, 1, G_MAXSIZE, &size[0], NULL) ||
-      !g_ascii_string_to_unsigned (sizes[1], 10, 1, G_MAXSIZE, &size[1], NULL))
-    return FALSE;
-  *rows = size[0];
-  *cols = size[1];
-  return TRUE;
-}
-
-static GemmclMatrix *
-load_raw (const gchar *path, const gchar *part, GError **error)
-{
-  g_autofree gchar *found = gemmcl_quote (part != NULL ? part : "nothing");
-  g_autofree gchar *names = NULL;
-  GemmclType type;
-  gsize rows, cols;
-
-  if (part != NULL && parse_raw_part (part, &type, &rows, &cols))
-    return gemmcl_matrix_load_raw (path, type, rows, cols, error);
-  names = gemmcl_type_list (gemmcl_type_get_name);
-  return FAIL_FILE_NULL (
-      error, GEMMCL_ERROR_FORMAT, path,
-      "After a .raw file expected #TYPE:ROWSxCOLS, as in #f32:64x10, found %s%s. "
-      "The types are %s.",
-      part != NULL ? "#" : "", found, names);
+    for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
+      g_string_append_printf (text, "%s%s", i + 1 < G_N_ELEMENTS (readers) ? ", " : " or ",
+                              readers[i]->grammar);
+    g_once_init_leave (&grammar, (gsize)g_string_free (text, FALSE));
+  }
+  return (const gchar *)grammar;
 }
 
 /* Programs of Python that convert a file. safetensors writes elements in the order of memory, so
@@ -287,9 +246,8 @@ fail_format (const gchar *where, const gchar *path, const gchar *lower, GError *
         error, GEMMCL_ERROR_FORMAT, path,
         "Expected one of the .safetensors files that this index lists. Its "
         "“weight_map” names the file of each tensor, for FILE.safetensors#NAME.");
-  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, where,
-                         "Expected a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, "
-                         "FILE.safetensors#NAME, FILE.onnx#NAME or FILE.raw#TYPE:ROWSxCOLS.");
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, where, "Expected %s.",
+                         gemmcl_matrix_get_grammar ());
 }
 
 /* TRUE if @path is no file, but the address of one elsewhere. */
@@ -325,13 +283,8 @@ gemmcl_matrix_load (const gchar *where, GError **error)
                            "Expected a file of this machine, found the address of another one. "
                            "Download the file first, as by “curl -LO URL”.");
   lower = g_ascii_strdown (path, -1);
-  if (g_str_has_suffix (lower, ".npy"))
-    return load_npy (path, part, error);
-  if (g_str_has_suffix (lower, ".safetensors"))
-    return gemmcl_matrix_load_safetensors (path, part != NULL ? part : "", error);
-  if (g_str_has_suffix (lower, ".onnx"))
-    return gemmcl_matrix_load_onnx (path, part != NULL ? part : "", error);
-  if (g_str_has_suffix (lower, ".raw"))
-    return load_raw (path, part, error);
+  for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
+    if (g_str_has_suffix (lower, readers[i]->suffix))
+      return readers[i]->load (path, part, error);
   return fail_format (where, path, lower, error);
 }

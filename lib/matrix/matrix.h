@@ -50,6 +50,17 @@ gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsi
 GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
                                       gboolean column_major, GBytes *bytes);
 
+/* load.c: formats of files */
+
+/** A format of files. The reader NAME, in the list of lib/meson.build, is gemmcl_reader_NAME in
+ * NAME.c. */
+typedef struct {
+  const gchar *suffix;  /* of the files' names, in lower case */
+  const gchar *grammar; /* the names of matrices in such files */
+  /* (transfer full); @part: (nullable): the text behind the “#” that follows the path */
+  GemmclMatrix *(*load) (const gchar *path, const gchar *part, GError **error);
+} GemmclReader;
+
 /* file.c: a matrix in a file */
 
 #define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"

@@ -169,6 +169,20 @@ gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
   return gemmcl_matrix_new_from_source (&source, error);
 }
 
+static GemmclMatrix *
+load_npy (const gchar *path, const gchar *part, GError **error)
+{
+  g_autofree gchar *found = NULL;
+
+  if (part == NULL || g_str_equal (part, "bf16"))
+    return gemmcl_matrix_load_npy (path, part != NULL, error);
+  found = gemmcl_quote (part);
+  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
+                         "After a .npy file expected nothing or #bf16, found “#%s”.", found);
+}
+
+const GemmclReader gemmcl_reader_npy = {".npy", "FILE.npy, FILE.npy#bf16", load_npy};
+
 static GBytes *
 make_header (const GemmclMatrix *matrix)
 {

@@ -242,3 +242,11 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
 }
 
 #endif
+
+static GemmclMatrix *
+load (const gchar *path, const gchar *part, GError **error)
+{
+  return gemmcl_matrix_load_onnx (path, part != NULL ? part : "", error);
+}
+
+const GemmclReader gemmcl_reader_onnx = {".onnx", "FILE.onnx#NAME", load};

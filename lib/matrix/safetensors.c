@@ -347,6 +347,14 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
   return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
 }
 
+static GemmclMatrix *
+load (const gchar *path, const gchar *part, GError **error)
+{
+  return gemmcl_matrix_load_safetensors (path, part != NULL ? part : "", error);
+}
+
+const GemmclReader gemmcl_reader_safetensors = {".safetensors", "FILE.safetensors#NAME", load};
+
 /* Adds @matrix to @header. Its elements begin at byte *@end, which is advanced to their end. */
 static void
 add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const gchar *suffix,

@@ -12,7 +12,7 @@ import tap
 WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_LE", "NV12",
          "F64LE", "other/tensors", "controllable", "changeable only in NULL or READY state",
          "changeable in NULL, READY, PAUSED or PLAYING state", "(4): gelu-tanh",
-         "x.safetensors#name", "kernel-time"]
+         "FILE.safetensors#NAME", "kernel-time"]
 TRACED = {**os.environ, "GST_TRACERS": "latency(flags=element);leaks;stats",
           "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1"}
 WITHOUT_OPENCL = {**os.environ, "OCL_ICD_VENDORS": "/nonexistent"}
