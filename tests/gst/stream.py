@@ -52,6 +52,7 @@ for function in "gst_context_writable_structure", "gst_mini_object_make_writable
 PROBE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p, c_void_p)
 PROBES = []  # keeps the callbacks alive
 SECONDS = tap.SECONDS
+CLOCK_SECONDS = 20
 OK, ERROR = Gst.FlowReturn.OK, Gst.FlowReturn.ERROR
 FAILURE = Gst.StateChangeReturn.FAILURE
 NULL, READY = Gst.State.NULL, Gst.State.READY
@@ -351,6 +352,7 @@ def main(known=None):
         tap_unittest.main()
     finally:
         gc.collect()
-        # A clock's thread may hold an element for a while.
+        # A clock's thread may hold an element for a moment. What a test left behind stays.
+        tap.wait_until.seconds = CLOCK_SECONDS
         if not tap.wait_until(lambda: find_live(tracer) in ([], [known])):
             sys.exit(f"objects are left: {', '.join(find_live(tracer))}")
