@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/tools"), str(ROOT / "tests/bench")]
+sys.path.append(str(ROOT / "tests/support"))
 os.environ.setdefault("GEMMCL_LIBRARY", str(ROOT / "build/lib/libgemmcl.so"))
 import clblast_isa  # noqa: E402
 import isa_rows  # noqa: E402

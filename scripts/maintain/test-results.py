@@ -7,7 +7,7 @@ usage: test-results.py LABEL=BUILD-DIRECTORY[/LOG.json] ...
        test-results.py --stand-in SKIP|FAIL REASON >LOG.json
 
 Prints the skipped tests with reasons, the failed tests with the end of their faults, which
-tests/project/tap.py marks with "#!", and of their standard error, and as the last line
+tests/support/tap.py marks with "#!", and of their standard error, and as the last line
 
     N passed, N failed, N skipped
 

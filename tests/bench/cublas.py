@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent / name) for name in ("peers", "../gst")]
+sys.path[:0] = [str(pathlib.Path(__file__).parent / name) for name in ("peers", "../support")]
 from problem import parse_shape  # noqa: E402  pylint: disable=wrong-import-position
 
 SKIPPED = 77

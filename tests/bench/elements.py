@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "gst"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 SEPIA = "[[.393,.349,.272],[.769,.686,.534],[.189,.168,.131]]"
 GREY = "[[.299],[.587],[.114]]"
 IDENTITY = "[[1,0,0],[0,1,0],[0,0,1]]"

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl-layer-entry.h"
-#include "faults.h"
+#include "../support/faults.h"
 
 /* The OpenCL layer of faults.h. cl-faults.def is included twice: for the functions, and to install
  * them. */

@@ -5,7 +5,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_layer.h>
 
-#include "cl-parameters.h"
+#include "../support/cl-parameters.h"
 
 /*
  * The start of an OpenCL layer: cl-layer-entry.c has the functions that the loader calls; each

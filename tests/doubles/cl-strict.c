@@ -122,7 +122,7 @@ fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t
       note_flush (queue);                                                                          \
     return status;                                                                                 \
   }
-#include "cl-commands.def"
+#include "../support/cl-commands.def"
 #undef COMMAND
 
 static cl_int CL_API_CALL
@@ -153,5 +153,5 @@ strict_install (cl_icd_dispatch *table)
   table->clFinish = finish;
   table->clWaitForEvents = wait_for_events;
 #define COMMAND(function, ...) table->function = layer_##function;
-#include "cl-commands.def"
+#include "../support/cl-commands.def"
 }

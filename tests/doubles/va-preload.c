@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <va/va_backend.h>
 
-#include "doubles.h"
+#include "../support/doubles.h"
 
 /*
  * A preloaded library that makes displays of the fake driver. It shows GStreamer's va plugin one

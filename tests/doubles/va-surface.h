@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <va/va_backend.h>
 
-#include "doubles.h"
+#include "../support/doubles.h"
 
 /*
  * The surfaces of the fake libva driver, which its entry points and the OpenCL layer share. Each is

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "../doubles/faults.h"
+#include "../support/faults.h"
 #include "load.h"
 
 /* Elements with many buffers in flight: order, leaks, and flushes, caps, settings and states that

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../doubles/doubles.h"
+#include "../support/doubles.h"
 #include "load.h"
 
 /* The tests of test-stress.c with foreign memory: VA surfaces, a media driver's dma-bufs, and

@@ -8,9 +8,9 @@ from ctypes import byref
 
 from gemmcl import (DTYPES, IS_BRIEF, KERNELS, TYPES, Plan, TestCase, describe, find_misfit,
                     get_context, np)
-from frame import FORMATS, make_frame
 from library import Data
 from numpy_gemm import COLORIMETRY, colours, compare, f32, features, solve
+from pixels import FORMATS, make_frame
 from problem import MISCOMPILED, Operand, get_dtype, is_miscompiled
 from tap_unittest import main
 

@@ -32,8 +32,8 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buf
 import table
 from gemmcl import (ACTIVATIONS, DTYPES, IS_BRIEF, TYPES, Buffer, Refused, describe, find_misfit,
                     get_context, get_device, np)
-from frame import make_frame
 from library import GPU, good
+from pixels import make_frame
 from problem import MISCOMPILED, Problem, ProblemTestCase, is_miscompiled
 from tap_unittest import main, tap
 

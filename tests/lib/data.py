@@ -8,8 +8,8 @@ import unittest
 from ctypes import byref, c_int, c_size_t, c_void_p
 
 from gemmcl import Buffer, Plan, TestCase, allocate, ask, call, describe, get_device, get_info, np
-from frame import make_frame
 from library import CPU, IN_BUFFER, ON_HOST, Data
+from pixels import make_frame
 from problem import Problem
 from tap_unittest import main
 

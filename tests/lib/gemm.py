@@ -8,7 +8,7 @@ from ctypes import byref
 
 from gemmcl import (ACTIVATIONS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
                     get_info, get_name, np)
-from frame import PATCH, make_frame
+from pixels import PATCH, make_frame
 from problem import ARG_MAX, NORM_A, NORM_D, SUM, TOP_K
 from tap_unittest import main
 

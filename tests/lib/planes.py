@@ -8,8 +8,8 @@ import ctypes
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
 
 from gemmcl import Buffer, Plan, TestCase, describe, get_device, np
-from frame import PATCH, PIXEL, get_planes, get_shape, make_frame
 from library import IN_BUFFER, IN_IMAGES, Data, fields, good
+from pixels import PATCH, PIXEL, get_planes, get_shape, make_frame
 from tap_unittest import main
 
 WIDTH, HEIGHT, N_IMAGES, MAX_BYTES = 13, 10, 2, 13 * 10 * 4

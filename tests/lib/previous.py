@@ -4,7 +4,7 @@
 """D = alpha A B + beta times the previous result, which the plan keeps."""
 
 from gemmcl import TestCase, call, np
-from frame import make_frame
+from pixels import make_frame
 from problem import ARG_MAX, MAX, NORM_D, SUM, Operand, Problem
 from tap_unittest import main
 

@@ -13,8 +13,8 @@ from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_void_p
 from clock import Clock
 from gemmcl import (LIB, PRECISIONS, Candidate, Options, Plan, Result, TestCase, ask, call,
                     describe, enter_cache, get_context, list_candidates)
-from frame import PATCH, PIXEL, get_shape, make_frame
 from library import Error
+from pixels import PATCH, PIXEL, get_shape, make_frame
 from problem import ARG_MAX, SUM
 from tap_unittest import main
 

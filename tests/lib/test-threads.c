@@ -5,7 +5,7 @@
  * thread.
  */
 #define _GNU_SOURCE
-#include "../next.h"
+#include "../support/next.h"
 #include "gemmcl-opencl.h"
 #include "gemmcl.h"
 

@@ -15,8 +15,8 @@ os.environ["POCL_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = CACHE.name
 
 from gemmcl import (ADDENDS, FIRST_OF_METHOD, IS_BRIEF, PRECISIONS, Buffer, Plan, TestCase,
                     allocate, describe, find_misfit, get_device, np)
-from frame import PATCH, PIXEL, make_frame
 from library import CPU
+from pixels import PATCH, PIXEL, make_frame
 from problem import MAX, NORM_A, NORM_D, SUM
 from tap_unittest import main
 

@@ -23,10 +23,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-import tap
-
-sys.path.append(str(Path(__file__).parent.parent / "kernels"))
 import table
+import tap
 
 KERNELS, TOOL = map(Path, sys.argv[1:])
 CLANG = ["clang", "-x", "cl", "-Xclang"]

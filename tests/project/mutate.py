@@ -21,9 +21,10 @@ import sys
 import time
 from pathlib import Path
 
-import tap
-
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
 ROOT = HERE.parents[1]
 FOLDERS = ["lib", "gst", "kernels"]
 SUFFIXES = {".c", ".h", ".cl", ".clh", ".def"}

@@ -13,10 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCE, BUILD = map(Path, sys.argv[1:])
-sys.path.append(str(SOURCE / "tests/tools"))
 import tool
 
+SOURCE, BUILD = map(Path, sys.argv[1:])
 # Tests of the library that need no device.
 NAMES = ["matrix", "subgroups"]
 KEPT = 10  # seconds that run.py reserves for ending tests

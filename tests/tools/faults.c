@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../next.h"
+#include "../support/next.h"
 #include "gemmcl.h"
 
 /* Spilled bytes of a kernel that spills. */

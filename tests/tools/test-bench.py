@@ -191,7 +191,7 @@ class Failures(tool.FolderTestCase):
     def test_output_that_cannot_be_written(self):
         pipe = self.path("pipe")
         os.mkfifo(pipe)
-        for path in ("/nonexistent/directory/bench.json", self.folder, pipe):
+        for path in (self.path("none/bench.json"), self.folder, pipe):
             says = rf"^gemmcl bench: .*{path}.*: \S.*\n$"
             self.refuses(1, says, "bench", "-M", 8, "--json", path)
         self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))

@@ -19,9 +19,9 @@ from functools import partialmethod
 from pathlib import Path
 from unittest import mock
 
-import isa_rows  # adds the folder of the next two to the path
 import isa
 import isa_listing
+import isa_rows
 from tool import TOOL, FolderTestCase, TestCase, main
 
 ROOT = Path(__file__).parent.parent.parent

@@ -205,7 +205,7 @@ class Script(tool.FolderTestCase):
             ("needs --bandwidth", [{**one, "bandwidth_gbs": None}], "--roofline"),
             ("No such file", [one]),
         ):
-            said = self.plot(results, "/nonexistent/chart.svg", *arguments)
+            said = self.plot(results, self.path("none/chart.svg"), *arguments)
             self.assertRegex(said.stderr, f"^gemmcl-plot: <stdin> .*{says}.*\n$")
             self.assertEqual(said.returncode, 1)
 

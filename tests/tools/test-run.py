@@ -17,7 +17,6 @@ try:
     import numpy
 except ImportError:
     tool.skip_all("this Python has no NumPy")
-sys.path.append(str(Path(__file__).parent.parent / "gst"))
 import numpy_gemm
 
 BRIEF_CASES = 8  # of a sweep
@@ -135,7 +134,7 @@ class Products(Run):
 
 
 class Faults(Run):
-    """Calls or commands of OpenCL fail by a mode of tests/doubles/faults.h. The tool says so, or D
+    """Calls or commands of OpenCL fail by a mode of tests/support/faults.h. The tool says so, or D
     is right. With GEMMCL_TEST_BRIEF only some calls fail, spread over all. The tests of modes are
     added below."""
 

@@ -65,7 +65,7 @@ class ManPage(tool.TestCase):
 
 
 PROBLEM = "M,N,K.*found"
-PRODUCT = ("[[1]]", "[[1]]", "-o", "/nonexistent/d.npy")
+PRODUCT = ("[[1]]", "[[1]]", "-o", "/dev/null/d.npy")
 # For each command: a pattern of the error message, and the arguments
 CASES = {
     "bench": (

@@ -16,7 +16,7 @@ import time
 from unittest import mock
 
 HERE = pathlib.Path(__file__).parent
-sys.path += [str(HERE.parent), *(str(HERE.parent.parent / name) for name in ("lib", "gst"))]
+sys.path.append(str(HERE.parents[1] / "support"))
 WHEELS = os.environ.get("GEMMCL_PEERS")
 if WHEELS:
     sys.path.append(f"{WHEELS}/python")
@@ -91,7 +91,7 @@ LIMITS = {
 }
 UNLIMITED = ("onnxruntime", "openvino")
 # PoCL and Intel's runtime still report the vector width of the real CPU, by which kernels are
-# chosen. pretend() of tests/lib/gemmcl.py replaces their answers.
+# chosen. pretend() of tests/support/gemmcl.py replaces their answers.
 FLOATS = {"avx2": 8}
 FLOAT_WIDTHS = (0x100A, 0x103A)  # CL_DEVICE_PREFERRED_..., CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
 
@@ -122,7 +122,7 @@ def make_environment(kind, isa, build):
         cache = cache if os.path.isabs(cache) else os.path.expanduser("~/.cache")
         result["XDG_CACHE_HOME"] = f"{cache}/gemmcl-peers/{isa}"
     if is_pretended(kind, isa):
-        result["LD_PRELOAD"] = str(build / "tests/lib/libgemmcl-test-hooks.so")
+        result["LD_PRELOAD"] = str(build / "tests/support/libgemmcl-test-hooks.so")
     return result
 
 

@@ -22,7 +22,6 @@ import tool
 
 HERE = pathlib.Path(__file__).parent
 BUILD = sys.argv[1]
-sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 # pylint: disable=wrong-import-position
 import library

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 from contextlib import suppress
 
-from tap_unittest import main  # noqa: F401, and the path of the next one
+from tap_unittest import main  # noqa: F401
 from tap import skip_all  # noqa: F401
 
 with suppress(ImportError):  # only MatrixTestCase needs it

@@ -1,25 +1,22 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Figures of CLBlast's GEMM kernels with CLBlast's own parameters, by scripts/maintain/isa.py, for
-scripts/maintain/make-isa-table.py.
+"""Figures of CLBlast's GEMM kernels with its own parameters, by isa.py, for make-isa-table.py.
 
 The machine's CLBlast (package libclblast1) is called on any OpenCL device. Replaced functions
-(tests/lib/hooks.c, built in build/) make the device look like an Intel GPU. The program that
+(tests/support/hooks.c, built in build/) make the device look like an Intel GPU. The program that
 CLBlast makes for that GPU is kept, and its build is refused.
 """
 
 import ctypes
 import multiprocessing
 import os
-import sys
 from ctypes import byref, c_float, c_size_t, c_ulong, c_void_p
 from pathlib import Path
 
+import isa
 from library import AUTO, Context, load
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "scripts/maintain"), str(ROOT / "tests/lib")]
-import isa  # noqa: E402
 
 # OpenCL's names of GPUs with each core. CLBlast has specific parameters for the first two GPUs, and
 # uses its default for Intel GPUs for the others.
@@ -74,7 +71,7 @@ def compile_all():
     """The figures of each of ENTRIES for each device; raises library.Missing without CLBlast."""
     compilers = isa.find_compilers()
     # CLBlast keeps the parameters of a device as long as the process lives.
-    os.environ["LD_PRELOAD"] = str(ROOT / "build/tests/lib/libgemmcl-test-hooks.so")
+    os.environ["LD_PRELOAD"] = str(ROOT / "build/tests/support/libgemmcl-test-hooks.so")
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         taken = pool.map(take, DEVICES.values(), chunksize=1)
     del os.environ["LD_PRELOAD"]

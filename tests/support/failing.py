@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""OpenCL that fails on request: the layer of tests/doubles/faults.h, which also counts objects."""
+"""OpenCL that fails on request: the layer of faults.h, which also counts objects."""
 
 import ctypes
 import os

@@ -12,7 +12,6 @@ import unittest
 from functools import partial
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "project"))
 import tap
 
 IS_SANITIZED = hasattr(ctypes.CDLL(None), "__lsan_do_recoverable_leak_check")

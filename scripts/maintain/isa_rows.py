@@ -7,12 +7,13 @@ import re
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).parent.parent
-sys.path += [str(TESTS / "kernels"), str(TESTS.parent / "scripts/maintain")]
 import isa
-import table
 
-TABLE = TESTS.parent / "kernels/kernels.def"
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+import table  # noqa: E402
+
+TABLE = ROOT / "kernels/kernels.def"
 # The smallest subgroup of each target, which fills a register: the rules choose no other.
 SUBGROUPS = {name: target.register_bytes // 4 for name, target in isa.TARGETS.items()}
 # Rows that need a feature which the compiler or the target lacks (int8 dot products, images, tf32),

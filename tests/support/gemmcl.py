@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Calls the library's functions by ctypes, with NumPy's arrays as their memory.
 
-GEMMCL_LIBRARY names the library. PYTHONPATH has tests/bench, tests/gst, tests/kernels and
-tests/tools, whose modules the tests share: library.py (the structures), numpy_gemm.py (the
-reference), tap_unittest.py.
+GEMMCL_LIBRARY names the library; library.py has the structures.
 """
 
 import atexit

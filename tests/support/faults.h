@@ -7,7 +7,7 @@
 /*
  * OpenCL that fails on request. cl-faults.c is an OpenCL layer, which the loader puts between the
  * program and the driver if OPENCL_LAYERS names it. gemmcl_faults, a FaultsLayer that it exports,
- * controls it, from any thread; tests/lib/failing.py has it for scripts. For programs that do not
+ * controls it, from any thread; failing.py has it for scripts. For programs that do not
  * call it, the environment variable GEMMCL_LAYER_FAULT is "MODE CALL FILE": the name of a mode in
  * lower case, the call that fails, and a file that gets the number of counted calls when the
  * program ends.

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #define _GNU_SOURCE
-#include "../next.h"
+#include "next.h"
 #include "gemmcl-opencl.h"
-#include "../doubles/cl-parameters.h"
+#include "cl-parameters.h"
 
 /* These functions replace those of OpenCL's loader and of the library, since this file is preloaded
  * or part of a test's program. A script may set hook_NAME (gemmcl.py), which all callers, also the
@@ -78,4 +78,4 @@ gint count_reads, count_writes, count_copies, count_fills, count_others;
     g_atomic_int_inc (&count_##kind);                                                              \
     return (hook_##function ? hook_##function : NEXT (function))arguments;                         \
   }
-#include "../doubles/cl-commands.def"
+#include "cl-commands.def"
