@@ -12,8 +12,8 @@ from functools import partial
 
 from clock import Clock
 from failing import DEAD, LAYER, LOST, MODES, NONE, ONE, REST, FailingTestCase
-from gemmcl import (LIB, Options, Plan, Refused, Result, allocate, ask, call, describe, enter_cache,
-                    get_info, get_matrix, make, np)
+from gemmcl import (IS_BRIEF, LIB, Options, Plan, Refused, Result, allocate, ask, call, describe,
+                    enter_cache, get_info, get_matrix, make, np)
 from library import CPU, Frame
 from tap_unittest import main
 
@@ -263,12 +263,15 @@ class Faults(FailingTestCase):
 
 def add_test(name, modes, problem, **how):
     """Adds a test for each mode. A search has a clock of the test, since it does fewer runs on a
-    busy machine, so that none of them might fail."""
+    busy machine, so that none of them might fail. If only a few calls fail, each alone, all may be
+    harmless."""
     for mode in modes:
         def test(self, mode=MODES[mode]):
             if "searches" in how:
                 Clock(self)
-            self.assertGreater(self.sweep(partial(self.run_case, problem, **how), mode), 0)
+            reported = self.sweep(partial(self.run_case, problem, **how), mode)
+            if not IS_BRIEF or mode != ONE:
+                self.assertGreater(reported, 0)
         setattr(Faults, f"test_{name}_{mode}", test)
 
 
