@@ -2,16 +2,19 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The search for a faster kernel while a plan is in use. A thread of low priority searches, creates
- * a body with the new kernel and the plan's operands, and replaces the plan's body between two
- * runs:
+ * a kernel plan with the new kernel and the plan's operands, and exchanges the plan's present one
+ * for it between two runs:
  *
- *   waiting -> searching -> body made -> operands -> claim -> changed operands -> exchange -> free
+ *   waiting -> searching -> next made -> operands -> claim -> changed operands -> exchange -> free
  *
  * Runs take only the plan's lock. A prepared operand that was not used yet belongs to the present
- * body. The thread therefore claims the plan only when there is no such operand, and none is
+ * kernel plan. The thread therefore claims the plan only when there is no such operand, and none is
  * prepared during the claim.
  */
 #include "plan/plan.h"
+
+#include "plan/choose.h"
+#include "plan/kept.h"
 
 #ifdef __linux__
   #include <sys/resource.h>
@@ -37,9 +40,9 @@ search_new (GemmclPlan *plan)
   Search *self = g_new0 (Search, 1);
 
   g_weak_ref_init (&self->plan, plan);
-  self->context = g_object_ref (plan->body->context);
-  self->kernel = plan->body->name;
-  gemmcl_copy_problem (&self->problem, self->frames, &plan->body->problem);
+  self->context = g_object_ref (plan->current->context);
+  self->kernel = plan->current->name;
+  gemmcl_copy_problem (&self->problem, self->frames, &plan->current->problem);
   self->cancellable = g_object_ref (plan->cancellable);
   return self;
 }
@@ -124,33 +127,41 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
-/* Stores @result in the plan or, if it is NULL, the state SEARCHING. */
 static void
-note (Search *self, GemmclTuningResult *result)
+set_searching (Search *self)
 {
   GemmclPlan *plan = lock (self);
 
   if (plan == NULL)
     return;
-  if (result != NULL)
-    plan->result = g_atomic_rc_box_acquire (result);
-  else if (!g_cancellable_is_cancelled (self->cancellable))
+  if (!g_cancellable_is_cancelled (self->cancellable))
     plan->tuning = GEMMCL_TUNING_STATE_SEARCHING;
   unlock (plan);
 }
 
-/* Returns: (nullable): a body with the fastest kernel; %NULL without an error if that is the choice
- *   of the rules. */
-static GemmclBody *
+static void
+store_result (Search *self, GemmclTuningResult *result)
+{
+  GemmclPlan *plan = lock (self);
+
+  if (plan == NULL)
+    return;
+  plan->result = g_atomic_rc_box_acquire (result);
+  unlock (plan);
+}
+
+/* Returns: (nullable): a kernel plan with the fastest kernel; %NULL without an error if that is the
+ *   choice of the rules. */
+static GemmclKernelPlan *
 make_fastest (Search *self, GError **error)
 {
   g_autoptr (GemmclTuningResult) result =
       gemmcl_tuning_search (self->context, &self->problem, NULL, self->cancellable, error);
-  GemmclBody *body;
+  GemmclKernelPlan *next;
 
   if (result == NULL)
     return NULL;
-  note (self, result);
+  store_result (self, result);
   if (result->best == NULL) {
     gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                  "There was no time to compare other kernels with the choice of the rules.");
@@ -158,52 +169,52 @@ make_fastest (Search *self, GError **error)
   }
   if (g_str_equal (result->best->kernel, self->kernel))
     return NULL;
-  body = gemmcl_body_new (self->context, &self->problem, result->best->kernel, error);
-  if (body != NULL)
-    body->source = GEMMCL_CHOICE_TUNED;
-  return body;
+  next = gemmcl_kernel_plan_new (self->context, &self->problem, result->best->kernel, error);
+  if (next != NULL)
+    next->source = GEMMCL_CHOICE_TUNED;
+  return next;
 }
 
-/* Returns: (nullable): a body with a faster kernel than the choice of the rules. */
-static GemmclBody *
+/* Returns: (nullable): a kernel plan with a faster kernel than the choice of the rules. */
+static GemmclKernelPlan *
 make_faster (Search *self, GError **error)
 {
-  g_autoptr (GemmclBody) body = NULL;
+  g_autoptr (GemmclKernelPlan) next = NULL;
   gboolean waited;
 
   if (!begin_turn (self, &waited))
     return NULL;
-  note (self, NULL);
+  set_searching (self);
   if (waited) /* another search may have stored the kernel */
-    body = gemmcl_body_new (self->context, &self->problem, NULL, NULL);
-  if (body == NULL || body->source == GEMMCL_CHOICE_RULES) {
-    g_clear_pointer (&body, gemmcl_body_free);
-    body = make_fastest (self, error);
+    next = gemmcl_kernel_plan_new (self->context, &self->problem, NULL, NULL);
+  if (next == NULL || next->source == GEMMCL_CHOICE_RULES) {
+    g_clear_pointer (&next, gemmcl_kernel_plan_free);
+    next = make_fastest (self, error);
   }
   end_turn ();
-  return body != NULL && !g_str_equal (body->name, self->kernel) ? g_steal_pointer (&body) : NULL;
+  return next != NULL && !g_str_equal (next->name, self->kernel) ? g_steal_pointer (&next) : NULL;
 }
 
-/* Prepares for @body the plan's operands that it does not have yet. */
+/* Prepares for @next the plan's operands that it does not have yet. */
 static gboolean
-give_operands (GemmclPlan *plan, GemmclBody *body, GError **error)
+give_operands (GemmclPlan *plan, GemmclKernelPlan *next, GError **error)
 {
-  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++) {
+  for (guint i = 0; i < GEMMCL_N_KEPT; i++) {
     g_autoptr (GemmclMatrix) matrix = NULL;
 
     g_mutex_lock (&plan->lock);
-    if (plan->body->operands[i].matrix != NULL)
-      matrix = gemmcl_matrix_ref (plan->body->operands[i].matrix);
+    if (plan->current->kept[i].matrix != NULL)
+      matrix = gemmcl_matrix_ref (plan->current->kept[i].matrix);
     g_mutex_unlock (&plan->lock);
-    if (matrix != NULL && matrix != body->operands[i].matrix &&
-        !gemmcl_body_prepare (body, i, matrix, &body->operands[i], error))
+    if (matrix != NULL && matrix != next->kept[i].matrix &&
+        !gemmcl_kept_prepare (next, i, matrix, &next->kept[i], error))
       return FALSE;
   }
   return TRUE;
 }
 
-/* Waits until no operand is prepared for the present body, then claims the plan. Returns: %FALSE if
- * the search was cancelled. */
+/* Waits until no operand is prepared for the present kernel, then claims the plan. Returns: %FALSE
+ * if the search was cancelled. */
 static gboolean
 claim (Search *self, GemmclPlan *plan)
 {
@@ -217,18 +228,18 @@ claim (Search *self, GemmclPlan *plan)
   return wanted;
 }
 
-/* Ends the claim. If @body is @ready, with all operands, it becomes the plan's body. Returns: the
- * body to free: the plan's old one, or @body. */
-static GemmclBody *
-exchange (GemmclPlan *plan, GemmclBody *body, gboolean ready)
+/* Ends the claim. If @next is @ready, with all operands, it becomes the plan's current one.
+ * Returns: the one to free: the plan's old one, or @next. */
+static GemmclKernelPlan *
+exchange (GemmclPlan *plan, GemmclKernelPlan *next, gboolean ready)
 {
-  GemmclBody *rest = body;
+  GemmclKernelPlan *rest = next;
 
   g_mutex_lock (&plan->lock);
   if (ready && plan->claimed) {
-    rest = plan->body;
-    gemmcl_body_adopt_previous (body, rest);
-    plan->body = body;
+    rest = plan->current;
+    gemmcl_kernel_plan_adopt_previous (next, rest);
+    plan->current = next;
     plan->tuning = GEMMCL_TUNING_STATE_SWAPPED;
   }
   plan->claimed = FALSE;
@@ -237,24 +248,24 @@ exchange (GemmclPlan *plan, GemmclBody *body, gboolean ready)
   return rest;
 }
 
-/* Takes @body. */
+/* Takes @next. */
 static void
-take_over (Search *self, GemmclBody *body, GError **error)
+take_over (Search *self, GemmclKernelPlan *next, GError **error)
 {
   g_autoptr (GemmclPlan) plan = g_weak_ref_get (&self->plan);
 
-  if (plan != NULL && give_operands (plan, body, error) && claim (self, plan)) {
-    body = exchange (plan, body, give_operands (plan, body, error));
-    gemmcl_plan_wait (plan); /* for runs of the old body */
+  if (plan != NULL && give_operands (plan, next, error) && claim (self, plan)) {
+    next = exchange (plan, next, give_operands (plan, next, error));
+    gemmcl_plan_wait (plan); /* for runs of the old kernel */
   }
-  gemmcl_body_free (body);
+  gemmcl_kernel_plan_free (next);
 }
 
 /* @why: (nullable): the reason if the search failed */
 static void
 end (Search *self, const GError *why)
 {
-  GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS];
+  GemmclMatrix *matrices[GEMMCL_N_KEPT];
   GemmclPlan *plan = lock (self);
 
   if (plan == NULL)
@@ -265,10 +276,10 @@ end (Search *self, const GError *why)
     plan->why = why != NULL ? g_strdup (why->message) : NULL;
   }
   plan->searches = FALSE;
-  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
-    matrices[i] = g_steal_pointer (&plan->body->operands[i].matrix);
+  for (guint i = 0; i < GEMMCL_N_KEPT; i++)
+    matrices[i] = g_steal_pointer (&plan->current->kept[i].matrix);
   unlock (plan);
-  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
+  for (guint i = 0; i < GEMMCL_N_KEPT; i++)
     g_clear_pointer (&matrices[i], gemmcl_matrix_unref);
 }
 
@@ -277,12 +288,12 @@ search_run (gpointer data)
 {
   Search *self = data;
   g_autoptr (GError) error = NULL;
-  GemmclBody *body;
+  GemmclKernelPlan *next;
 
   lower_priority ();
-  body = make_faster (self, &error);
-  if (body != NULL)
-    take_over (self, body, &error);
+  next = make_faster (self, &error);
+  if (next != NULL)
+    take_over (self, next, &error);
   end (self, error);
   search_free (self);
   return NULL;
@@ -297,11 +308,11 @@ gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode)
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (self->cancellable == NULL &&
-                    self->body->operands[GEMMCL_PLAN_B].buffer == NULL &&
-                    self->body->operands[GEMMCL_PLAN_C].buffer == NULL);
+                    self->current->kept[GEMMCL_PLAN_B].buffer == NULL &&
+                    self->current->kept[GEMMCL_PLAN_C].buffer == NULL);
 
-  if (self->body->source != GEMMCL_CHOICE_RULES || mode == GEMMCL_AUTO_TUNE_OFF ||
-      (mode == GEMMCL_AUTO_TUNE_AUTO && self->body->device->type != GEMMCL_DEVICE_TYPE_GPU))
+  if (self->current->source != GEMMCL_CHOICE_RULES || mode == GEMMCL_AUTO_TUNE_OFF ||
+      (mode == GEMMCL_AUTO_TUNE_AUTO && self->current->device->type != GEMMCL_DEVICE_TYPE_GPU))
     return;
   self->cancellable = g_cancellable_new ();
   self->tuning = GEMMCL_TUNING_STATE_WAITING;
@@ -353,8 +364,8 @@ gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningResult **result, con
     *result = self->result;
   if (why != NULL)
     *why = self->why;
-  return self->cancellable == NULL && (self->body->source == GEMMCL_CHOICE_TUNED ||
-                                       self->body->source == GEMMCL_CHOICE_SHIPPED)
+  return self->cancellable == NULL && (self->current->source == GEMMCL_CHOICE_TUNED ||
+                                       self->current->source == GEMMCL_CHOICE_SHIPPED)
              ? GEMMCL_TUNING_STATE_KNOWN
              : self->tuning;
 }

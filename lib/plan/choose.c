@@ -1,10 +1,12 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Bodies that are ready for runs, and the choice of their kernel: the kernel that the user named;
- * else the one that tuning found; else the first in the order of the rules that builds and does not
- * spill registers. Each passes its proof if it needs one.
+ * Kernel plans that are ready for runs, and the choice of their kernel: the one that the user
+ * named; else the one that tuning found; else the first in the order of the rules that builds and
+ * does not spill registers. Each passes its proof if it needs one.
  */
+#include "plan/choose.h"
+
 #include <string.h>
 
 #include "device/cache.h"
@@ -12,7 +14,9 @@
 #include "gemmcl-verify.h"
 #include "kernels/subgroups.h"
 #include "kernels/tuning.h"
-#include "plan/body.h"
+#include "plan/data.h"
+#include "plan/kept.h"
+#include "plan/run.h"
 
 #define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
 
@@ -22,63 +26,60 @@
 #define N 262
 #define K 600
 
+/* Enqueues a run in memory as large as a run's. */
 static gboolean
-enqueue_warm_up (GemmclBody *self, GemmclChain *chain, GError **error)
+enqueue_warm_up (GemmclKernelPlan *self, GemmclKernelRun *run, GError **error)
 {
-  g_auto (cl_mem) a = gemmcl_body_create_copy (self, GEMMCL_OPERAND_A, error);
-  g_auto (cl_mem) d = a ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
+  const gboolean has_rows = self->problem.row_outputs != 0;
+  g_auto (cl_mem) a = gemmcl_data_create_copy (self, GEMMCL_OPERAND_A, error);
+  g_auto (cl_mem) d = a ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
   g_auto (cl_mem) row_outputs =
-      d && self->problem.row_outputs
-          ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error)
-          : NULL;
-  const GemmclOperands operands = {
-      .m = self->gemm.m,
-      .batch = self->gemm.batch,
-      .a = a,
-      .d = d,
-      .row_outputs = row_outputs,
-      .previous = d,
-      .tight = TRUE,
-      .alpha = 1,
-  };
+      d && has_rows ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error) : NULL;
 
-  return d != NULL && (!self->problem.row_outputs || row_outputs != NULL) &&
-         gemmcl_body_warm_up_b (self, chain->queue, error) &&
-         gemmcl_body_enqueue (self, &operands, chain, error);
+  run->a = a;
+  run->d = run->previous = d;
+  run->row_outputs = row_outputs;
+  return d != NULL && (!has_rows || row_outputs != NULL) &&
+         gemmcl_kept_warm_up_b (self, run->chain.queue, error) &&
+         gemmcl_steps_enqueue (self, run, error);
 }
 
 /* Makes PoCL, which compiles a kernel at its first launch, compile the kernels of a run: launches a
- * part of each grid (see GemmclChain.warm_up), in memory as large as a run's. A failure is only
- * logged: smaller runs may have enough memory, and a lasting error fails the runs. */
+ * part of each grid (see GemmclChain.warm_up). A failure is only logged: smaller runs may have
+ * enough memory, and a lasting error fails the runs. */
 static void
-warm_up (GemmclBody *self)
+warm_up (GemmclKernelPlan *self)
 {
+  const GemmclRun whole = GEMMCL_RUN_INIT;
+  GemmclKernelRun run = gemmcl_kernel_run_init (self, &whole);
   g_autoptr (GPtrArray) events = gemmcl_events_new ();
   g_autoptr (GError) failure = NULL;
   g_auto (cl_command_queue) queue = NULL;
-  GemmclChain chain = {.events = events, .warm_up = TRUE};
 
   if (self->device->type != GEMMCL_DEVICE_TYPE_CPU)
     return;
-  chain.queue = queue = gemmcl_context_create_queue (self->context, 0, &failure);
+  queue = gemmcl_context_create_queue (self->context, 0, &failure);
   if (queue != NULL) {
-    const gboolean enqueued = enqueue_warm_up (self, &chain, &failure);
+    gboolean enqueued;
 
+    run.chain = (GemmclChain){.queue = queue, .events = events, .warm_up = TRUE};
+    enqueued = enqueue_warm_up (self, &run, &failure);
     gemmcl_cl_check (clFinish (queue), enqueued ? &failure : NULL, "clFinish after warming up");
   }
-  gemmcl_held_clear (&self->operands[GEMMCL_PLAN_B]);
+  gemmcl_kept_clear (&self->kept[GEMMCL_PLAN_B]);
   if (failure != NULL)
     g_debug ("The first run compiles instead: %s", failure->message);
 }
 
 /* Makes everything besides multiply that runs need. */
 static gboolean
-complete (GemmclBody *self, GError **error)
+complete (GemmclKernelPlan *self, GError **error)
 {
-  if (!gemmcl_body_build_steps (self, error))
+  if (!gemmcl_data_build_gather (self, error) || !gemmcl_steps_build (self, error))
     return FALSE;
   warm_up (self);
-  self->state_is_void = TRUE; /* set late: the warm-up needs no zeros */
+  self->state_is_void =
+      TRUE; /* after warm_up(), which would fill the state with zeros for nothing */
   self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split, 0});
   return TRUE;
 }
@@ -93,9 +94,9 @@ get_half (gfloat value, GemmclType type)
   return type == GEMMCL_TYPE_BF16 ? bits >> 16 : (bits - 0x38000000) >> 13;
 }
 
-/* Runs a body of one problem on the host's matrices, and waits. */
+/* Runs a plan of one problem on the host's matrices, and waits. */
 static gboolean
-run_once (GemmclBody *self, gpointer a, const gfloat *b, gpointer d, GError **error)
+run_once (GemmclKernelPlan *self, gpointer a, const gfloat *b, gpointer d, GError **error)
 {
   const GemmclData in = {.host = {a}}, out = {.host = {d}};
   g_autoptr (GemmclMatrix) matrix =
@@ -109,7 +110,7 @@ run_once (GemmclBody *self, gpointer a, const gfloat *b, gpointer d, GError **er
   run.a = &in;
   run.d = &out;
   return matrix != NULL &&
-         gemmcl_body_prepare (self, GEMMCL_PLAN_B, matrix, &self->operands[GEMMCL_PLAN_B], error) &&
+         gemmcl_kept_prepare (self, GEMMCL_PLAN_B, matrix, &self->kept[GEMMCL_PLAN_B], error) &&
          gemmcl_runs_submit (&runs, self, &run, NULL, &done, error) &&
          gemmcl_cl_check (gemmcl_context_wait (self->context, done), error, "A proof");
 }
@@ -123,7 +124,7 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   g_autofree gfloat *a = g_new (gfloat, M * K), *b = g_new (gfloat, K * N);
   g_autofree gfloat *d = g_new0 (gfloat, M * N);
   g_autofree guint16 *f16s = g_new (guint16, M * K);
-  g_autoptr (GemmclBody) body = NULL;
+  g_autoptr (GemmclKernelPlan) plan = NULL;
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
   gpointer elements = type == GEMMCL_TYPE_F32 ? (gpointer)a : f16s;
   gdouble error_of_d;
@@ -139,10 +140,10 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   }
   for (gsize i = 0; i < K * N; i++)
     b[i] = i / N == i % N ? 127 : (gfloat)(i * 7919 % 1009 % 17) - 8;
-  body = gemmcl_body_alloc (context, &gemm);
-  if (!gemmcl_body_build_multiply (body, &(GemmclChoice){kernel, 1, 0}, GEMMCL_KERNEL_LEVEL_NATIVE,
-                                   error) ||
-      !complete (body, error) || !run_once (body, elements, b, d, error))
+  plan = gemmcl_kernel_plan_alloc (context, &gemm);
+  if (!gemmcl_kernel_plan_build_multiply (plan, &(GemmclChoice){kernel, 1, 0},
+                                          GEMMCL_KERNEL_LEVEL_NATIVE, error) ||
+      !complete (plan, error) || !run_once (plan, elements, b, d, error))
     return FALSE;
   /* A NaN or an infinity is outside every bound, but does not count in the largest error. */
   if (gemmcl_gemm_verify (&gemm, elements, b, NULL, NULL, d, &error_of_d, NULL) && error_of_d == 0)
@@ -207,20 +208,20 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
 
 /* Bytes per work-item that Intel's compiler spilled. */
 static guint64
-count_spilled (GemmclBody *self)
+count_spilled (GemmclKernelPlan *self)
 {
   GemmclPlanInfo info;
 
   if (!self->device->intel || self->device->type != GEMMCL_DEVICE_TYPE_GPU)
     return 0;
-  info = gemmcl_body_get_info (self);
+  info = gemmcl_kernel_plan_get_info (self);
   return MAX (info.spill_bytes, info.private_bytes);
 }
 
 /* Builds the first choice that this driver can build without spilling: spilling costs more than
  * choices differ by. If all of the first MAX_BUILT spill, takes the one that spills least. */
 static gboolean
-try_choices (GemmclBody *self, GArray *ranked, GError **error)
+try_choices (GemmclKernelPlan *self, GArray *ranked, GError **error)
 {
   GemmclChoice *best = NULL;
   guint64 spilled, least = G_MAXUINT64;
@@ -232,7 +233,7 @@ try_choices (GemmclBody *self, GArray *ranked, GError **error)
 
     g_clear_error (&failure);
     if (!is_proven (self->context, choice->kernel, &failure) ||
-        !gemmcl_body_build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+        !gemmcl_kernel_plan_build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
       g_debug ("%s", failure->message);
       continue;
     }
@@ -246,7 +247,7 @@ try_choices (GemmclBody *self, GArray *ranked, GError **error)
   if (least == 0)
     return TRUE;
   if (best != NULL)
-    return gemmcl_body_build_multiply (self, best, GEMMCL_KERNEL_LEVEL_NATIVE, error);
+    return gemmcl_kernel_plan_build_multiply (self, best, GEMMCL_KERNEL_LEVEL_NATIVE, error);
   g_propagate_error (error, g_steal_pointer (&failure));
   return FALSE;
 }
@@ -254,7 +255,7 @@ try_choices (GemmclBody *self, GArray *ranked, GError **error)
 /* Builds the kernel of the tuning entry for @gemm. FALSE if there is none, or if it does not
  * build. */
 static gboolean
-try_tuned (GemmclBody *self, const GemmclGemm *gemm)
+try_tuned (GemmclKernelPlan *self, const GemmclGemm *gemm)
 {
   g_autoptr (GError) failure = NULL;
   GemmclTuned tuned;
@@ -263,7 +264,8 @@ try_tuned (GemmclBody *self, const GemmclGemm *gemm)
       !gemmcl_choice_check (&tuned.choice, self->device, &self->gemm, NULL))
     return FALSE;
   if (!is_proven (self->context, tuned.choice.kernel, &failure) ||
-      !gemmcl_body_build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+      !gemmcl_kernel_plan_build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE,
+                                          &failure)) {
     g_debug ("%s", failure->message);
     return FALSE;
   }
@@ -273,7 +275,7 @@ try_tuned (GemmclBody *self, const GemmclGemm *gemm)
 
 /* Builds the kernel that the user named, or else the best one that this driver can build. */
 static gboolean
-choose_kernel (GemmclBody *self, const gchar *name, GError **error)
+choose_kernel (GemmclKernelPlan *self, const gchar *name, GError **error)
 {
   g_autoptr (GArray) ranked = NULL;
   GemmclGemm as_run;
@@ -285,7 +287,7 @@ choose_kernel (GemmclBody *self, const gchar *name, GError **error)
     return gemmcl_choice_find (&choice, name, error) &&
            gemmcl_choice_check (&choice, self->device, &self->gemm, error) &&
            is_proven (self->context, choice.kernel, error) &&
-           gemmcl_body_build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
+           gemmcl_kernel_plan_build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
   as_run = gemmcl_gemm_get_as_run (&self->gemm);
   if (!rules && try_tuned (self, &as_run))
@@ -300,11 +302,11 @@ choose_kernel (GemmclBody *self, const gchar *name, GError **error)
   return try_choices (self, ranked, error);
 }
 
-GemmclBody *
-gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
-                 GError **error)
+GemmclKernelPlan *
+gemmcl_kernel_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                        GError **error)
 {
-  g_autoptr (GemmclBody) self = gemmcl_body_alloc (context, gemm);
+  g_autoptr (GemmclKernelPlan) self = gemmcl_kernel_plan_alloc (context, gemm);
 
   return choose_kernel (self, kernel, error) && complete (self, error) ? g_steal_pointer (&self)
                                                                        : NULL;

@@ -6,8 +6,10 @@
  * caller's memory they have leading dimensions and strides; gaps between rows are not written. A
  * kernel copies frames in images, whose texels may have more channels than the plane.
  */
+#include "plan/data.h"
+
+#include "device/device.h"
 #include "matrix/matrix.h"
-#include "plan/body.h"
 
 /* Conditions for sharing host memory. A GPU needs buffers that start at a page and consist of whole
  * cache lines. On a CPU kernels read four floats at once, and the emulation of matrix engines reads
@@ -137,11 +139,24 @@ check_plane (const GemmclFrame *frame, guint index, gboolean progressive, const 
   return TRUE;
 }
 
+GemmclKernelRun
+gemmcl_kernel_run_init (GemmclKernelPlan *self, const GemmclRun *run)
+{
+  return (GemmclKernelRun){
+      .chain = {.n_wait = run->n_wait, .wait = run->wait},
+      .m = run->m ? run->m : self->problem.m,
+      .batch = run->batch ? run->batch : self->problem.batch,
+      .tight = !run->strided,
+      .b = run->b,
+      .c = run->c,
+      .p = {.alpha = run->alpha, .beta = run->beta, .progressive = run->progressive != FALSE},
+  };
+}
+
 static gboolean
-check_size (GemmclBody *self, const GemmclRun *run, GError **error)
+check_size (GemmclKernelPlan *self, gsize m, gsize batch, GError **error)
 {
   const GemmclGemm *gemm = &self->problem;
-  const gsize m = run->m, batch = run->batch;
 
   if (m > gemm->m || batch > gemm->batch)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
@@ -180,16 +195,16 @@ is_complete (const GemmclData *data, guint n_planes, gboolean strided)
   return !strided || (data->kind == GEMMCL_DATA_BUFFER && data->offset[0] == 0);
 }
 
-/* @data: (nullable) (array): of @run; @frame: (nullable): the frame's description; @most: the last
- *   allowed kind */
+/* @data: (nullable) (array length=n); @frame: (nullable): the frame's description; @most: the last
+ * allowed kind */
 static gboolean
-check_data (const GemmclRun *run, const gchar *name, const GemmclData *data,
+check_data (const GemmclRun *run, gsize n, const gchar *name, const GemmclData *data,
             const GemmclFrame *frame, GemmclDataKind most, GError **error)
 {
   const guint n_planes = frame ? gemmcl_pixel_format_get_n_planes (frame->format) : 1;
   const gboolean strided = run->strided;
 
-  for (gsize i = 0; data != NULL && i < (strided ? 1 : run->batch); i++) {
+  for (gsize i = 0; data != NULL && i < n; i++) {
     if (data[i].kind > most || !is_complete (&data[i], n_planes, strided))
       return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%s of problem %zu is not %s.", name, i,
                           strided                      ? "a buffer, from its start"
@@ -207,17 +222,21 @@ check_data (const GemmclRun *run, const gchar *name, const GemmclData *data,
 }
 
 gboolean
-gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, GError **error)
+gemmcl_data_check_run (GemmclKernelPlan *self, const GemmclRun *run, GError **error)
 {
   const GemmclFrame *a_frame = self->problem.a_frame, *d_frame = self->problem.d_frame;
+  const GemmclKernelRun sizes = gemmcl_kernel_run_init (self, run);
+  const gsize n = run->strided ? 1 : sizes.batch;
+  const GemmclData *a = run->alpha != 0.0 ? run->a : NULL;
 
-  if (!check_size (self, run, error) || !check_wait (run, error) ||
-      (run->alpha != 0.0 && !check_data (run, "A", run->a, a_frame, GEMMCL_DATA_IMAGES, error)) ||
-      !check_data (run, "D", run->d, d_frame, GEMMCL_DATA_BUFFER, error) ||
-      !check_data (run, "The previous result", run->previous, d_frame, GEMMCL_DATA_BUFFER, error) ||
-      !check_data (run, "The row output", run->row_outputs, NULL, GEMMCL_DATA_BUFFER, error))
+  if (!check_size (self, sizes.m, sizes.batch, error) || !check_wait (run, error) ||
+      !check_data (run, n, "A", a, a_frame, GEMMCL_DATA_IMAGES, error) ||
+      !check_data (run, n, "D", run->d, d_frame, GEMMCL_DATA_BUFFER, error) ||
+      !check_data (run, n, "The previous result", run->previous, d_frame, GEMMCL_DATA_BUFFER,
+                   error) ||
+      !check_data (run, n, "The row output", run->row_outputs, NULL, GEMMCL_DATA_BUFFER, error))
     return FALSE;
-  if (run->alpha != 0.0 && run->b == NULL && self->operands[GEMMCL_PLAN_B].buffer == NULL)
+  if (run->alpha != 0.0 && run->b == NULL && self->kept[GEMMCL_PLAN_B].buffer == NULL)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The plan has no B yet; set it before the first run.");
   return TRUE;
@@ -228,33 +247,34 @@ gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, GError **error)
  * OpenCL C 3.0 if the device has it: some drivers, PoCL 7 for example, have images only
  * there. */
 gboolean
-gemmcl_body_build_gather (GemmclBody *self, GError **error)
+gemmcl_data_build_gather (GemmclKernelPlan *self, GError **error)
 {
   const GemmclFrame *frame = self->problem.a_frame;
+  g_autofree gchar *options = NULL;
   cl_bool support = CL_FALSE;
 
   clGetDeviceInfo (gemmcl_context_get_cl_device (self->context), CL_DEVICE_IMAGE_SUPPORT,
                    sizeof support, &support, NULL);
   if (!support || !check_format (frame, NULL))
     return TRUE;
-  return gemmcl_body_build_step (
-      self, &self->gather, "steps/frames.cl", "gather",
-      g_strdup_printf ("-DA_TYPE=%s%s",
-                       gemmcl_type_get_dtype (gemmcl_frame_get_sample_type (frame)),
-                       gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : ""),
-      error);
+  options = g_strdup_printf (
+      "-DA_TYPE=%s%s", gemmcl_type_get_dtype (gemmcl_frame_get_sample_type (frame)),
+      gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : "");
+  self->gather =
+      gemmcl_context_create_kernel (self->context, "steps/frames.cl", options, "gather", error);
+  return self->gather != NULL;
 }
 
 /* Enqueues copies of a frame's planes, from images to the plan's buffer. */
 static gboolean
 gather (const GemmclTransfer *self, GError **error)
 {
-  const GemmclFrame *frame = self->body->problem.a_frame;
+  const GemmclFrame *frame = self->plan->problem.a_frame;
   const gsize frame_samples =
       gemmcl_frame_get_planes (frame, NULL) / gemmcl_pixel_format_get_sample_bytes (frame->format);
 
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (frame->format); i++) {
-    const Texels texels = get_texels (frame, i, self->progressive);
+    const Texels texels = get_texels (frame, i, self->run->p.progressive);
     const gsize global[3] = {ROUND_UP (texels.columns, GROUP), texels.rows, 1};
     const cl_ulong first = self->index * frame_samples + texels.first;
     const cl_uint columns = texels.columns, samples = texels.samples;
@@ -266,10 +286,10 @@ gather (const GemmclTransfer *self, GError **error)
     left = x;
     top = y;
 
-    if (!LAUNCH (self->chain, self->body->gather, "gather", global,
-                 IN_A_ROW (gemmcl_body_fit_group (self->body, GROUP)), error, ARGUMENT (plane),
-                 ARGUMENT (self->buffer), ARGUMENT (first), ARGUMENT (columns), ARGUMENT (samples),
-                 ARGUMENT (left), ARGUMENT (top)))
+    if (!LAUNCH (&self->run->chain, self->plan->gather, "gather", global,
+                 IN_A_ROW (gemmcl_kernel_plan_fit_group (self->plan, GROUP)), error,
+                 ARGUMENT (plane), ARGUMENT (self->buffer), ARGUMENT (first), ARGUMENT (columns),
+                 ARGUMENT (samples), ARGUMENT (left), ARGUMENT (top)))
       return FALSE;
   }
   return TRUE;
@@ -305,7 +325,7 @@ copy (const GemmclTransfer *self, const Region *region, GError **error)
       [GEMMCL_OPERAND_ROW_OUTPUTS] = {"Copying row outputs from the device"},
   };
   const gboolean in = self->to_device, tight = is_tight_region (region);
-  const cl_command_queue queue = self->chain->queue;
+  const cl_command_queue queue = self->run->chain.queue;
   const cl_mem object[2] = {self->buffer, self->data->objects[0]};
   const gsize at[2][3] = {{region->offset}, {self->data->offset[region->plane] + region->other}};
   const gsize start[3] = {0, 0, 0};
@@ -319,22 +339,22 @@ copy (const GemmclTransfer *self, const Region *region, GError **error)
 
   if (!on_host)
     status = tight ? clEnqueueCopyBuffer (queue, object[in], object[!in], at[in][0], at[!in][0],
-                                          bytes, CHAIN_WAIT (self->chain), &done)
+                                          bytes, CHAIN_WAIT (&self->run->chain), &done)
                    : clEnqueueCopyBufferRect (queue, object[in], object[!in], at[in], at[!in], size,
                                               stride[in], 0, stride[!in], 0,
-                                              CHAIN_WAIT (self->chain), &done);
+                                              CHAIN_WAIT (&self->run->chain), &done);
   else if (tight)
     status = in ? clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, at[0][0], bytes, host,
-                                        CHAIN_WAIT (self->chain), &done)
+                                        CHAIN_WAIT (&self->run->chain), &done)
                 : clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, at[0][0], bytes, host,
-                                       CHAIN_WAIT (self->chain), &done);
+                                       CHAIN_WAIT (&self->run->chain), &done);
   else
     status =
         in ? clEnqueueWriteBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size, stride[0],
-                                       0, stride[1], 0, host, CHAIN_WAIT (self->chain), &done)
+                                       0, stride[1], 0, host, CHAIN_WAIT (&self->run->chain), &done)
            : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size, stride[0],
-                                      0, stride[1], 0, host, CHAIN_WAIT (self->chain), &done);
-  return gemmcl_chain_add (self->chain, status, done, names[self->which][in], error);
+                                      0, stride[1], 0, host, CHAIN_WAIT (&self->run->chain), &done);
+  return gemmcl_chain_add (&self->run->chain, status, done, names[self->which][in], error);
 }
 
 /* The number of rows, from the first on, that OpenCL can copy as a rectangle: 0 if the rows are
@@ -374,14 +394,14 @@ transfer_region (const GemmclTransfer *self, const Region *region, GError **erro
 static Region
 get_matrix (const GemmclTransfer *self)
 {
-  const GemmclGemm *gemm = &self->body->problem;
+  const GemmclGemm *gemm = &self->plan->problem;
   const GemmclMatrixLayout device = gemmcl_gemm_get_layout (gemm, self->which, TRUE);
   const GemmclMatrixLayout caller = gemmcl_gemm_get_layout (gemm, self->which, FALSE);
   const gsize size = gemmcl_gemm_get_element_size (gemm, self->which);
 
   return (Region){
-      .rows = device.by_column ? device.lines : self->m,
-      .row_bytes = (device.by_column ? self->m : device.length) * size,
+      .rows = device.by_column ? device.lines : self->run->m,
+      .row_bytes = (device.by_column ? self->run->m : device.length) * size,
       .offset = self->index * device.stride * size,
       .stride = device.ld * size,
       .other_stride = caller.ld * size,
@@ -392,7 +412,7 @@ get_matrix (const GemmclTransfer *self)
 static guint
 get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
 {
-  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->body->problem, self->which);
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->plan->problem, self->which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize frame_bytes;
 
@@ -403,7 +423,7 @@ get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
   frame_bytes = gemmcl_frame_get_planes (frame, planes);
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (frame->format); i++)
     regions[i] = (Region){
-        .rows = count_rows (frame, i, self->progressive),
+        .rows = count_rows (frame, i, self->run->p.progressive),
         .row_bytes = planes[i].row_bytes,
         .offset = self->index * frame_bytes + planes[i].offset,
         .stride = planes[i].row_bytes,
@@ -429,7 +449,7 @@ gemmcl_transfer (const GemmclTransfer *self, GError **error)
 }
 
 gsize
-gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m)
+gemmcl_data_get_bytes (GemmclKernelPlan *self, GemmclOperand which, gsize m)
 {
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->problem, which, TRUE);
   const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->problem, which);
@@ -441,14 +461,14 @@ gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m)
 }
 
 cl_mem
-gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **error)
+gemmcl_data_create_copy (GemmclKernelPlan *self, GemmclOperand which, GError **error)
 {
   const gchar *what = which == GEMMCL_OPERAND_A   ? "A"
                       : which == GEMMCL_OPERAND_D ? "D"
                                                   : "the row outputs";
 
-  return gemmcl_body_create_memory (
-      self, 1, gemmcl_body_get_operand_bytes (self, which, self->gemm.m), what, error);
+  return gemmcl_kernel_plan_create_memory (
+      self, 1, gemmcl_data_get_bytes (self, which, self->gemm.m), what, error);
 }
 
 /* TRUE if there are no gaps between rows or planes, as in the plan's memory. */
@@ -471,12 +491,12 @@ is_tight (const GemmclTransfer *self)
 static gsize
 count_bytes (const GemmclTransfer *self)
 {
-  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->body->problem, self->which);
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->plan->problem, self->which);
   Region regions[GEMMCL_MAX_PLANES];
   const Region *last = &regions[get_regions (self, regions) - 1];
 
   return frame ? last->offset + last->rows * last->row_bytes
-               : gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
+               : gemmcl_data_get_bytes (self->plan, self->which, self->run->m);
 }
 
 /* TRUE if kernels can work at the address of host memory of @size bytes. */
@@ -485,8 +505,8 @@ is_aligned (const GemmclTransfer *self, gsize size)
 {
   gconstpointer data = self->data->host[0];
 
-  if (self->body->device->type == GEMMCL_DEVICE_TYPE_CPU)
-    return (guintptr)data % (self->body->kernel->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
+  if (self->plan->device->type == GEMMCL_DEVICE_TYPE_CPU)
+    return (guintptr)data % (self->plan->kernel->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
 
@@ -496,7 +516,7 @@ is_aligned (const GemmclTransfer *self, gsize size)
 static GemmclCopyReason
 explain (const GemmclTransfer *self)
 {
-  const GemmclDeviceInfo *device = self->body->device;
+  const GemmclDeviceInfo *device = self->plan->device;
   const gsize size = count_bytes (self);
   const gboolean on_host = self->data->kind == GEMMCL_DATA_HOST;
 
@@ -525,26 +545,26 @@ gemmcl_transfer_share (const GemmclTransfer *self)
   if (explain (self) != GEMMCL_COPY_REASON_NONE)
     return NULL;
   if (self->data->kind == GEMMCL_DATA_HOST)
-    return clCreateBuffer (gemmcl_context_get_cl_context (self->body->context),
+    return clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
                            access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], NULL);
   clRetainMemObject (self->data->objects[0]);
   return self->data->objects[0];
 }
 
 GemmclCopyReason
-gemmcl_body_explain_copy (GemmclBody *self, const GemmclRun *run, GemmclOperand which,
+gemmcl_data_explain_copy (GemmclKernelPlan *self, const GemmclRun *run, GemmclOperand which,
                           const GemmclData *data)
 {
+  GemmclKernelRun made = gemmcl_kernel_run_init (self, run);
   const GemmclTransfer transfer = {
-      .body = self,
+      .plan = self,
+      .run = &made,
       .which = which,
       .to_device = which == GEMMCL_OPERAND_A,
-      .m = run->m,
-      .progressive = run->progressive,
       .data = data,
   };
 
   if (data == NULL || run->strided)
     return GEMMCL_COPY_REASON_NONE;
-  return run->batch > 1 ? GEMMCL_COPY_REASON_BATCH : explain (&transfer);
+  return made.batch > 1 ? GEMMCL_COPY_REASON_BATCH : explain (&transfer);
 }

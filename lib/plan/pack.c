@@ -4,20 +4,27 @@
  * Packs A and B into the form that multiply reads: B in panels and in int8, A and B in images.
  * The programs in kernels/ document these forms.
  */
+#include "plan/pack.h"
+
 #include "kernels/options.h"
 #include "matrix/matrix.h"
-#include "plan/body.h"
 #include "shared/problem.h"
 #include "shared/quantized.h"
 
 gboolean
-gemmcl_body_is_int8 (GemmclBody *self)
+gemmcl_pack_is_int8 (GemmclKernelPlan *self)
 {
   return self->kernel->precision == GEMMCL_PRECISION_I8;
 }
 
+gboolean
+gemmcl_pack_is_needed (GemmclKernelPlan *self)
+{
+  return self->kernel->packed || self->kernel->images;
+}
+
 gsize
-gemmcl_body_get_padded_n (GemmclBody *self)
+gemmcl_pack_get_padded_n (GemmclKernelPlan *self)
 {
   const gsize panel = MAX (gemmcl_kernel_get_panel (self->kernel), 1);
   return ROUND_UP (self->gemm.n, panel);
@@ -46,18 +53,18 @@ get_packed_k (const GemmclKernel *kernel, gsize k)
 }
 
 gsize
-gemmcl_body_get_packed_size (GemmclBody *self)
+gemmcl_pack_get_size (GemmclKernelPlan *self)
 {
   const gsize k = self->gemm.k / self->split;
   const gsize packed = get_packed_k (self->kernel, k);
 
-  return gemmcl_body_get_padded_n (self) *
-         (gemmcl_body_is_int8 (self) ? INT8_COLUMN (MAX (packed, k)) * 4 : packed);
+  return gemmcl_pack_get_padded_n (self) *
+         (gemmcl_pack_is_int8 (self) ? INT8_COLUMN (MAX (packed, k)) * 4 : packed);
 }
 
 /* An image for @blocks, or the buffer in place of it. */
 static cl_mem
-create_image (GemmclBody *self, const GemmclBlocks *blocks, const gchar *what, GError **error)
+create_image (GemmclKernelPlan *self, const GemmclBlocks *blocks, const gchar *what, GError **error)
 {
   const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
                               .image_width = blocks->image_width,
@@ -77,33 +84,29 @@ create_image (GemmclBody *self, const GemmclBlocks *blocks, const gchar *what, G
 }
 
 cl_mem
-gemmcl_body_create_packed (GemmclBody *self, gsize n, GError **error)
+gemmcl_pack_create_b (GemmclKernelPlan *self, gsize n, GError **error)
 {
   const gsize element = gemmcl_type_get_size (gemmcl_kernel_get_b_type (self->kernel));
   gsize size;
 
   if (self->kernel->images)
     return create_image (self, &self->b_blocks, "B", error);
-  if (!g_size_checked_mul (&size, gemmcl_body_get_packed_size (self), n * self->split * element))
+  if (!g_size_checked_mul (&size, gemmcl_pack_get_size (self), n * self->split * element))
     size = G_MAXSIZE;
   return gemmcl_context_create_buffer (self->context, size, "the packed B", error);
 }
 
-static gboolean
-build_pack_image (GemmclBody *self, cl_kernel *step, GemmclOperand which, GError **error)
+gchar *
+gemmcl_pack_make_image_options (GemmclKernelPlan *self, GemmclOperand which)
 {
   const gboolean of_a = which == GEMMCL_OPERAND_A;
+  const GemmclType type =
+      of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32;
 
-  return gemmcl_body_build_step (
-      self, step, "steps/pack.cl", "pack_image",
-      g_strdup_printf (
-          "-DA_TYPE=%s%s%s%s",
-          of_a ? gemmcl_type_get_dtype (gemmcl_kernel_get_a_type (self->kernel, &self->gemm))
-               : "F32",
-          of_a ? " -DOF_A" : "",
-          gemmcl_blocks_are_f16 (self->kernel, &self->gemm, which) ? " -DTEXEL_F16" : "",
-          gemmcl_blocks_get_options (self->device)),
-      error);
+  return g_strdup_printf ("-DA_TYPE=%s%s%s%s", gemmcl_type_get_dtype (type), of_a ? " -DOF_A" : "",
+                          gemmcl_blocks_are_f16 (self->kernel, &self->gemm, which) ? " -DTEXEL_F16"
+                                                                                   : "",
+                          gemmcl_blocks_get_options (self->device));
 }
 
 /* Packing @rows x @cols elements of @from, laid out as @strides, into @image. */
@@ -132,7 +135,7 @@ launch_pack_image (const ImagePack *pack, GemmclChain *chain, GError **error)
 }
 
 gchar *
-gemmcl_body_get_pack_options (GemmclBody *self)
+gemmcl_pack_make_options (GemmclKernelPlan *self)
 {
   const GemmclKernel *kernel = self->kernel;
   const guint panel = gemmcl_kernel_get_panel (kernel);
@@ -149,51 +152,52 @@ gemmcl_body_get_pack_options (GemmclBody *self)
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
 
-gboolean
-gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
+cl_kernel
+gemmcl_pack_create_kernel (GemmclKernelPlan *self, GError **error)
 {
-  if (self->kernel->images)
-    return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
-  return gemmcl_body_build_step (self, pack, "steps/pack.cl", "pack",
-                                 gemmcl_body_get_pack_options (self), error);
+  const gboolean is_image = self->kernel->images;
+  g_autofree gchar *options = is_image ? gemmcl_pack_make_image_options (self, GEMMCL_OPERAND_B)
+                                       : gemmcl_pack_make_options (self);
+
+  return gemmcl_context_create_kernel (self->context, "steps/pack.cl", options,
+                                       is_image ? "pack_image" : "pack", error);
 }
 
 gboolean
-gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
-                         cl_mem scales, cl_mem packed, gsize batch, GemmclChain *chain,
-                         GError **error)
+gemmcl_pack_launch (GemmclKernelPlan *self, cl_kernel kernel, cl_mem b,
+                    const GemmclStrides *strides, cl_mem scales, cl_mem packed, gsize batch,
+                    GemmclChain *chain, GError **error)
 {
   const cl_int n = self->gemm.n, k = self->gemm.k, part = k / (cl_int)self->split;
-  const gboolean is_int8 = gemmcl_body_is_int8 (self);
+  const gboolean is_int8 = gemmcl_pack_is_int8 (self);
   /* A work-item packs a column of int8, or a word of another type. Only int8 has scales, so that
    * otherwise a size of 0 ends the arguments. */
   const gsize words =
       is_int8 ? 1 : get_packed_k (self->kernel, part) / count_in_word (self->kernel);
-  const gsize global[3] = {gemmcl_body_get_padded_n (self), words, batch * self->split};
+  const gsize global[3] = {gemmcl_pack_get_padded_n (self), words, batch * self->split};
   GemmclStrides part_strides = *strides;
 
   if (self->kernel->images)
-    return launch_pack_image (&(ImagePack){pack, b, packed, *strides, k, n, batch, &self->b_blocks},
-                              chain, error);
+    return launch_pack_image (
+        &(ImagePack){kernel, b, packed, *strides, k, n, batch, &self->b_blocks}, chain, error);
   if (self->split > 1)
     part_strides.batch = part * strides->row;
-  return LAUNCH (chain, pack, "pack", global,
-                 IN_A_ROW (gemmcl_body_fit_group (self, gemmcl_kernel_get_panel (self->kernel))),
-                 error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
-                 ARGUMENT (part), {is_int8 ? sizeof (scales) : 0, &scales});
+  return LAUNCH (
+      chain, kernel, "pack", global,
+      IN_A_ROW (gemmcl_kernel_plan_fit_group (self, gemmcl_kernel_get_panel (self->kernel))), error,
+      ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n), ARGUMENT (part),
+      {is_int8 ? sizeof (scales) : 0, &scales});
 }
 
-gboolean
-gemmcl_body_build_pack_a (GemmclBody *self, GError **error)
+cl_mem
+gemmcl_pack_create_a (GemmclKernelPlan *self, GError **error)
 {
-  if (!self->kernel->images)
-    return TRUE;
   return gemmcl_blocks_init (&self->a_blocks, self->kernel, self->device, &self->gemm,
                              GEMMCL_OPERAND_A, error) &&
-         gemmcl_blocks_init (&self->b_blocks, self->kernel, self->device, &self->gemm,
-                             GEMMCL_OPERAND_B, error) &&
-         build_pack_image (self, &self->pack_a, GEMMCL_OPERAND_A, error) &&
-         (self->image_a = create_image (self, &self->a_blocks, "A", error)) != NULL;
+                 gemmcl_blocks_init (&self->b_blocks, self->kernel, self->device, &self->gemm,
+                                     GEMMCL_OPERAND_B, error)
+             ? create_image (self, &self->a_blocks, "A", error)
+             : NULL;
 }
 
 /* The values that replace strides in a kernel's arguments (see shared/problem.h). @shared: all
@@ -210,15 +214,15 @@ get_strides (const GemmclBlocks *self, gboolean shared)
 }
 
 gboolean
-gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
-                           GemmclChain *chain, GError **error)
+gemmcl_pack_launch_a (GemmclKernelPlan *self, cl_kernel kernel, cl_mem from, GemmclProblem *p,
+                      gsize batch, GemmclChain *chain, GError **error)
 {
   GemmclBlocks blocks = self->a_blocks;
   const gboolean shared = p->a.batch == 0;
   const ImagePack pack = {
-      .kernel = self->pack_a,
+      .kernel = kernel,
       .from = from,
-      .image = self->image_a,
+      .image = self->image,
       .strides = p->a,
       .rows = p->M,
       .cols = p->K,

@@ -7,6 +7,10 @@
  */
 #include "plan/plan.h"
 
+#include "plan/choose.h"
+#include "plan/data.h"
+#include "plan/kept.h"
+
 G_DEFINE_FINAL_TYPE (GemmclPlan, gemmcl_plan, G_TYPE_OBJECT)
 
 static void
@@ -36,7 +40,7 @@ gemmcl_plan_finalize (GObject *object)
   g_cancellable_cancel (self->cancellable);
   gemmcl_plan_wait (self);
   gemmcl_runs_clear (&self->runs);
-  g_clear_pointer (&self->body, gemmcl_body_free);
+  g_clear_pointer (&self->current, gemmcl_kernel_plan_free);
   g_clear_object (&self->cancellable);
   g_clear_object (&self->context);
   g_clear_pointer (&self->result, gemmcl_tuning_result_free);
@@ -65,8 +69,8 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
     return NULL;
   self = g_object_new (GEMMCL_TYPE_PLAN, NULL);
   self->context = g_object_ref (context);
-  self->body = gemmcl_body_new (context, gemm, kernel, error);
-  return self->body != NULL ? g_steal_pointer (&self) : NULL;
+  self->current = gemmcl_kernel_plan_new (context, gemm, kernel, error);
+  return self->current != NULL ? g_steal_pointer (&self) : NULL;
 }
 
 const gchar *
@@ -76,7 +80,7 @@ gemmcl_plan_get_kernel (GemmclPlan *self)
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
   locker = g_mutex_locker_new (&self->lock);
-  return self->body->name;
+  return self->current->name;
 }
 
 void
@@ -88,16 +92,17 @@ gemmcl_plan_get_info (GemmclPlan *self, GemmclPlanInfo *info)
   g_return_if_fail (info != NULL);
 
   locker = g_mutex_locker_new (&self->lock);
-  *info = gemmcl_body_get_info (self->body);
+  *info = gemmcl_kernel_plan_get_info (self->current);
 }
 
 struct _GemmclPrepared {
-  GemmclPlan *plan; /* the plan, which keeps its body until the operand is used; NULL afterwards */
+  GemmclPlan
+      *plan; /* the plan, which keeps its kernel until the operand is used; NULL afterwards */
   GemmclPlanOperand operand;
-  GemmclHeld held;
+  GemmclKept kept;
 };
 
-/* Adds @by to the number of operands that keep the body. Needs the lock. */
+/* Adds @by to the number of operands that keep the kernel. Needs the lock. */
 static void
 count_prepared (GemmclPlan *self, gint by)
 {
@@ -116,7 +121,7 @@ prepared_clear (gpointer prepared)
     g_mutex_unlock (&self->plan->lock);
   }
   g_clear_object (&self->plan);
-  gemmcl_held_clear (&self->held);
+  gemmcl_kept_clear (&self->kept);
 }
 
 void
@@ -132,10 +137,10 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
                      GError **error)
 {
   g_autoptr (GemmclPrepared) prepared = NULL;
-  GemmclBody *body;
+  GemmclKernelPlan *current;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
-  g_return_val_if_fail ((guint)operand < GEMMCL_N_PLAN_OPERANDS, NULL);
+  g_return_val_if_fail ((guint)operand < GEMMCL_N_KEPT, NULL);
   g_return_val_if_fail (matrix != NULL, NULL);
 
   prepared = g_atomic_rc_box_new0 (GemmclPrepared);
@@ -145,9 +150,9 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
   while (self->claimed)
     g_cond_wait (&self->changed, &self->lock);
   count_prepared (self, 1);
-  body = self->body;
+  current = self->current;
   g_mutex_unlock (&self->lock);
-  return gemmcl_body_prepare (body, operand, matrix, &prepared->held, error)
+  return gemmcl_kept_prepare (current, operand, matrix, &prepared->kept, error)
              ? g_steal_pointer (&prepared)
              : NULL;
 }
@@ -155,18 +160,18 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
 void
 gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
 {
-  GemmclHeld *held, old;
+  GemmclKept *kept, old;
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (prepared != NULL && prepared->plan == self);
 
   g_mutex_lock (&self->lock);
-  held = &self->body->operands[prepared->operand];
-  old = *held;
-  *held = prepared->held;
-  prepared->held = old;
+  kept = &self->current->kept[prepared->operand];
+  old = *kept;
+  *kept = prepared->kept;
+  prepared->kept = old;
   if (!self->searches)
-    prepared->held.matrix = g_steal_pointer (&held->matrix);
+    prepared->kept.matrix = g_steal_pointer (&kept->matrix);
   count_prepared (self, -1);
   g_mutex_unlock (&self->lock);
   g_clear_object (&prepared->plan);
@@ -188,7 +193,7 @@ gemmcl_plan_reset_previous (GemmclPlan *self)
   g_return_if_fail (GEMMCL_IS_PLAN (self));
 
   g_mutex_lock (&self->lock);
-  self->body->state_is_void = TRUE;
+  self->current->state_is_void = TRUE;
   g_mutex_unlock (&self->lock);
 }
 
@@ -201,7 +206,7 @@ gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from)
 
   g_mutex_lock (&MIN (self, from)->lock);
   g_mutex_lock (&MAX (self, from)->lock);
-  gemmcl_body_adopt_previous (self->body, from->body);
+  gemmcl_kernel_plan_adopt_previous (self->current, from->current);
   g_mutex_unlock (&self->lock);
   g_mutex_unlock (&from->lock);
 }
@@ -235,24 +240,12 @@ gemmcl_run_new (void)
   return run_copy (&run);
 }
 
-/* @run with the plan's m and batch in place of 0. */
-static GemmclRun
-complete (GemmclPlan *self, const GemmclRun *run)
-{
-  GemmclRun whole = *run;
-
-  whole.m = run->m ? run->m : self->body->problem.m;
-  whole.batch = run->batch ? run->batch : self->body->problem.batch;
-  return whole;
-}
-
 gboolean
 gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_event *done,
                     GError **error)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
   const GemmclGemm *problem;
-  GemmclRun whole;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
   g_return_val_if_fail (run != NULL, FALSE);
@@ -267,12 +260,11 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
 
   locker = g_mutex_locker_new (&self->lock);
-  problem = &self->body->problem;
+  problem = &self->current->problem;
   g_return_val_if_fail (!run->row_outputs == !problem->row_outputs, FALSE);
   g_return_val_if_fail (!run->previous || problem->addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
-  whole = complete (self, run);
-  return gemmcl_body_check_run (self->body, &whole, error) &&
-         gemmcl_runs_submit (&self->runs, self->body, &whole, first, done, error);
+  return gemmcl_data_check_run (self->current, run, error) &&
+         gemmcl_runs_submit (&self->runs, self->current, run, first, done, error);
 }
 
 void
@@ -280,16 +272,14 @@ gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclCopyRe
                             GemmclCopyReason *d)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
-  GemmclRun whole;
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (run != NULL && a != NULL && d != NULL);
 
   locker = g_mutex_locker_new (&self->lock);
-  whole = complete (self, run);
-  *a = gemmcl_body_explain_copy (self->body, &whole, GEMMCL_OPERAND_A,
+  *a = gemmcl_data_explain_copy (self->current, run, GEMMCL_OPERAND_A,
                                  run->alpha != 0.0 ? run->a : NULL);
-  *d = gemmcl_body_explain_copy (self->body, &whole, GEMMCL_OPERAND_D, run->d);
+  *d = gemmcl_data_explain_copy (self->current, run, GEMMCL_OPERAND_D, run->d);
 }
 
 gboolean

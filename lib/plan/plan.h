@@ -6,7 +6,7 @@
 #pragma once
 
 #include "gemmcl-search.h"
-#include "plan/body.h"
+#include "plan/run.h"
 
 struct _GemmclPlan {
   GObject parent;
@@ -14,9 +14,9 @@ struct _GemmclPlan {
   GemmclContext *context;    /* constant */
   GCancellable *cancellable; /* of the search; NULL: none; set before the plan is used */
 
-  GMutex lock;      /* guards the following fields */
-  GCond changed;    /* of the fields of the search */
-  GemmclBody *body; /* constant if there is no search */
+  GMutex lock;               /* guards the following fields */
+  GCond changed;             /* of the fields of the search */
+  GemmclKernelPlan *current; /* constant if there is no search */
   GemmclRuns runs;
 
   /* The search for a faster kernel, of auto-tune.c */
@@ -24,7 +24,7 @@ struct _GemmclPlan {
   GemmclTuningResult *result; /* constant once set, like why */
   gchar *why;
   gboolean searches; /* its thread still runs; the operands' sources are kept for it */
-  gboolean claimed;  /* no operand may be prepared */
+  gboolean claimed;  /* the search is about to exchange current: gemmcl_plan_prepare() waits */
   guint n_prepared;  /* operands that are being prepared, or are neither used nor freed */
 };
 

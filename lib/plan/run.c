@@ -12,7 +12,9 @@
  * memory, or the caller names a queue, one queue has all commands. Data that kernels can use in the
  * caller's memory are not copied.
  */
-#include "plan/body.h"
+#include "plan/run.h"
+
+#include "plan/data.h"
 
 /* The resources of a run from its submission until it is done; then the next run reuses them. */
 typedef struct {
@@ -27,18 +29,18 @@ typedef struct {
   guint64 bytes_in, bytes_out;
 } Slot;
 
-/* A run that is being enqueued. */
+/* A run that is being enqueued, in both forms. */
 typedef struct {
   GemmclRuns *runs;
-  GemmclBody *body;
-  GemmclRun run; /* the caller's; a or previous is NULL if its factor is 0 */
+  GemmclKernelPlan *plan;
+  const GemmclRun *caller;
+  const GemmclData *a, *d_before; /* its a and previous; NULL if their factor is 0 */
+  GemmclKernelRun run;            /* with buffers of the slot or of the caller */
   Slot *slot;
   cl_command_queue queue;
-  gboolean apart; /* host copies use the upload and download queues */
-  GemmclChain chain;
-  cl_event previous;       /* of the run that makes the previous result; NULL: none to wait for */
-  GemmclOperands operands; /* buffers of the slot or of the caller */
-  cl_mem shared[4];        /* buffers in operands to release after the submission */
+  gboolean apart;    /* host copies use the upload and download queues */
+  cl_event previous; /* of the run that makes the previous result; NULL: none to wait for */
+  cl_mem shared[4];  /* buffers in run to release after the submission */
   guint n_shared, n_copied;
 } Submission;
 
@@ -200,15 +202,13 @@ make_transfer (Submission *self, GemmclOperand which, gboolean to_device, const 
                gsize index)
 {
   return (GemmclTransfer){
-      .body = self->body,
+      .plan = self->plan,
+      .run = &self->run,
       .which = which,
       .to_device = to_device,
-      .m = self->operands.m,
-      .progressive = self->operands.progressive,
       .index = index,
       .data = &data[index],
       .buffer = self->slot->copies[which],
-      .chain = &self->chain,
   };
 }
 
@@ -223,17 +223,17 @@ find_buffer (Submission *self, GemmclOperand which, gboolean to_device, const Ge
 
   if (data == NULL)
     return TRUE;
-  if (self->run.strided) {
+  if (self->caller->strided) {
     *buffer = data->objects[0];
     return TRUE;
   }
   transfer = make_transfer (self, which, to_device, data, 0);
-  if (self->operands.batch == 1 && (*buffer = gemmcl_transfer_share (&transfer)) != NULL) {
+  if (self->run.batch == 1 && (*buffer = gemmcl_transfer_share (&transfer)) != NULL) {
     self->shared[self->n_shared++] = *buffer;
     return TRUE;
   }
   if (*copy == NULL)
-    *copy = gemmcl_body_create_copy (self->body, which, error);
+    *copy = gemmcl_data_create_copy (self->plan, which, error);
   *buffer = *copy;
   return *buffer != NULL;
 }
@@ -241,24 +241,24 @@ find_buffer (Submission *self, GemmclOperand which, gboolean to_device, const Ge
 static gboolean
 find_buffers (Submission *self, GError **error)
 {
-  const GemmclRun *run = &self->run;
-  GemmclOperands *operands = &self->operands;
+  const GemmclRun *caller = self->caller;
+  GemmclKernelRun *run = &self->run;
 
-  return find_buffer (self, GEMMCL_OPERAND_A, TRUE, run->a, &operands->a, error) &&
-         find_buffer (self, GEMMCL_OPERAND_D, FALSE, run->d, &operands->d, error) &&
-         find_buffer (self, GEMMCL_OPERAND_D, TRUE, run->previous, &operands->previous, error) &&
-         find_buffer (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, run->row_outputs,
-                      &operands->row_outputs, error);
+  return find_buffer (self, GEMMCL_OPERAND_A, TRUE, self->a, &run->a, error) &&
+         find_buffer (self, GEMMCL_OPERAND_D, FALSE, caller->d, &run->d, error) &&
+         find_buffer (self, GEMMCL_OPERAND_D, TRUE, self->d_before, &run->previous, error) &&
+         find_buffer (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, caller->row_outputs,
+                      &run->row_outputs, error);
 }
 
 static void
 find_acquired (Submission *self)
 {
-  const GemmclFrame *frame = self->body->problem.a_frame;
+  const GemmclFrame *frame = self->plan->problem.a_frame;
   GPtrArray *acquired = self->slot->acquired;
 
-  for (gsize i = 0; i < (self->run.strided ? 1 : self->operands.batch); i++) {
-    const GemmclData *a = &self->run.a[i];
+  for (gsize i = 0; i < (self->caller->strided ? 1 : self->run.batch); i++) {
+    const GemmclData *a = &self->a[i];
     const guint n =
         a->kind == GEMMCL_DATA_IMAGES ? gemmcl_pixel_format_get_n_planes (frame->format) : 1;
 
@@ -273,7 +273,7 @@ static gboolean
 hand_over (Submission *self, GCallback function, const gchar *what, GError **error)
 {
   GPtrArray *objects = self->slot->acquired;
-  GemmclChain *chain = &self->chain;
+  GemmclChain *chain = &self->run.chain;
   cl_event done = NULL;
   cl_int status;
 
@@ -287,9 +287,9 @@ hand_over (Submission *self, GCallback function, const gchar *what, GError **err
 static gboolean
 acquire (Submission *self, GError **error)
 {
-  if (self->run.acquire != NULL && self->run.a != NULL)
+  if (self->caller->acquire != NULL && self->a != NULL)
     find_acquired (self);
-  if (hand_over (self, self->run.acquire, "Acquiring shared memory objects of A", error))
+  if (hand_over (self, self->caller->acquire, "Acquiring shared memory objects of A", error))
     return TRUE;
   g_ptr_array_set_size (self->slot->acquired, 0);
   return FALSE;
@@ -299,7 +299,7 @@ static gboolean
 release (Submission *self, GError **error)
 {
   const gboolean released =
-      hand_over (self, self->run.release, "Releasing shared memory objects of A", error);
+      hand_over (self, self->caller->release, "Releasing shared memory objects of A", error);
 
   g_ptr_array_set_size (self->slot->acquired, 0);
   return released;
@@ -310,10 +310,10 @@ static gboolean
 enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GError **error)
 {
   const gboolean is_apart = self->apart && kind == GEMMCL_DATA_HOST;
-  GemmclChain *chain = &self->chain;
+  GemmclChain *chain = &self->run.chain;
 
   if (is_apart && *apart == NULL &&
-      !(*apart = gemmcl_context_create_copy_queue (self->body->context, self->queue, error)))
+      !(*apart = gemmcl_context_create_copy_queue (self->plan->context, self->queue, error)))
     return FALSE;
   /* A command that waits for an event of another queue needs that queue to be flushed. */
   if (chain->last != NULL && chain->queue != (is_apart ? *apart : self->queue) &&
@@ -330,8 +330,7 @@ copy_problems (Submission *self, GemmclOperand which, gboolean to_device, cl_mem
 {
   cl_command_queue *apart = to_device ? &self->runs->upload : &self->runs->download;
 
-  for (gsize i = 0; at != NULL && at == self->slot->copies[which] && i < self->operands.batch;
-       i++) {
+  for (gsize i = 0; at != NULL && at == self->slot->copies[which] && i < self->run.batch; i++) {
     const GemmclTransfer transfer = make_transfer (self, which, to_device, data, i);
 
     if (!enter_queue (self, data[i].kind, apart, error) || !gemmcl_transfer (&transfer, error))
@@ -344,16 +343,14 @@ copy_problems (Submission *self, GemmclOperand which, gboolean to_device, cl_mem
 static gboolean
 copy_inputs (Submission *self, GError **error)
 {
-  const GemmclOperands *operands = &self->operands;
-  const GemmclRun *run = &self->run;
-  const gboolean copies_a =
-      operands->a != NULL && operands->a == self->slot->copies[GEMMCL_OPERAND_A];
-  const gboolean adds_d =
-      self->body->problem.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
+  const GemmclKernelRun *run = &self->run;
+  const gboolean copies_a = run->a != NULL && run->a == self->slot->copies[GEMMCL_OPERAND_A];
+  const gboolean adds_d = self->plan->problem.addend == GEMMCL_ADDEND_OUTPUT && run->p.beta != 0.0f;
 
-  return copy_problems (self, GEMMCL_OPERAND_A, TRUE, operands->a, run->a, error) &&
-         (!adds_d || copy_problems (self, GEMMCL_OPERAND_D, TRUE, operands->d, run->d, error)) &&
-         copy_problems (self, GEMMCL_OPERAND_D, TRUE, operands->previous, run->previous, error) &&
+  return copy_problems (self, GEMMCL_OPERAND_A, TRUE, run->a, self->a, error) &&
+         (!adds_d ||
+          copy_problems (self, GEMMCL_OPERAND_D, TRUE, run->d, self->caller->d, error)) &&
+         copy_problems (self, GEMMCL_OPERAND_D, TRUE, run->previous, self->d_before, error) &&
          enter_queue (self, GEMMCL_DATA_BUFFER, NULL, error) &&
          (!copies_a || release (self, error));
 }
@@ -363,32 +360,31 @@ copy_inputs (Submission *self, GError **error)
 static gboolean
 sync_host (Submission *self, GError **error)
 {
-  const gsize size = gemmcl_body_get_operand_bytes (self->body, GEMMCL_OPERAND_D, self->operands.m);
-  GemmclChain *chain = &self->chain;
+  const gsize size = gemmcl_data_get_bytes (self->plan, GEMMCL_OPERAND_D, self->run.m);
+  GemmclChain *chain = &self->run.chain;
   cl_event done = NULL;
   cl_int status;
-  gpointer data = clEnqueueMapBuffer (chain->queue, self->operands.d, CL_FALSE, CL_MAP_READ, 0,
-                                      size, CHAIN_WAIT (chain), &done, &status);
+  gpointer data = clEnqueueMapBuffer (chain->queue, self->run.d, CL_FALSE, CL_MAP_READ, 0, size,
+                                      CHAIN_WAIT (chain), &done, &status);
 
   if (!gemmcl_chain_add (chain, status, done, "clEnqueueMapBuffer for D", error))
     return FALSE;
-  status =
-      clEnqueueUnmapMemObject (chain->queue, self->operands.d, data, CHAIN_WAIT (chain), &done);
+  status = clEnqueueUnmapMemObject (chain->queue, self->run.d, data, CHAIN_WAIT (chain), &done);
   return gemmcl_chain_add (chain, status, done, "clEnqueueUnmapMemObject for D", error);
 }
 
 static gboolean
 copy_outputs (Submission *self, GError **error)
 {
-  const GemmclOperands *operands = &self->operands;
-  const GemmclRun *run = &self->run;
+  const GemmclRun *caller = self->caller;
+  const GemmclKernelRun *run = &self->run;
   const gboolean shows =
-      run->d->kind == GEMMCL_DATA_HOST && operands->d != self->slot->copies[GEMMCL_OPERAND_D];
+      caller->d->kind == GEMMCL_DATA_HOST && run->d != self->slot->copies[GEMMCL_OPERAND_D];
 
   return (!shows || sync_host (self, error)) &&
-         copy_problems (self, GEMMCL_OPERAND_D, FALSE, operands->d, run->d, error) &&
-         copy_problems (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, operands->row_outputs,
-                        run->row_outputs, error);
+         copy_problems (self, GEMMCL_OPERAND_D, FALSE, run->d, caller->d, error) &&
+         copy_problems (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, run->row_outputs,
+                        caller->row_outputs, error);
 }
 
 /* Finds the event of the run that makes the previous result, if this run reads that and it may not
@@ -396,11 +392,11 @@ copy_outputs (Submission *self, GError **error)
 static gboolean
 find_previous (Submission *self, GError **error)
 {
-  const cl_event written = self->body->state_written;
+  const cl_event written = self->plan->state_written;
   cl_int status;
 
-  if (written == NULL || self->body->state_is_void || self->run.previous != NULL ||
-      self->operands.beta == 0.0f)
+  if (written == NULL || self->plan->state_is_void || self->caller->previous != NULL ||
+      self->run.p.beta == 0.0f)
     return TRUE;
   status = gemmcl_event_get_status (written);
   if (status < CL_COMPLETE)
@@ -418,7 +414,7 @@ find_previous (Submission *self, GError **error)
 static void
 wait_for_previous (Submission *self)
 {
-  GemmclChain *chain = &self->chain;
+  GemmclChain *chain = &self->run.chain;
   Slot *slot = self->slot;
 
   if (self->previous == NULL)
@@ -440,7 +436,7 @@ static gboolean
 compute (Submission *self, GError **error)
 {
   wait_for_previous (self);
-  return gemmcl_body_enqueue (self->body, &self->operands, &self->chain, error);
+  return gemmcl_steps_enqueue (self->plan, &self->run, error);
 }
 
 static gboolean
@@ -448,7 +444,7 @@ enqueue (Submission *self, GError **error)
 {
   return acquire (self, error) && copy_inputs (self, error) && compute (self, error) &&
          release (self, error) && copy_outputs (self, error) &&
-         gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
+         gemmcl_cl_check (clFlush (self->run.chain.queue), error, "clFlush");
 }
 
 /* After enqueue() failed: waits for the commands that it enqueued, which use the caller's
@@ -458,13 +454,13 @@ give_up (Submission *self)
 {
   if (self->slot->acquired->len > 0 && enter_queue (self, GEMMCL_DATA_BUFFER, NULL, NULL))
     release (self, NULL);
-  if (self->chain.last != NULL) {
-    clFlush (self->chain.queue);
-    if (gemmcl_context_wait (self->body->context, self->chain.last) != CL_SUCCESS)
+  if (self->run.chain.last != NULL) {
+    clFlush (self->run.chain.queue);
+    if (gemmcl_context_wait (self->plan->context, self->run.chain.last) != CL_SUCCESS)
       drop_copies (self->slot);
   }
   g_ptr_array_set_size (self->slot->events, 0);
-  self->runs->failed |= self->run.queue == NULL;
+  self->runs->failed |= self->caller->queue == NULL;
 }
 
 static guint64
@@ -472,69 +468,60 @@ count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
 {
   guint64 n = 0;
 
-  for (gsize i = 0; data != NULL && !self->run.strided && i < self->operands.batch; i++)
+  for (gsize i = 0; data != NULL && !self->caller->strided && i < self->run.batch; i++)
     n += data[i].kind == GEMMCL_DATA_HOST;
-  return n * gemmcl_body_get_operand_bytes (self->body, which, self->operands.m);
+  return n * gemmcl_data_get_bytes (self->plan, which, self->run.m);
 }
 
 /* Records the run in its slot, which is occupied until the run is done. */
 static void
 track (Submission *self)
 {
-  const GemmclGemm *gemm = &self->body->gemm;
+  const GemmclGemm *gemm = &self->plan->gemm;
   Slot *slot = self->slot;
 
-  slot->first = self->chain.first;
-  slot->kernel = self->chain.kernel;
-  slot->done = self->chain.last;
-  slot->elsewhere = self->run.queue != NULL;
-  if (self->body->load != NULL) {
-    g_clear_pointer (&self->body->state_written, clReleaseEvent);
-    self->body->state_written = self->chain.kernel;
-    clRetainEvent (self->chain.kernel);
+  slot->first = self->run.chain.first;
+  slot->kernel = self->run.chain.kernel;
+  slot->done = self->run.chain.last;
+  slot->elsewhere = self->caller->queue != NULL;
+  if (self->plan->problem.addend == GEMMCL_ADDEND_PREVIOUS) {
+    g_clear_pointer (&self->plan->state_written, clReleaseEvent);
+    self->plan->state_written = self->run.chain.kernel;
+    clRetainEvent (self->run.chain.kernel);
   }
-  slot->flops = 2.0 * self->operands.m * gemm->n * gemm->k * self->operands.batch;
-  slot->bytes_in = count_host_bytes (self, GEMMCL_OPERAND_A, self->run.a);
-  slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run.d);
+  slot->flops = 2.0 * self->run.m * gemm->n * gemm->k * self->run.batch;
+  slot->bytes_in = count_host_bytes (self, GEMMCL_OPERAND_A, self->a);
+  slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->caller->d);
   self->runs->stats.copies += self->n_copied;
 }
 
 /* Returns: the run, with a slot and a queue. */
 static Submission
-make_submission (GemmclRuns *runs, GemmclBody *body, const GemmclRun *run)
+make_submission (GemmclRuns *runs, GemmclKernelPlan *plan, const GemmclRun *caller)
 {
-  Slot *slot = find_slot (runs, body->context);
-  const cl_command_queue queue = run->queue ? run->queue : runs->queue;
+  Slot *slot = find_slot (runs, plan->context);
   Submission self = {
       .runs = runs,
-      .body = body,
-      .run = *run,
+      .plan = plan,
+      .caller = caller,
+      .run = gemmcl_kernel_run_init (plan, caller),
       .slot = slot,
-      .queue = queue,
-      .apart = run->queue == NULL && !body->device->host_unified,
-      .chain = {.queue = queue, .events = slot->events, .n_wait = run->n_wait, .wait = run->wait},
-      .operands = {.m = run->m,
-                   .batch = run->batch,
-                   .b = run->b,
-                   .c = run->c,
-                   .tight = !run->strided,
-                   .alpha = run->alpha,
-                   .beta = run->beta,
-                   .progressive = run->progressive != FALSE},
+      .queue = caller->queue ? caller->queue : runs->queue,
+      .apart = caller->queue == NULL && !plan->device->host_unified,
   };
 
-  if (self.operands.alpha == 0.0f)
-    self.run.a = NULL;
-  if (self.operands.beta == 0.0f)
-    self.run.previous = NULL;
+  self.a = self.run.p.alpha != 0.0f ? caller->a : NULL;
+  self.d_before = self.run.p.beta != 0.0f ? caller->previous : NULL;
+  self.run.chain.queue = self.queue;
+  self.run.chain.events = slot->events;
   return self;
 }
 
 gboolean
-gemmcl_runs_submit (GemmclRuns *self, GemmclBody *body, const GemmclRun *run, cl_event *first,
+gemmcl_runs_submit (GemmclRuns *self, GemmclKernelPlan *plan, const GemmclRun *run, cl_event *first,
                     cl_event *done, GError **error)
 {
-  g_auto (Submission) submission = make_submission (self, body, run);
+  g_auto (Submission) submission = make_submission (self, plan, run);
 
   if (!find_previous (&submission, error) || !find_buffers (&submission, error))
     return FALSE;

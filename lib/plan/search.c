@@ -220,10 +220,10 @@ has_flaw (Search *self, Candidate *candidate)
   return candidate->plan == NULL;
 }
 
-/* Lets @candidate take turns. If there are too many for the memory, the slowest drops out, but
- * never the first. */
+/* Adds @candidate to the timed rounds. If there are too many for the memory, the slowest drops out,
+ * but never the first. */
 static void
-activate (Search *self, Candidate *candidate)
+admit (Search *self, Candidate *candidate)
 {
   Candidate *slowest = candidate;
 
@@ -292,7 +292,7 @@ try_plan (Search *self, Candidate *candidate, GError **error)
   else if (candidate->public.seconds > TOO_SLOW * best)
     drop (self, candidate, FALSE, "Its first run was slow.");
   else
-    activate (self, candidate);
+    admit (self, candidate);
   return rest (self, seconds, error);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "device/program.h"
-#include "plan/body.h"
+#include "plan/choose.h"
 
 /* OpenCL C: the sum of an element of D, for the matrices of the proof, and a wrong last element. */
 #define SUM                                                                                        \
@@ -86,9 +86,9 @@ make_context (void)
   return context;
 }
 
-/* Makes the body of a product of bf16 whose M, N and K are @size. @element: the value of `wrong` */
-static GemmclBody *
-make_body (GemmclContext *context, const gchar *element, gsize size, const gchar *kernel,
+/* Makes the plan of a product of bf16 whose M, N and K are @size. @element: the value of `wrong` */
+static GemmclKernelPlan *
+make_plan (GemmclContext *context, const gchar *element, gsize size, const gchar *kernel,
            GError **error)
 {
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
@@ -97,7 +97,7 @@ make_body (GemmclContext *context, const gchar *element, gsize size, const gchar
   n_built = 0;
   gemm.m = gemm.n = gemm.k = size;
   gemm.precision = GEMMCL_PRECISION_BF16;
-  return gemmcl_body_new (context, &gemm, kernel, error);
+  return gemmcl_kernel_plan_new (context, &gemm, kernel, error);
 }
 
 /* The rules choose a kernel of sm_90a if such kernels are right. */
@@ -105,15 +105,15 @@ static void
 test_choice (gconstpointer element)
 {
   g_autoptr (GemmclContext) context = make_context ();
-  g_autoptr (GemmclBody) body = NULL;
+  g_autoptr (GemmclKernelPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
 
   if (context == NULL)
     return;
-  body = make_body (context, element, 1024, "rules", &error);
+  plan = make_plan (context, element, 1024, "rules", &error);
   g_assert_no_error (error);
   g_assert_cmpuint (n_built, >, 0);
-  g_assert_true (body->kernel->wgmma == (*wrong == '\0'));
+  g_assert_true (plan->kernel->wgmma == (*wrong == '\0'));
 }
 
 /* A caller who names a kernel of sm_90a gets it only if it is right. */
@@ -121,17 +121,17 @@ static void
 test_named (gconstpointer element)
 {
   g_autoptr (GemmclContext) context = make_context ();
-  g_autoptr (GemmclBody) body = NULL;
+  g_autoptr (GemmclKernelPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
 
   if (context == NULL)
     return;
-  body = make_body (context, element, 64, "wgmma_bf16_2x32_32x4", &error);
+  plan = make_plan (context, element, 64, "wgmma_bf16_2x32_32x4", &error);
   if (*wrong == '\0')
     g_assert_no_error (error);
   else
     g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD);
-  g_assert_true ((body != NULL) == (*wrong == '\0'));
+  g_assert_true ((plan != NULL) == (*wrong == '\0'));
 }
 
 int

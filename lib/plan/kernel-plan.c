@@ -1,13 +1,14 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The kernels and memory of a body.
+ * The half of a plan that depends on the kernel: its life, its kernels and memory.
  */
+#include "plan/kernel-plan.h"
+
 #include <CL/cl_ext.h>
 
 #include "kernels/options.h"
 #include "kernels/subgroups.h"
-#include "plan/body.h"
 
 /* From cl_intel_required_subgroup_size; older headers lack it. */
 #ifndef CL_KERNEL_SPILL_MEM_SIZE_INTEL
@@ -15,7 +16,7 @@
 #endif
 
 void
-gemmcl_held_clear (GemmclHeld *self)
+gemmcl_kept_clear (GemmclKept *self)
 {
   g_clear_pointer (&self->weights, gemmcl_weights_unref);
   g_clear_pointer (&self->buffer, clReleaseMemObject);
@@ -37,10 +38,10 @@ gemmcl_copy_problem (GemmclGemm *to, GemmclFrame frames[2], const GemmclGemm *fr
   }
 }
 
-GemmclBody *
-gemmcl_body_alloc (GemmclContext *context, const GemmclGemm *gemm)
+GemmclKernelPlan *
+gemmcl_kernel_plan_alloc (GemmclContext *context, const GemmclGemm *gemm)
 {
-  GemmclBody *self = g_new0 (GemmclBody, 1);
+  GemmclKernelPlan *self = g_new0 (GemmclKernelPlan, 1);
 
   self->context = g_object_ref (context);
   self->device = gemmcl_context_get_device_info (context);
@@ -50,39 +51,28 @@ gemmcl_body_alloc (GemmclContext *context, const GemmclGemm *gemm)
 }
 
 void
-gemmcl_body_free (GemmclBody *self)
+gemmcl_kernel_plan_free (GemmclKernelPlan *self)
 {
-  cl_kernel *const kernels[] = {
-      &self->gather,      &self->pack,  &self->im2col,     &self->normalize_a, &self->quantize,
-      &self->pack_a,      &self->load,  &self->multiply,   &self->reduce,      &self->softmax,
-      &self->normalize_d, &self->store, &self->row_outputs};
-  cl_mem *const buffers[] = {&self->features,  &self->int8_a,  &self->image_a, &self->run_b,
-                             &self->workspace, &self->no_bias, &self->logits,  &self->state};
+  cl_mem *const buffers[] = {&self->zeros, &self->image, &self->logits, &self->state};
 
-  for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
-    g_clear_pointer (kernels[i], clReleaseKernel);
+  g_clear_pointer (&self->gather, clReleaseKernel);
+  g_clear_pointer (&self->multiply, clReleaseKernel);
+  for (guint i = 0; i < self->n_steps; i++) {
+    g_clear_pointer (&self->steps[i].kernel, clReleaseKernel);
+    g_clear_pointer (&self->steps[i].output, clReleaseMemObject);
+  }
   for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
     g_clear_pointer (buffers[i], clReleaseMemObject);
   g_clear_pointer (&self->state_written, clReleaseEvent);
-  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
-    gemmcl_held_clear (&self->operands[i]);
+  for (guint i = 0; i < GEMMCL_N_KEPT; i++)
+    gemmcl_kept_clear (&self->kept[i]);
   g_clear_object (&self->context);
   g_free (self);
 }
 
-gboolean
-gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source, const gchar *name,
-                        gchar *options, GError **error)
-{
-  g_autofree gchar *owned = options;
-
-  *step = gemmcl_context_create_kernel (self->context, source, owned, name, error);
-  return *step != NULL;
-}
-
 cl_mem
-gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
-                           GError **error)
+gemmcl_kernel_plan_create_memory (GemmclKernelPlan *self, gsize rows, gsize row_bytes,
+                                  const gchar *what, GError **error)
 {
   gsize size;
 
@@ -93,7 +83,7 @@ gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const 
 }
 
 gsize
-gemmcl_body_fit_group (GemmclBody *self, gsize size)
+gemmcl_kernel_plan_fit_group (GemmclKernelPlan *self, gsize size)
 {
   return size <= MIN (self->device->max_work_group, self->device->max_work_item_sizes[0]) ? size
                                                                                           : 1;
@@ -115,7 +105,7 @@ understates_groups (const GemmclDeviceInfo *device)
  * memory. NVIDIA's driver reports 48 KiB, although arrays of a kernel may have more: its compiler
  * knows the limit. */
 static gboolean
-check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError **error)
+check_room (GemmclKernelPlan *self, cl_kernel kernel, GemmclKernelLevel level, GError **error)
 {
   const cl_device_id id = gemmcl_context_get_cl_device (self->context);
   const gsize group = self->kernel->group_m * self->kernel->group_n;
@@ -145,7 +135,7 @@ check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError 
 /* The problem that multiply computes: the whole, or a part of a split K whose sums reduce adds
  * up. */
 static GemmclGemm
-get_multiplied (GemmclBody *self)
+get_multiplied (GemmclKernelPlan *self)
 {
   GemmclGemm gemm = self->gemm;
 
@@ -162,7 +152,7 @@ get_multiplied (GemmclBody *self)
 }
 
 static gboolean
-build_at_level (GemmclBody *self, GemmclKernelLevel level, GError **error)
+build_at_level (GemmclKernelPlan *self, GemmclKernelLevel level, GError **error)
 {
   const GemmclGemm gemm = get_multiplied (self);
   g_autofree gchar *options = gemmcl_kernel_make_options (self->kernel, &gemm, self->device, level);
@@ -178,8 +168,8 @@ build_at_level (GemmclBody *self, GemmclKernelLevel level, GError **error)
 }
 
 gboolean
-gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel worst,
-                            GError **error)
+gemmcl_kernel_plan_build_multiply (GemmclKernelPlan *self, const GemmclChoice *choice,
+                                   GemmclKernelLevel worst, GError **error)
 {
   const GemmclKernel *kernel = choice->kernel;
   GemmclKernelLevel level =
@@ -207,9 +197,29 @@ gemmcl_body_build_multiply (GemmclBody *self, const GemmclChoice *choice, Gemmcl
   return TRUE;
 }
 
+/* Exchanges the memory of both, so that neither has to allocate. */
+void
+gemmcl_kernel_plan_adopt_previous (GemmclKernelPlan *self, GemmclKernelPlan *from)
+{
+  const GemmclGemm *a = &self->gemm, *b = &from->gemm;
+  cl_mem own = self->state;
+
+  self->state_is_void = TRUE;
+  if (self->context != from->context || self->problem.addend != GEMMCL_ADDEND_PREVIOUS ||
+      from->problem.addend != GEMMCL_ADDEND_PREVIOUS || a->m != b->m || a->n != b->n ||
+      a->batch != b->batch || a->layout != b->layout)
+    return;
+  self->state = from->state;
+  self->state_is_void = from->state_is_void;
+  g_clear_pointer (&self->state_written, clReleaseEvent);
+  self->state_written = g_steal_pointer (&from->state_written);
+  from->state = own;
+  from->state_is_void = TRUE;
+}
+
 /* A number of up to 64 bits that a driver may report for a kernel; 0 if it does not. */
 static guint64
-get_number (GemmclBody *self, cl_kernel_work_group_info which)
+get_number (GemmclKernelPlan *self, cl_kernel_work_group_info which)
 {
   guint64 number = 0;
 
@@ -220,7 +230,7 @@ get_number (GemmclBody *self, cl_kernel_work_group_info which)
 }
 
 GemmclPlanInfo
-gemmcl_body_get_info (GemmclBody *self)
+gemmcl_kernel_plan_get_info (GemmclKernelPlan *self)
 {
   return (GemmclPlanInfo){
       .precision = self->kernel->precision,

@@ -1,0 +1,592 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The steps of a run. A plan has those rows of the table that it needs; a run launches them in the
+ * table's order.
+ */
+#include "plan/steps.h"
+
+#include "kernels/options.h"
+#include "matrix/matrix.h"
+#include "plan/kept.h"
+#include "plan/pack.h"
+#include "shared/quantized.h"
+
+/* A row of the table of steps. */
+typedef struct {
+  gboolean is_needed;
+  const gchar *source, *function; /* NULL: the step launches multiply alone */
+  gchar *options;                 /* owned */
+  gsize row_bytes;                /* of the step's output; 0: it has none, or none yet */
+  const gchar *what;              /* the output, in messages */
+  GemmclStepLaunch launch;
+} StepRow;
+
+/* An operand as a step finds it. */
+typedef struct {
+  cl_mem memory;
+  GemmclStrides strides;
+} View;
+
+static GemmclStrides
+tight_strides (gsize rows, gsize cols)
+{
+  return (GemmclStrides){.batch = rows * cols, .row = cols, .col = 1};
+}
+
+/* TRUE if im2col converts frames to rows of A. */
+static gboolean
+converts_frames (GemmclKernelPlan *self)
+{
+  return self->problem.a_frame != NULL && !gemmcl_kernel_takes_pixels (self->kernel, &self->gemm);
+}
+
+/* TRUE if A of the gemm is the output of im2col or normalize_rows: batch x m x k, tight. */
+static gboolean
+makes_features (GemmclKernelPlan *self)
+{
+  return converts_frames (self) || self->problem.normalize & GEMMCL_NORMALIZE_A;
+}
+
+static gboolean
+normalizes_d (GemmclKernelPlan *self)
+{
+  return self->problem.normalize & GEMMCL_NORMALIZE_D;
+}
+
+/* The strides of an operand as the gemm finds it. @tight makes no difference for the plan's state,
+ * whose layout has no gaps. */
+static GemmclStrides
+get_strides (GemmclKernelPlan *self, GemmclOperand which, gboolean tight)
+{
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->gemm, which);
+
+  if (which == GEMMCL_OPERAND_A && makes_features (self))
+    return tight_strides (self->gemm.m, self->gemm.k);
+  return frame
+             ? (GemmclStrides){.batch = gemmcl_frame_get_planes (frame, NULL) /
+                                        gemmcl_type_get_size (gemmcl_frame_get_sample_type (frame))}
+             : gemmcl_gemm_get_strides (&self->gemm, which, tight);
+}
+
+/* D of the gemm and of the steps up to store. */
+static View
+get_d (GemmclKernelPlan *self, const GemmclKernelRun *run)
+{
+  return (View){self->state ? self->state : run->d,
+                get_strides (self, GEMMCL_OPERAND_D, run->tight)};
+}
+
+/* Floats from a problem's row outputs to the next problem's. */
+static cl_long
+get_outputs_batch (GemmclKernelPlan *self)
+{
+  return gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_ROW_OUTPUTS, TRUE).stride;
+}
+
+/* The options of steps that read rows of @gemm's A (kernels/shared/row_steps.clh). If A is frames,
+ * im2col made the rows. */
+static gchar *
+make_row_options (GemmclKernelPlan *self, const GemmclGemm *gemm, const gchar *others)
+{
+  const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
+  /* A CPU may read an application's memory, which need not be aligned for vectors. */
+  const gboolean aligned =
+      self->row_group > 1 && (a.length | a.ld | a.offset | a.stride) % self->row_width == 0;
+  const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
+
+  return g_strdup_printf (
+      "-DGROUP=%u -DWIDTH=%u -DA_TYPE=%s%s%s%s%s%s", self->row_group, self->row_width,
+      gemmcl_type_get_dtype (gemm->a_frame ? GEMMCL_TYPE_F32 : gemm->a_type),
+      scaled ? " -DA_SCALED" : "", gemmcl_gemm_keeps_int8 (gemm) ? " -DA_INT8" : "",
+      gemm->a_frame || !a.by_column ? " -DA_UNIT_COL" : "",
+      aligned && !a.by_column && !gemm->a_frame ? " -DA_ALIGNED" : "", others);
+}
+
+/* The options of a step from f32 to elements of @d_type. */
+static gchar *
+make_step_options (GemmclKernelPlan *self, GemmclType d_type, const gchar *others)
+{
+  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=F32 -DD_TYPE=%s%s", self->row_group,
+                          self->row_width, gemmcl_type_get_dtype (d_type), others);
+}
+
+/* Writes rows of @cols elements of @from to @to: their softmax, or rows divided by their norms. @to
+ * may be @from, with the same strides. */
+static gboolean
+launch_rows (GemmclKernelPlan *self, const GemmclStep *step, GemmclKernelRun *run, gsize cols,
+             View from, View to, gboolean scales, GError **error)
+{
+  const cl_float scale = self->problem.a_scale, shift = self->problem.a_shift;
+  const cl_int n = cols;
+  const gsize global[3] = {run->m * self->row_group, 1, run->batch};
+
+  return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (self->row_group), error,
+                 ARGUMENT (from.memory), ARGUMENT (from.strides), ARGUMENT (to.memory),
+                 ARGUMENT (to.strides), ARGUMENT (n), {scales ? sizeof (scale) : 0, &scale},
+                 ARGUMENT (shift));
+}
+
+/* Packs a run's own B into panels or an image. */
+static gboolean
+launch_pack (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  const GemmclStrides strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
+  const gsize n = self->gemm.b_stride ? self->gemm.batch : 1;
+  const cl_mem b = run->b;
+
+  if (b == self->kept[GEMMCL_PLAN_B].buffer)
+    return TRUE;
+  if (run->p.K > 0 && step->output == NULL)
+    step->output = gemmcl_pack_create_b (self, n, error);
+  run->b = step->output;
+  return run->p.K == 0 ||
+         (run->b != NULL && gemmcl_pack_launch (self, step->kernel, b, &strides, NULL, run->b,
+                                                MIN (run->batch, n), &run->chain, error));
+}
+
+static gboolean
+launch_im2col (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  const GemmclFrame *frame = self->problem.a_frame;
+  const GemmclPatches patches = gemmcl_frame_get_patches (frame);
+  const cl_ulong frame_bytes = gemmcl_frame_get_planes (frame, NULL);
+  const gsize items = frame->channels > 0 ? frame->channels : 1; /* for each pixel */
+  const gsize global[3] = {ROUND_UP (patches.across * patches.width * items, GROUP),
+                           patches.down * patches.height, run->batch};
+  /* The value of a pixel that a_scale and a_shift make 0. */
+  const gdouble scale = self->problem.a_scale;
+  const cl_float outside = scale != 0 ? -self->problem.a_shift / scale : 0;
+  const cl_mem from = run->a;
+
+  run->a = step->output;
+  return run->p.K == 0 || LAUNCH (&run->chain, step->kernel, "im2col", global,
+                                  IN_A_ROW (gemmcl_kernel_plan_fit_group (self, GROUP)), error,
+                                  ARGUMENT (from), ARGUMENT (run->a), ARGUMENT (frame_bytes),
+                                  ARGUMENT (outside), ARGUMENT (run->p.progressive));
+}
+
+/* Works in im2col's output if there is one. */
+static gboolean
+launch_normalize_a (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  const View own = {run->a, gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_A, run->tight)};
+  const View features = {step->output ? step->output : run->a, run->p.a};
+
+  run->a = features.memory;
+  return run->p.K == 0 || launch_rows (self, step, run, self->gemm.k, step->output ? own : features,
+                                       features, TRUE, error);
+}
+
+static gboolean
+launch_quantize (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  GemmclProblem *p = &run->p;
+  const gboolean shared = p->a.batch == 0;
+  const gsize global[3] = {(gsize)p->M * self->row_group, 1, shared ? 1 : run->gemm_batch};
+  const GemmclStrides a = p->a;
+  const cl_mem from = run->a;
+
+  run->a = step->output;
+  p->a = (GemmclStrides){.row = INT8_ROW ((gint64)p->K), .col = 1};
+  p->a.batch = shared ? 0 : p->M * p->a.row;
+  return p->K == 0 ||
+         LAUNCH (&run->chain, step->kernel, "quantize", global, IN_A_ROW (self->row_group), error,
+                 ARGUMENT (from), ARGUMENT (a), ARGUMENT (run->a), ARGUMENT (p->K),
+                 ARGUMENT (p->a_scale), ARGUMENT (p->a_shift));
+}
+
+static gboolean
+launch_pack_a (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  const cl_mem from = run->a;
+
+  run->a = self->image;
+  return gemmcl_pack_launch_a (self, step->kernel, from, &run->p, run->gemm_batch, &run->chain,
+                               error);
+}
+
+static gboolean
+keeps_previous (GemmclKernelPlan *self)
+{
+  return self->problem.addend == GEMMCL_ADDEND_PREVIOUS;
+}
+
+/* The lines of contiguous elements that a step converts: their number, length and strides on both
+ * sides. */
+typedef struct {
+  GemmclStrides state, d;
+  gsize count, length;
+} Lines;
+
+static Lines
+get_pixels (GemmclKernelPlan *self)
+{
+  const GemmclFrame *frame = self->problem.d_frame;
+  const gsize samples =
+      gemmcl_frame_get_planes (frame, NULL) / gemmcl_pixel_format_get_sample_bytes (frame->format);
+  const gsize m = self->gemm.m, n = self->gemm.n;
+
+  return (Lines){
+      .state = {.batch = m * n, .col = n},
+      .d = {.batch = samples, .col = samples / m},
+      .count = 1,
+      .length = m,
+  };
+}
+
+static Lines
+get_lines (GemmclKernelPlan *self, gsize m, gboolean tight)
+{
+  const GemmclMatrixLayout state = gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, TRUE);
+  const GemmclMatrixLayout d = gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_D, tight);
+  Lines lines = {
+      .state = {.batch = state.stride, .row = state.ld, .col = 1},
+      .d = {.offset = d.offset, .batch = d.stride, .row = d.ld, .col = 1},
+      .count = d.by_column ? d.lines : m,
+      .length = d.by_column ? m : d.length,
+  };
+
+  if (state.ld == lines.length && d.ld == lines.length) {
+    lines.length *= lines.count;
+    lines.count = 1;
+  }
+  return lines;
+}
+
+static gboolean
+convert_state (GemmclKernelPlan *self, GemmclStep *step, cl_mem d, GemmclKernelRun *run,
+               GError **error)
+{
+  const Lines lines =
+      self->problem.d_frame ? get_pixels (self) : get_lines (self, run->m, run->tight);
+  const gsize global[3] = {ROUND_UP (lines.length, GROUP), lines.count, run->batch};
+  const cl_long length = lines.length;
+
+  return LAUNCH (&run->chain, step->kernel, step->name, global,
+                 IN_A_ROW (gemmcl_kernel_plan_fit_group (self, GROUP)), error,
+                 ARGUMENT (self->state), ARGUMENT (lines.state), ARGUMENT (d), ARGUMENT (lines.d),
+                 ARGUMENT (length));
+}
+
+/* Fills the whole state, since the next run may have more rows and problems than this one. */
+static gboolean
+fill_state (GemmclKernelPlan *self, GemmclChain *chain, GError **error)
+{
+  const gsize size = self->gemm.m * self->gemm.n * self->gemm.batch * sizeof (gfloat);
+  const gfloat zero = 0.0f;
+  cl_event done = NULL;
+  const cl_int status = clEnqueueFillBuffer (chain->queue, self->state, &zero, sizeof (zero), 0,
+                                             size, CHAIN_WAIT (chain), &done);
+
+  if (!gemmcl_chain_add (chain, status, done, "clEnqueueFillBuffer for the previous result", error))
+    return FALSE;
+  self->state_is_void = FALSE;
+  return TRUE;
+}
+
+/* Fills the previous result with zeros, or with the run's own. */
+static gboolean
+launch_load (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  return (!self->state_is_void || fill_state (self, &run->chain, error)) &&
+         (run->previous == NULL || convert_state (self, step, run->previous, run, error));
+}
+
+static gboolean
+launch_store (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  return convert_state (self, step, run->d, run, error);
+}
+
+/* @p: the arguments of the whole gemm, or of its parts. With alpha 0 there may be no B; a kernel
+ * that reads images then gets any image. */
+static gboolean
+multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclProblem *p, gsize batch,
+          cl_mem c, cl_mem bias, cl_mem d, GError **error)
+{
+  const gsize group = self->kernel->group_m * self->kernel->group_n;
+  const GemmclTiles groups =
+      gemmcl_kernel_get_groups (self->kernel, self->device, &self->gemm, p->M, batch);
+  const gsize global[3] = {groups.m * group, groups.n, batch};
+  const cl_mem b = run->b ? run->b : self->image;
+  const cl_long outputs_batch = get_outputs_batch (self);
+
+  return LAUNCH (&run->chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
+                 ARGUMENT (run->a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
+                 ARGUMENT (*p), {self->makes_row_outputs ? sizeof (cl_mem) : 0, &run->row_outputs},
+                 ARGUMENT (outputs_batch));
+}
+
+static gboolean
+launch_multiply (GemmclKernelPlan *self, G_GNUC_UNUSED GemmclStep *step, GemmclKernelRun *run,
+                 GError **error)
+{
+  return multiply (self, run, &run->p, run->gemm_batch, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
+                   run->sums, error);
+}
+
+/* The parts of a split K are a batch of multiply, whose results reduce adds up. */
+static gboolean
+launch_parts (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  const GemmclProblem *p = &run->p;
+  const gsize part = self->gemm.k / self->split;
+  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
+  GemmclProblem parts = *p;
+
+  parts.K = p->K ? part : 0;
+  parts.a.batch = part * p->a.col;
+  parts.b.batch = self->kernel->packed ? gemmcl_pack_get_size (self) : part * p->b.row;
+  parts.c = (GemmclStrides){0};
+  parts.d = tight_strides (p->M, p->N);
+  parts.alpha = 1;
+  parts.beta = 0;
+  return multiply (self, run, &parts, self->split, NULL, self->zeros, step->output, error) &&
+         LAUNCH (&run->chain, step->kernel, "reduce", global,
+                 IN_A_ROW (gemmcl_kernel_plan_fit_group (self, GROUP)), error,
+                 ARGUMENT (step->output), ARGUMENT (run->c),
+                 ARGUMENT (self->kept[GEMMCL_PLAN_BIAS].buffer), ARGUMENT (run->sums),
+                 ARGUMENT (*p));
+}
+
+static gboolean
+launch_softmax (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  const View sums = {run->sums, run->p.d};
+
+  return launch_rows (self, step, run, self->gemm.n, sums,
+                      normalizes_d (self) ? sums : get_d (self, run), FALSE, error);
+}
+
+static gboolean
+launch_normalize_d (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  const View sums = {run->sums, run->p.d};
+
+  return launch_rows (self, step, run, self->gemm.n, sums, get_d (self, run), TRUE, error);
+}
+
+static gchar *
+make_normalize_d_options (GemmclKernelPlan *self)
+{
+  const gboolean by_column =
+      gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, FALSE).by_column;
+
+  return make_step_options (self, self->gemm.d_type,
+                            !by_column     ? " -DA_UNIT_COL -DD_UNIT_COL"
+                            : self->logits ? " -DA_UNIT_COL"
+                                           : "");
+}
+
+static gchar *
+make_row_outputs_options (GemmclKernelPlan *self)
+{
+  const GemmclGemm *gemm = &self->problem;
+  g_autofree gchar *d_options = gemmcl_gemm_make_d_options (gemm);
+  GString *options = g_string_new (NULL);
+
+  g_string_printf (
+      options, "%s -DGROUP=%u -DWIDTH=%u%s", d_options, self->row_group, self->row_width,
+      gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
+  gemmcl_row_outputs_append_options (options, gemm);
+  return g_string_free (options, FALSE);
+}
+
+static gboolean
+launch_row_outputs (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  const GemmclStrides d = gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, run->tight);
+  const cl_long outputs_batch = get_outputs_batch (self);
+  const cl_int n = self->gemm.n;
+  const gsize global[3] = {run->m * self->row_group, 1, run->batch};
+
+  return LAUNCH (&run->chain, step->kernel, "row_outputs", global, IN_A_ROW (self->row_group),
+                 error, ARGUMENT (run->d), ARGUMENT (d), ARGUMENT (run->row_outputs),
+                 ARGUMENT (outputs_batch), ARGUMENT (n));
+}
+
+/* A tight f32 matrix of D's size for each problem. */
+static cl_mem
+create_floats (GemmclKernelPlan *self, const gchar *what, GError **error)
+{
+  return gemmcl_kernel_plan_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat), what,
+                                           error);
+}
+
+/* Allocates the memory that several steps use. */
+static gboolean
+allocate_shared (GemmclKernelPlan *self, GError **error)
+{
+  const gboolean keeps = keeps_previous (self);
+
+  self->zeros = gemmcl_kept_create_zeros (self, error);
+  if (self->zeros == NULL)
+    return FALSE;
+  clRetainMemObject (self->zeros);
+  self->kept[GEMMCL_PLAN_BIAS].buffer = self->zeros;
+  return (!gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) ||
+          (self->logits = create_floats (self, "D before softmax or norms", error))) &&
+         ((!keeps && !gemmcl_gemm_scales_d (&self->problem)) ||
+          (self->state = create_floats (self, keeps ? "the previous result" : "D before its scale",
+                                        error))) &&
+         (!self->kernel->images || (self->image = gemmcl_pack_create_a (self, error)));
+}
+
+static gboolean
+add_step (GemmclKernelPlan *self, const StepRow *row, GError **error)
+{
+  GemmclStep *step = &self->steps[self->n_steps++];
+
+  step->launch = row->launch;
+  step->name = row->function;
+  return (row->source == NULL ||
+          (step->kernel = gemmcl_context_create_kernel (self->context, row->source, row->options,
+                                                        row->function, error))) &&
+         (row->row_bytes == 0 || (step->output = gemmcl_kernel_plan_create_memory (
+                                      self, self->gemm.m, row->row_bytes, row->what, error)));
+}
+
+/* The table of steps, in the order of a run. */
+static gboolean
+add_steps (GemmclKernelPlan *self, GError **error)
+{
+  const GemmclKernel *kernel = self->kernel;
+  const GemmclGemm *problem = &self->problem, *gemm = &self->gemm;
+  const guint split = self->split;
+  const gsize k_bytes = gemm->k * sizeof (gfloat), n_bytes = gemm->n * sizeof (gfloat);
+  const gboolean from_frames = converts_frames (self), norms_d = normalizes_d (self);
+  const StepRow table[] = {
+      {kernel->packed, "steps/pack.cl", "pack", gemmcl_pack_make_options (self),
+       .launch = launch_pack},
+      {kernel->images, "steps/pack.cl", "pack_image",
+       gemmcl_pack_make_image_options (self, GEMMCL_OPERAND_B), .launch = launch_pack},
+      {from_frames, "steps/frames.cl", "im2col",
+       from_frames ? gemmcl_frame_get_defines (problem->a_frame, "A_") : NULL, k_bytes,
+       "the features of A", launch_im2col},
+      {(problem->normalize & GEMMCL_NORMALIZE_A) != 0, "steps/normalize.cl", "normalize_rows",
+       make_row_options (self, problem, " -DD_TYPE=F32 -DD_UNIT_COL"), from_frames ? 0 : k_bytes,
+       "the features of A", launch_normalize_a},
+      {gemmcl_pack_is_int8 (self), "steps/quantize.cl", "quantize",
+       make_row_options (self, gemm, ""), INT8_ROW (gemm->k), "the int8 copy of A",
+       launch_quantize},
+      {kernel->images, "steps/pack.cl", "pack_image",
+       gemmcl_pack_make_image_options (self, GEMMCL_OPERAND_A), .launch = launch_pack_a},
+      {keeps_previous (self), "steps/store.cl", "load", gemmcl_gemm_make_d_options (problem),
+       .launch = launch_load},
+      {split == 1, .launch = launch_multiply},
+      {split > 1, "steps/reduce.cl", "reduce",
+       gemmcl_kernel_make_reduce_options (kernel, gemm, split), n_bytes * split,
+       "the split-K workspace", launch_parts},
+      {gemmcl_kernel_needs_softmax (kernel, gemm, split), "steps/softmax.cl", "softmax",
+       make_step_options (self, norms_d ? GEMMCL_TYPE_F32 : gemm->d_type, ""),
+       .launch = launch_softmax},
+      {norms_d, "steps/normalize.cl", "normalize_rows", make_normalize_d_options (self),
+       .launch = launch_normalize_d},
+      {self->state != NULL, "steps/store.cl", "store", gemmcl_gemm_make_d_options (problem),
+       .launch = launch_store},
+      {problem->row_outputs != 0 && !self->makes_row_outputs, "steps/row_outputs.cl", "row_outputs",
+       make_row_outputs_options (self), .launch = launch_row_outputs},
+  };
+  gboolean ok = TRUE;
+
+  G_STATIC_ASSERT (G_N_ELEMENTS (table) <= GEMMCL_MAX_STEPS);
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++) {
+    ok = ok && (!table[i].is_needed || add_step (self, &table[i], error));
+    g_free (table[i].options);
+  }
+  return ok;
+}
+
+gboolean
+gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
+{
+  const gboolean cpu = self->device->type == GEMMCL_DEVICE_TYPE_CPU;
+
+  self->row_group = cpu ? 1 : gemmcl_kernel_plan_fit_group (self, GROUP);
+  self->row_width = cpu ? 16 : 4;
+  self->makes_row_outputs =
+      gemmcl_kernel_makes_row_outputs (self->kernel, &self->gemm, self->split);
+  return allocate_shared (self, error) && add_steps (self, error);
+}
+
+/* Sets B of the gemm: the run's own, before it is packed, or the plan's. */
+static void
+set_b (GemmclKernelPlan *self, GemmclKernelRun *run)
+{
+  run->p.b = (GemmclStrides){.row = self->gemm.n, .col = 1};
+  if (run->b != NULL && !gemmcl_pack_is_needed (self))
+    run->p.b = get_strides (self, GEMMCL_OPERAND_B, FALSE);
+  else if (run->b != NULL && self->gemm.b_stride)
+    run->p.b.batch = gemmcl_pack_get_size (self);
+  if (run->b == NULL)
+    run->b = self->kept[GEMMCL_PLAN_B].buffer;
+}
+
+/* Sets C of the gemm, and a beta of 0 if C is zeros or the problem has none. The plan's own C is
+ * shared by all problems of the batch; a run's own C has the problem's layout. */
+static void
+set_c (GemmclKernelPlan *self, GemmclKernelRun *run, View d)
+{
+  const gboolean own = run->c == NULL;
+  const GemmclAddend addend = self->gemm.addend;
+
+  run->p.c = (GemmclStrides){0};
+  if (own)
+    run->c = self->kept[GEMMCL_PLAN_C].buffer;
+  if (addend == GEMMCL_ADDEND_OUTPUT) {
+    run->c = d.memory;
+    run->p.c = d.strides;
+  } else if (addend == GEMMCL_ADDEND_NONE || run->c == NULL) {
+    run->c = NULL;
+    run->p.beta = 0.0f;
+  } else {
+    run->p.c = addend == GEMMCL_ADDEND_MATRIX
+                   ? get_strides (self, GEMMCL_OPERAND_C, own)
+                   : (GemmclStrides){.offset = own ? 0 : self->gemm.c_offset, .col = 1};
+    if (own)
+      run->p.c.batch = 0;
+  }
+}
+
+/* Makes the batch one tall problem if its problems share B, and the rows of A, D, C and the row
+ * outputs of each follow those of the problem before. C with one row for all, whose row stride is
+ * 0, also passes. */
+static void
+collapse_batch (GemmclKernelPlan *self, GemmclKernelRun *run)
+{
+  GemmclProblem *p = &run->p;
+  const gsize max_m = self->kernel->max_m, rows = p->M * run->batch;
+
+  run->gemm_batch = run->batch;
+  if (run->batch == 1 || (self->makes_row_outputs && (gsize)p->M != self->gemm.m) ||
+      (max_m && rows > max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
+      p->a.batch != p->M * p->a.row || p->d.batch != p->M * p->d.row ||
+      p->c.batch != p->M * p->c.row)
+    return;
+  p->M = rows;
+  run->gemm_batch = 1;
+}
+
+gboolean
+gemmcl_steps_enqueue (GemmclKernelPlan *self, GemmclKernelRun *run, GError **error)
+{
+  const View d = get_d (self, run);
+  GemmclProblem *p = &run->p;
+
+  p->M = run->m;
+  p->N = self->gemm.n;
+  p->K = p->alpha != 0.0f ? self->gemm.k : 0;
+  p->a_scale = self->gemm.a_scale;
+  p->a_shift = self->gemm.a_shift;
+  p->a = get_strides (self, GEMMCL_OPERAND_A, run->tight);
+  p->d = self->logits ? tight_strides (self->gemm.m, self->gemm.n) : d.strides;
+  run->sums = self->logits ? self->logits : d.memory;
+  set_b (self, run);
+  set_c (self, run, d);
+  collapse_batch (self, run);
+  for (guint i = 0; i < self->n_steps; i++)
+    if (!self->steps[i].launch (self, &self->steps[i], run, error))
+      return FALSE;
+  return TRUE;
+}
