@@ -14,8 +14,8 @@
  *     lane k / DEPTH holds A (r, k) as its part k % DEPTH;      lane j / TILE_N holds column j
  *
  * A lane reads DEPTH neighbours of each row of a row-major A, TILE_M neighbours of each column of a
- * column-major A, and TILE_N neighbours of a row of B. B is packed in panels (PANEL) for f16.
- * An unpacked B of another layout, and the columns at D's right edge, are read one by one.
+ * column-major A, and TILE_N neighbours of a row of B. A B of another layout, and the columns at
+ * D's right edge, are read one by one.
  */
 #include "shared/gemm.clh"
 
@@ -40,15 +40,9 @@ read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at,
   SG_UNROLL
   for (int e = 0; e < rows; e++) {
     global const B_MEM *row = B + (at->b_k + k + e) * B_ROW;
-#ifdef PANEL
-    SG_UNROLL
-    for (int c = 0; c < TILE_N; c++)
-      b[e * TILE_N + c] = LOAD_B (row, COLUMN (at->lane, c));
-#else
     const long j = at->left + COLUMN (at->lane, 0);
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++)
       b[e * TILE_N + c] = LOAD_B (row, whole ? j + c : min (j + c, (long)p.N - 1) * p.b.col);
-#endif
   }
 }

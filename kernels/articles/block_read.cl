@@ -19,38 +19,22 @@
  * Images are padded with zeros to whole tiles (pack.cl), so that only D has edges. A message
  * reads 8 rows at any pitch, with no address arithmetic.
  *
- * If a step is as long as a read of B, B is read first; A follows in parts of 8 rows, each of which
- * is multiplied at once. This takes TILE_M * TILE_N + 8 * TILE_N + 8 registers.
+ * A step is as long as a read of B. B is read first; A follows in parts of 8 rows, each of which is
+ * multiplied at once. This takes TILE_M * TILE_N + 8 * TILE_N + 8 registers.
  */
 #include "shared/gemm.clh"
 
-#define B_ROWS          (SUBGROUP_SIZE == 8 ? 8 : 4)
-#define A_ROWS          (SUBGROUP_SIZE * DEPTH == B_ROWS && TILE_M > 8 ? 8 : TILE_M)
+#define B_ROWS          8
+#define A_ROWS          (TILE_M < 8 ? TILE_M : 8)
 #define HOLDER(k)       ((k) % SUBGROUP_SIZE)
 #define PART(k)         ((k) / SUBGROUP_SIZE)
 #define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
 
 #include "shared/subgroup_tile.clh"
 
-/* With SG_F16 the image of B has f16 elements, and that of A if A is stored as f16. */
-#if defined(SG_F16) && A_TYPE == F16
-  #define READ_A      sg_read_half_image
-  #define A_PER_TEXEL 2
-#else
-  #define READ_A      sg_read_image
-  #define A_PER_TEXEL 1
-#endif
-#ifdef SG_F16
-  #define READ_B      sg_read_half_image
-  #define B_PER_TEXEL 2
-#else
-  #define READ_B      sg_read_image
-  #define B_PER_TEXEL 1
-#endif
-
 /* Each image is as wide as its blocks side by side. */
-#define A_IMAGE IMAGE (A, chunk / A_PER_TEXEL * (int)p.a.col)
-#define B_IMAGE IMAGE (B, COLUMNS / B_PER_TEXEL * (int)p.b.col)
+#define A_IMAGE IMAGE (A, chunk * (int)p.a.col)
+#define B_IMAGE IMAGE (B, COLUMNS * (int)p.b.col)
 
 /* The texel at which block t begins; all blocks are width x height. */
 static inline int2
@@ -65,7 +49,7 @@ read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
 {
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
-    READ_B (b + c, TILE_N, B, at + (int2)(c * SUBGROUP_SIZE, k), B_ROWS);
+    sg_read_image (b + c, TILE_N, B, at + (int2)(c * SUBGROUP_SIZE, k), B_ROWS);
 }
 
 /* Reads and shares the i-th A_ROWS rows of A and multiplies them by the step's rows of B. */
@@ -73,7 +57,7 @@ read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
   float a[A_HELD];                                                                                 \
   SG_UNROLL                                                                                        \
   for (int d = 0; d < DEPTH; d++)                                                                  \
-    READ_A (a + d, DEPTH, A_IMAGE, a_at + (int2)(d * SUBGROUP_SIZE, (i)*A_ROWS), A_ROWS);          \
+    sg_read_image (a + d, DEPTH, A_IMAGE, a_at + (int2)(d * SUBGROUP_SIZE, (i)*A_ROWS), A_ROWS);   \
   scale_a (a, p);                                                                                  \
   SG_SHARE (shared, a, A_HELD);                                                                    \
   SG_UNROLL                                                                                        \

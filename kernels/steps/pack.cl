@@ -53,10 +53,9 @@
  *                                        side: number of blocks side by side. A block of A is
  *                                        CHUNK x TILE_M, one of B COLUMNS x CHUNK.
  *
- * Elements past M, N or K are zeros, so kernels check no bounds. A texel has 32 bits: a float, or
- * two f16 elements of neighbouring columns, the first in the low bits (TEXEL_F16). X is A, of
+ * Elements past M, N or K are zeros, so kernels check no bounds. A texel is a float. X is A, of
  * A_TYPE, with OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one
- * texel; grid: (texels of a block's width * blocks, a block's height).
+ * texel; grid: (a block's width * blocks, a block's height).
  */
 #include "shared/types.clh"
 #include "shared/quantized.h"
@@ -87,14 +86,6 @@ word_at (long line, int column)
 #endif
 
 #ifdef IMAGES
-  #ifdef TEXEL_F16
-    #define PER_TEXEL 2
-    #define BITS      half_from_float
-  #else
-    #define PER_TEXEL 1
-    #define BITS      as_uint
-  #endif
-
 kernel void
 pack_image (global const A_MEM *restrict X, IMAGE_OUT image, const GemmclStrides x, const int rows,
             const int cols, const int width, const int panels, const int per_panel, const int side)
@@ -105,17 +96,16 @@ pack_image (global const A_MEM *restrict X, IMAGE_OUT image, const GemmclStrides
   const long v = get_global_id (1), height = get_global_size (1);
   const long batch = t / per_panel / panels;
   #ifdef OF_A
-  const long i = panel * height + v, j = ((long)part * width + u) * PER_TEXEL;
+  const long i = panel * height + v, j = (long)part * width + u;
   #else
-  const long i = part * height + v, j = ((long)panel * width + u) * PER_TEXEL;
+  const long i = part * height + v, j = (long)panel * width + u;
   #endif
-  uint texel = 0;
+  const bool inside = i < rows && j < cols;
+  const float texel =
+      inside ? LOAD_A (X, x.offset + batch * x.batch + i * x.row + j * x.col) : 0.0f;
 
-  for (int e = 0; e < PER_TEXEL; e++)
-    if (i < rows && j + e < cols)
-      texel |= (uint)BITS (LOAD_A (X, x.offset + batch * x.batch + i * x.row + (j + e) * x.col))
-               << 16 * e;
-  write_texel (image, side * width, (int2)(t % side * width + u, t / side * height + v), texel);
+  write_texel (image, side * width, (int2)(t % side * width + u, t / side * height + v),
+               as_uint (texel));
 }
 #elif B_TYPE == I8
 kernel void

@@ -79,7 +79,8 @@ describe_needs (const GemmclKernel *kernel)
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
 }
 
-/* A row's summary. With vectors, adds their number. With subgroups, adds how they share a tile. */
+/* A row's summary. With vectors, adds their number. With subgroups, adds how they share a tile.
+ * Adds why the row is kept. */
 static gchar *
 describe_method (const GemmclKernel *kernel)
 {
@@ -98,6 +99,8 @@ describe_method (const GemmclKernel *kernel)
                             kernel->tile_m, kernel->tile_n * kernel->subgroup);
   if (kernel->registers > 0)
     g_string_append_printf (text, ", %u registers", kernel->registers);
+  if (kernel->kept != NULL)
+    g_string_append_printf (text, ", %s", kernel->kept);
   return g_string_free (text, FALSE);
 }
 
@@ -291,14 +294,6 @@ gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDeviceInfo *de
   return tiles;
 }
 
-gboolean
-gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm, GemmclOperand which)
-{
-  if (kernel->precision != GEMMCL_PRECISION_F16)
-    return FALSE;
-  return which == GEMMCL_OPERAND_B || (gemm->a_frame == NULL && gemm->a_type == GEMMCL_TYPE_F16);
-}
-
 /* Only block reads gain by images. Others have read the wrong image: in Mesa's Rusticl 25.0 and
  * 26.1 a function with a loop reads the image of its first call in all calls. */
 gboolean
@@ -324,7 +319,6 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   const gboolean in_buffer = gemmcl_blocks_are_in_buffers (device);
   const gsize max_width = in_buffer ? MAX_BUFFER_SIDE : device->max_image_width;
   const gsize max_height = in_buffer ? MAX_BUFFER_SIDE : device->max_image_height;
-  const gsize per_texel = gemmcl_blocks_are_f16 (kernel, gemm, which) ? 2 : 1;
   const gsize step = kernel->depth * kernel->subgroup;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   const gboolean of_a = which == GEMMCL_OPERAND_A;
@@ -335,7 +329,7 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   /* As much of K as fits in whole steps; 0 if not even one fits. */
   self->chunk = MIN ((gemm->k + step - 1) / step, MIN (max_width, max_height) / step) * step;
   if (self->chunk > 0) {
-    self->width = (of_a ? self->chunk : tiles.cols) / per_texel;
+    self->width = of_a ? self->chunk : tiles.cols;
     self->height = of_a ? kernel->tile_m : self->chunk;
     self->per_panel = (gemm->k + self->chunk - 1) / self->chunk;
     self->panels = of_a ? tiles.m * kernel->group_m : tiles.n;

@@ -69,7 +69,10 @@ typedef struct {
   gboolean arg_max_apart;
   gsize max_m, max_n, max_k; /* the largest problem; 0: no limit */
   guint devices;             /* mask of device types for which the rules may choose it */
-  guint float_width;   /* the rules choose it only for native vectors of at least as many floats */
+  guint float_width; /* the rules choose it only for native vectors of at least as many floats */
+  /* (nullable): why the row stays even if the rules choose others on every known device: the
+   * publication that names it, or the device that was measured to need it; ends the summary */
+  const gchar *kept;
   gdouble speed;       /* for the rules: approximate share of the f32 peak with full tiles */
   gdouble intel_speed; /* speed on Intel GPUs; 0: as speed */
   gdouble hpg_speed;   /* speed on Xe-HPG (matrix engines, subgroups of 8); 0: as intel_speed */
@@ -123,10 +126,6 @@ typedef struct {
   gsize side;                      /* blocks side by side in the image */
   gsize image_width, image_height; /* size of the image in texels */
 } GemmclBlocks;
-
-/** TRUE if a texel is two f16, FALSE if it is an f32. */
-gboolean gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                GemmclOperand which);
 
 /** TRUE if buffers take the place of images on @device. */
 gboolean gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device);

@@ -103,9 +103,7 @@ gemmcl_pack_make_image_options (GemmclKernelPlan *self, GemmclOperand which)
   const GemmclType type =
       of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32;
 
-  return g_strdup_printf ("-DA_TYPE=%s%s%s%s", gemmcl_type_get_dtype (type), of_a ? " -DOF_A" : "",
-                          gemmcl_blocks_are_f16 (self->kernel, &self->gemm, which) ? " -DTEXEL_F16"
-                                                                                   : "",
+  return g_strdup_printf ("-DA_TYPE=%s%s%s", gemmcl_type_get_dtype (type), of_a ? " -DOF_A" : "",
                           gemmcl_blocks_get_options (self->device));
 }
 

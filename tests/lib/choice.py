@@ -7,6 +7,7 @@ makes the real device answer as one that is not here. Nothing is compiled or run
     choice.py --table     prints the table of docs/internals/intel.md
 """
 
+import itertools
 import os
 import re
 import sys
@@ -168,6 +169,32 @@ class Choice(TestCase):
             self.assertEqual(get_info(context).peak_gflops, 2 * 8 * 2 * 4)
 
 
+class Rows(TestCase):
+    """Problems of which the rules choose each row for one, on some device."""
+    M = 1, 2, 4, 8, 16, 24, 64, 100, 128, 1024, 4096, 57600
+    N = 8, 10, 64, 1000, 4096
+    K = 9, 147, 2048, 4096
+
+    @staticmethod
+    def yield_devices():
+        yield from GPUS.values()
+        for width, units in itertools.product((4, 8, 16), (4, 16)):
+            yield {**ANY_CPU, "width": width, "units": units}
+        yield {**ANY_GPU, "vendor": 0x1002, "maker": "", "platform": "Imagined", "local": 65536,
+               "extensions": "cl_khr_fp16", "group": 1024, "group_sizes": [1024] * 3}
+        yield from map(make_nvidia, NVIDIA_CAPABILITIES)
+
+    def test_each(self):
+        """The rules choose each row, or it says why it is kept."""
+        idle = {row.name for row in ROWS.values() if not row.kept}
+        for device in self.yield_devices():
+            with on(device) as context:
+                for precision, *shape in itertools.product(PRECISIONS, self.M, self.N, self.K):
+                    first = list_candidates(describe(*shape, precision=precision), context)[0]
+                    idle.discard(first.partition("/")[0])
+        self.assertEqual(idle, set())
+
+
 # The features that Intel's GPUs may lack, and the rows that need them. All but images are
 # extensions.
 LACKS = {
@@ -190,6 +217,14 @@ def make_device(smallest, lack):
             "extensions": " ".join(extensions), "units": 128, "width": 1, "group": 1024,
             "group_sizes": [1024] * 3, "local": 65536, "images": lack != "images",
             "sizes": [size for size in (8, 16, 32) if size >= smallest]}
+
+
+NVIDIA_CAPABILITIES = 75, 80, 89, 90, 100
+
+
+def make_nvidia(capability, platform="NVIDIA CUDA"):
+    return {**make_device(8, "cl_intel_subgroups"), **NVIDIA, "platform": platform,
+            "nvidia_major": capability // 10, "nvidia_minor": capability % 10}
 
 
 class Native(TestCase):
@@ -248,17 +283,15 @@ class Native(TestCase):
         """Rows with NVIDIA's instructions are native with NVIDIA's driver, from their capability
         on; wgmma only at its own. There the rules choose one of them for large problems of its
         precision."""
-        for capability, platform in [(each, "NVIDIA CUDA") for each in (75, 80, 89, 90, 100)] + \
-                                    [(90, "Portable Computing Language")]:
+        for capability, platform in [*((each, "NVIDIA CUDA") for each in NVIDIA_CAPABILITIES),
+                                     (90, "Portable Computing Language")]:
             is_nvidia = platform == "NVIDIA CUDA"
 
             def is_native(row):
                 return not row.subgroup and (not row.capability or is_nvidia and (
                     capability == 90 if row.name.startswith("wgmma") else
                     capability >= row.capability))
-            with on({**make_device(8, "cl_intel_subgroups"), **NVIDIA, "platform": platform,
-                     "nvidia_major": capability // 10,
-                     "nvidia_minor": capability % 10}) as context:
+            with on(make_nvidia(capability, platform)) as context:
                 for precision in PRECISIONS:
                     first = self.check_candidates(context, table.ON_NVIDIA, is_native, m=4096,
                                                   n=4096, k=4096, precision=precision)

@@ -43,7 +43,6 @@ CASES = {
     "previous": ("gemm_naive", (M, N, K), {"d_type": "i16", "addend": "previous", "beta": 1}),
     "a scale of D": ("gemm_naive", (M, N, K), {"d_type": "i8", "d_scale": 0.5}),
     "images": ("block_read_4x1_1x8", (M, N, K), {}),
-    "images of halves": ("block_read_f16_4x1_1x16", (M, N, K), {"precision": "f16"}),
     "engines": ("xmx_bf16_8x1_1x16", (M, N, K), {"precision": "bf16"}),
     "dot": ("dot_1x1_1x64", (M, N, K), {"precision": "i8"}),
     "int8": (None, (M, N, K), {"precision": "i8"}),
