@@ -12,10 +12,10 @@
  *
  * With output=meta inputs pass to downstream, so the element offers upstream what downstream
  * proposes. */
-#include "element/lanes.h"
-#include "element/run.h"
+#include "element/allocation.h"
 
-#include "memory/memory.h"
+#include "element/element.h"
+#include "memory/pool.h"
 
 static GstBaseTransformClass *parent_class = NULL;
 
@@ -23,7 +23,7 @@ static GstBaseTransformClass *parent_class = NULL;
 static gboolean
 shares_memory (GstGemmcl *self)
 {
-  g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
+  g_autoptr (GemmclContext) context = gst_gemmcl_sharing_get_context (&self->sharing);
 
   return context && gemmcl_context_get_device_info (context)->host_unified;
 }
@@ -36,7 +36,7 @@ get_held (GstGemmcl *self)
 {
   const GstGemmclSettings *settings = &self->stream.settings;
 
-  return settings->batch_size * (settings->queue_depth * self->n_lanes + 1) - 1;
+  return settings->batch_size * (settings->queue_depth * self->n_devices + 1) - 1;
 }
 
 /* Returns: the bytes of an input; 0 if inputs differ, have several memories or are too large for
@@ -90,13 +90,13 @@ static gboolean
 propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  g_autoptr (GstAllocator) allocator = NULL;
   GstAllocationParams params;
   GstGemmclFormat format;
   gboolean need_pool;
   GstCaps *caps = NULL;
   guint size;
-  const gboolean is_passed = gst_gemmcl_is_meta (self) && propose_of_downstream (self, query);
+  const gboolean is_passed =
+      gst_gemmcl_stream_is_meta (&self->stream) && propose_of_downstream (self, query);
 
   /* The base class copies the metas that downstream supports. */
   if (!is_passed && !parent_class->propose_allocation (trans, decide_query, query))
@@ -109,7 +109,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
       !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
   size = get_input_size (&format);
-  if (!gst_gemmcl_is_meta (self) && format.medium == GST_GEMMCL_MEDIUM_VIDEO) {
+  if (!gst_gemmcl_stream_is_meta (&self->stream) && format.medium == GST_GEMMCL_MEDIUM_VIDEO) {
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
     gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
   }
@@ -122,12 +122,10 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
     /* Other memory comes from pools of upstream, which must have enough buffers. */
     propose_pool (self, query, caps, size, NULL, FALSE);
   } else if (format.memory == GST_GEMMCL_MEMORY_OPENCL || need_pool) {
-    allocator = gst_gemmcl_lane_get_allocator (self, self->lanes, NULL);
     /* Upstream may also allocate buffers without the pool. */
-    if (allocator && format.memory == GST_GEMMCL_MEMORY_OPENCL)
-      gst_query_add_allocation_param (query, allocator, NULL);
-    if (allocator)
-      propose_pool (self, query, caps, size, allocator, TRUE);
+    if (format.memory == GST_GEMMCL_MEMORY_OPENCL)
+      gst_query_add_allocation_param (query, self->devices->allocator, NULL);
+    propose_pool (self, query, caps, size, self->devices->allocator, TRUE);
   }
   return TRUE;
 }
@@ -159,7 +157,7 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   GstStructure *config;
 
   if (self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ||
-      self->stream.output.medium != GST_GEMMCL_MEDIUM_VIDEO || self->n_lanes > 1 ||
+      self->stream.output.medium != GST_GEMMCL_MEDIUM_VIDEO || self->n_devices > 1 ||
       !shares_memory (self) || gst_query_get_n_allocation_pools (query) == 0)
     return NULL;
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
@@ -185,27 +183,25 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 static gboolean
 offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
 {
-  g_autoptr (GstAllocator) allocator = gst_gemmcl_lane_get_allocator (self, self->lanes, error);
+  GstAllocator *allocator = self->devices->allocator;
   g_autoptr (GstBufferPool) pool = NULL;
 
-  if (!allocator)
-    return FALSE;
   while (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_remove_nth_allocation_pool (query, 0);
   while (gst_query_get_n_allocation_params (query) > 0)
     gst_query_remove_nth_allocation_param (query, 0);
   gst_query_add_allocation_param (query, allocator, NULL);
   if (self->pool_size == 0)
-    return gst_gemmcl_lanes_set_pools (self, NULL, error);
+    return gst_gemmcl_devices_set_pools (self->devices, self->n_devices, NULL, error);
   pool = gst_gemmcl_pool_new_configured (
       allocator, caps, self->pool_size, 0,
-      !gst_gemmcl_is_meta (self) &&
+      !gst_gemmcl_stream_is_meta (&self->stream) &&
           gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
   if (pool)
     gst_query_add_allocation_pool (query, pool, self->pool_size, 0, 0);
   else
     self->pool_size = 0;
-  return gst_gemmcl_lanes_set_pools (self, pool, error);
+  return gst_gemmcl_devices_set_pools (self->devices, self->n_devices, pool, error);
 }
 
 static gboolean
@@ -216,8 +212,11 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   g_autoptr (GstCaps) tensors = gst_caps_new_empty_simple (GST_GEMMCL_TENSORS_MEDIA);
   g_autoptr (GError) error = NULL;
   /* With flexible tensors the problem is not known before the first buffer. */
-  const gboolean is_known = self->lane->plan || !self->stream.input.tensors.flexible;
-  const gsize size = is_known ? gst_gemmcl_get_output_size (self, self->problem.gemm.m) : 0;
+  const gboolean is_known =
+      gst_gemmcl_devices_get_plan (self) || !self->stream.input.tensors.flexible;
+  const gsize size =
+      is_known ? gst_gemmcl_output_get_size (&self->stream, &self->problem, self->problem.gemm.m)
+               : 0;
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
@@ -225,12 +224,15 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->pool_size == 0)
     return refuse_size (self);
   peer = take_peer_pool (self, query, caps);
-  if (!peer && !offer_own_pool (self, query, gst_gemmcl_is_meta (self) ? tensors : caps, &error)) {
+  if (!peer &&
+      !offer_own_pool (self, query, gst_gemmcl_stream_is_meta (&self->stream) ? tensors : caps,
+                       &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, "OpenCL memory cannot be allocated.", error);
     return FALSE;
   }
   /* The base class would configure the pool for @caps, which are the caps of the input. */
-  return gst_gemmcl_is_meta (self) || parent_class->decide_allocation (trans, query);
+  return gst_gemmcl_stream_is_meta (&self->stream) ||
+         parent_class->decide_allocation (trans, query);
 }
 
 void

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/caps.h"
 
+#include "element/sizes.h"
 #include "memory/caps.h"
 
 /* Returns: (transfer full): caps of any video and audio, which carriers may have. */

@@ -3,12 +3,14 @@
  *
  * The class of the element: its states, its buffers and events, and its texts in gst-inspect-1.0.
  */
-#include "element/lanes.h"
-#include "element/run.h"
-#include "element/stats.h"
-#include "element/turns.h"
+#include "element/element.h"
 
-#include "memory/foreign.h"
+#include "element/allocation.h"
+#include "element/meta.h"
+#include "element/negotiate.h"
+#include "element/plan.h"
+#include "element/properties.h"
+#include "memory/va.h"
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
@@ -19,32 +21,32 @@ open_devices (GstGemmcl *self, GError **error)
 {
   const GstGemmclSettings settings = gst_gemmcl_get_properties (self).settings;
 
-  return gst_gemmcl_meta_check (&settings, error) && gst_gemmcl_lanes_open (self, error);
+  return gst_gemmcl_meta_check (&settings, error) && gst_gemmcl_devices_open (self, error);
 }
 
-/* Drops the plan and opens the devices with the present VADisplay. A new plan is due then. */
+/* Reopens the devices after the VADisplay changed. The next buffer builds a new plan. */
 static gboolean
 renew_context (GstGemmcl *self, GError **error)
 {
-  gst_gemmcl_drop_plan (self);
+  gst_gemmcl_plan_drop (self);
   self->needs_plan = TRUE;
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return gst_gemmcl_lanes_open (self, error);
+  return gst_gemmcl_devices_open (self, error);
 }
 
 static void
 close_all (GstGemmcl *self)
 {
   gst_gemmcl_operands_close (self);
-  gst_gemmcl_lanes_close (self);
-  gst_gemmcl_device_close (&self->device);
+  gst_gemmcl_devices_close (self);
+  gst_gemmcl_sharing_close (&self->sharing);
 }
 
 static void
 set_context (GstElement *element, GstContext *context)
 {
   GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->set_context (element, context);
-  gst_gemmcl_va_take_display (&GST_GEMMCL (element)->device, context);
+  gst_gemmcl_va_take_display (&GST_GEMMCL (element)->sharing, context);
 }
 
 static gboolean
@@ -83,8 +85,8 @@ open_stream (GstGemmcl *self, GError **error)
 {
   GstGemmclSettings settings;
 
-  gst_gemmcl_operands_hold (self);
-  gst_gemmcl_operands_release (self);
+  gst_gemmcl_operands_pin (self);
+  gst_gemmcl_operands_unpin (self);
   if (!open_devices (self, error))
     return FALSE;
   if (gst_gemmcl_get_terms (self).k == 0) {
@@ -100,9 +102,8 @@ open_stream (GstGemmcl *self, GError **error)
   self->stream = (GstGemmclStream){.settings = settings, .started = TRUE};
   gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);
-  self->scalars = gst_gemmcl_get_properties (self).scalars;
   self->pool_size = 0;
-  gst_gemmcl_turns_start (self);
+  gst_gemmcl_runs_start (self);
   return TRUE;
 }
 
@@ -128,10 +129,10 @@ stop (GstBaseTransform *trans)
 
   /* Threads that push outputs hold this lock. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
-  gst_gemmcl_turns_stop (self);
+  gst_gemmcl_runs_stop (self);
   gst_gemmcl_stats_report (self);
-  gst_gemmcl_drop_plan (self);
-  gst_gemmcl_learn_stop (self);
+  gst_gemmcl_plan_drop (self);
+  gst_gemmcl_input_stop (self);
   g_mutex_lock (&self->lock);
   self->stream.started = self->stream.configured = FALSE;
   g_mutex_unlock (&self->lock);
@@ -139,41 +140,19 @@ stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Sets controlled properties to their values at the stream time of @input. A segment in bytes, such
- * as one of multifilesrc, has no stream time. Returns: the scalars for @input. */
-static GstGemmclScalars
-sync_scalars (GstGemmcl *self, GstBuffer *input)
+/* Sets controlled properties to their values at the stream time of @buffer. A segment in bytes, such
+ * as one of multifilesrc, has no stream time. Returns: the factors for @buffer. */
+static GstGemmclFactors
+sync_factors (GstGemmcl *self, GstBuffer *buffer)
 {
   const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   GstClockTime time = GST_CLOCK_TIME_NONE;
 
   if (segment->format == GST_FORMAT_TIME)
-    time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
+    time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT (self), time);
-  return gst_gemmcl_get_properties (self).scalars;
-}
-
-/* TRUE if @input is a progressive frame in a stream that has interlaced frames, too. */
-static gboolean
-is_progressive (GstGemmcl *self, GstBuffer *input)
-{
-  const GstGemmclFormat *format = &self->stream.input;
-
-  return format->medium == GST_GEMMCL_MEDIUM_VIDEO &&
-         GST_VIDEO_INFO_INTERLACE_MODE (&format->video) == GST_VIDEO_INTERLACE_MODE_MIXED &&
-         !GST_BUFFER_FLAG_IS_SET (input, GST_VIDEO_BUFFER_FLAG_INTERLACED);
-}
-
-/* TRUE if @input, whose scalars are @next, cannot be in the batch of the collected buffers. */
-static gboolean
-ends_batch (GstGemmcl *self, GstBuffer *input, GstGemmclScalars next)
-{
-  return GST_BUFFER_IS_DISCONT (input) || next.m != self->scalars.m ||
-         next.progressive != self->scalars.progressive || next.alpha != self->scalars.alpha ||
-         (next.has_beta && next.beta != self->scalars.beta) ||
-         gst_gemmcl_operands_have_next (self) ||
-         gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
+  return gst_gemmcl_get_properties (self).factors;
 }
 
 static gboolean
@@ -185,14 +164,14 @@ pass_event (GstGemmcl *self, GstEvent *event)
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     gst_event_parse_caps (event, &caps);
     gst_caps_ref (caps);
-    gst_gemmcl_operands_hold (self);
+    gst_gemmcl_operands_pin (self);
   }
   accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
                  ->sink_event (GST_BASE_TRANSFORM (self), event);
   if (caps) {
     if (!accepted)
       gst_gemmcl_explain_failure (self, caps);
-    gst_gemmcl_operands_release (self);
+    gst_gemmcl_operands_unpin (self);
   }
   return accepted;
 }
@@ -204,15 +183,16 @@ pass_waiting (GstGemmcl *self)
   gboolean ok = TRUE;
   GstEvent *event;
 
-  while ((event = gst_gemmcl_learn_pop (self)))
+  while ((event = gst_gemmcl_input_pop_event (&self->described)))
     ok = pass_event (self, event) && ok;
   return ok;
 }
 
-/* Sets the caps of both pads after new ones were refused, or waited for @input and changed neither
- * pad's, and learns from @input. The base class does not, since it considers them in use. */
+/* Sets the caps of both pads after new ones were refused, or waited for @buffer and changed neither
+ * pad's, and describes @buffer again. The base class does not set them, since it considers them in
+ * use. */
 static GstFlowReturn
-set_caps_again (GstGemmcl *self, GstBuffer *input)
+set_caps_again (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   g_autoptr (GstCaps) incaps = gst_pad_get_current_caps (trans->sinkpad);
@@ -221,12 +201,14 @@ set_caps_again (GstGemmcl *self, GstBuffer *input)
   if (!self->stream.configured &&
       !GST_BASE_TRANSFORM_GET_CLASS (trans)->set_caps (trans, incaps, outcaps))
     return GST_FLOW_NOT_NEGOTIATED;
-  return gst_gemmcl_learn (self, input, &self->scalars.m);
+  return gst_gemmcl_input_describe (self, buffer, input);
 }
 
-/* Negotiates for @input, which it takes, and makes a plan if one is due. Operands must be held. */
+/* Negotiates for @buffer, which the base class takes into queued_buf, and makes a plan if one is
+ * due. Operands must be pinned. */
 static GstFlowReturn
-negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
+negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *buffer, GstGemmclInput *input,
+           const GstGemmclFactors *factors)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const gboolean was_configured = self->stream.configured;
@@ -235,23 +217,23 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   gboolean needs_context;
   GstFlowReturn flow;
 
-  if (!gst_gemmcl_check_input (self, input, &needs_context, &error) ||
+  if (!gst_gemmcl_check_input (self, buffer, &needs_context, &error) ||
       (needs_context && !renew_context (self, &error))) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-    gst_buffer_unref (input);
+    gst_buffer_unref (buffer);
     return GST_FLOW_ERROR;
   }
   flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
-             ->submit_input_buffer (trans, is_discont, input);
+             ->submit_input_buffer (trans, is_discont, buffer);
   if (flow == GST_FLOW_OK && !was_configured)
-    flow = set_caps_again (self, input);
-  if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, input) &&
-      !gst_gemmcl_fit_plan (self, &error)) {
+    flow = set_caps_again (self, buffer, input);
+  if (flow == GST_FLOW_OK && !gst_gemmcl_output_is_empty (&self->stream.input, buffer) &&
+      !gst_gemmcl_plan_fit (self, input->m, factors, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     flow = GST_FLOW_ERROR;
   }
   if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
-    gst_gemmcl_turns_note_drop (self);
+    self->runs->discont = TRUE;
   } else if (flow == GST_FLOW_NOT_NEGOTIATED) {
     caps = gst_pad_get_current_caps (trans->sinkpad);
     gst_gemmcl_explain_failure (self, caps);
@@ -259,55 +241,56 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   return flow;
 }
 
-/* Learns A from @input. Ends the batch, and waits for its runs, if @input needs that. @next: (out):
- * the scalars for @input. */
+/* Describes @buffer. Ends the batch, and waits for its runs, if @buffer needs that. @factors: (out):
+ * those for @buffer. */
 static GstFlowReturn
-prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
+describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
+                 GstGemmclFactors *factors)
 {
-  GstFlowReturn flow = gst_gemmcl_turns_take_flow (self);
-  gsize m;
+  GstFlowReturn flow = gst_gemmcl_runs_take_flow (self->runs);
 
   if (flow == GST_FLOW_OK)
-    flow = gst_gemmcl_learn (self, input, &m);
+    flow = gst_gemmcl_input_describe (self, buffer, input);
   if (flow != GST_FLOW_OK)
     return flow;
   if (!pass_waiting (self))
     return GST_FLOW_NOT_NEGOTIATED;
-  *next = sync_scalars (self, input);
-  next->m = m;
-  next->progressive = is_progressive (self, input);
-  if (ends_batch (self, input, *next))
+  *factors = sync_factors (self, buffer);
+  if (GST_BUFFER_IS_DISCONT (buffer) || !gst_gemmcl_batch_accepts (self->runs, input, factors) ||
+      gst_gemmcl_operands_have_next (self) ||
+      gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad))
     flow = gst_gemmcl_batch_end (self);
   /* A failed run is done again, with the operands of its first try: the new ones must wait. */
   if (flow == GST_FLOW_OK && gst_gemmcl_operands_have_next (self))
-    flow = gst_gemmcl_turns_push_held (self);
+    flow = gst_gemmcl_runs_push_held (self);
   return flow;
 }
 
+/* The batch takes the buffer that the base class has put into queued_buf. */
 static GstFlowReturn
-submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *buffer)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  GstGemmclScalars next;
-  GstFlowReturn flow = prepare_input (self, input, &next);
+  g_auto (GstGemmclInput) input = {NULL};
+  GstGemmclFactors factors;
+  GstFlowReturn flow = describe_buffer (self, buffer, &input, &factors);
 
   if (flow != GST_FLOW_OK) {
-    gst_gemmcl_learn_forget (self);
-    gst_buffer_unref (input);
+    gst_buffer_unref (buffer);
     return flow;
   }
-  if (GST_BUFFER_IS_DISCONT (input))
-    gst_gemmcl_runs_forget (self);
-  gst_gemmcl_operands_hold (self);
+  if (GST_BUFFER_IS_DISCONT (buffer))
+    gst_gemmcl_run_reset_previous (self);
+  gst_gemmcl_operands_pin (self);
   /* The default of beta follows the addend in use; the property may name a later one. */
-  if (!next.has_beta)
-    next.beta = self->operands.current.addend != NULL;
-  self->scalars = next;
-  flow = negotiate (self, is_discont, input);
-  if (flow != GST_FLOW_OK)
-    gst_gemmcl_learn_forget (self);
-  gst_gemmcl_operands_release (self);
-  return flow;
+  if (!factors.has_beta)
+    factors.beta = self->operands.current.addend != NULL;
+  self->runs->last.feedback |= factors.beta != 0.0;
+  flow = negotiate (self, is_discont, buffer, &input, &factors);
+  gst_gemmcl_operands_unpin (self);
+  return flow == GST_FLOW_OK
+             ? gst_gemmcl_batch_add (self, g_steal_pointer (&trans->queued_buf), &input, &factors)
+             : flow;
 }
 
 /* Never called. Without it the base class of GStreamer 1.22 makes the element passthrough. */
@@ -318,14 +301,12 @@ transform (GstBaseTransform *trans G_GNUC_UNUSED, GstBuffer *input G_GNUC_UNUSED
   return GST_FLOW_NOT_SUPPORTED;
 }
 
-/* turns.c pushes the outputs, not the base class. */
+/* batch.c pushes the outputs, not the base class. */
 static GstFlowReturn
-generate_output (GstBaseTransform *trans, GstBuffer **output)
+generate_output (GstBaseTransform *trans G_GNUC_UNUSED, GstBuffer **output)
 {
-  GstBuffer *input = g_steal_pointer (&trans->queued_buf);
-
   *output = NULL;
-  return input ? gst_gemmcl_batch_add (GST_GEMMCL (trans), input) : GST_FLOW_OK;
+  return GST_FLOW_OK;
 }
 
 /* Ends the batch before an event that must not be in it. At EOS, waits for all runs, because their
@@ -334,16 +315,16 @@ static void
 end_before (GstGemmcl *self, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    gst_gemmcl_turns_flush (self);
-    gst_gemmcl_runs_forget (self);
+    gst_gemmcl_runs_flush (self);
+    gst_gemmcl_run_reset_previous (self);
     gst_gemmcl_stats_flush (self);
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     if (gst_gemmcl_batch_end (self) == GST_FLOW_OK)
-      gst_gemmcl_turns_push_held (self);
+      gst_gemmcl_runs_push_held (self);
     /* The flow of earlier outputs does not apply to buffers after the event. */
-    gst_gemmcl_turns_take_flow (self);
+    self->runs->flow = GST_FLOW_OK;
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
-      gst_gemmcl_turns_finish (self);
+      gst_gemmcl_runs_finish (self);
       gst_gemmcl_stats_report (self);
     }
   }
@@ -356,10 +337,10 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
   GstGemmcl *self = GST_GEMMCL (trans);
   const GstEventType type = GST_EVENT_TYPE (event);
 
-  if (gst_gemmcl_batch_hold (self, event))
+  if (gst_gemmcl_batch_take_event (self->runs, event))
     return TRUE;
   end_before (self, event);
-  if (gst_gemmcl_learn_hold (self, event))
+  if (gst_gemmcl_input_take_event (self, event))
     return TRUE;
   if (type == GST_EVENT_EOS)
     pass_waiting (self);
@@ -380,16 +361,16 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
   GstClockTime wait, min, max;
   gboolean live;
 
-  if (gst_gemmcl_device_answer (&self->device, query_))
+  if (gst_gemmcl_sharing_answer (&self->sharing, query_))
     return TRUE;
   /* The base class would negotiate the waiting caps now. */
-  if (GST_QUERY_TYPE (query_) == GST_QUERY_ALLOCATION && self->learned.waiting.length > 0)
+  if (GST_QUERY_TYPE (query_) == GST_QUERY_ALLOCATION && self->described.waiting.length > 0)
     return FALSE;
   /* Upstream waits until its buffers are released. Only the sink pad gets this query, and with the
-   * stream lock, which guards the turns; other queries come without it. */
-  if (GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN && self->turns) {
+   * stream lock, which guards the runs; other queries come without it. */
+  if (GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN && self->runs) {
     gst_gemmcl_batch_end (self);
-    gst_gemmcl_turns_finish (self);
+    gst_gemmcl_runs_finish (self);
   }
   if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
     return FALSE;
@@ -408,8 +389,8 @@ gst_gemmcl_finalize (GObject *object)
 
   gst_gemmcl_operands_close (self);
   g_mutex_clear (&self->operands.change_lock);
-  gst_gemmcl_device_clear (&self->device);
-  gst_gemmcl_properties_clear (self);
+  gst_gemmcl_sharing_clear (&self->sharing);
+  gst_gemmcl_properties_clear (&self->properties);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (gst_gemmcl_parent_class)->finalize (object);
 }
@@ -478,9 +459,8 @@ gst_gemmcl_init (GstGemmcl *self)
 {
   g_mutex_init (&self->lock);
   g_mutex_init (&self->operands.change_lock);
-  self->n_lanes = 1;
-  self->lane = self->lanes;
-  gst_gemmcl_device_init (&self->device, GST_ELEMENT (self));
+  self->n_devices = 1;
+  gst_gemmcl_sharing_init (&self->sharing, GST_ELEMENT (self));
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }

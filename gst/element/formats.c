@@ -148,7 +148,7 @@ gst_gemmcl_caps_new_template (GstPadDirection direction)
 gboolean
 gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint index)
 {
-  const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
+  const GstGemmclMemoryKind memory = gst_gemmcl_caps_get_memory (caps, index);
   g_autoptr (GstCaps) known = gst_static_caps_get (&templates[direction]);
   g_autoptr (GstCaps) plain =
       gst_caps_new_full (gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, index)), NULL);

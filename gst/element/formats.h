@@ -21,7 +21,7 @@ typedef enum {
 
 /** GstGemmclFormat: The contents of fixed caps. A plain value: it owns nothing. */
 typedef struct {
-  GstGemmclMemory memory;
+  GstGemmclMemoryKind memory;
   GstGemmclMedium medium; /* the valid member of video, audio and tensors; audio is also described
                              as a tensor, with a column for each channel */
   GstVideoInfo video;

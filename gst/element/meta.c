@@ -3,7 +3,9 @@
  *
  * Reads A from a GstTensorMeta of the input, for input=meta. For output=meta, attaches D as a
  * GstTensorMeta to the input, which is then pushed. */
-#include "element/run.h"
+#include "element/meta.h"
+
+#include "element/element.h"
 
 #ifdef GEMMCL_HAVE_ANALYTICS
 
@@ -189,14 +191,14 @@ get_data_type (GemmclType type)
 /* Returns: (transfer full): a tensor of all of @data, (transfer full): a result of @input with @n
  * elements for each row of A. */
 static GstTensor *
-new_result (GstGemmcl *self, const GstGemmclInput *input, const gchar *id, GstBuffer *data,
+new_result (const GstGemmclRun *run, const GstGemmclInput *input, const gchar *id, GstBuffer *data,
             GemmclType type, gsize n)
 {
   const gsize m = gst_buffer_get_size (data) / (n * gemmcl_type_get_size (type));
   GstGemmclTensor tensor;
   gsize dims[GST_GEMMCL_MAX_RANK];
 
-  gst_gemmcl_shape_get_result (&self->problem.a_frame, &input->a, m, n, &tensor);
+  gst_gemmcl_shape_get_result (&run->problem->a_frame, &input->a, m, n, &tensor);
   for (guint i = 0; i < tensor.rank; i++)
     dims[i] = tensor.dims[tensor.rank - 1 - i];
   return gst_tensor_new_simple (g_quark_from_string (id), get_data_type (type), data,
@@ -266,11 +268,11 @@ relate (GstBuffer *buffer, guint n, GstTensor *const *tensors)
 }
 
 GstBuffer *
-gst_gemmcl_meta_attach (GstGemmcl *self, const GstGemmclInput *input, GstBuffer *buffer,
+gst_gemmcl_meta_attach (const GstGemmclRun *run, const GstGemmclInput *input, GstBuffer *buffer,
                         GstBuffer *result)
 {
-  const GemmclGemm *gemm = &self->problem.gemm;
-  const gchar *id = self->stream.settings.tensor_id;
+  const GemmclGemm *gemm = &run->problem->gemm;
+  const gchar *id = run->stream->settings.tensor_id;
   g_autofree gchar *rows_id = g_strconcat (id, GST_GEMMCL_ROWS_SUFFIX, NULL);
   const guint n_rows = gemmcl_gemm_count_row_outputs (gemm);
   const guint n = n_rows > 0 ? 2 : 1;
@@ -280,11 +282,11 @@ gst_gemmcl_meta_attach (GstGemmcl *self, const GstGemmclInput *input, GstBuffer 
   if (gst_buffer_n_memory (result) == 0)
     return buffer;
   tensors = g_new (GstTensor *, n);
-  tensors[0] = new_result (self, input, id, gst_buffer_ref (result), gemm->d_type, gemm->n);
+  tensors[0] = new_result (run, input, id, gst_buffer_ref (result), gemm->d_type, gemm->n);
   if (n_rows > 0) {
     rows = gst_buffer_new ();
-    gst_buffer_append_memory (rows, gst_gemmcl_get_rows_memory (result));
-    tensors[1] = new_result (self, input, rows_id, rows, GEMMCL_TYPE_F32, n_rows);
+    gst_buffer_append_memory (rows, gst_gemmcl_output_get_rows (result));
+    tensors[1] = new_result (run, input, rows_id, rows, GEMMCL_TYPE_F32, n_rows);
   }
   buffer = make_writable (buffer);
   relate (buffer, n, tensors);

@@ -3,12 +3,12 @@
  *
  * Negotiates caps, and says why a negotiation failed.
  */
-#include "element/lanes.h"
-#include "element/run.h"
-#include "element/stats.h"
-#include "element/turns.h"
+#include "element/negotiate.h"
 
-#include "memory/foreign.h"
+#include "element/element.h"
+#include "element/plan.h"
+#include "memory/dmabuf.h"
+#include "memory/va.h"
 
 /* Warnings that are posted once. */
 enum {
@@ -37,17 +37,18 @@ refuse_memory (GError **error)
 static GstCaps *
 offer (GstGemmcl *self, GstCaps *caps, gboolean several)
 {
-  g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
+  g_autoptr (GemmclContext) context = gst_gemmcl_sharing_get_context (&self->sharing);
   const gboolean was_empty = gst_caps_is_empty (caps);
   g_autoptr (GError) reason = NULL;
   gboolean va;
 
   if (!context)
     return caps;
-  va = several ? refuse_memory (&reason) : gst_gemmcl_va_check (&self->device, context, &reason);
+  va = several ? refuse_memory (&reason) : gst_gemmcl_va_check (&self->sharing, context, &reason);
   if (!va)
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
-  caps = gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (&self->device));
+  caps =
+      gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (&self->sharing));
   /* Upstream accepts only surfaces. */
   if (!was_empty && gst_caps_is_empty (caps))
     warn_once (self, WARNED_OF_SURFACES,
@@ -95,7 +96,7 @@ static GstCaps *
 fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *othercaps)
 {
   if (direction == GST_PAD_SRC || gst_caps_is_empty (othercaps) ||
-      gst_gemmcl_is_meta (GST_GEMMCL (trans)))
+      gst_gemmcl_stream_is_meta (&GST_GEMMCL (trans)->stream))
     return gst_caps_fixate (othercaps);
   /* The base class does not ask downstream about fixed caps, which may lack a field that downstream
    * restricts. */
@@ -191,7 +192,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   /* Several devices read copies, not the dma-buf. */
   if (terms.several && input.memory == GST_GEMMCL_MEMORY_DMABUF)
     input.memory = GST_GEMMCL_MEMORY_SYSTEM;
-  /* learn.c learned them from the buffer for which the base class negotiates. */
+  /* input.c learned them from the buffer for which the base class negotiates. */
   if (input.frame.format == last->format && input.frame.interlaced == last->interlaced) {
     input.frame.left = last->left;
     input.frame.top = last->top;
@@ -202,17 +203,17 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   self->stream.frame_duration = get_frame_duration (&input, incaps);
   g_mutex_unlock (&self->lock);
   return !gst_gemmcl_memory_is_surface (input.memory) ||
-         gst_gemmcl_va_check (&self->device, self->device.context, error);
+         gst_gemmcl_va_check (&self->sharing, self->sharing.context, error);
 }
 
-/* Warns if A may exceed the range of f16, which precision=f16 uses nevertheless. */
+/* Warns if A may exceed the range of f16, in which @plan multiplies nevertheless. */
 static void
-warn_of_infinities (GstGemmcl *self)
+warn_of_infinities (GstGemmcl *self, GemmclPlan *plan)
 {
   const gdouble largest = gst_gemmcl_problem_get_largest (&self->problem);
   GemmclPlanInfo info;
 
-  gemmcl_plan_get_info (self->lane->plan, &info);
+  gemmcl_plan_get_info (plan, &info);
   if (info.precision == GEMMCL_PRECISION_F16 && largest > GST_GEMMCL_LARGEST_F16)
     GST_ELEMENT_WARNING (
         self, STREAM, FORMAT,
@@ -226,6 +227,7 @@ warn_of_infinities (GstGemmcl *self)
 static void
 warn_of_idle_addend (GstGemmcl *self)
 {
+  const GstGemmclFactors factors = gst_gemmcl_get_properties (self).factors;
   g_autoptr (GstControlBinding) binding =
       gst_object_get_control_binding (GST_OBJECT (self), "beta");
   g_autoptr (GError) error =
@@ -233,8 +235,7 @@ warn_of_idle_addend (GstGemmcl *self)
                            "An addend is set, but beta is 0, so the addend is not added. Expected "
                            "another beta, such as beta=1, or no addend.");
 
-  if (self->operands.current.addend && self->scalars.has_beta && self->scalars.beta == 0.0 &&
-      !binding)
+  if (self->operands.current.addend && factors.has_beta && factors.beta == 0.0 && !binding)
     warn_once (self, WARNED_OF_ADDEND, NULL, error);
 }
 
@@ -243,25 +244,27 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   g_autoptr (GError) error = NULL;
+  GemmclPlan *plan;
   gboolean ok;
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
-  gst_gemmcl_turns_push_held (self);
-  gst_gemmcl_runs_forget (self);
+  gst_gemmcl_runs_push_held (self);
+  gst_gemmcl_run_reset_previous (self);
   ok = set_formats (self, incaps, outcaps, &error);
   if (ok && self->stream.input.tensors.flexible)
-    gst_gemmcl_drop_plan (self); /* the first buffer describes A */
-  else if (ok && (!self->learned.has_room || self->needs_plan ||
+    gst_gemmcl_plan_drop (self); /* the first buffer describes A */
+  else if (ok && (!self->described.fits_plan || self->needs_plan ||
                   !gst_gemmcl_problem_writes (&self->problem, &self->stream.output)))
-    ok = gst_gemmcl_make_plan (self, 0, &error);
+    ok = gst_gemmcl_plan_make (self, 0, &error);
+  plan = gst_gemmcl_devices_get_plan (self);
   g_mutex_lock (&self->lock);
   self->stream.configured = ok;
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->stream.error_posted = FALSE;
-    gst_gemmcl_copies_reset (self);
-    if (self->lane->plan)
-      warn_of_infinities (self);
+    self->stats.noted_copies = 0;
+    if (plan)
+      warn_of_infinities (self, plan);
     warn_of_idle_addend (self);
     if (self->stream.settings.batch_size > 1)
       gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));

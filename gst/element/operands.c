@@ -3,7 +3,9 @@
  *
  * Weight, bias and addend: their properties, their loading, and their changes while playing.
  */
-#include "element/lanes.h"
+#include "element/operands.h"
+
+#include "element/element.h"
 
 static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "addend"};
 
@@ -125,8 +127,8 @@ set_source (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source)
   GST_OBJECT_LOCK (self);
   old = *place;
   *place = copy;
-  if (operand == GEMMCL_PLAN_C && !self->properties.scalars.has_beta)
-    self->properties.scalars.beta = is_set (source);
+  if (operand == GEMMCL_PLAN_C && !self->properties.factors.has_beta)
+    self->properties.factors.beta = is_set (source);
   GST_OBJECT_UNLOCK (self);
   g_value_unset (&old);
 }
@@ -193,10 +195,10 @@ static void
 change_free (GstGemmclChange *self)
 {
   gst_gemmcl_operands_clear (&self->operands);
-  for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++) {
+  for (guint device = 0; device < GST_GEMMCL_MAX_DEVICES; device++) {
     for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-      g_clear_pointer (&self->prepared[lane][i], gemmcl_prepared_free);
-    g_clear_object (&self->plans[lane]);
+      g_clear_pointer (&self->prepared[device][i], gemmcl_prepared_free);
+    g_clear_object (&self->plans[device]);
   }
   g_free (self);
 }
@@ -238,10 +240,10 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
     change->changed[i] = i == operand || change->operands.matrix[i] != current->matrix[i];
   change->changed[GEMMCL_PLAN_BIAS] |=
       change->changed[GEMMCL_PLAN_B] && change->problem.folds_offset;
-  if (self->operands.held || !gst_gemmcl_problem_is_swap (&self->problem, &change->problem))
+  if (self->operands.pinned || !gst_gemmcl_problem_is_swap (&self->problem, &change->problem))
     return TRUE;
-  for (guint i = 0; i < self->n_lanes; i++)
-    g_set_object (&change->plans[i], self->lanes[i].plan);
+  for (guint i = 0; i < self->n_devices; i++)
+    g_set_object (&change->plans[i], self->devices[i].plan);
   return TRUE;
 }
 
@@ -278,11 +280,11 @@ prepare (GstGemmclChange *change, GError **error)
   gst_gemmcl_operands_copy (&folded, &change->operands);
   if (!gst_gemmcl_problem_fold (&change->problem, &change->settings, &folded, error))
     return FALSE;
-  for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++)
-    for (guint i = 0; change->plans[lane] && i < GST_GEMMCL_N_OPERANDS; i++)
+  for (guint device = 0; device < GST_GEMMCL_MAX_DEVICES; device++)
+    for (guint i = 0; change->plans[device] && i < GST_GEMMCL_N_OPERANDS; i++)
       if (change->changed[i] && folded.matrix[i] &&
-          !(change->prepared[lane][i] =
-                gemmcl_plan_prepare (change->plans[lane], i, folded.matrix[i], error)))
+          !(change->prepared[device][i] =
+                gemmcl_plan_prepare (change->plans[device], i, folded.matrix[i], error)))
         return FALSE;
   return TRUE;
 }
@@ -307,7 +309,7 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GValue *source, GE
   g_mutex_lock (&self->lock);
   old = g_steal_pointer (&self->operands.next);
   set_source (self, operand, source);
-  if (!self->stream.configured && !self->operands.held)
+  if (!self->stream.configured && !self->operands.pinned)
     gst_gemmcl_operands_copy (&self->operands.current, &change->operands);
   else
     self->operands.next = g_steal_pointer (&change);
@@ -328,7 +330,7 @@ gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GValue
   if (is_array)
     g_value_take_boxed (&matrix, matrix_from_array (value, operand == GEMMCL_PLAN_BIAS, &error));
   g_mutex_lock (&self->operands.change_lock);
-  context = gst_gemmcl_device_get_context (&self->device);
+  context = gst_gemmcl_sharing_get_context (&self->sharing);
   if (!error && context)
     set_loaded (self, operand, is_array ? &matrix : value, &error);
   else if (!error)
@@ -353,27 +355,30 @@ static gboolean
 use_change (GstGemmcl *self, GstGemmclChange *change)
 {
   const GstGemmclOperands old = self->operands.current;
+  guint first = 0;
 
   self->operands.current = change->operands;
   change->operands = old;
-  /* Plans are made together, so the current device's plan stands for all. */
-  if (!self->lane->plan || self->lane->plan != change->plans[self->lane - self->lanes])
+  /* Plans are made together, so the first one stands for all; failed devices have none. */
+  while (first < self->n_devices && !self->devices[first].plan)
+    first++;
+  if (first == self->n_devices || self->devices[first].plan != change->plans[first])
     return TRUE;
-  for (guint lane = 0; lane < self->n_lanes; lane++)
-    for (guint i = 0; self->lanes[lane].plan && i < GST_GEMMCL_N_OPERANDS; i++)
-      if (change->prepared[lane][i])
-        gemmcl_plan_use (self->lanes[lane].plan, change->prepared[lane][i]);
+  for (guint device = 0; device < self->n_devices; device++)
+    for (guint i = 0; self->devices[device].plan && i < GST_GEMMCL_N_OPERANDS; i++)
+      if (change->prepared[device][i])
+        gemmcl_plan_use (self->devices[device].plan, change->prepared[device][i]);
   return FALSE;
 }
 
 void
-gst_gemmcl_operands_hold (GstGemmcl *self)
+gst_gemmcl_operands_pin (GstGemmcl *self)
 {
   GstGemmclChange *change;
   gboolean replans;
 
   g_mutex_lock (&self->lock);
-  self->operands.held = TRUE;
+  self->operands.pinned = TRUE;
   change = g_steal_pointer (&self->operands.next);
   replans = change && use_change (self, change);
   g_mutex_unlock (&self->lock);
@@ -395,10 +400,10 @@ gst_gemmcl_operands_have_next (GstGemmcl *self)
 }
 
 void
-gst_gemmcl_operands_release (GstGemmcl *self)
+gst_gemmcl_operands_unpin (GstGemmcl *self)
 {
   g_mutex_lock (&self->lock);
-  self->operands.held = FALSE;
+  self->operands.pinned = FALSE;
   g_mutex_unlock (&self->lock);
 }
 
@@ -409,8 +414,8 @@ gst_gemmcl_get_terms (GstGemmcl *self)
   GstGemmclTerms terms = {.settings = self->stream.started
                                           ? self->stream.settings
                                           : gst_gemmcl_get_properties (self).settings,
-                          .several = self->n_lanes > 1,
-                          .learned = self->learned.tensor};
+                          .several = self->n_devices > 1,
+                          .learned = self->described.tensor};
 
   gst_gemmcl_weight_get_shape (&terms.settings, self->operands.current.weight, &terms.k, &terms.n);
   return terms;

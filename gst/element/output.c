@@ -3,12 +3,11 @@
  *
  * Prepares output buffers for a run: their memory and their metadata.
  */
-#include "element/lanes.h"
-#include "element/run.h"
-#include "element/stats.h"
+#include "element/output.h"
 
 #include <string.h>
 
+#include "element/element.h"
 #include "memory/memory.h"
 
 /* The qdata key of the memory of row outputs, which an output keeps when it returns to its pool. */
@@ -17,9 +16,9 @@
 static GstBaseTransformClass *parent_class = NULL;
 
 gboolean
-gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
+gst_gemmcl_output_is_empty (const GstGemmclFormat *format, GstBuffer *buffer)
 {
-  gboolean is_audio = self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO;
+  const gboolean is_audio = format->medium == GST_GEMMCL_MEDIUM_AUDIO;
   const GstAudioMeta *meta = is_audio ? gst_buffer_get_audio_meta (buffer) : NULL;
 
   if (meta)
@@ -29,25 +28,14 @@ gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
 }
 
 gsize
-gst_gemmcl_get_m (GstGemmcl *self)
+gst_gemmcl_output_get_size (const GstGemmclStream *stream, const GstGemmclProblem *problem, gsize m)
 {
-  return self->scalars.m > 0 ? self->scalars.m : self->problem.gemm.m;
-}
-
-gsize
-gst_gemmcl_get_header_size (GstGemmcl *self)
-{
-  return self->stream.output.tensors.flexible ? GST_GEMMCL_HEADER_SIZE : 0;
-}
-
-gsize
-gst_gemmcl_get_output_size (GstGemmcl *self, gsize m)
-{
-  const GemmclGemm *gemm = &self->problem.gemm;
+  const GemmclGemm *gemm = &problem->gemm;
 
   if (gemm->d_frame)
     return gemmcl_frame_get_planes (gemm->d_frame, NULL);
-  return gst_gemmcl_get_header_size (self) + m * gemm->n * gemmcl_type_get_size (gemm->d_type);
+  return gst_gemmcl_stream_get_header_size (stream) +
+         m * gemm->n * gemmcl_type_get_size (gemm->d_type);
 }
 
 static void
@@ -59,12 +47,11 @@ set_no_memory (GError **error)
                    "(queue-depth, batch-size, queues).");
 }
 
-/* Allocates memory of the current device outside of pools. */
+/* Allocates memory of @device outside of pools. */
 static GstMemory *
-new_memory (GstGemmcl *self, gsize size, GError **error)
+new_memory (const GstGemmclDevice *device, gsize size, GError **error)
 {
-  g_autoptr (GstAllocator) allocator = gst_gemmcl_lane_get_allocator (self, self->lane, NULL);
-  GstMemory *memory = allocator ? gst_allocator_alloc (allocator, size, NULL) : NULL;
+  GstMemory *memory = gst_allocator_alloc (device->allocator, size, NULL);
 
   if (!memory)
     set_no_memory (error);
@@ -73,7 +60,7 @@ new_memory (GstGemmcl *self, gsize size, GError **error)
 
 /* Returns: memory for row outputs. @output keeps it, also when it returns to its pool. */
 static GstMemory *
-take_rows (GstGemmcl *self, GstBuffer *output, gsize size, GError **error)
+take_rows (const GstGemmclDevice *device, GstBuffer *output, gsize size, GError **error)
 {
   GstMiniObject *owner = GST_MINI_OBJECT (output);
   GstMemory *memory = gst_mini_object_get_qdata (owner, ROWS);
@@ -81,7 +68,7 @@ take_rows (GstGemmcl *self, GstBuffer *output, gsize size, GError **error)
   if (memory && GST_MINI_OBJECT_REFCOUNT_VALUE (memory) == 1 &&
       gst_memory_get_sizes (memory, NULL, NULL) == size)
     return gst_memory_ref (memory);
-  memory = new_memory (self, size, error);
+  memory = new_memory (device, size, error);
   if (memory)
     gst_mini_object_set_qdata (owner, ROWS, gst_memory_ref (memory),
                                (GDestroyNotify)gst_memory_unref);
@@ -89,7 +76,7 @@ take_rows (GstGemmcl *self, GstBuffer *output, gsize size, GError **error)
 }
 
 GstMemory *
-gst_gemmcl_get_rows_memory (GstBuffer *output)
+gst_gemmcl_output_get_rows (GstBuffer *output)
 {
   return gst_memory_ref (gst_mini_object_get_qdata (GST_MINI_OBJECT (output), ROWS));
 }
@@ -98,7 +85,7 @@ gst_gemmcl_get_rows_memory (GstBuffer *output)
  * as gstgemmclmemory.h defines it, otherwise a copy in OpenCL memory; NULL with @error if the copy
  * cannot be allocated or @memory cannot be read. */
 static GstMemory *
-take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
+take_memory (GstGemmcl *self, const GstGemmclDevice *device, GstMemory *memory, GError **error)
 {
   g_autoptr (GstMemory) copy = NULL, owned = NULL;
   GstMapInfo source, target;
@@ -106,7 +93,7 @@ take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
   if (gst_gemmcl_memory_get_methods (memory))
     return memory;
   owned = memory;
-  copy = new_memory (self, gst_memory_get_sizes (memory, NULL, NULL), error);
+  copy = new_memory (device, gst_memory_get_sizes (memory, NULL, NULL), error);
   if (!copy)
     return NULL;
   if (!gst_memory_map (memory, &source, GST_MAP_READ)) {
@@ -126,17 +113,18 @@ take_memory (GstGemmcl *self, GstMemory *memory, GError **error)
 }
 
 /* If the output has headers, enqueues a write of the header of a result of @input, with @n elements
- * of @type for each of the @m rows of A, to @memory, which is OpenCL memory. */
+ * of @type for each row of A, to @memory, which is OpenCL memory. */
 static gboolean
-write_header (GstGemmcl *self, const GstGemmclInput *input, GstMemory *memory, GemmclType type,
-              gsize m, gsize n, GError **error)
+write_header (const GstGemmclRun *run, const GstGemmclInput *input, GstMemory *memory,
+              GemmclType type, gsize n, GError **error)
 {
   GstGemmclTensor tensor;
   GstGemmclHeader header;
 
-  if (gst_gemmcl_get_header_size (self) == 0)
+  if (gst_gemmcl_stream_get_header_size (run->stream) == 0)
     return TRUE;
-  gst_gemmcl_shape_get_result (&self->problem.a_frame, &input->a, m, n, &tensor);
+  gst_gemmcl_shape_get_result (&run->problem->a_frame, &input->a, gst_gemmcl_run_get_m (run), n,
+                               &tensor);
   tensor.type = type;
   gst_gemmcl_header_init (&header, &tensor);
   return gst_gemmcl_memory_fill (memory, &header, sizeof (header)) ||
@@ -146,7 +134,8 @@ write_header (GstGemmcl *self, const GstGemmclInput *input, GstMemory *memory, G
 
 /* Returns: (transfer full) (nullable): the memory of tensor @i, which passes through. */
 static GstMemory *
-get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **error)
+get_passed (GstGemmcl *self, const GstGemmclRun *run, const GstGemmclInput *input, guint i,
+            GError **error)
 {
   const gsize *at = &input->places.at[i];
   const gsize size = at[1] - at[0];
@@ -165,52 +154,57 @@ get_passed (GstGemmcl *self, const GstGemmclInput *input, guint i, GError **erro
     gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Tensor %u cannot be taken from its buffer.", i);
     return NULL;
   }
-  return self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ? take_memory (self, memory, error)
-                                                                : memory;
+  return run->stream->output.memory == GST_GEMMCL_MEMORY_OPENCL
+             ? take_memory (self, run->device, memory, error)
+             : memory;
 }
 
 /* Inserts the tensors that pass through around D, and the memory of row outputs after them. With
  * output=meta no tensors pass, and that memory stays outside of the buffer, which is the tensor
  * D. */
 static gboolean
-insert_others (GstGemmcl *self, const GstGemmclInput *input, gsize m, GError **error)
+insert_others (GstGemmcl *self, const GstGemmclRun *run, const GstGemmclInput *input,
+               GError **error)
 {
-  GstBuffer *output = input->output;
-  const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->problem.gemm);
+  const GstGemmclStream *stream = run->stream;
+  const gboolean is_meta = gst_gemmcl_stream_is_meta (stream);
+  const gsize n_rows = gemmcl_gemm_count_row_outputs (&run->problem->gemm);
+  const gsize size = gst_gemmcl_stream_get_header_size (stream) +
+                     gst_gemmcl_run_get_m (run) * n_rows * sizeof (gfloat);
   g_autoptr (GstMemory) rows = NULL;
   GstMemory *memory;
 
-  for (guint i = 0; !gst_gemmcl_is_meta (self) && i < input->places.n; i++) {
-    if (i == self->stream.output.index)
+  for (guint i = 0; !is_meta && i < input->places.n; i++) {
+    if (i == stream->output.index)
       continue;
-    memory = get_passed (self, input, i, error);
+    memory = get_passed (self, run, input, i, error);
     if (!memory)
       return FALSE;
-    gst_buffer_insert_memory (output, (gint)i, memory);
+    gst_buffer_insert_memory (input->output, (gint)i, memory);
   }
   if (n_rows == 0)
     return TRUE;
-  rows = take_rows (self, output, gst_gemmcl_get_header_size (self) + m * n_rows * sizeof (gfloat),
-                    error);
-  if (!rows || !write_header (self, input, rows, GEMMCL_TYPE_F32, m, n_rows, error))
+  rows = take_rows (run->device, input->output, size, error);
+  if (!rows || !write_header (run, input, rows, GEMMCL_TYPE_F32, n_rows, error))
     return FALSE;
-  if (!gst_gemmcl_is_meta (self))
-    gst_buffer_append_memory (output, g_steal_pointer (&rows));
+  if (!is_meta)
+    gst_buffer_append_memory (input->output, g_steal_pointer (&rows));
   return TRUE;
 }
 
-/* Makes the output of @input: a buffer of @pool or, if that is NULL, a new one of @size bytes. */
+/* Makes the output of @input: a buffer of @pool or, if that is NULL, a new one of @size bytes in
+ * memory of @device. */
 static GstFlowReturn
-make_output (GstGemmcl *self, GstGemmclInput *input, GstBufferPool *pool, gsize size)
+make_output (GstBaseTransform *trans, const GstGemmclDevice *device, GstGemmclInput *input,
+             GstBufferPool *pool, gsize size)
 {
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   g_autoptr (GstBuffer) buffer = pool ? NULL : gst_buffer_new ();
   GstMemory *memory;
 
   if (pool && gst_buffer_pool_acquire_buffer (pool, &buffer, NULL) != GST_FLOW_OK)
     return GST_FLOW_ERROR;
   if (!pool && size > 0) {
-    memory = new_memory (self, size, NULL);
+    memory = new_memory (device, size, NULL);
     if (!memory)
       return GST_FLOW_ERROR;
     gst_buffer_append_memory (buffer, memory);
@@ -221,63 +215,58 @@ make_output (GstGemmcl *self, GstGemmclInput *input, GstBufferPool *pool, gsize 
   return GST_FLOW_OK;
 }
 
-GstFlowReturn
-gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **error)
+/* TRUE if the output of zeros is zeros. A gap then stays a gap. */
+static gboolean
+keeps_zeros (const GstGemmclRun *run)
 {
-  const GemmclGemm *gemm = &self->problem.gemm;
-  const gsize m = gst_gemmcl_get_m (self);
+  const GemmclGemm *gemm = &run->problem->gemm;
+
+  return !gemm->bias && gemm->a_shift == 0.0 && run->factors.beta == 0.0 &&
+         gemm->activation != GEMMCL_ACTIVATION_SIGMOID &&
+         gemm->activation != GEMMCL_ACTIVATION_SOFTMAX;
+}
+
+GstFlowReturn
+gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *run, GstGemmclInput *input,
+                           GError **error)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  const GemmclGemm *gemm = &run->problem->gemm;
+  const GstGemmclDevice *device = run->device;
   gsize size;
   GstFlowReturn flow;
 
-  if (gst_gemmcl_is_empty (self, input->buffer))
-    return make_output (self, input, NULL, 0);
-  size = gst_gemmcl_get_output_size (self, m);
+  if (gst_gemmcl_output_is_empty (&run->stream->input, input->buffer))
+    return make_output (trans, device, input, NULL, 0);
+  size = gst_gemmcl_output_get_size (run->stream, run->problem, gst_gemmcl_run_get_m (run));
   if (size > self->pool_size)
-    flow = make_output (self, input, NULL, size);
-  else if (self->lane->pool)
-    flow = make_output (self, input, self->lane->pool, size);
+    flow = make_output (trans, device, input, NULL, size);
+  else if (device->pool)
+    flow = make_output (trans, device, input, device->pool, size);
   else
-    flow = parent_class->prepare_output_buffer (GST_BASE_TRANSFORM (self), input->buffer,
-                                                &input->output);
+    flow = parent_class->prepare_output_buffer (trans, input->buffer, &input->output);
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
-  if (flow != GST_FLOW_OK || self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO)
+  if (flow != GST_FLOW_OK || run->stream->output.medium == GST_GEMMCL_MEDIUM_VIDEO)
     return flow;
+  if (run->stream->input.medium == GST_GEMMCL_MEDIUM_AUDIO && !keeps_zeros (run))
+    GST_BUFFER_FLAG_UNSET (input->output, GST_BUFFER_FLAG_GAP);
   /* Buffers of the pool have room for more rows. */
   gst_buffer_set_size (input->output, (gssize)size);
-  if (write_header (self, input, gst_buffer_peek_memory (input->output, 0), gemm->d_type, m,
-                    gemm->n, error) &&
-      insert_others (self, input, m, error))
+  if (write_header (run, input, gst_buffer_peek_memory (input->output, 0), gemm->d_type, gemm->n,
+                    error) &&
+      insert_others (self, run, input, error))
     return GST_FLOW_OK;
   gst_clear_buffer (&input->output);
   return GST_FLOW_ERROR;
 }
 
-/* TRUE if the output of zeros is zeros. A gap then stays a gap. */
-static gboolean
-keeps_zeros (GstGemmcl *self)
-{
-  const GemmclGemm *gemm = &self->problem.gemm;
-
-  return !gemm->bias && gemm->a_shift == 0.0 && self->scalars.beta == 0.0 &&
-         gemm->activation != GEMMCL_ACTIVATION_SIGMOID &&
-         gemm->activation != GEMMCL_ACTIVATION_SOFTMAX;
-}
-
+/* With output=meta the input itself keeps its metadata. */
 static gboolean
 copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
-
-  /* The input itself keeps its metadata. */
-  if (gst_gemmcl_is_meta (self))
-    return TRUE;
-  if (!parent_class->copy_metadata (trans, input, output))
-    return FALSE;
-  if (self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO && !gst_gemmcl_is_empty (self, input) &&
-      !keeps_zeros (self))
-    GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_GAP);
-  return TRUE;
+  return gst_gemmcl_stream_is_meta (&GST_GEMMCL (trans)->stream) ||
+         parent_class->copy_metadata (trans, input, output);
 }
 
 /* Tags of the metas that stay valid if the medium stays the same. */

@@ -1,9 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/lanes.h"
-#include "element/run.h"
-#include "element/stats.h"
-#include "element/turns.h"
+#include "element/plan.h"
+
+#include "element/element.h"
 
 /* M of the first plan for audio, in samples. Buffers of most sources have no more. */
 #define FIRST_AUDIO_M 1024
@@ -13,7 +12,7 @@
 /* Time in us that a stopping element waits for the compiler. */
 #define GRACE (1 * G_TIME_SPAN_SECOND)
 
-/* A thread that makes a plan for each lane. The compiler may never return, so the job holds
+/* A thread that makes a plan for each device. The compiler may never return, so the job holds
  * references to everything that the thread uses; the thread does not use the element. */
 typedef struct {
   GemmclContext *contexts[GST_GEMMCL_MAX_DEVICES]; /* NULL: needs no plan */
@@ -59,15 +58,15 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
 
   job->done = g_async_queue_new ();
   g_mutex_lock (&self->lock);
-  for (guint i = 0; i < self->n_lanes; i++)
-    if (!self->lanes[i].failed)
-      job->contexts[i] = g_object_ref (self->lanes[i].context);
+  for (guint i = 0; i < self->n_devices; i++)
+    if (!self->devices[i].failed)
+      job->contexts[i] = g_object_ref (self->devices[i].context);
   job->settings = self->stream.settings;
   gst_gemmcl_operands_copy (&job->operands, &self->operands.current);
   g_mutex_unlock (&self->lock);
   if (!gst_gemmcl_problem_init (&job->problem, &self->stream.input, &self->stream.output,
                                 &job->operands, &job->settings, audio_m,
-                                gst_gemmcl_runs_want_feedback (self), error))
+                                gst_gemmcl_run_wants_feedback (self), error))
     return NULL;
   return g_steal_pointer (&job);
 }
@@ -110,21 +109,25 @@ job_run (gpointer data)
 
 /* Returns: (transfer full): the name of the device in use, or the number of devices. */
 static gchar *
-print_devices (GstGemmcl *self)
+print_devices (const GstGemmclDevice *devices, guint n)
 {
-  guint n = 0;
+  const GstGemmclDevice *used = NULL;
+  guint n_used = 0;
 
-  for (guint i = 0; i < self->n_lanes; i++)
-    n += !self->lanes[i].failed;
-  return n == 1 ? g_strdup (gemmcl_context_get_device_info (self->lane->context)->name)
-                : g_strdup_printf ("%u devices", n);
+  for (guint i = 0; i < n; i++)
+    if (!devices[i].failed) {
+      used = &devices[i];
+      n_used++;
+    }
+  return n_used == 1 ? g_strdup (gemmcl_context_get_device_info (used->context)->name)
+                     : g_strdup_printf ("%u devices", n_used);
 }
 
 static void
 post_progress (GstGemmcl *self, GstProgressType type, const Job *job)
 {
   const GemmclGemm *gemm = &job->problem.gemm;
-  g_autofree gchar *devices = print_devices (self);
+  g_autofree gchar *devices = print_devices (self->devices, self->n_devices);
   g_autofree gchar *text =
       g_strdup_printf ("%s kernels for M=%zu, N=%zu, K=%zu on %s",
                        type == GST_PROGRESS_TYPE_START ? "Compiling" : "Compiled", gemm->m, gemm->n,
@@ -138,7 +141,7 @@ post_progress (GstGemmcl *self, GstProgressType type, const Job *job)
 static gboolean
 wait_for_plans (GstGemmcl *self, Job *job, GError **error)
 {
-  g_autofree gchar *devices = print_devices (self);
+  g_autofree gchar *devices = print_devices (self->devices, self->n_devices);
   const gint64 begin = g_get_monotonic_time ();
   gboolean done = g_async_queue_timeout_pop (job->done, SILENCE) != NULL;
 
@@ -156,48 +159,48 @@ wait_for_plans (GstGemmcl *self, Job *job, GError **error)
                           devices, (g_get_monotonic_time () - begin) / 1e6);
 }
 
-/* @job: (nullable). Replaces the plans of all lanes by the plans of @job; NULL: only drops them. */
+/* @job: (nullable). Replaces the plans of all devices by the plans of @job; NULL: only drops them. */
 static void
 replace_plans (GstGemmcl *self, Job *job)
 {
   GemmclPlan *old[GST_GEMMCL_MAX_DEVICES];
 
-  gst_gemmcl_turns_finish (self);
+  gst_gemmcl_runs_finish (self);
   g_mutex_lock (&self->lock);
-  for (guint i = 0; i < self->n_lanes; i++) {
-    old[i] = self->lanes[i].plan;
-    self->lanes[i].plan = job ? g_steal_pointer (&job->plans[i]) : NULL;
-    gst_gemmcl_stats_add_plan (&self->lanes[i].past, old[i]);
-    if (self->lanes[i].plan)
-      self->lanes[i].compile_ns += job->compile_us[i] * 1000;
+  for (guint i = 0; i < self->n_devices; i++) {
+    old[i] = self->devices[i].plan;
+    self->devices[i].plan = job ? g_steal_pointer (&job->plans[i]) : NULL;
+    gst_gemmcl_stats_add_plan (&self->devices[i].past, old[i]);
+    if (self->devices[i].plan)
+      self->devices[i].compile_ns += job->compile_us[i] * 1000;
   }
   if (job)
     gst_gemmcl_problem_copy (&self->problem, &job->problem);
   g_mutex_unlock (&self->lock);
-  for (guint i = 0; i < self->n_lanes; i++) {
-    if (old[i] && self->lanes[i].plan)
-      gemmcl_plan_adopt_previous (self->lanes[i].plan, old[i]);
+  for (guint i = 0; i < self->n_devices; i++) {
+    if (old[i] && self->devices[i].plan)
+      gemmcl_plan_adopt_previous (self->devices[i].plan, old[i]);
     g_clear_object (&old[i]);
   }
 }
 
-/* Returns: (transfer full): the other kernels that are worth measuring on the device of @lane, in
+/* Returns: (transfer full): the other kernels that are worth measuring on the device of @device, in
  * the order that the rules expect, fastest first. */
 static gchar *
-list_others (const GstGemmclLane *lane, const GemmclGemm *gemm)
+list_others (const GstGemmclDevice *device, const GemmclGemm *gemm)
 {
-  g_auto (GStrv) names = gemmcl_tuning_list_candidates (lane->context, gemm);
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (device->context, gemm);
   g_autoptr (GString) others = g_string_new (NULL);
 
   for (guint i = 0; names[i]; i++)
-    if (!g_str_equal (names[i], lane->kernel) &&
-        gemmcl_kernel_fits (lane->context, names[i], gemm, NULL))
+    if (!g_str_equal (names[i], device->kernel) &&
+        gemmcl_kernel_fits (device->context, names[i], gemm, NULL))
       g_string_append_printf (others, "%s%s", others->len > 0 ? ", " : "", names[i]);
   return g_string_free (g_steal_pointer (&others), FALSE);
 }
 
 static void
-log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
+log_choice (GstGemmcl *self, const GstGemmclDevice *device, guint64 compile_us)
 {
   const GemmclGemm *gemm = &self->problem.gemm;
   g_autofree gchar *others = NULL;
@@ -205,14 +208,14 @@ log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
 
   if (gst_debug_category_get_threshold (GST_CAT_DEFAULT) < GST_LEVEL_INFO)
     return;
-  others = list_others (lane, gemm);
-  gemmcl_plan_get_info (lane->plan, &info);
+  others = list_others (device, gemm);
+  gemmcl_plan_get_info (device->plan, &info);
   GST_INFO_OBJECT (
       self, "m=%zu n=%zu k=%zu batch=%zu by %s, choice: %s, in %s (%s) on %s; compiled in %.1f ms",
-      gemm->m, gemm->n, gemm->k, gemm->batch, lane->kernel,
+      gemm->m, gemm->n, gemm->k, gemm->batch, device->kernel,
       gemmcl_choice_source_get_name (info.source), gemmcl_precision_get_name (info.precision),
       gemmcl_kernel_level_get_name (info.level),
-      gemmcl_context_get_device_info (lane->context)->name, compile_us / 1e3);
+      gemmcl_context_get_device_info (device->context)->name, compile_us / 1e3);
   GST_INFO_OBJECT (self, "other candidates: %s", others[0] ? others : "none");
 }
 
@@ -222,26 +225,26 @@ take_plans (GstGemmcl *self, Job *job, GError **error)
 {
   gboolean any = FALSE;
 
-  for (guint i = 0; i < self->n_lanes; i++)
+  for (guint i = 0; i < self->n_devices; i++)
     any |= job->plans[i] != NULL;
   replace_plans (self, any ? job : NULL);
-  for (guint i = 0; i < self->n_lanes; i++) {
-    GstGemmclLane *lane = &self->lanes[i];
+  for (guint i = 0; i < self->n_devices; i++) {
+    GstGemmclDevice *device = &self->devices[i];
 
-    if (job->errors[i] && !(any && gst_gemmcl_lane_fail (self, lane, &job->errors[i]))) {
+    if (job->errors[i] && !(any && gst_gemmcl_devices_drop (self, device, &job->errors[i]))) {
       g_propagate_error (error, g_steal_pointer (&job->errors[i]));
       return FALSE;
     }
-    lane->kernel = lane->plan ? gemmcl_plan_get_kernel (lane->plan) : NULL;
-    lane->is_logged = FALSE;
-    if (lane->plan)
-      log_choice (self, lane, job->compile_us[i]);
+    device->kernel = device->plan ? gemmcl_plan_get_kernel (device->plan) : NULL;
+    device->is_logged = FALSE;
+    if (device->plan)
+      log_choice (self, device, job->compile_us[i]);
   }
   return TRUE;
 }
 
 static void
-log_result (GstGemmcl *self, const GstGemmclLane *lane, const GemmclTuningResult *result)
+log_result (GstGemmcl *self, const GstGemmclDevice *device, const GemmclTuningResult *result)
 {
   const GemmclGemm *gemm = &self->problem.gemm;
 
@@ -253,12 +256,12 @@ log_result (GstGemmcl *self, const GstGemmclLane *lane, const GemmclTuningResult
   }
   if (!result->best) {
     GST_INFO_OBJECT (self, "no kernel was compared with %s: the time was too short, or none works",
-                     lane->kernel);
+                     device->kernel);
     return;
   }
   GST_INFO_OBJECT (
       self, "m=%zu n=%zu k=%zu by %s, %.2f times as fast as by %s; %.1f ms of the device; %s",
-      gemm->m, gemm->n, gemm->k, result->best->kernel, result->gain, lane->kernel,
+      gemm->m, gemm->n, gemm->k, result->best->kernel, result->gain, device->kernel,
       result->device_seconds * 1e3,
       result->stored           ? "remembered"
       : result->why_not_stored ? result->why_not_stored
@@ -269,21 +272,21 @@ log_result (GstGemmcl *self, const GstGemmclLane *lane, const GemmclTuningResult
 static void
 log_tuning (GstGemmcl *self)
 {
-  for (guint i = 0; i < self->n_lanes; i++) {
-    GstGemmclLane *lane = &self->lanes[i];
+  for (guint i = 0; i < self->n_devices; i++) {
+    GstGemmclDevice *device = &self->devices[i];
     const GemmclTuningResult *result;
     GemmclTuningState state;
     const gchar *why;
 
-    if (!lane->plan || lane->is_logged)
+    if (!device->plan || device->is_logged)
       continue;
-    state = gemmcl_plan_get_tuning (lane->plan, &result, &why);
-    lane->is_logged = state >= GEMMCL_TUNING_STATE_KEPT;
-    if (lane->is_logged && result)
-      log_result (self, lane, result);
+    state = gemmcl_plan_get_tuning (device->plan, &result, &why);
+    device->is_logged = state >= GEMMCL_TUNING_STATE_KEPT;
+    if (device->is_logged && result)
+      log_result (self, device, result);
     if (state == GEMMCL_TUNING_STATE_SWAPPED)
       GST_INFO_OBJECT (self, "auto-tune: kernel %s replaces %s",
-                       gemmcl_plan_get_kernel (lane->plan), lane->kernel);
+                       gemmcl_plan_get_kernel (device->plan), device->kernel);
     if (state == GEMMCL_TUNING_STATE_FAILED)
       GST_INFO_OBJECT (self, "auto-tune failed: %s", why);
   }
@@ -294,14 +297,14 @@ cancel_tuning (GstGemmcl *self, gint64 us)
 {
   gboolean ended = TRUE;
 
-  for (guint i = 0; i < self->n_lanes; i++)
-    if (self->lanes[i].plan)
-      ended = gemmcl_plan_cancel_tuning (self->lanes[i].plan, us) && ended;
+  for (guint i = 0; i < self->n_devices; i++)
+    if (self->devices[i].plan)
+      ended = gemmcl_plan_cancel_tuning (self->devices[i].plan, us) && ended;
   return ended;
 }
 
 void
-gst_gemmcl_drop_plan (GstGemmcl *self)
+gst_gemmcl_plan_drop (GstGemmcl *self)
 {
   log_tuning (self);
   if (!cancel_tuning (self, GRACE))
@@ -311,7 +314,7 @@ gst_gemmcl_drop_plan (GstGemmcl *self)
 }
 
 gboolean
-gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
+gst_gemmcl_plan_make (GstGemmcl *self, gsize audio_m, GError **error)
 {
   g_autoptr (Job) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
   GThread *thread = NULL;
@@ -336,12 +339,11 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
 }
 
 gboolean
-gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
+gst_gemmcl_plan_fit (GstGemmcl *self, gsize m, const GstGemmclFactors *factors, GError **error)
 {
   const GstGemmclFormat *input = &self->stream.input;
   const GemmclGemm *gemm = &self->problem.gemm;
-  const GstGemmclScalars *scalars = &self->scalars;
-  gsize room = self->lane->plan ? gemm->m : 0;
+  gsize room = gst_gemmcl_devices_get_plan (self) ? gemm->m : 0;
 
   log_tuning (self);
   /* A new weight may change K together with the input. */
@@ -349,31 +351,31 @@ gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
       !gst_gemmcl_tensor_check_k ("The tensor of a buffer", &input->tensors.tensor[input->index],
                                   gst_gemmcl_get_terms (self).k, error))
     return FALSE;
-  if (room == 0 || scalars->m > room || self->needs_plan ||
+  if (room == 0 || m > room || self->needs_plan ||
       !gst_gemmcl_problem_reads (&self->problem, input) ||
-      (scalars->beta != 0.0 && gemm->addend == GEMMCL_ADDEND_NONE &&
-       gst_gemmcl_runs_want_feedback (self))) {
-    while (room > 0 && room < scalars->m)
+      (factors->beta != 0.0 && gemm->addend == GEMMCL_ADDEND_NONE &&
+       gst_gemmcl_run_wants_feedback (self))) {
+    while (room > 0 && room < m)
       room *= 2;
-    if (!gst_gemmcl_make_plan (self, MAX (scalars->m, MIN (room, G_MAXINT32)), error))
+    if (!gst_gemmcl_plan_make (self, MAX (m, MIN (room, G_MAXINT32)), error))
       return FALSE;
     /* The next buffer negotiates a pool for larger outputs, or for outputs of another N. */
-    if (gst_gemmcl_get_output_size (self, gemm->m) > self->pool_size)
+    if (gst_gemmcl_output_get_size (&self->stream, &self->problem, gemm->m) > self->pool_size)
       gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
   /* alpha scales A, but not the bias, and so not the offsets of A that are in the bias. */
-  if (scalars->alpha != 1.0 && self->problem.folds_offset)
+  if (factors->alpha != 1.0 && self->problem.folds_offset)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                             "alpha is %g, but a list as input-scale or input-offset makes the "
                             "offset a part of the bias, which alpha does not scale. Expected "
                             "alpha=1, input-offset=0, or single numbers as input-scale and "
                             "input-offset.",
-                            scalars->alpha);
-  return scalars->beta == 0.0 || gemm->addend != GEMMCL_ADDEND_NONE ||
+                            factors->alpha);
+  return factors->beta == 0.0 || gemm->addend != GEMMCL_ADDEND_NONE ||
          gst_gemmcl_fail (
              error, GEMMCL_ERROR_INVALID,
              "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. "
              "Batches and devices multiply several buffers at once, so there is no previous output "
              "to add. Expected beta=0, batch-size=1 with one device, or an addend.",
-             scalars->beta, self->stream.settings.batch_size, self->n_lanes);
+             factors->beta, self->stream.settings.batch_size, self->n_devices);
 }

@@ -4,11 +4,12 @@
  * The properties of the element. One table defines the texts of each property, with unit and
  * default, its limits and its field. A new property needs a row here, a field in settings.h, the
  * code that reads the field, and a row in docs/element.md, whose default the tests compare. */
+#include "element/properties.h"
+
 #include <gobject/gvaluecollector.h>
 #include <string.h>
 
-#include "element/lanes.h"
-#include "element/stats.h"
+#include "element/element.h"
 
 #ifdef GEMMCL_HAVE_ANALYTICS
   #define META_LACK ""
@@ -185,8 +186,8 @@ static const Property table[] = {
      "C, a matrix of M x N or 1 x N numbers (audio: 1 x N): {matrix}. It is scaled by "
      "beta, which is 1 by default if an addend is set. Default: none; C is then the previous "
      "output. May be set while playing, like weight"},
-    {"alpha", "Alpha", CONTROL, DOUBLE, FIELD (scalars.alpha), "Factor of A * B", 1.0, UNLIMITED},
-    {"beta", "Beta", CONTROL, DOUBLE, FIELD (scalars.beta),
+    {"alpha", "Alpha", CONTROL, DOUBLE, FIELD (factors.alpha), "Factor of A * B", 1.0, UNLIMITED},
+    {"beta", "Beta", CONTROL, DOUBLE, FIELD (factors.beta),
      "Factor of C, which is the addend or, without an addend, the previous output. 0: C is not "
      "read. The previous output is kept as float32, before conversion to the output's format, "
      "from the first buffer whose beta is not 0. It is zeros at the start and after a flush, a "
@@ -296,7 +297,7 @@ static const Property table[] = {
      "device-type",
      .text = GST_GEMMCL_AUTO},
     {"devices", "Devices", READY, STRING, FIELD (devices),
-     "OpenCL devices that take runs in turn, instead of device: numbers or parts of names, "
+     "OpenCL devices that take runs in run, instead of device: numbers or parts of names, "
      "separated by commas; all: every device. A part of a name selects all devices with that "
      "part. Outputs leave in order, in system memory. A device that fails is dropped with a "
      "warning, and other devices take over its runs. With several devices, beta needs an "
@@ -346,9 +347,9 @@ is_of_operand (const Property *property)
 
 /* Stores @value in the field. Needs the lock of the object. */
 static void
-set_field (GstGemmcl *self, const Property *property, const GValue *value)
+set_field (GstGemmclProperties *self, const Property *property, const GValue *value)
 {
-  gpointer field = G_STRUCT_MEMBER_P (&self->properties, property->field);
+  gpointer field = G_STRUCT_MEMBER_P (self, property->field);
   GTypeCValue place = {.v_pointer = field};
   const gchar *text;
 
@@ -377,9 +378,9 @@ remove_quotes (const GValue *value, GValue *bare)
 
 /* Sets @value, of the property's type, to the field. Needs the lock of the object. */
 static void
-get_field (GstGemmcl *self, const Property *property, GValue *value)
+get_field (const GstGemmclProperties *self, const Property *property, GValue *value)
 {
-  gconstpointer field = G_STRUCT_MEMBER_P (&self->properties, property->field);
+  gconstpointer field = G_STRUCT_MEMBER_P (self, property->field);
   GTypeCValue content = {0};
 
   memcpy (&content, field, property->kind <= FLAGS ? sizeof (gint) : sizeof (gint64));
@@ -422,9 +423,9 @@ set_property (GObject *object, guint id, const GValue *given, GParamSpec *pspec)
   }
   g_value_init (&old, G_VALUE_TYPE (value));
   GST_OBJECT_LOCK (self);
-  get_field (self, property, &old);
-  set_field (self, property, value);
-  self->properties.scalars.has_beta |= property->field == FIELD (scalars.beta);
+  get_field (&self->properties, property, &old);
+  set_field (&self->properties, property, value);
+  self->properties.factors.has_beta |= property->field == FIELD (factors.beta);
   GST_OBJECT_UNLOCK (self);
   if (property->flags == READY && g_param_values_cmp (pspec, &old, value) != 0)
     warn_of_late (self, id);
@@ -442,7 +443,7 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec G_GNUC
     gst_gemmcl_operand_get (self, property->field, value);
   } else {
     GST_OBJECT_LOCK (self);
-    get_field (self, property, value);
+    get_field (&self->properties, property, value);
     GST_OBJECT_UNLOCK (self);
   }
 }
@@ -535,13 +536,13 @@ gst_gemmcl_properties_init (GstGemmcl *self)
     GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (self), table[i].name);
 
     if (!is_of_operand (&table[i]) && table[i].kind != STATS)
-      set_field (self, &table[i], g_param_spec_get_default_value (spec));
+      set_field (&self->properties, &table[i], g_param_spec_get_default_value (spec));
   }
 }
 
 void
-gst_gemmcl_properties_clear (GstGemmcl *self)
+gst_gemmcl_properties_clear (GstGemmclProperties *self)
 {
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_value_unset (&self->properties.source[i]);
+    g_value_unset (&self->source[i]);
 }

@@ -2,36 +2,83 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/gstgemmcl.h"
+#include "element/devices.h"
+#include "element/problem.h"
+#include "memory/inflight.h"
 
-/* Outputs and runs, for the streaming thread or a caller with the stream lock of the sink pad. */
+/* Submits runs. For the streaming thread or a caller with the stream lock of the sink pad. */
 
-/* Output buffers (output.c). */
+/** GstGemmclInput: A buffer, as described when it arrives, since another element may write it
+ * later; and its output. All zero: none. */
+typedef struct {
+  GstBuffer *buffer;      /* not referenced */
+  GstBuffer *data;        /* (nullable): with A, if A is in the metadata of buffer; owned */
+  gsize offset;           /* of A in data or, if that is NULL, in buffer; 0 for frames */
+  gsize size;             /* bytes of A */
+  gsize m;                /* rows of A, if they differ between buffers; otherwise 0 */
+  gboolean progressive;   /* a progressive frame in a stream that has interlaced frames, too */
+  GstGemmclTensor a;      /* the shape of A, if that is a tensor; otherwise its rank is 0 */
+  GstGemmclPlaces places; /* of the tensors in buffer; all zero for other media */
+  GstBuffer *output;      /* NULL before it is prepared; owned */
+} GstGemmclInput;
 
-/** gst_gemmcl_prepare_output: Makes the output of @input, with its metadata, in memory of the
- * current device. Returns: GST_FLOW_ERROR with @error. */
-GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, GstGemmclInput *input, GError **error);
+/** gst_gemmcl_input_clear: Releases @data and @output, and forgets the rest. */
+static inline void
+gst_gemmcl_input_clear (GstGemmclInput *self)
+{
+  gst_clear_buffer (&self->data);
+  gst_clear_buffer (&self->output);
+  *self = (GstGemmclInput){NULL};
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclInput, gst_gemmcl_input_clear)
 
-/** gst_gemmcl_get_m: Returns: the rows of A and D in each buffer of the run in preparation. */
-gsize gst_gemmcl_get_m (GstGemmcl *self);
+/** GstGemmclRun: A batch of buffers, and all that the run which multiplies them needs. batch.c adds
+ * buffers as they arrive, binds the run to a device, has it submitted and pushes its outputs. A run
+ * that failed can be bound to another device and submitted again. */
+typedef struct {
+  const GstGemmclStream *stream;   /* of the element, as is problem; constant */
+  const GstGemmclProblem *problem; /* of the plans of all devices */
 
-/** gst_gemmcl_get_header_size: Returns: the bytes of the header before D, and before the row
- * outputs, in their memories; 0 if the output has no headers. */
-gsize gst_gemmcl_get_header_size (GstGemmcl *self);
+  GPtrArray *items;       /* the buffers and the events between them, in order */
+  guint n;                /* number of inputs */
+  GstGemmclInput *inputs; /* with their outputs; they have the same m and progressive */
+  GstGemmclFactors factors;
+  GstGemmclDevice *device; /* with its plan; NULL until the batch ends */
 
-/** gst_gemmcl_get_output_size: Returns: the bytes of D with @m rows, at most M of the plan, without
- * gaps, and of its header. The library has checked that they fit a gsize. */
-gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
+  /* run.c */
+  GemmclRun call;              /* the run for the library, with what it waits for */
+  GemmclData *a;               /* the place of each A */
+  GemmclData *d;               /* of all outputs, then of all row outputs */
+  GstGemmclMapping *mapped;    /* the mappings of d, while the run is submitted */
+  cl_event *wait;              /* the events that the run waits for */
+  GstGemmclInflight *inflight; /* of the run, with the mappings of inputs */
+  guint n_held;                /* the number of inputs that inflight holds until its end */
+} GstGemmclRun;
 
-/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output. Its run
- * must have row outputs. */
-GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);
+/** GstGemmclLastRun: What a run leaves for the next one. */
+typedef struct {
+  GstGemmclInflight *inflight; /* not referenced; NULL before the first run */
+  cl_command_queue queue;      /* of the run; compared only; NULL: the context's queue */
+  guint untimed;               /* runs since the last run in a queue with profiling */
+  gsize m;                     /* rows of A in each input */
 
-/** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or
- * audio without samples. */
-gboolean gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer);
+  gboolean feedback; /* beta was not 0: the plan keeps the previous output; element.c, batch.c */
+  GstBuffer *output; /* otherwise, the last output, in case beta is set */
+} GstGemmclLastRun;
 
-/* Runs (run.c). */
+/** gst_gemmcl_run_init: Allocates a run of at most @batch buffers. */
+void gst_gemmcl_run_init (GstGemmclRun *self, GstGemmcl *element, guint batch);
+
+/** gst_gemmcl_run_empty: Drops the buffers, events and outputs. */
+void gst_gemmcl_run_empty (GstGemmclRun *self);
+void gst_gemmcl_run_clear (GstGemmclRun *self);
+
+/** gst_gemmcl_run_get_m: Returns: the rows of A and D in each buffer. */
+static inline gsize
+gst_gemmcl_run_get_m (const GstGemmclRun *self)
+{
+  return self->inputs[0].m > 0 ? self->inputs[0].m : self->problem->gemm.m;
+}
 
 /** gst_gemmcl_check_input: Checks that @buffer, the next one, is in the kind of memory that caps
  * name. @needs_context: (out): %TRUE if it is a VA surface that needs a context with its display.
@@ -39,52 +86,18 @@ gboolean gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer);
 gboolean gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
                                  GError **error);
 
-/** gst_gemmcl_run_submit: Submits the run of @turn to the current device, with the scalars of the
- * element. gst_gemmcl_prepare_output() must have made the outputs. They may be pushed at once. */
-gboolean gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclTurn *turn, GError **error);
+/** gst_gemmcl_run_submit: Submits @run to its device, after @last. gst_gemmcl_output_prepare() must
+ * have made the outputs. They may be pushed at once. */
+gboolean gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclRun *run, GstGemmclLastRun *last,
+                                GError **error);
 
-/** gst_gemmcl_run_finish: Waits for the run of @turn, records its time and releases its inputs.
- * Returns: %FALSE if the run failed; @error then stays if it was set before. */
-gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclTurn *turn, GError **error);
+/** gst_gemmcl_run_finish: Waits for @run, records its time and releases its inputs. Returns: %FALSE
+ * if the run failed; @error then stays if it was set before. */
+gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclRun *run, GError **error);
 
-/** gst_gemmcl_runs_forget: Resets the previous output to zeros. */
-void gst_gemmcl_runs_forget (GstGemmcl *self);
+/** gst_gemmcl_run_reset_previous: Resets the previous output, which beta scales, to zeros. */
+void gst_gemmcl_run_reset_previous (GstGemmcl *self);
 
-/** gst_gemmcl_runs_want_feedback: Returns: %TRUE if plans must keep the previous output as C, since
+/** gst_gemmcl_run_wants_feedback: Returns: %TRUE if plans must keep the previous output as C, since
  * beta was not 0 or is controlled. Always %FALSE with batches or several devices. */
-gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
-
-/* GstTensorMeta with A or D (meta.c). */
-
-/** gst_gemmcl_meta_check: Returns: %FALSE with @error if @settings have input=meta or output=meta,
- * and this build does not support that, or if tensor-id cannot be a name in caps. */
-gboolean gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error);
-
-#ifdef GEMMCL_HAVE_ANALYTICS
-
-/** gst_gemmcl_meta_check_ids: Returns: %FALSE with @error if @settings have output=meta, and
- * @buffer has a tensor with the id of a result. */
-gboolean gst_gemmcl_meta_check_ids (const GstGemmclSettings *settings, GstBuffer *buffer,
-                                    GError **error);
-
-/** gst_gemmcl_meta_find: Finds A in @buffer, a carrier. @data: (out) (transfer full): a buffer that
- * begins with A. Returns: %FALSE with @error if @buffer does not have A, or the element cannot read
- * it. */
-gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer,
-                               GstGemmclTensor *tensor, GstBuffer **data, GError **error);
-
-/** gst_gemmcl_meta_attach: @input: an input of a submitted run. @buffer: (transfer full): its
- * buffer. @result: its output. Adds D and the row outputs of @result to the metas of @buffer; an
- * empty @result adds nothing. Returns: (transfer full): @buffer, or a copy that shares its
- * memories. */
-GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, const GstGemmclInput *input, GstBuffer *buffer,
-                                   GstBuffer *result);
-
-#else
-  #define gst_gemmcl_meta_check_ids(settings, buffer, error) TRUE
-  #define gst_gemmcl_meta_find(settings, buffer, tensor, data, error)                              \
-    ((void)(tensor), (void)(data),                                                                 \
-     gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,                                                  \
-                      "This gemmcl was built without gstreamer-analytics-1.0."))
-  #define gst_gemmcl_meta_attach(self, input, buffer, result) ((void)(input), (buffer))
-#endif
+gboolean gst_gemmcl_run_wants_feedback (GstGemmcl *self);

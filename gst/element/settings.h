@@ -72,21 +72,19 @@ typedef struct {
 /** GST_GEMMCL_DEFAULT_TENSOR_ID: the default of tensor-id. */
 #define GST_GEMMCL_DEFAULT_TENSOR_ID "gemmcl-out"
 
-/** GstGemmclScalars: What may differ between the runs of a plan, besides data. */
+/** GstGemmclFactors: The factors of a run, which are properties that may change while playing. */
 typedef struct {
   gdouble alpha;
   gdouble beta;
-  gboolean has_beta;    /* beta was set; otherwise it is 1 with an addend, and 0 without one */
-  gsize m;              /* rows of A in each input of the run; 0: M of the plan */
-  gboolean progressive; /* inputs are progressive frames of a mixed stream */
-} GstGemmclScalars;
+  gboolean has_beta; /* beta was set; otherwise it is 1 with an addend, and 0 without one */
+} GstGemmclFactors;
 
 /** GstGemmclProperties: All properties, as they were last set. The object lock of the element
  * guards them; properties.c and operands.c take it. */
 typedef struct {
   GValue source[GST_GEMMCL_N_OPERANDS]; /* a text for gemmcl_matrix_load(), or a GemmclMatrix */
   GstGemmclSettings settings;           /* for the next start */
-  GstGemmclScalars scalars;
+  GstGemmclFactors factors;
   GemmclDeviceQuery query; /* the strings are interned */
   const gchar *devices;    /* interned; NULL: only the first device of query */
 } GstGemmclProperties;

@@ -1,9 +1,6 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The rows of A in a frame, tensor or audio buffer: feature modes, M and K.
- */
-#include "element/problem.h"
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/shape.h"
 
 #include "memory/error.h"
 

@@ -1,11 +1,9 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The formats and sizes of video whose rows of A have K elements: the reverse of shape.c.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/sizes.h"
+
 #include <math.h>
 
-#include "element/problem.h"
 #include "memory/caps.h"
 
 /* Most sides of a frame, and most channels of a format. */

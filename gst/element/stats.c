@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "element/element.h"
 #include "memory/gstgemmclmemory.h"
 
 GST_DEBUG_CATEGORY_STATIC (performance);
@@ -30,9 +31,9 @@ void
 gst_gemmcl_stats_reset (GstGemmcl *self)
 {
   self->stats = (GstGemmclStats){0};
-  for (guint i = 0; i < self->n_lanes; i++) {
-    self->lanes[i].past = (GemmclPlanStats){0};
-    self->lanes[i].compile_ns = self->lanes[i].buffers = 0;
+  for (guint i = 0; i < self->n_devices; i++) {
+    self->devices[i].past = (GemmclPlanStats){0};
+    self->devices[i].compile_ns = self->devices[i].buffers = 0;
   }
 }
 
@@ -47,22 +48,23 @@ gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan)
 }
 
 void
-gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *memory)
+gst_gemmcl_stats_add_run (GstGemmcl *self, GstGemmclDevice *device, guint n, gsize bytes,
+                          const gchar *memory)
 {
   g_mutex_lock (&self->lock);
   self->stats.buffers += n;
-  self->lane->buffers += n;
+  device->buffers += n;
   self->stats.bytes_out += bytes;
   self->stats.read_memory = memory;
   g_mutex_unlock (&self->lock);
 }
 
 void
-gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n)
+gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclDevice *device, guint n)
 {
   g_mutex_lock (&self->lock);
   self->stats.buffers -= n;
-  lane->buffers -= n;
+  device->buffers -= n;
   g_mutex_unlock (&self->lock);
 }
 
@@ -156,19 +158,19 @@ gst_gemmcl_stats_flush (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* Adds the kernel and the device of @lane. Needs the lock of the element. */
+/* Adds the kernel and the device of @device. Needs the lock of the element. */
 static void
-set_kernel (const GstGemmclLane *lane, GstStructure *structure)
+set_kernel (const GstGemmclDevice *device, GstStructure *structure)
 {
   const gchar *kernel = "", *source = "", *level = "", *precision = "", *why = NULL;
   GemmclTuningState state = GEMMCL_TUNING_STATE_OFF;
   g_autofree gchar *tuning = NULL;
   GemmclPlanInfo info;
 
-  if (lane->plan) {
-    state = gemmcl_plan_get_tuning (lane->plan, NULL, &why);
-    kernel = gemmcl_plan_get_kernel (lane->plan);
-    gemmcl_plan_get_info (lane->plan, &info);
+  if (device->plan) {
+    state = gemmcl_plan_get_tuning (device->plan, NULL, &why);
+    kernel = gemmcl_plan_get_kernel (device->plan);
+    gemmcl_plan_get_info (device->plan, &info);
     source = gemmcl_choice_source_get_name (info.source);
     level = gemmcl_kernel_level_get_name (info.level);
     precision = gemmcl_precision_get_name (info.precision);
@@ -177,28 +179,28 @@ set_kernel (const GstGemmclLane *lane, GstStructure *structure)
   gst_structure_set (structure, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
                      source, "auto-tune", G_TYPE_STRING, tuning, "kernel-level", G_TYPE_STRING,
                      level, "precision", G_TYPE_STRING, precision, "device", G_TYPE_STRING,
-                     lane->context ? gemmcl_context_get_device_info (lane->context)->name : "",
+                     device->context ? gemmcl_context_get_device_info (device->context)->name : "",
                      NULL);
 }
 
-/* Adds the times and rates of @n lanes to @structure. Returns: the sum of the counts of their
+/* Adds the times and rates of @n devices to @structure. Returns: the sum of the counts of their
  * plans. Needs the lock of the element. */
 static GemmclPlanStats
-set_rates (const GstGemmclLane *lanes, guint n, GstStructure *structure)
+set_rates (const GstGemmclDevice *devices, guint n, GstStructure *structure)
 {
   GemmclPlanStats sum = {0};
   guint64 compile_ns = 0;
   gdouble possible = 0; /* operations at the peak rate in the time of the kernels; NAN: unknown */
 
   for (guint i = 0; i < n; i++) {
-    const GstGemmclLane *lane = &lanes[i];
+    const GstGemmclDevice *device = &devices[i];
     const gdouble peak =
-        lane->context ? gemmcl_context_get_device_info (lane->context)->peak_gflops : 0.0;
-    GemmclPlanStats stats = lane->past;
+        device->context ? gemmcl_context_get_device_info (device->context)->peak_gflops : 0.0;
+    GemmclPlanStats stats = device->past;
 
-    gst_gemmcl_stats_add_plan (&stats, lane->plan);
+    gst_gemmcl_stats_add_plan (&stats, device->plan);
     add_stats (&sum, &stats);
-    compile_ns += lane->compile_ns;
+    compile_ns += device->compile_ns;
     /* One operation in a nanosecond is one GFLOPS. */
     possible += peak > 0.0 ? peak * stats.kernel_ns : NAN;
   }
@@ -209,34 +211,33 @@ set_rates (const GstGemmclLane *lanes, guint n, GstStructure *structure)
   return sum;
 }
 
-/* Adds a structure for each device. Needs the lock of the element. */
+/* Adds a structure for each of @n devices. Needs the lock of the element. */
 static void
-set_devices (GstGemmcl *self, GstStructure *structure)
+set_devices (const GstGemmclDevice *devices, guint n, GstStructure *structure)
 {
-  g_auto (GValue) devices = G_VALUE_INIT;
+  g_auto (GValue) all = G_VALUE_INIT;
 
-  gst_value_array_init (&devices, self->n_lanes);
-  for (guint i = 0; i < self->n_lanes; i++) {
-    const GstGemmclLane *lane = &self->lanes[i];
-    GstStructure *device = gst_structure_new_empty ("gemmcl-device");
+  gst_value_array_init (&all, n);
+  for (guint i = 0; i < n; i++) {
+    GstStructure *one = gst_structure_new_empty ("gemmcl-device");
     GValue value = G_VALUE_INIT;
 
-    set_kernel (lane, device);
-    gst_structure_set (device, "failed", G_TYPE_BOOLEAN, lane->failed, "buffers", G_TYPE_UINT64,
-                       lane->buffers, NULL);
-    set_rates (lane, 1, device);
+    set_kernel (&devices[i], one);
+    gst_structure_set (one, "failed", G_TYPE_BOOLEAN, devices[i].failed, "buffers", G_TYPE_UINT64,
+                       devices[i].buffers, NULL);
+    set_rates (&devices[i], 1, one);
     g_value_init (&value, GST_TYPE_STRUCTURE);
-    g_value_take_boxed (&value, device);
-    gst_value_array_append_and_take_value (&devices, &value);
+    g_value_take_boxed (&value, one);
+    gst_value_array_append_and_take_value (&all, &value);
   }
-  gst_structure_take_value (structure, "devices", &devices);
+  gst_structure_take_value (structure, "devices", &all);
 }
 
 GstStructure *
 gst_gemmcl_stats_new (GstGemmcl *self)
 {
   GstStructure *structure = gst_structure_new_empty ("gemmcl-stats");
-  const GstGemmclLane *shown = self->lanes;
+  const GstGemmclDevice *shown = self->devices;
   const gchar *from, *to;
   g_autofree gchar *memory = NULL;
   GemmclPlanStats sum;
@@ -245,10 +246,10 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   from = self->stats.read_memory ? self->stats.read_memory : "system";
   to = self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ? "OpenCL" : "system";
   memory = g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
-  for (guint i = 0; i < self->n_lanes && shown->failed; i++)
-    shown = &self->lanes[i];
+  for (guint i = 0; i < self->n_devices && shown->failed; i++)
+    shown = &self->devices[i];
   set_kernel (shown, structure);
-  sum = set_rates (self->lanes, self->n_lanes, structure);
+  sum = set_rates (self->devices, self->n_devices, structure);
   gst_structure_set (
       structure, "memory", G_TYPE_STRING, memory, "buffers", G_TYPE_UINT64, self->stats.buffers,
       "dropped", G_TYPE_UINT64, self->stats.dropped, "bytes", G_TYPE_UINT64,
@@ -258,8 +259,8 @@ gst_gemmcl_stats_new (GstGemmcl *self)
                      "run-time-p90", G_TYPE_UINT64, get_percentile (&self->stats, 90),
                      "run-time-p99", G_TYPE_UINT64, get_percentile (&self->stats, 99),
                      "run-time-max", G_TYPE_UINT64, self->stats.max, NULL);
-  if (self->n_lanes > 1)
-    set_devices (self, structure);
+  if (self->n_devices > 1)
+    set_devices (self->devices, self->n_devices, structure);
   g_mutex_unlock (&self->lock);
   return structure;
 }
@@ -320,12 +321,6 @@ gst_gemmcl_copies_init (void)
   GST_DEBUG_CATEGORY_GET (performance, "GST_PERFORMANCE");
 }
 
-void
-gst_gemmcl_copies_reset (GstGemmcl *self)
-{
-  self->stats.noted_copies = 0;
-}
-
 static void
 note (GstGemmcl *self, guint bit)
 {
@@ -345,27 +340,28 @@ gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy)
   note (self, copy);
 }
 
-/* TRUE if @buffer is in OpenCL memory of a context other than the current device's. A carrier may
+/* TRUE if @buffer is in OpenCL memory of another context than that of @device. A carrier may
  * have no memory. */
 static gboolean
-is_foreign (GstGemmcl *self, GstBuffer *buffer)
+is_foreign (const GstGemmclDevice *device, GstBuffer *buffer)
 {
   gpointer context = gst_buffer_n_memory (buffer) > 0
                          ? gst_gemmcl_memory_get_cl_context (gst_buffer_peek_memory (buffer, 0))
                          : NULL;
 
-  return context && context != gemmcl_context_get_cl_context (self->lane->context);
+  return context && context != gemmcl_context_get_cl_context (device->context);
 }
 
 void
-gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input)
+gst_gemmcl_copies_note_run (GstGemmcl *self, const GstGemmclDevice *device, const GemmclRun *run,
+                            GstBuffer *input)
 {
   GemmclCopyReason a, d;
 
   if (gst_debug_category_get_threshold (performance) < GST_LEVEL_INFO)
     return;
-  gemmcl_plan_explain_copies (self->lane->plan, run, &a, &d);
-  if (run->a->kind == GEMMCL_DATA_HOST && is_foreign (self, input))
+  gemmcl_plan_explain_copies (device->plan, run, &a, &d);
+  if (run->a->kind == GEMMCL_DATA_HOST && is_foreign (device, input))
     note (self, GST_GEMMCL_COPY_FOREIGN);
   else
     note (self, FIRST_OF_A + a);

@@ -2,9 +2,38 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/gstgemmcl.h"
+#include "element/devices.h"
 
 /* Counts for the property stats. */
+
+/* The bins of the histogram of run times; GST_GEMMCL_TIME_BINS of them for each power of two. */
+#define GST_GEMMCL_TIME_BINS 16
+#define GST_GEMMCL_N_BINS    (65 * GST_GEMMCL_TIME_BINS)
+
+/** GstGemmclStats: The counts for the property stats that devices do not count. The lock of the
+ * element guards them. */
+typedef struct {
+  guint64 buffers;          /* multiplied */
+  guint64 dropped;          /* skipped by QoS */
+  guint64 flushed;          /* value of buffers at the last flush */
+  guint64 bytes_out;        /* written to OpenCL memory that the host maps */
+  guint64 copies;           /* made by the element itself, not by its plans */
+  const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
+  guint64 reported;         /* value of buffers at the last report */
+  guint
+      noted_copies; /* bits of logged copies; new caps clear it (negotiate.c); for the streaming thread, without the lock */
+
+  /* Times of runs, in ns; see gst_gemmcl_stats_add_time(). */
+  GstClockTime latency; /* the reported latency */
+  GstClockTime longest; /* longest time since latency was set, rounded */
+  GstClockTime last;    /* time of the last run */
+  guint n_times;        /* number of runs since latency was set */
+
+  /* The times of all runs since the start, in ns. */
+  guint64 n_timed;
+  guint64 times[GST_GEMMCL_N_BINS];
+  GstClockTime max;
+} GstGemmclStats;
 
 /** gst_gemmcl_stats_reset: Sets all counts to 0. Needs the lock of the element. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
@@ -12,13 +41,13 @@ void gst_gemmcl_stats_reset (GstGemmcl *self);
 /** gst_gemmcl_stats_add_plan: @plan: (nullable). Adds its counts to @sum. */
 void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 
-/** gst_gemmcl_stats_add_run: Counts a run of @n buffers on the current device. @bytes: the bytes
- * that it writes to OpenCL memory that the host maps. @memory: the kind of memory of A; a static
- * word. */
-void gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *memory);
+/** gst_gemmcl_stats_add_run: Counts a run of @n buffers on @device. @bytes: the bytes that it writes
+ * to OpenCL memory that the host maps. @memory: the kind of memory of A; a static word. */
+void gst_gemmcl_stats_add_run (GstGemmcl *self, GstGemmclDevice *device, guint n, gsize bytes,
+                               const gchar *memory);
 
-/** gst_gemmcl_stats_undo_run: Subtracts the @n buffers of a run of @lane that failed. */
-void gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n);
+/** gst_gemmcl_stats_undo_run: Subtracts the @n buffers of a run of @device that failed. */
+void gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclDevice *device, guint n);
 
 /** gst_gemmcl_stats_add_drop: Counts the buffer of @message, of type QOS, as dropped. Sets the
  * number of processed buffers in @message, because the base class does not count the buffers of
@@ -65,11 +94,10 @@ typedef enum {
 /** gst_gemmcl_copies_init: Looks up the log category, when the plugin is loaded. */
 void gst_gemmcl_copies_init (void);
 
-/** gst_gemmcl_copies_reset: Copies are logged again. For the streaming thread. */
-void gst_gemmcl_copies_reset (GstGemmcl *self);
-
 /** gst_gemmcl_copies_add: Counts a copy of the element in the stats, and logs it. */
 void gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy);
 
-/** gst_gemmcl_copies_note_run: Logs the copies of a submitted @run, whose first input is @input. */
-void gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input);
+/** gst_gemmcl_copies_note_run: Logs the copies of @run, submitted to @device, whose first input is
+ * @input. */
+void gst_gemmcl_copies_note_run (GstGemmcl *self, const GstGemmclDevice *device,
+                                 const GemmclRun *run, GstBuffer *input);

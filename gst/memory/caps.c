@@ -241,12 +241,12 @@ gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction)
   return result;
 }
 
-GstGemmclMemory
+GstGemmclMemoryKind
 gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
 {
   static const struct {
     const gchar *feature;
-    GstGemmclMemory memory;
+    GstGemmclMemoryKind memory;
   } memories[] = {
       {GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, GST_GEMMCL_MEMORY_SYSTEM},
       {GST_GEMMCL_CAPS_FEATURE_OPENCL, GST_GEMMCL_MEMORY_OPENCL},
@@ -273,7 +273,7 @@ gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import)
   GstCaps *first = gst_caps_new_empty (), *last = gst_caps_new_empty ();
 
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, i);
+    const GstGemmclMemoryKind memory = gst_gemmcl_caps_get_memory (caps, i);
     const gboolean is_last = memory == GST_GEMMCL_MEMORY_DMABUF && !import;
 
     if (!gst_gemmcl_memory_is_surface (memory) || va)

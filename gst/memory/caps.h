@@ -44,7 +44,7 @@ const gchar *gst_gemmcl_values_get (const GValue *values, guint i);
  * formats with the same order of colours in memory, then other formats. */
 void gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize channels);
 
-/** GstGemmclMemory: The kind of memory of buffers, by their caps. Only the sink pad has the last
+/** GstGemmclMemoryKind: The kind of memory of buffers, by their caps. Only the sink pad has the last
  * three. */
 typedef enum {
   GST_GEMMCL_MEMORY_OTHER, /* not supported */
@@ -53,15 +53,15 @@ typedef enum {
   GST_GEMMCL_MEMORY_VA,
   GST_GEMMCL_MEMORY_TILED, /* tiled dma-bufs, which are read as VA surfaces */
   GST_GEMMCL_MEMORY_DMABUF,
-} GstGemmclMemory;
+} GstGemmclMemoryKind;
 
 /** gst_gemmcl_caps_get_memory: Returns: the memory of structure @index; SYSTEM for the features
  * ANY. */
-GstGemmclMemory gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
+GstGemmclMemoryKind gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
 
 /** gst_gemmcl_memory_is_surface: Returns: %TRUE for VA and TILED. */
 static inline gboolean
-gst_gemmcl_memory_is_surface (GstGemmclMemory memory)
+gst_gemmcl_memory_is_surface (GstGemmclMemoryKind memory)
 {
   return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
 }

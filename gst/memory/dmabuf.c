@@ -3,7 +3,7 @@
  *
  * Reads frames in linear dma-bufs without a copy.
  */
-#include "memory/foreign.h"
+#include "memory/dmabuf.h"
 
 #include <CL/cl_ext.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "memory/error.h"
+#include "memory/imports.h"
 #include "memory/inflight.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -47,7 +48,7 @@ look_up (GemmclContext *context, const gchar *name)
 }
 
 void
-gst_gemmcl_dmabuf_find_functions (GstGemmclDevice *self)
+gst_gemmcl_dmabuf_find_functions (GstGemmclSharing *self)
 {
   self->acquire = look_up (self->context, "clEnqueueAcquireExternalMemObjectsKHR");
   self->release = look_up (self->context, "clEnqueueReleaseExternalMemObjectsKHR");
@@ -57,7 +58,7 @@ gst_gemmcl_dmabuf_find_functions (GstGemmclDevice *self)
 }
 
 gboolean
-gst_gemmcl_dmabuf_can_import (GstGemmclDevice *self)
+gst_gemmcl_dmabuf_can_import (GstGemmclSharing *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -90,7 +91,7 @@ gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer)
 /* A GstGemmclImporter for a dma-buf of @size bytes. Imports a duplicate of the file descriptor,
  * since OpenCL closes the descriptor with the buffer. */
 static gboolean
-create_buffer (GstGemmclDevice *self, GstMemory *root, guintptr size,
+create_buffer (GstGemmclSharing *self, GstMemory *root, guintptr size,
                cl_mem objects[GEMMCL_MAX_PLANES], GError **error G_GNUC_UNUSED)
 {
   const int fd = fcntl (gst_dmabuf_memory_get_fd (root), F_DUPFD_CLOEXEC, 0);
@@ -157,7 +158,7 @@ finish_writes (int fd)
 
 /* Waits until other devices have written the dma-buf, since OpenCL does not wait for them. */
 static gboolean
-wait_until_written (GstGemmclDevice *self, GstMemory *root)
+wait_until_written (GstGemmclSharing *self, GstMemory *root)
 {
   const int fd = gst_dmabuf_memory_get_fd (root), fences = export_fences (fd);
   const gboolean is_written =
@@ -208,7 +209,7 @@ find_file (GstBuffer *buffer, gsize *size)
 }
 
 gboolean
-gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclFrame *frame, const GstVideoInfo *info,
+gst_gemmcl_dmabuf_open (GstGemmclSharing *self, const GemmclFrame *frame, const GstVideoInfo *info,
                         GstBuffer *buffer, GemmclData *data, GemmclRun *run)
 {
   gsize size;

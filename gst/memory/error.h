@@ -6,7 +6,7 @@
 #include <gst/gst.h>
 
 /* Makes and posts errors of the plugin, and declares its log category. OpenCL memory has its own
- * category, in sides.h. Any thread. */
+ * category, in allocator.h. Any thread. */
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
 

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory/foreign.h"
+#include "memory/imports.h"
 
 #include <string.h>
 
@@ -51,11 +51,11 @@ free_import (gpointer data)
   g_free (self);
 }
 
-/* Returns: (transfer none): the import of @owner for the element and context of @device; a new one
+/* Returns: (transfer none): the import of @owner for the element and context of @sharing; a new one
  * if there is none. Frees the imports of elements that are gone. The streaming thread of the
  * element uses its import without the lock. */
 static Import *
-get_import (GstMiniObject *owner, const GstGemmclDevice *device)
+get_import (GstMiniObject *owner, const GstGemmclSharing *sharing)
 {
   const GQuark quark = g_quark_from_static_string ("gst-gemmcl-imports");
   static GMutex lock; /* guards the arrays of all memories, which several threads use */
@@ -73,28 +73,28 @@ get_import (GstMiniObject *owner, const GstGemmclDevice *device)
 
     if (!element)
       g_ptr_array_remove_index_fast (imports, i - 1);
-    else if (element == device->element && import->context == device->context)
+    else if (element == sharing->element && import->context == sharing->context)
       found = import;
   }
   if (found)
     return found;
   found = g_new0 (Import, 1);
-  g_weak_ref_init (&found->element, device->element);
-  found->context = g_object_ref (device->context);
+  g_weak_ref_init (&found->element, sharing->element);
+  found->context = g_object_ref (sharing->context);
   found->id = NO_ID;
   g_ptr_array_add (imports, found);
   return found;
 }
 
 gboolean
-gst_gemmcl_import (GstGemmclDevice *device, GstMemory *memory, guintptr id, GstGemmclImporter make,
-                   cl_mem objects[GEMMCL_MAX_PLANES], GError **error)
+gst_gemmcl_import (GstGemmclSharing *sharing, GstMemory *memory, guintptr id,
+                   GstGemmclImporter make, cl_mem objects[GEMMCL_MAX_PLANES], GError **error)
 {
-  Import *import = get_import (GST_MINI_OBJECT (memory), device);
+  Import *import = get_import (GST_MINI_OBJECT (memory), sharing);
 
   if (import->id != id) {
     memset (objects, 0, GEMMCL_MAX_PLANES * sizeof *objects);
-    if (!make (device, memory, id, objects, error))
+    if (!make (sharing, memory, id, objects, error))
       return FALSE;
     release_objects (import);
     import->id = id;

@@ -1,119 +1,516 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory/sides.h"
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The host's and the device's access to OpenCL memory. Only maps wait; events order the commands of
+ * the device. */
+#include "memory/memory.h"
 
+#include "memory/queues.h"
+
+GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
-/* OpenCL aligns buffers and their mappings to its widest type. */
-#define ALIGNMENT 128
-
-G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYPE_ALLOCATOR,
-                               GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
-                                                        "OpenCL memory"))
-
-/* GStreamer adds the offset of @memory to the result, so it is subtracted from a cl_mem. */
-static gpointer
-memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
+static GstGemmclAllocator *
+get_allocator (const GstGemmclMemory *self)
 {
-  GstGemmclSides *sides = gst_gemmcl_get_sides (memory);
-
-  if (!(info->flags & GST_GEMMCL_MAP_OPENCL))
-    return gst_gemmcl_sides_map_host (sides, info->flags);
-  return gst_gemmcl_sides_open_device (sides, info->flags)
-             ? (guchar *)sides->buffer - memory->offset
-             : NULL;
+  return GST_GEMMCL_ALLOCATOR (self->parent.allocator);
 }
 
+/* Releases the events of all reads or, without @all, of reads that have ended. */
 static void
-memory_unmap (GstMemory *memory, GstMapInfo *info)
+drop_read (GstGemmclEvents *self, gboolean all)
 {
-  if (!(info->flags & GST_GEMMCL_MAP_OPENCL))
-    gst_gemmcl_sides_unmap_host (gst_gemmcl_get_sides (memory));
-}
+  guint n = 0;
 
-/* Parts of a memory are read-only, like those of GStreamer's memory: they lock their root. */
-static GstMemory *
-memory_share (GstMemory *memory, gssize offset, gssize size)
-{
-  GstMemory *root = memory->parent ? memory->parent : memory;
-  GstGemmclSides *self = g_new0 (GstGemmclSides, 1);
-
-  if (size == -1)
-    size = memory->size - offset;
-  gst_memory_init (&self->parent, GST_MINI_OBJECT_FLAGS (root) | GST_MINI_OBJECT_FLAG_LOCK_READONLY,
-                   memory->allocator, root, root->maxsize, root->align, memory->offset + offset,
-                   size);
-  return &self->parent;
-}
-
-/* Copies on the device. */
-static GstMemory *
-memory_copy (GstMemory *memory, gssize offset, gssize size)
-{
-  GstMemory *copy;
-
-  if (size == -1)
-    size = memory->size > (gsize)offset ? memory->size - offset : 0;
-  copy = gst_allocator_alloc (memory->allocator, size, NULL);
-  if (copy && size > 0 &&
-      !gst_gemmcl_sides_copy (gst_gemmcl_get_sides (memory), memory->offset + offset,
-                              gst_gemmcl_get_sides (copy), size))
-    g_clear_pointer (&copy, gst_memory_unref);
-  return copy;
-}
-
-static cl_mem
-create_buffer (GstGemmclAllocator *self, gsize size)
-{
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
-  const cl_mem_flags host = self->is_staged ? 0 : CL_MEM_ALLOC_HOST_PTR;
-  cl_int status = CL_INVALID_BUFFER_SIZE;
-  cl_mem buffer = NULL;
-
-  if (size <= info->max_alloc_bytes)
-    buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->context),
-                             CL_MEM_READ_WRITE | host, size, NULL, &status);
-  if (status != CL_SUCCESS)
-    GST_ERROR_OBJECT (self,
-                      "cannot allocate %zu bytes on %s (%" G_GUINT64_FORMAT
-                      " bytes of memory, at most %" G_GUINT64_FORMAT
-                      " in one buffer): OpenCL error %d",
-                      size, info->name, info->global_bytes, info->max_alloc_bytes, status);
-  return buffer;
-}
-
-static GstMemory *
-allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
-{
-  gsize maxsize;
-  GstGemmclSides *self;
-  cl_mem buffer;
-
-  if (params->align >= ALIGNMENT || !g_size_checked_add (&maxsize, size, params->prefix) ||
-      !g_size_checked_add (&maxsize, maxsize, params->padding)) {
-    GST_ERROR_OBJECT (allocator, "%zu bytes with alignment mask %zu cannot be allocated", size,
-                      params->align);
-    return NULL;
+  for (guint i = 0; i < self->n_read; i++) {
+    if (!all && !gst_gemmcl_event_has_ended (self->read[i]))
+      self->read[n++] = self->read[i];
+    else
+      clReleaseEvent (self->read[i]);
   }
-  /* OpenCL has no empty buffers. */
-  maxsize = MAX (maxsize, 1);
-  buffer = create_buffer (GST_GEMMCL_ALLOCATOR (allocator), maxsize);
-  if (!buffer)
-    return NULL;
-  self = g_new0 (GstGemmclSides, 1);
-  self->buffer = buffer;
-  g_mutex_init (&self->host_lock);
-  g_mutex_init (&self->lock);
-  gst_memory_init (&self->parent, 0, allocator, NULL, maxsize, params->align, params->prefix, size);
-  return &self->parent;
+  self->n_read = n;
+}
+
+/* Releases the events of all commands or, without @all, of commands that have ended. */
+static void
+events_drop (GstGemmclEvents *self, gboolean all)
+{
+  if (all || gst_gemmcl_event_has_ended (self->written))
+    g_clear_pointer (&self->written, clReleaseEvent);
+  self->lost = FALSE;
+  drop_read (self, all);
+}
+
+/* @events: (out): retained events that a command of @access waits for. Returns: their number. A
+ * reader waits for the last write even if it is complete: only a wait for its event makes its
+ * result visible in another queue. */
+static guint
+events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_GEMMCL_MAX_EVENTS])
+{
+  guint n = 0;
+
+  if (access & GST_MAP_WRITE)
+    drop_read (self, FALSE);
+  if (self->written && (access & GST_MAP_READ || !gst_gemmcl_event_has_ended (self->written)))
+    events[n++] = self->written;
+  for (guint i = 0; access & GST_MAP_WRITE && i < self->n_read; i++)
+    events[n++] = self->read[i];
+  for (guint i = 0; i < n; i++)
+    clRetainEvent (events[i]);
+  return n;
+}
+
+/* Replaces the events of all reads by one event, or waits for the reads if that fails. */
+static void
+join_read (GstGemmclEvents *self, GstGemmclAllocator *allocator)
+{
+  const cl_command_queue queue = gst_gemmcl_queues_get (allocator);
+  cl_event all = NULL;
+
+  if (clEnqueueMarkerWithWaitList (queue, self->n_read, self->read, &all) == CL_SUCCESS)
+    clFlush (queue);
+  for (guint i = 0; !all && i < self->n_read; i++)
+    gst_gemmcl_queues_wait (allocator, self->read[i]);
+  drop_read (self, TRUE);
+  if (all)
+    self->read[self->n_read++] = all;
 }
 
 static void
-allocator_free (GstAllocator *allocator G_GNUC_UNUSED, GstMemory *memory)
+events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event,
+            GstGemmclAllocator *allocator)
 {
-  if (!memory->parent)
-    gst_gemmcl_sides_clear (gst_gemmcl_get_sides (memory));
-  g_free (memory);
+  if (event)
+    clRetainEvent (event);
+  if (access & GST_MAP_WRITE) {
+    events_drop (self, TRUE);
+    self->written = event;
+  } else if (event) {
+    if (self->n_read == G_N_ELEMENTS (self->read))
+      drop_read (self, FALSE);
+    if (self->n_read == G_N_ELEMENTS (self->read))
+      join_read (self, allocator);
+    self->read[self->n_read++] = event;
+  }
+}
+
+/* TRUE if the last write failed, or if the driver does not tell. */
+static gboolean
+events_failed (const GstGemmclEvents *self)
+{
+  cl_int status;
+
+  return self->lost || !gst_gemmcl_event_ask (self->written, &status) || status < CL_COMPLETE;
+}
+
+/* Logs that @call failed, unless @status is CL_SUCCESS. FALSE if it failed. */
+static gboolean
+check (GstGemmclMemory *self, cl_int status, const gchar *call)
+{
+  if (status == CL_SUCCESS)
+    return TRUE;
+  GST_ERROR_OBJECT (get_allocator (self), "%s failed with %d for a memory of %zu bytes", call,
+                    status, self->parent.maxsize);
+  return FALSE;
+}
+
+/* As check(), for the result of enqueueing @call in @queue, which is left if that failed. */
+static gboolean
+check_command (GstGemmclMemory *self, cl_command_queue queue, cl_int status, const gchar *call)
+{
+  if (status != CL_SUCCESS)
+    gst_gemmcl_queues_leave (self->parent.allocator, queue);
+  return check (self, status, call);
+}
+
+static gboolean
+are_lost (GstGemmclMemory *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  return events_failed (&self->events);
+}
+
+static guint
+get_events (GstMemory *memory, GstMapFlags access, cl_event events[GST_GEMMCL_MAX_EVENTS])
+{
+  GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  return events_get (&self->events, access, events);
+}
+
+/* Waits until the host may access the memory by @access. FALSE if the host reads and the last write
+ * failed, or if a command may still use the memory. */
+static gboolean
+wait_for_device (GstGemmclMemory *self, GstMapFlags access)
+{
+  cl_event events[GST_GEMMCL_MAX_EVENTS];
+  const guint n = get_events (&self->parent, access, events);
+  gboolean ok = TRUE;
+
+  /* One event at a time: a failed read does not matter, but would end a wait for all early. */
+  for (guint i = 0; i < n; i++)
+    ok &= gst_gemmcl_queues_wait (get_allocator (self), events[i]) ||
+          gst_gemmcl_event_has_ended (events[i]);
+  gst_gemmcl_release_events (n, events);
+  return (ok && !(access & GST_MAP_READ && are_lost (self))) ||
+         check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "the last write of the device");
+}
+
+static void
+add_event (GstMemory *memory, GstMapFlags access, cl_event event)
+{
+  GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  events_add (&self->events, access, event, get_allocator (self));
+}
+
+/* Finishes the enqueueing of @call, a command of @access in @queue. Releases the @n @events that it
+ * waits for and its event @done, which it records. */
+static gboolean
+end_command (GstGemmclMemory *self, cl_command_queue queue, cl_int status, const gchar *call,
+             GstMapFlags access, guint n, const cl_event *events, cl_event done)
+{
+  gst_gemmcl_release_events (n, events);
+  if (!check_command (self, queue, status, call))
+    return FALSE;
+  clFlush (queue);
+  add_event (&self->parent, access, done);
+  clReleaseEvent (done);
+  return TRUE;
+}
+
+/* Maps @buffer, which no command uses. Returns NULL, and logs @what, if that fails. */
+static gpointer
+map_buffer (GstGemmclMemory *self, cl_mem buffer, cl_map_flags flags, const gchar *what)
+{
+  GstGemmclAllocator *allocator = get_allocator (self);
+  const cl_command_queue queue = gst_gemmcl_queues_get (allocator);
+  gboolean ok;
+  cl_event done = NULL;
+  cl_int status;
+  gpointer data = clEnqueueMapBuffer (queue, buffer, CL_FALSE, flags, 0, self->parent.maxsize, 0,
+                                      NULL, &done, &status);
+
+  if (!check_command (self, queue, status, what))
+    return NULL;
+  ok = gst_gemmcl_queues_wait (allocator, done);
+  clReleaseEvent (done);
+  if (ok)
+    return data;
+  clEnqueueUnmapMemObject (gst_gemmcl_queues_get (allocator), buffer, data, 0, NULL, NULL);
+  check (self, CL_MAP_FAILURE, what);
+  return NULL;
+}
+
+/* Maps the buffer once for all maps of the host. GStreamer does not allow a later map more access
+ * than the first has, and PoCL 3.1 fails with several mappings of one buffer. */
+static gpointer
+map_mapped (GstGemmclMemory *self, GstMapFlags access)
+{
+  const cl_map_flags flags =
+      (access & GST_MAP_READ ? CL_MAP_READ : 0) | (access & GST_MAP_WRITE ? CL_MAP_WRITE : 0);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+
+  if (self->n_maps == 0) {
+    if (!wait_for_device (self, access) ||
+        !(self->mapped = map_buffer (self, self->buffer, flags, "clEnqueueMapBuffer")))
+      return NULL;
+    self->mapped_access = 0;
+  }
+  self->n_maps++;
+  self->mapped_access |= access;
+  return self->mapped;
+}
+
+static gboolean
+make_staging (GstGemmclMemory *self)
+{
+  const cl_context context = gemmcl_context_get_cl_context (get_allocator (self)->context);
+  const gsize size = self->parent.maxsize;
+  cl_int status;
+
+  if (self->staging)
+    return TRUE;
+  self->pinned =
+      clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
+  if (check (self, status, "pinning memory of the host"))
+    self->staging = map_buffer (self, self->pinned, CL_MAP_READ | CL_MAP_WRITE,
+                                "mapping pinned memory of the host");
+  if (!self->staging)
+    g_clear_pointer (&self->pinned, clReleaseMemObject);
+  return self->staging != NULL;
+}
+
+/* Enqueues a copy to the host after the last write, if a copy is needed. If that write failed there
+ * is nothing to copy: FALSE if @access reads. Needs host_lock. */
+static gboolean
+fetch (GstGemmclMemory *self, GstMapFlags access)
+{
+  const cl_command_queue queue = g_atomic_pointer_get (&get_allocator (self)->fetches);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
+  cl_int status;
+  guint n;
+
+  if (!self->need_download)
+    return TRUE;
+  if (!gst_gemmcl_event_ask (self->events.written, &status) || !make_staging (self))
+    return FALSE;
+  if (self->events.lost || status < CL_COMPLETE)
+    return !(access & GST_MAP_READ);
+  n = events_get (&self->events, GST_MAP_READ, wait_list);
+  status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->parent.maxsize,
+                                self->staging, n, n > 0 ? wait_list : NULL, &done);
+  gst_gemmcl_release_events (n, wait_list);
+  if (!check_command (self, queue, status, "clEnqueueReadBuffer"))
+    return FALSE;
+  clFlush (queue);
+  events_add (&self->events, GST_MAP_READ, done, get_allocator (self));
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+  self->fetched = done;
+  self->need_download = FALSE;
+  return TRUE;
+}
+
+/* Waits for the copy of fetch(), if there is one. FALSE if it failed. */
+static gboolean
+wait_for_fetched (GstGemmclMemory *self)
+{
+  cl_event fetched;
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  fetched = g_steal_pointer (&self->fetched);
+  g_mutex_unlock (&self->lock);
+  if (!fetched)
+    return TRUE;
+  ok = gst_gemmcl_queues_wait (get_allocator (self), fetched);
+  clReleaseEvent (fetched);
+  if (ok)
+    return TRUE;
+  g_mutex_lock (&self->lock);
+  self->need_download = TRUE;
+  g_mutex_unlock (&self->lock);
+  return check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "the copy to the host");
+}
+
+/* Copies the content to the host, if that is needed. A copy that was enqueued right after the run
+ * and failed, though the run did not, is made once more. */
+static gboolean
+download (GstGemmclMemory *self, GstMapFlags access)
+{
+  if (!fetch (self, access))
+    return FALSE;
+  return wait_for_fetched (self) ||
+         (wait_for_device (self, GST_MAP_READ) && fetch (self, access) && wait_for_fetched (self));
+}
+
+/* Maps the staging memory and downloads the content into it if needed, also for GST_MAP_WRITE
+ * alone: the host may write only a part. After gst_gemmcl_memory_recycle() nothing is downloaded.
+ * The host waits before it enqueues a copy: with some drivers a command that waits for a failed
+ * event never ends. */
+static gpointer
+map_staged (GstGemmclMemory *self, GstMapFlags access)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+  gboolean need_download;
+
+  g_mutex_lock (&self->lock);
+  need_download = self->need_download;
+  g_mutex_unlock (&self->lock);
+  if (!make_staging (self) ||
+      ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
+      !download (self, access))
+    return NULL;
+  if (access & GST_MAP_WRITE) {
+    g_mutex_lock (&self->lock);
+    self->need_upload = TRUE;
+    self->need_download = FALSE;
+    /* wait_for_device() has waited for all commands. */
+    events_drop (&self->events, FALSE);
+    g_mutex_unlock (&self->lock);
+  }
+  return self->staging;
+}
+
+/* Enqueues the copy of the staging memory to the device. Needs @lock. */
+static gboolean
+upload (GstGemmclMemory *self)
+{
+  const gsize size = self->parent.maxsize;
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
+  guint n = events_get (&self->events, GST_MAP_WRITE, wait_list);
+  cl_int status = clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, 0, size, self->staging, n,
+                                        n > 0 ? wait_list : NULL, &done);
+
+  gst_gemmcl_release_events (n, wait_list);
+  if (!check_command (self, queue, status, "clEnqueueWriteBuffer"))
+    return FALSE;
+  clFlush (queue);
+  events_add (&self->events, GST_MAP_WRITE, done, get_allocator (self));
+  clReleaseEvent (done);
+  self->need_upload = FALSE;
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_memory_open_device (GstGemmclMemory *self, GstMapFlags access)
+{
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  ok = (!self->need_upload || upload (self)) && !(self->events.lost && access & GST_MAP_READ);
+  if (ok && access & GST_MAP_WRITE) {
+    self->need_download = get_allocator (self)->is_staged;
+    g_clear_pointer (&self->fetched, clReleaseEvent);
+  }
+  g_mutex_unlock (&self->lock);
+  return ok && (access & GST_MAP_READWRITE || wait_for_device (self, GST_MAP_READ));
+}
+
+void
+gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gboolean fetches)
+{
+  GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
+  g_autoptr (GstGemmclInflight) old = NULL;
+
+  if (fetches) {
+    g_mutex_lock (&self->host_lock);
+    fetch (self, GST_MAP_READ);
+    g_mutex_unlock (&self->host_lock);
+  }
+  g_mutex_lock (&self->lock);
+  old = self->inflight;
+  self->inflight = g_atomic_rc_box_acquire (inflight);
+  g_mutex_unlock (&self->lock);
+}
+
+gpointer
+gst_gemmcl_memory_map_host (GstGemmclMemory *self, GstMapFlags access)
+{
+  g_autoptr (GstGemmclInflight) inflight = NULL;
+  gpointer data =
+      get_allocator (self)->is_staged ? map_staged (self, access) : map_mapped (self, access);
+
+  if (!data)
+    return NULL;
+  g_mutex_lock (&self->lock);
+  inflight = g_steal_pointer (&self->inflight);
+  g_mutex_unlock (&self->lock);
+  /* The map has waited for the run that wrote the memory. */
+  if (inflight)
+    gst_gemmcl_inflight_release (inflight);
+  return data;
+}
+
+void
+gst_gemmcl_memory_unmap_host (GstGemmclMemory *self)
+{
+  cl_command_queue queue;
+  cl_event done;
+  cl_int status;
+
+  if (get_allocator (self)->is_staged)
+    return;
+  g_mutex_lock (&self->host_lock);
+  if (--self->n_maps == 0) {
+    queue = gst_gemmcl_queues_get (get_allocator (self));
+    status = clEnqueueUnmapMemObject (queue, self->buffer, self->mapped, 0, NULL, &done);
+    if (!end_command (self, queue, status, "clEnqueueUnmapMemObject", self->mapped_access, 0, NULL,
+                      done) &&
+        self->mapped_access & GST_MAP_WRITE) {
+      g_mutex_lock (&self->lock);
+      self->events.lost = TRUE;
+      g_mutex_unlock (&self->lock);
+    }
+  }
+  g_mutex_unlock (&self->host_lock);
+}
+
+gboolean
+gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size)
+{
+  GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
+  cl_int status;
+  guint n;
+
+  if (!gst_gemmcl_memory_open_device (self, GST_MAP_WRITE))
+    return FALSE;
+  n = get_events (&self->parent, GST_MAP_WRITE, wait_list);
+  status = clEnqueueFillBuffer (queue, self->buffer, pattern, size, 0, size, n,
+                                n > 0 ? wait_list : NULL, &done);
+  return end_command (self, queue, status, "clEnqueueFillBuffer", GST_MAP_WRITE, n, wait_list,
+                      done);
+}
+
+gboolean
+gst_gemmcl_memory_copy (GstGemmclMemory *from, gsize offset, GstGemmclMemory *to, gsize size)
+{
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (from));
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
+  cl_int status;
+  guint n;
+
+  /* With some drivers a command that waits for a failed event never ends. */
+  if (are_lost (from) || !gst_gemmcl_memory_open_device (from, GST_MAP_READ) ||
+      !gst_gemmcl_memory_open_device (to, GST_MAP_WRITE))
+    return FALSE;
+  n = get_events (&from->parent, GST_MAP_READ, wait_list);
+  status = clEnqueueCopyBuffer (queue, from->buffer, to->buffer, offset, 0, size, n,
+                                n > 0 ? wait_list : NULL, &done);
+  if (status == CL_SUCCESS)
+    add_event (&to->parent, GST_MAP_WRITE, done);
+  return end_command (from, queue, status, "clEnqueueCopyBuffer", GST_MAP_READ, n, wait_list, done);
+}
+
+void
+gst_gemmcl_memory_recycle (GstMemory *memory)
+{
+  GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  events_drop (&self->events, FALSE);
+  self->need_upload = self->need_download = FALSE;
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+}
+
+/* Enqueues the unmapping of the pinned buffer after all commands that use it. OpenCL keeps the
+ * buffer until then. */
+static void
+free_staging (GstGemmclMemory *self)
+{
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS];
+  guint n;
+
+  if (!self->staging)
+    return;
+  n = events_get (&self->events, GST_MAP_WRITE, wait_list);
+  check (self,
+         clEnqueueUnmapMemObject (queue, self->pinned, self->staging, n, n > 0 ? wait_list : NULL,
+                                  NULL),
+         "clEnqueueUnmapMemObject");
+  clFlush (queue);
+  gst_gemmcl_release_events (n, wait_list);
+  clReleaseMemObject (self->pinned);
+}
+
+void
+gst_gemmcl_memory_clear (GstGemmclMemory *self)
+{
+  free_staging (self);
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+  g_clear_pointer (&self->inflight, gst_gemmcl_inflight_unref);
+  events_drop (&self->events, TRUE);
+  clReleaseMemObject (self->buffer);
+  g_mutex_clear (&self->host_lock);
+  g_mutex_clear (&self->lock);
 }
 
 static cl_context
@@ -122,67 +519,9 @@ get_context (GstMemory *memory)
   return gemmcl_context_get_cl_context (GST_GEMMCL_ALLOCATOR (memory->allocator)->context);
 }
 
-static const GstGemmclMemoryMethods methods = {
+const GstGemmclMemoryMethods gst_gemmcl_memory_methods = {
     .size = sizeof (GstGemmclMemoryMethods),
     .get_context = get_context,
-    .get_events = gst_gemmcl_sides_get_events,
-    .add_event = gst_gemmcl_sides_add_event,
+    .get_events = get_events,
+    .add_event = add_event,
 };
-
-gboolean
-gst_is_gemmcl_memory (GstMemory *memory)
-{
-  return memory->allocator && GST_IS_GEMMCL_ALLOCATOR (memory->allocator);
-}
-
-cl_command_queue
-gst_gemmcl_memory_get_kernel_queue (GstMemory *memory)
-{
-  return g_atomic_pointer_get (&GST_GEMMCL_ALLOCATOR (memory->allocator)->kernels);
-}
-
-static void
-gst_gemmcl_allocator_init (GstGemmclAllocator *self)
-{
-  GstAllocator *allocator = GST_ALLOCATOR (self);
-
-  gst_gemmcl_queues_init (self);
-  allocator->mem_type = GST_GEMMCL_MEMORY_TYPE_NAME;
-  allocator->mem_map_full = memory_map;
-  allocator->mem_unmap_full = memory_unmap;
-  allocator->mem_share = memory_share;
-  allocator->mem_copy = memory_copy;
-  g_object_set_data (G_OBJECT (self), GST_GEMMCL_MEMORY_METHODS, (gpointer)&methods);
-}
-
-static void
-gst_gemmcl_allocator_finalize (GObject *object)
-{
-  GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (object);
-
-  gst_gemmcl_queues_clear (self);
-  g_clear_object (&self->context);
-  G_OBJECT_CLASS (gst_gemmcl_allocator_parent_class)->finalize (object);
-}
-
-static void
-gst_gemmcl_allocator_class_init (GstGemmclAllocatorClass *klass)
-{
-  G_OBJECT_CLASS (klass)->finalize = gst_gemmcl_allocator_finalize;
-  GST_ALLOCATOR_CLASS (klass)->alloc = allocator_alloc;
-  GST_ALLOCATOR_CLASS (klass)->free = allocator_free;
-}
-
-GstAllocator *
-gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
-{
-  g_autoptr (GstAllocator) allocator =
-      gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_ALLOCATOR, NULL));
-  GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (allocator);
-
-  self->context = g_object_ref (context);
-  self->is_staged = !gemmcl_context_get_device_info (context)->host_unified;
-  if (!gst_gemmcl_queues_open (self, error))
-    return NULL;
-  return g_steal_pointer (&allocator);
-}

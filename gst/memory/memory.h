@@ -2,36 +2,73 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <gemmcl.h>
-
+#include "memory/allocator.h"
+#include "memory/gstgemmclmemory.h"
 #include "memory/inflight.h"
 
-/* OpenCL memory, the GstMemory of gstgemmclmemory.h: a cl_mem with its events (memory.c, sides.c).
- * Pools of such memory (pool.c). */
+/* OpenCL memory, the GstMemory of gstgemmclmemory.h: a cl_mem with its events, and its content on
+ * the host and on the device. Any thread. */
 
-/** GstGemmclAllocator: Allocates OpenCL memory, which is not zeroed. The memory references the
- * allocator, and the allocator the #GemmclContext. gst_allocator_alloc() returns %NULL, and logs
- * the reason, for an alignment above 128 bytes, and if the device does not have enough memory. */
-#define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
-G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)
+/** GstGemmclEvents: The commands that use a memory. All zero: no commands. */
+typedef struct {
+  cl_event written;                         /* of the last write, or NULL */
+  cl_event read[GST_GEMMCL_MAX_EVENTS - 1]; /* of the reads since that write */
+  guint n_read;
+  gboolean lost; /* instead of @written: OpenCL refused the last write */
+} GstGemmclEvents;
 
-/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory in @context; %NULL
- * with #GEMMCL_ERROR_OPENCL. */
-GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
+/** GstGemmclMemory: Memory of a #GstGemmclAllocator. A part of a memory uses only the field parent. */
+typedef struct {
+  GstMemory parent;
+  cl_mem buffer; /* the content on the device, which kernels read and write */
 
-/** gst_gemmcl_allocator_leave_queue: Replaces the queue @failed, in which a command failed, if it
- * is one of @allocator; some drivers fail all later commands of such a queue. %NULL: all queues.
- * Commands that are in flight end in the old queue. Any thread. */
-void gst_gemmcl_allocator_leave_queue (GstAllocator *allocator, cl_command_queue failed);
+  GMutex host_lock; /* held while the host waits; taken before @lock */
+  gpointer mapped;  /* the address of the mapped @buffer while @n_maps is not 0 */
+  guint n_maps;
+  GstMapFlags mapped_access;
+  cl_mem pinned;   /* host copy of @buffer, only with is_staged and from the first map on; copied
+                    * lazily in both directions */
+  guchar *staging; /* the mapped @pinned */
 
-/** gst_is_gemmcl_memory: Returns: %TRUE if a #GstGemmclAllocator made @memory. */
-gboolean gst_is_gemmcl_memory (GstMemory *memory);
+  GMutex lock; /* never held while waiting */
+  GstGemmclEvents events;
+  gboolean need_upload;        /* @staging is newer: the next use on the device sends it */
+  gboolean need_download;      /* @buffer is newer: the next map of the host fetches it */
+  cl_event fetched;            /* of a copy to @staging; the next map waits for it */
+  GstGemmclInflight *inflight; /* of the run that wrote @buffer; a map of the host releases it */
+} GstGemmclMemory;
 
-/* The following functions are for memory of a #GstGemmclAllocator. Any thread. */
+/** gst_gemmcl_memory_get: @memory: of a #GstGemmclAllocator. Returns: (transfer none): @memory
+ * or the memory of which it is a part. */
+static inline GstGemmclMemory *
+gst_gemmcl_memory_get (GstMemory *memory)
+{
+  return (GstGemmclMemory *)(memory->parent ? memory->parent : memory);
+}
 
-/** gst_gemmcl_memory_get_kernel_queue: Returns: (nullable): a queue without profiling, for kernels
- * that need not be timed; %NULL if timing costs nothing. */
-cl_command_queue gst_gemmcl_memory_get_kernel_queue (GstMemory *memory);
+/** gst_gemmcl_memory_clear: Releases everything. OpenCL keeps objects that a command still uses. */
+void gst_gemmcl_memory_clear (GstGemmclMemory *self);
+
+/** gst_gemmcl_memory_map_host: Waits until the host may access the memory by @access, and fetches
+ * the content if needed. Returns: (nullable): the first byte; %NULL if the map, the fetch or the
+ * last write failed. */
+gpointer gst_gemmcl_memory_map_host (GstGemmclMemory *self, GstMapFlags access);
+
+void gst_gemmcl_memory_unmap_host (GstGemmclMemory *self);
+
+/** gst_gemmcl_memory_open_device: Sends the content to the device if needed, without waiting. If
+ * @access has neither GST_MAP_READ nor GST_MAP_WRITE, also waits for the last write. Returns:
+ * %FALSE if the sending or that write failed. */
+gboolean gst_gemmcl_memory_open_device (GstGemmclMemory *self, GstMapFlags access);
+
+extern const GstGemmclMemoryMethods gst_gemmcl_memory_methods;
+
+/** gst_gemmcl_memory_copy: Enqueues a copy of @size bytes at @offset of @from to the start of @to.
+ * Returns: %FALSE if that fails, or if the last write to @from failed. */
+gboolean gst_gemmcl_memory_copy (GstGemmclMemory *from, gsize offset, GstGemmclMemory *to,
+                                 gsize size);
+
+/* The following functions are for memory of a #GstGemmclAllocator. */
 
 /** gst_gemmcl_memory_fill: Enqueues a write of @pattern to the start of @memory. @size: the bytes
  * of @pattern, a power of 2 up to 128. Returns: %FALSE if that fails; the log has the reason. */
@@ -45,31 +82,3 @@ void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, 
 /** gst_gemmcl_memory_recycle: Drops the content of @memory, so that the next map copies nothing.
  * The next write waits for the commands that still use @memory. No other thread may use @memory. */
 void gst_gemmcl_memory_recycle (GstMemory *memory);
-
-/** GstGemmclPool: Allocates buffers of one memory each. If caps have OpenCL memory, or the
- * configuration has GST_BUFFER_POOL_OPTION_VIDEO_META, frames have the library's layout and a
- * GstVideoMeta; formats that the library does not support are refused. Other frames have
- * GStreamer's default layout. Buffers have the size of the configuration, or that of a frame if it
- * is larger.
- *
- * A buffer that returns to the pool is reused at once. Memories that were added to it are removed.
- * A command that writes its OpenCL memory waits for the commands that still use the memory; events
- * of completed commands are released. */
-#define GST_TYPE_GEMMCL_POOL (gst_gemmcl_pool_get_type ())
-G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBufferPool)
-
-/** gst_gemmcl_pool_new: @allocator: (nullable): used instead of the allocator of the configuration.
- * System memory is allocated in whole pages. Returns: (transfer full): a pool that is not
- * configured yet. */
-GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
-
-/** gst_gemmcl_pool_new_configured: @allocator: (nullable): as for gst_gemmcl_pool_new().
- * @video_meta: adds GST_BUFFER_POOL_OPTION_VIDEO_META. Returns: (transfer full) (nullable): a pool
- * that is configured for at least @min buffers of @caps; %NULL if it refuses @caps. */
-GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size,
-                                               guint min, gboolean video_meta);
-
-/** gst_gemmcl_pool_ask_for_pages: Makes @params align memory to pages and pad it to whole pages.
- * @size: the bytes of the memory; 0: unknown, without padding. Devices that share the memory of the
- * host use such memory without a copy. */
-void gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size);

@@ -3,9 +3,10 @@
  *
  * Pools of buffers of one memory each, in OpenCL memory or in pages of the host.
  */
-#include "memory/memory.h"
+#include "memory/pool.h"
 
 #include "memory/caps.h"
+#include "memory/memory.h"
 
 /* The page size of devices and drivers. */
 #define PAGE 4096

@@ -1,13 +1,11 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The queues of OpenCL memory. Some drivers, Mesa's Rusticl among them, fail all later commands of
- * a queue in which a command failed, so that such a queue is left for a new one. */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* For clCreateCommandQueue; OpenCL 1.2 lacks its successor. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include "memory/queues.h"
+
 #include "memory/error.h"
-#include "memory/sides.h"
 
 static void
 release_queue (gpointer queue)
@@ -76,7 +74,7 @@ replace (GstGemmclAllocator *self, cl_command_queue *queue, cl_command_queue fre
 }
 
 void
-gst_gemmcl_allocator_leave_queue (GstAllocator *allocator, cl_command_queue failed)
+gst_gemmcl_queues_leave (GstAllocator *allocator, cl_command_queue failed)
 {
   GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (allocator);
   cl_command_queue *const in_order[] = {&self->fetches, &self->kernels};
@@ -104,6 +102,6 @@ gst_gemmcl_queues_wait (GstGemmclAllocator *self, cl_event event)
     return TRUE;
   clGetEventInfo (event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
   if (queue)
-    gst_gemmcl_allocator_leave_queue (GST_ALLOCATOR (self), queue);
+    gst_gemmcl_queues_leave (GST_ALLOCATOR (self), queue);
   return FALSE;
 }

@@ -3,9 +3,9 @@
  *
  * Shares VA surfaces with the OpenCL device, by cl_intel_va_api_media_sharing.
  */
-#include "memory/foreign.h"
+#include "memory/va.h"
 
-#include "memory/error.h"
+#include "memory/imports.h"
 #include "memory/inflight.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -28,7 +28,7 @@ typedef struct {
   clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
 
   VADisplay display; /* (nullable): the display with which the context was made */
-} Sharing;
+} Support;
 
 /* Returns: (nullable): the VADisplay with which the OpenCL context was made. Properties are read
  * only with the extension: PoCL 3 crashes if a context was made without properties. */
@@ -51,18 +51,18 @@ find_display (GemmclContext *context)
   return NULL;
 }
 
-/* Returns: (transfer none): the sharing, which lives as long as @context. */
-static Sharing *
-get_sharing (GemmclContext *context)
+/* Returns: (transfer none): the support, which lives as long as @context. */
+static Support *
+get_support (GemmclContext *context)
 {
   const GQuark quark = g_quark_from_static_string ("gst-gemmcl-va-sharing");
   static GMutex lock; /* elements in several threads share a context */
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
-  Sharing *self = g_object_get_qdata (G_OBJECT (context), quark);
+  Support *self = g_object_get_qdata (G_OBJECT (context), quark);
 
   if (self)
     return self;
-  self = g_new0 (Sharing, 1);
+  self = g_new0 (Support, 1);
   self->get_devices = LOOK_UP (clGetDeviceIDsFromVA_APIMediaAdapterINTEL);
   self->create = LOOK_UP (clCreateFromVA_APIMediaSurfaceINTEL);
   self->acquire = LOOK_UP (clEnqueueAcquireVA_APIMediaSurfacesINTEL);
@@ -80,7 +80,7 @@ get_sharing (GemmclContext *context)
 
 /* Returns: (transfer full) (nullable): the display. */
 static GstVaDisplay *
-get_display (GstGemmclDevice *self)
+get_display (GstGemmclSharing *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -88,7 +88,7 @@ get_display (GstGemmclDevice *self)
 }
 
 static void
-set_display (GstGemmclDevice *self, GstVaDisplay *display)
+set_display (GstGemmclSharing *self, GstVaDisplay *display)
 {
   gboolean changed;
 
@@ -106,7 +106,7 @@ set_display (GstGemmclDevice *self, GstVaDisplay *display)
 }
 
 void
-gst_gemmcl_va_take_display (GstGemmclDevice *self, GstContext *shared)
+gst_gemmcl_va_take_display (GstGemmclSharing *self, GstContext *shared)
 {
   g_autoptr (GstObject) display = NULL;
 
@@ -119,7 +119,7 @@ gst_gemmcl_va_take_display (GstGemmclDevice *self, GstContext *shared)
 }
 
 void
-gst_gemmcl_va_ask_for_display (GstGemmclDevice *self, const GemmclDeviceInfo *device)
+gst_gemmcl_va_ask_for_display (GstGemmclSharing *self, const GemmclDeviceInfo *device)
 {
   static const gchar type[] = GST_VA_DISPLAY_HANDLE_CONTEXT_TYPE_STR;
   g_autoptr (GstContext) own = NULL;
@@ -141,7 +141,7 @@ shares_display (GemmclContext *context, GstVaDisplay *display)
   cl_device_id devices[64];
   cl_uint n = 0;
 
-  if (get_sharing (context)->get_devices (
+  if (get_support (context)->get_devices (
           gst_gemmcl_get_platform (context), CL_VA_API_DISPLAY_INTEL,
           gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL,
           G_N_ELEMENTS (devices), devices, &n) != CL_SUCCESS)
@@ -179,7 +179,7 @@ static gboolean
 check_device (GemmclContext *context, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
-  const Sharing *sharing;
+  const Support *support;
 
   if (!gemmcl_device_info_has_extension (device, EXTENSION))
     return REFUSE (error,
@@ -187,8 +187,8 @@ check_device (GemmclContext *context, GError **error)
                    ", which Intel's driver for GPUs has: choose such a device with the properties "
                    "platform, device-type and device.",
                    device->name);
-  sharing = get_sharing (context);
-  if (sharing->get_devices && sharing->create && sharing->acquire && sharing->release)
+  support = get_support (context);
+  if (support->get_devices && support->create && support->acquire && support->release)
     return TRUE;
   return REFUSE (error,
                  "%s has " EXTENSION
@@ -200,7 +200,7 @@ check_device (GemmclContext *context, GError **error)
  * made; NULL if @context has it, no display is known, the device does not share it, or a context
  * with it could not be made. */
 static VADisplay
-find_missing (GstGemmclDevice *self, GemmclContext *context)
+find_missing (GstGemmclSharing *self, GemmclContext *context)
 {
   g_autoptr (GstVaDisplay) display = get_display (self);
   g_autoptr (GError) error = NULL;
@@ -209,7 +209,7 @@ find_missing (GstGemmclDevice *self, GemmclContext *context)
   if (!display || g_atomic_int_get (&self->display_failed) || !check_device (context, NULL))
     return NULL;
   found = gst_va_display_get_va_dpy (display);
-  if (found == get_sharing (context)->display)
+  if (found == get_support (context)->display)
     return NULL;
   if (check_display (context, display, &error))
     return found;
@@ -218,13 +218,13 @@ find_missing (GstGemmclDevice *self, GemmclContext *context)
 }
 
 gboolean
-gst_gemmcl_va_fits (GstGemmclDevice *self, GemmclContext *context)
+gst_gemmcl_va_fits (GstGemmclSharing *self, GemmclContext *context)
 {
   return gemmcl_context_is_wrapped (context) || !find_missing (self, context);
 }
 
 GemmclContext *
-gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query,
+gst_gemmcl_va_add_display (GstGemmclSharing *self, const GemmclDeviceQuery *query,
                            GemmclContext *context)
 {
   g_autoptr (GemmclContext) plain = context;
@@ -247,19 +247,19 @@ gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query
 /* @context keeps each GstVaDisplay of its VADisplay, since any of them may be the one that closes
  * it. */
 void
-gst_gemmcl_va_bind (GstGemmclDevice *self, GemmclContext *context)
+gst_gemmcl_va_bind (GstGemmclSharing *self, GemmclContext *context)
 {
   g_autoptr (GstVaDisplay) display = get_display (self);
   g_autofree gchar *key = NULL;
 
-  if (!display || gst_va_display_get_va_dpy (display) != get_sharing (context)->display)
+  if (!display || gst_va_display_get_va_dpy (display) != get_support (context)->display)
     return;
   key = g_strdup_printf ("gst-gemmcl-va-display-%p", display);
   g_object_set_data_full (G_OBJECT (context), key, g_steal_pointer (&display), gst_object_unref);
 }
 
 gboolean
-gst_gemmcl_va_check (GstGemmclDevice *self, GemmclContext *context, GError **error)
+gst_gemmcl_va_check (GstGemmclSharing *self, GemmclContext *context, GError **error)
 {
   g_autoptr (GstVaDisplay) display = get_display (self);
 
@@ -268,7 +268,7 @@ gst_gemmcl_va_check (GstGemmclDevice *self, GemmclContext *context, GError **err
   if (g_atomic_int_get (&self->display_failed))
     return REFUSE (
         error, "No OpenCL context could be made with the VADisplay; an earlier warning says why.");
-  if (!gemmcl_context_is_wrapped (context) || get_sharing (context)->display)
+  if (!gemmcl_context_is_wrapped (context) || get_support (context)->display)
     return TRUE;
   return REFUSE (error, "The application's OpenCL context was made without a VADisplay: make it "
                         "with CL_CONTEXT_VA_API_DISPLAY_INTEL.");
@@ -296,13 +296,13 @@ peek_display (GstBuffer *buffer)
 }
 
 gboolean
-gst_gemmcl_va_is_shared (GstGemmclDevice *self, GstBuffer *buffer)
+gst_gemmcl_va_is_shared (GstGemmclSharing *self, GstBuffer *buffer)
 {
-  return gst_va_display_get_va_dpy (peek_display (buffer)) == get_sharing (self->context)->display;
+  return gst_va_display_get_va_dpy (peek_display (buffer)) == get_support (self->context)->display;
 }
 
 gboolean
-gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer)
+gst_gemmcl_va_needs_context (GstGemmclSharing *self, GstBuffer *buffer)
 {
   if (gst_gemmcl_va_is_shared (self, buffer))
     return FALSE;
@@ -314,17 +314,17 @@ gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer)
 
 /* A GstGemmclImporter for a surface. */
 static gboolean
-create_images (GstGemmclDevice *self, GstMemory *memory G_GNUC_UNUSED, guintptr id,
+create_images (GstGemmclSharing *self, GstMemory *memory G_GNUC_UNUSED, guintptr id,
                cl_mem images[GEMMCL_MAX_PLANES], GError **error)
 {
   const cl_context cl = gemmcl_context_get_cl_context (self->context);
-  const Sharing *sharing = get_sharing (self->context);
+  const Support *support = get_support (self->context);
   VASurfaceID surface = id;
 
   for (guint i = 0; i < N_PLANES; i++) {
     cl_int status = CL_SUCCESS;
 
-    images[i] = sharing->create (cl, CL_MEM_READ_ONLY, &surface, i, &status);
+    images[i] = support->create (cl, CL_MEM_READ_ONLY, &surface, i, &status);
     if (images[i] && status == CL_SUCCESS)
       continue;
     for (guint j = 0; j < i; j++)
@@ -340,22 +340,22 @@ create_images (GstGemmclDevice *self, GstMemory *memory G_GNUC_UNUSED, guintptr 
 }
 
 gboolean
-gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
+gst_gemmcl_va_open (GstGemmclSharing *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
                     GError **error)
 {
-  const Sharing *sharing = get_sharing (self->context);
+  const Support *support = get_support (self->context);
   GstMemory *memory = gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0));
   const VADisplay display = gst_va_display_get_va_dpy (peek_display (buffer));
   const VASurfaceID surface = gst_va_memory_get_surface (memory);
   VAStatus status;
 
-  if (display != sharing->display)
+  if (display != support->display)
     return gst_gemmcl_va_check (self, self->context, error) &&
            REFUSE (
                error,
                "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: use "
                "one display for all elements upstream and for the context of the application.",
-               surface, display, sharing->display);
+               surface, display, support->display);
   *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
   gst_gemmcl_get_crop (buffer, &data->x, &data->y);
   if (!gst_gemmcl_import (self, memory, surface, create_images, data->objects, error))
@@ -367,7 +367,7 @@ gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data, 
         "vaSyncSurface failed for VA surface %#x: %s. Rendering it may have failed before; "
         "LIBVA_MESSAGING_LEVEL=2 shows messages of libva.",
         surface, vaErrorStr (status));
-  run->acquire = G_CALLBACK (sharing->acquire);
-  run->release = G_CALLBACK (sharing->release);
+  run->acquire = G_CALLBACK (support->acquire);
+  run->release = G_CALLBACK (support->release);
   return TRUE;
 }

@@ -1,76 +1,65 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Learns the type, shape and place of A from buffers. Caps that do not announce the tensor in
+ * Describes buffers: the type, shape and place of A. Caps that do not announce the tensor in
  * metadata wait for the first buffer, and the events after them wait, too: the caps of the output
  * depend on the shape of that tensor. */
-#include "element/lanes.h"
-#include "element/run.h"
-#include "element/turns.h"
+#include "element/input.h"
 
 #include <string.h>
 
-/* Returns: the tensor that is A. */
-static GstGemmclTensor *
-get_known (GstGemmcl *self)
-{
-  return &self->stream.input.tensors.tensor[self->stream.input.index];
-}
-
-void
-gst_gemmcl_learn_forget (GstGemmcl *self)
-{
-  gst_clear_buffer (&self->learned.input.data);
-  self->learned.input = (GstGemmclInput){NULL};
-}
+#include "element/element.h"
+#include "element/meta.h"
 
 static void
 forget_tensor (GstGemmcl *self)
 {
-  self->learned.has_room = FALSE;
+  self->described.fits_plan = FALSE;
   g_mutex_lock (&self->lock);
-  self->learned.tensor = (GstGemmclTensor){.rank = 0};
+  self->described.tensor = (GstGemmclTensor){.rank = 0};
   g_mutex_unlock (&self->lock);
 }
 
 void
-gst_gemmcl_learn_stop (GstGemmcl *self)
+gst_gemmcl_input_stop (GstGemmcl *self)
 {
-  g_queue_clear_full (&self->learned.waiting, (GDestroyNotify)gst_event_unref);
+  g_queue_clear_full (&self->described.waiting, (GDestroyNotify)gst_event_unref);
   forget_tensor (self);
 }
 
 /* Caps are the first of the waiting events. */
 GstEvent *
-gst_gemmcl_learn_pop (GstGemmcl *self)
+gst_gemmcl_input_pop_event (GstGemmclDescribed *self)
 {
-  GstEvent *first = g_queue_peek_head (&self->learned.waiting);
+  GstEvent *first = g_queue_peek_head (&self->waiting);
   const gboolean keeps_caps =
-      first && GST_EVENT_TYPE (first) == GST_EVENT_CAPS && self->learned.tensor.rank == 0;
+      first && GST_EVENT_TYPE (first) == GST_EVENT_CAPS && self->tensor.rank == 0;
 
-  return g_queue_pop_nth (&self->learned.waiting, keeps_caps ? 1 : 0);
+  return g_queue_pop_nth (&self->waiting, keeps_caps ? 1 : 0);
 }
 
 static void
-set_learned (GstGemmcl *self, const GstGemmclTensor *tensor)
+set_tensor (GstGemmcl *self, const GstGemmclTensor *tensor)
 {
+  GstGemmclFormat *input = &self->stream.input;
+
   g_mutex_lock (&self->lock);
-  self->learned.tensor = *tensor;
-  if (self->stream.input.is_meta || self->stream.input.tensors.flexible)
-    *get_known (self) = *tensor;
+  self->described.tensor = *tensor;
+  if (input->is_meta || input->tensors.flexible)
+    input->tensors.tensor[input->index] = *tensor;
   g_mutex_unlock (&self->lock);
 }
 
-/* Removes the waiting events of @type. */
+/* Removes the events of @type. */
 static void
-drop_waiting (GstGemmcl *self, GstEventType type)
+drop_events (GQueue *waiting, GstEventType type)
 {
-  for (GList *link = self->learned.waiting.head, *next; link; link = next) {
+  for (GList *link = waiting->head, *next; link; link = next) {
     next = link->next;
     if (GST_EVENT_TYPE (link->data) != type)
       continue;
     gst_event_unref (link->data);
-    g_queue_delete_link (&self->learned.waiting, link);
+    g_queue_delete_link (waiting, link);
   }
 }
 
@@ -78,9 +67,9 @@ drop_waiting (GstGemmcl *self, GstEventType type)
  * class finds both pads' caps unchanged later, it calls no set_caps(); negotiate() (element.c) then
  * does. */
 static void
-hold_caps (GstGemmcl *self, GstEvent *event)
+keep_caps (GstGemmcl *self, GstEvent *event)
 {
-  g_queue_push_head (&self->learned.waiting, event);
+  g_queue_push_head (&self->described.waiting, event);
   g_mutex_lock (&self->lock);
   self->stream.configured = FALSE;
   g_mutex_unlock (&self->lock);
@@ -94,16 +83,16 @@ must_wait (GstGemmcl *self, const GstCaps *caps)
   const GstGemmclTensor unknown = {.rank = 0};
   GstGemmclFormat format;
 
-  drop_waiting (self, GST_EVENT_CAPS);
+  drop_events (&self->described.waiting, GST_EVENT_CAPS);
   forget_tensor (self);
   return gst_gemmcl_carriers_have (caps, 0, settings) &&
          !gst_gemmcl_input_from_caps (&format, caps, settings, &unknown, NULL);
 }
 
 gboolean
-gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
+gst_gemmcl_input_take_event (GstGemmcl *self, GstEvent *event)
 {
-  const gboolean waits = GST_EVENT_IS_SERIALIZED (event) && self->learned.waiting.length > 0;
+  const gboolean waits = GST_EVENT_IS_SERIALIZED (event) && self->described.waiting.length > 0;
   GstCaps *caps;
 
   switch (GST_EVENT_TYPE (event)) {
@@ -111,13 +100,13 @@ gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
     gst_event_parse_caps (event, &caps);
     if (!must_wait (self, caps))
       return FALSE;
-    hold_caps (self, event);
+    keep_caps (self, event);
     return TRUE;
   case GST_EVENT_STREAM_START:
   case GST_EVENT_EOS:
     return FALSE;
   case GST_EVENT_FLUSH_STOP:
-    drop_waiting (self, GST_EVENT_SEGMENT);
+    drop_events (&self->described.waiting, GST_EVENT_SEGMENT);
     return FALSE;
   case GST_EVENT_GAP:
     if (waits)
@@ -125,7 +114,7 @@ gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
     return waits;
   default:
     if (waits)
-      g_queue_push_tail (&self->learned.waiting, event);
+      g_queue_push_tail (&self->described.waiting, event);
     return waits;
   }
 }
@@ -137,7 +126,8 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   const GstGemmclSettings *settings = &self->stream.settings;
   const GemmclGemm *gemm = &self->problem.gemm;
   GstGemmclFormat input = self->stream.input;
-  const guint rank = get_known (self)->rank;
+  GstGemmclTensor *known = &input.tensors.tensor[input.index];
+  const guint rank = known->rank;
   GstGemmclShape shape;
 
   if (!input.varies) {
@@ -148,13 +138,14 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
                             "The tensor of a buffer is %s; expected %s, as caps announce.", found,
                             expected);
   }
-  input.tensors.tensor[input.index] = *tensor;
+  *known = *tensor;
   if (!gst_gemmcl_shape_of_format (&input, settings, gst_gemmcl_get_terms (self).k, &shape, error))
     return FALSE;
-  set_learned (self, tensor);
-  self->learned.has_room = self->lane->plan && gst_gemmcl_problem_reads (&self->problem, &input) &&
-                           shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
-  self->needs_plan |= !self->learned.has_room;
+  set_tensor (self, tensor);
+  self->described.fits_plan = gst_gemmcl_devices_get_plan (self) &&
+                              gst_gemmcl_problem_reads (&self->problem, &input) &&
+                              shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
+  self->needs_plan |= !self->described.fits_plan;
   /* Caps of flexible tensors do not have the dimensions, and caps that announce a result only have
    * their number. */
   if (settings->output == GST_GEMMCL_OUTPUT_META ? tensor->rank != rank : !input.tensors.flexible)
@@ -162,78 +153,81 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   return TRUE;
 }
 
-/* TRUE if @tensor, of a buffer, is the known one. In caps that announce it, dimensions of 1 behind
+/* TRUE if @tensor, of a buffer, is A of @format. In caps that announce it, dimensions of 1 behind
  * the last may be left out. */
 static gboolean
-is_known (GstGemmcl *self, const GstGemmclTensor *tensor)
+is_known (const GstGemmclFormat *format, const GstGemmclTensor *tensor)
 {
-  const GstGemmclTensor *known = get_known (self);
+  const GstGemmclTensor *known = &format->tensors.tensor[format->index];
 
   return tensor->type == known->type &&
          memcmp (tensor->dims, known->dims, sizeof (known->dims)) == 0 &&
-         (tensor->rank == known->rank || !self->stream.input.varies);
+         (tensor->rank == known->rank || !format->varies);
 }
 
-/* Finds @tensor, A in @buffer, and describes the input. */
+/* Finds A in @buffer. @is_meta: in its metadata. */
 static gboolean
-find (GstGemmcl *self, GstBuffer *buffer, GstGemmclTensor *tensor, GError **error)
+find (const GstGemmclStream *stream, gboolean is_meta, GstBuffer *buffer, GstGemmclInput *input,
+      GError **error)
 {
-  const GstGemmclSettings *settings = &self->stream.settings;
-  const GstGemmclTensors *tensors = &self->stream.input.tensors;
+  const GstGemmclSettings *settings = &stream->settings;
+  const GstGemmclTensors *tensors = &stream->input.tensors;
   const guint index = settings->tensor_index;
-  GstGemmclInput *input = &self->learned.input;
 
-  if (self->learned.waiting.length > 0 || self->stream.input.is_meta) {
-    if (!gst_gemmcl_meta_find (settings, buffer, tensor, &input->data, error))
+  if (is_meta) {
+    if (!gst_gemmcl_meta_find (settings, buffer, &input->a, &input->data, error))
       return FALSE;
-  } else if (gst_gemmcl_tensors_locate (tensors, index, buffer, &input->places, tensor, error) &&
+  } else if (gst_gemmcl_tensors_locate (tensors, index, buffer, &input->places, &input->a, error) &&
              gst_gemmcl_rows_fit (settings, input->places.n, error)) {
     input->offset = input->places.at[index] + (tensors->flexible ? GST_GEMMCL_HEADER_SIZE : 0);
   } else {
     return FALSE;
   }
-  input->size = gst_gemmcl_tensor_get_size (tensor);
-  input->a = *tensor;
+  input->size = gst_gemmcl_tensor_get_size (&input->a);
   return TRUE;
 }
 
-/* Learns A, a tensor, from @buffer. @m: (out): its M, unless the plan's frame has it. */
+/* Describes A, a tensor. M of feature modes but pixel is that of the plan's frame. */
 static GstFlowReturn
-learn_tensor (GstGemmcl *self, GstBuffer *buffer, gsize *m, GError **error)
+describe_tensor (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input, GError **error)
 {
-  GstFlowReturn flow = GST_FLOW_OK;
-  GstGemmclTensor tensor;
+  const GstGemmclFormat *format = &self->stream.input;
+  const gboolean is_first = self->described.waiting.length > 0;
+  GstFlowReturn flow;
   gsize k;
 
-  if (find (self, buffer, &tensor, error)) {
-    /* In other modes M is that of the plan's frame. */
+  if (find (&self->stream, is_first || format->is_meta, buffer, input, error)) {
     if (self->stream.settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
-      gst_gemmcl_tensor_get_shape (&tensor, m, &k);
-    if (self->learned.waiting.length > 0) {
-      set_learned (self, &tensor);
+      gst_gemmcl_tensor_get_shape (&input->a, &input->m, &k);
+    if (is_first) {
+      set_tensor (self, &input->a);
       return GST_FLOW_OK;
     }
-    if (is_known (self, &tensor)) {
-      self->learned.input.a = *get_known (self);
+    if (is_known (format, &input->a)) {
+      input->a = format->tensors.tensor[format->index];
       return GST_FLOW_OK;
     }
   }
   flow = gst_gemmcl_batch_end (self);
   if (!*error && flow == GST_FLOW_OK)
-    adapt (self, &tensor, error);
+    adapt (self, &input->a, error);
   return flow;
 }
 
-/* Learns the place of the frame in @buffer. A frame that begins elsewhere within a sample of chroma
- * needs another plan. */
+/* Describes the place of the frame in @buffer. A frame that begins elsewhere within a sample of
+ * chroma needs another plan. */
 static GstFlowReturn
-learn_crop (GstGemmcl *self, GstBuffer *buffer, GError **error)
+describe_frame (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input, GError **error)
 {
-  GemmclFrame frame = self->stream.input.frame;
+  const GstGemmclFormat *format = &self->stream.input;
+  GemmclFrame frame = format->frame;
   GstFlowReturn flow;
 
-  if (gst_gemmcl_frame_cut (&frame, buffer, error) && frame.left == self->stream.input.frame.left &&
-      frame.top == self->stream.input.frame.top)
+  input->progressive =
+      GST_VIDEO_INFO_INTERLACE_MODE (&format->video) == GST_VIDEO_INTERLACE_MODE_MIXED &&
+      !GST_BUFFER_FLAG_IS_SET (buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+  if (gst_gemmcl_frame_cut (&frame, buffer, error) && frame.left == format->frame.left &&
+      frame.top == format->frame.top)
     return GST_FLOW_OK;
   flow = gst_gemmcl_batch_end (self);
   if (*error || flow != GST_FLOW_OK)
@@ -244,26 +238,27 @@ learn_crop (GstGemmcl *self, GstBuffer *buffer, GError **error)
   return GST_FLOW_OK;
 }
 
-/* @offset: (out): the first byte of the samples. @samples: (out): their number. */
+/* Describes the place of the samples in @buffer. */
 static gboolean
-get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
-             GError **error)
+describe_samples (const GstAudioInfo *info, GstBuffer *buffer, GstGemmclInput *input,
+                  GError **error)
 {
   const GstAudioMeta *meta = gst_buffer_get_audio_meta (buffer);
-  gsize size = gst_buffer_get_size (buffer), frame = GST_AUDIO_INFO_BPF (info);
+  const gsize size = gst_buffer_get_size (buffer), frame = GST_AUDIO_INFO_BPF (info);
 
-  *offset = meta && meta->offsets ? meta->offsets[0] : 0;
-  *samples = meta ? meta->samples : size / frame;
+  input->offset = meta && meta->offsets ? meta->offsets[0] : 0;
+  input->m = meta ? meta->samples : size / frame;
+  input->size = input->m * frame;
   if (meta && (GST_AUDIO_INFO_LAYOUT (&meta->info) != GST_AUDIO_LAYOUT_INTERLEAVED ||
                GST_AUDIO_INFO_BPF (&meta->info) != (gint)frame))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "The audio meta of a buffer does not fit the caps; expected "
                             "interleaved audio of the same format and channels.");
-  if (*offset > size || *samples > (size - *offset) / frame)
+  if (input->offset > size || input->m > (size - input->offset) / frame)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "An audio buffer has %zu bytes; expected %zu samples of %zu bytes from "
                             "byte %zu on, as its audio meta states.",
-                            size, *samples, frame, *offset);
+                            size, input->m, frame, input->offset);
   return meta || size % frame == 0 ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                           "An audio buffer has %zu bytes; expected a multiple of %zu bytes, the "
@@ -272,27 +267,25 @@ get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *
 }
 
 GstFlowReturn
-gst_gemmcl_learn (GstGemmcl *self, GstBuffer *buffer, gsize *m)
+gst_gemmcl_input_describe (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input)
 {
   const GstGemmclFormat *format = &self->stream.input;
+  const gboolean is_first = self->described.waiting.length > 0;
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow = GST_FLOW_OK;
 
-  *m = 0;
-  self->learned.has_room = FALSE;
-  gst_gemmcl_learn_forget (self);
-  if (gst_gemmcl_is_empty (self, buffer))
-    return self->learned.waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
+  gst_gemmcl_input_clear (input);
+  self->described.fits_plan = FALSE;
+  if (gst_gemmcl_output_is_empty (format, buffer))
+    return is_first ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
   if (!gst_gemmcl_meta_check_ids (&self->stream.settings, buffer, &error))
     flow = GST_FLOW_ERROR;
-  else if (self->learned.waiting.length > 0 ||
-           (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_TENSORS))
-    flow = learn_tensor (self, buffer, m, &error);
+  else if (is_first || (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_TENSORS))
+    flow = describe_tensor (self, buffer, input, &error);
   else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_VIDEO)
-    flow = learn_crop (self, buffer, &error);
-  else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO &&
-           get_samples (&format->audio, buffer, &self->learned.input.offset, m, &error))
-    self->learned.input.size = *m * GST_AUDIO_INFO_BPF (&format->audio);
+    flow = describe_frame (self, buffer, input, &error);
+  else if (self->stream.configured)
+    describe_samples (&format->audio, buffer, input, &error);
   if (!error)
     return flow;
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);

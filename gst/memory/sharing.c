@@ -3,10 +3,11 @@
  *
  * Shares OpenCL contexts among elements and with applications, by GstContext.
  */
-#include "memory/device.h"
+#include "memory/sharing.h"
 
+#include "memory/dmabuf.h"
 #include "memory/error.h"
-#include "memory/foreign.h"
+#include "memory/va.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -52,7 +53,8 @@ unwrap (GstContext *shared, GError **error)
 /* @shared: (transfer full) (nullable): from @giver. Returns: (transfer full) (nullable): the OpenCL
  * context in @shared, if it fits. */
 static GemmclContext *
-take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared, const gchar *giver)
+take (GstGemmclSharing *self, const GemmclDeviceQuery *query, GstContext *shared,
+      const gchar *giver)
 {
   g_autoptr (GstContext) owned = shared;
   g_autoptr (GemmclContext) context = NULL;
@@ -75,14 +77,14 @@ take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared,
 }
 
 static GemmclContext *
-take_own (GstGemmclDevice *self, const GemmclDeviceQuery *query)
+take_own (GstGemmclSharing *self, const GemmclDeviceQuery *query)
 {
   return take (self, query, gst_element_get_context (self->element, GST_GEMMCL_CONTEXT_TYPE),
                "the application or a bin");
 }
 
 static GemmclContext *
-take_of_peer (GstGemmclDevice *self, const GemmclDeviceQuery *query, const gchar *pad_name,
+take_of_peer (GstGemmclSharing *self, const GemmclDeviceQuery *query, const gchar *pad_name,
               const gchar *giver)
 {
   g_autoptr (GstPad) pad = gst_element_get_static_pad (self->element, pad_name);
@@ -96,9 +98,9 @@ take_of_peer (GstGemmclDevice *self, const GemmclDeviceQuery *query, const gchar
 }
 
 /* Returns: (transfer full): a context from the first place that has one; see
- * gst_gemmcl_device_open(). */
+ * gst_gemmcl_sharing_open(). */
 static GemmclContext *
-find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
+find (GstGemmclSharing *self, const GemmclDeviceQuery *query, GError **error)
 {
   GemmclContext *context = take_own (self, query);
 
@@ -122,15 +124,15 @@ find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
 }
 
 void
-gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element)
+gst_gemmcl_sharing_init (GstGemmclSharing *self, GstElement *element)
 {
-  *self = (GstGemmclDevice){
+  *self = (GstGemmclSharing){
       .element = element, .warned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL)};
   g_mutex_init (&self->lock);
 }
 
 void
-gst_gemmcl_device_close (GstGemmclDevice *self)
+gst_gemmcl_sharing_close (GstGemmclSharing *self)
 {
   g_mutex_lock (&self->lock);
   g_clear_object (&self->context);
@@ -140,16 +142,16 @@ gst_gemmcl_device_close (GstGemmclDevice *self)
 }
 
 void
-gst_gemmcl_device_clear (GstGemmclDevice *self)
+gst_gemmcl_sharing_clear (GstGemmclSharing *self)
 {
-  gst_gemmcl_device_close (self);
+  gst_gemmcl_sharing_close (self);
   g_hash_table_unref (self->warned);
   g_mutex_clear (&self->lock);
 }
 
 /* TRUE if the present context may stay. */
 static gboolean
-is_fresh (GstGemmclDevice *self, const GemmclDeviceQuery *query)
+is_fresh (GstGemmclSharing *self, const GemmclDeviceQuery *query)
 {
   g_autoptr (GstContext) own = NULL;
 
@@ -165,7 +167,7 @@ is_fresh (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 }
 
 gboolean
-gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError **error)
+gst_gemmcl_sharing_open (GstGemmclSharing *self, GemmclDeviceQuery query, GError **error)
 {
   g_autoptr (GPtrArray) devices = NULL;
   g_autoptr (GemmclContext) context = NULL;
@@ -191,7 +193,7 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
 }
 
 void
-gst_gemmcl_device_warn (GstGemmclDevice *self, const GemmclDeviceQuery *query)
+gst_gemmcl_sharing_warn (GstGemmclSharing *self, const GemmclDeviceQuery *query)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
 
@@ -207,7 +209,7 @@ gst_gemmcl_device_warn (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 }
 
 GemmclContext *
-gst_gemmcl_device_get_context (GstGemmclDevice *self)
+gst_gemmcl_sharing_get_context (GstGemmclSharing *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -215,7 +217,7 @@ gst_gemmcl_device_get_context (GstGemmclDevice *self)
 }
 
 gboolean
-gst_gemmcl_device_answer (GstGemmclDevice *self, GstQuery *query)
+gst_gemmcl_sharing_answer (GstGemmclSharing *self, GstQuery *query)
 {
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GstContext) shared = NULL;
@@ -224,7 +226,7 @@ gst_gemmcl_device_answer (GstGemmclDevice *self, GstQuery *query)
   if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT || !gst_query_parse_context_type (query, &type) ||
       !g_str_equal (type, GST_GEMMCL_CONTEXT_TYPE))
     return FALSE;
-  context = gst_gemmcl_device_get_context (self);
+  context = gst_gemmcl_sharing_get_context (self);
   if (!context)
     return FALSE;
   shared = wrap (context);

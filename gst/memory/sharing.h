@@ -21,7 +21,7 @@
 #define GST_GEMMCL_CONTEXT_FIELD_DEVICE  "cl_device_id"
 #define GST_GEMMCL_CONTEXT_FIELD_GEMMCL  "gemmcl-context"
 
-/** GstGemmclDevice: The OpenCL context of an element, and its VADisplay. Only device.c writes the
+/** GstGemmclSharing: The OpenCL context of an element, and its VADisplay. Only device.c writes the
  * fields, unless another file is named. @context changes between the states NULL and READY, when
  * streaming starts, and in the streaming thread, which may read it without the lock. @lock is taken
  * after any other lock of the element. It is never held while calling other elements or waiting. */
@@ -37,13 +37,13 @@ typedef struct {
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c sets it and the next two */
   gint display_failed;     /* atomic: making a context with display failed */
   gint display_is_new;     /* atomic: no buffer has asked yet if display needs another context */
-} GstGemmclDevice;
+} GstGemmclSharing;
 
-void gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element);
-void gst_gemmcl_device_clear (GstGemmclDevice *self);
+void gst_gemmcl_sharing_init (GstGemmclSharing *self, GstElement *element);
+void gst_gemmcl_sharing_clear (GstGemmclSharing *self);
 
 /**
- * gst_gemmcl_device_open:
+ * gst_gemmcl_sharing_open:
  * @query: selects the device; its strings are interned
  *
  * Gives the element a context on a device that @query selects. The context has the VADisplay of the
@@ -55,19 +55,19 @@ void gst_gemmcl_device_clear (GstGemmclDevice *self);
  *
  * Returns: %FALSE with the error of the last step.
  */
-gboolean gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError **error);
+gboolean gst_gemmcl_sharing_open (GstGemmclSharing *self, GemmclDeviceQuery query, GError **error);
 
-/** gst_gemmcl_device_warn: Posts a warning for each device of @query that the library passed over
+/** gst_gemmcl_sharing_warn: Posts a warning for each device of @query that the library passed over
  * since OpenCL could not make a context on it. Posts the same warnings only once until
- * gst_gemmcl_device_close(). No lock held. */
-void gst_gemmcl_device_warn (GstGemmclDevice *self, const GemmclDeviceQuery *query);
+ * gst_gemmcl_sharing_close(). No lock held. */
+void gst_gemmcl_sharing_warn (GstGemmclSharing *self, const GemmclDeviceQuery *query);
 
-/** gst_gemmcl_device_close: Releases the context and the display. */
-void gst_gemmcl_device_close (GstGemmclDevice *self);
+/** gst_gemmcl_sharing_close: Releases the context and the display. */
+void gst_gemmcl_sharing_close (GstGemmclSharing *self);
 
-/** gst_gemmcl_device_answer: Answers @query if it asks for an OpenCL context and the element has
+/** gst_gemmcl_sharing_answer: Answers @query if it asks for an OpenCL context and the element has
  * one. Returns: %TRUE if it did. Any thread. */
-gboolean gst_gemmcl_device_answer (GstGemmclDevice *self, GstQuery *query);
+gboolean gst_gemmcl_sharing_answer (GstGemmclSharing *self, GstQuery *query);
 
-/** gst_gemmcl_device_get_context: Returns: (transfer full) (nullable): the context. Any thread. */
-GemmclContext *gst_gemmcl_device_get_context (GstGemmclDevice *self);
+/** gst_gemmcl_sharing_get_context: Returns: (transfer full) (nullable): the context. Any thread. */
+GemmclContext *gst_gemmcl_sharing_get_context (GstGemmclSharing *self);

@@ -2,35 +2,23 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/gstgemmcl.h"
+#include "element/caps.h"
+#include "element/stream.h"
 
-/* The lanes of an element: one device, or the devices of the property devices, which take runs in
- * turn (lanes.c). */
+/* Weight, bias and addend, and their changes while playing. */
 
-/** gst_gemmcl_lanes_open: Opens the devices that the properties name. Fails if one of them cannot
- * run the kernel that the properties name. For NULL to READY, and for the streaming thread while
- * there is no plan. */
-gboolean gst_gemmcl_lanes_open (GstGemmcl *self, GError **error);
+/** GstGemmclChange: New operands, packed and uploaded for the plans that existed when they were
+ * set. */
+typedef struct _GstGemmclChange GstGemmclChange;
 
-/** gst_gemmcl_lanes_close: Releases the devices; their counts stay. */
-void gst_gemmcl_lanes_close (GstGemmcl *self);
-
-/** gst_gemmcl_lane_get_allocator: Returns: (transfer full) (nullable): the allocator of OpenCL
- * memory of the device; %NULL in the state NULL, or with @error. Any thread. */
-GstAllocator *gst_gemmcl_lane_get_allocator (GstGemmcl *self, GstGemmclLane *lane, GError **error);
-
-/* The following functions are for the streaming thread. */
-
-/** gst_gemmcl_lanes_set_pools: @pool: (nullable): the pool of the first device. Gives each other
- * device a pool with the same configuration; %NULL: none. */
-gboolean gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error);
-
-/** gst_gemmcl_lane_fail: Drops the device of @lane, where a run or a plan failed with @error: posts
- * a warning, clears @error and makes another device the current one. Returns: %FALSE, and does
- * nothing, if no other device is left. */
-gboolean gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error);
-
-/* Weight, bias and addend, and their changes while playing (operands.c). */
+/** GstGemmclOperandSlot: The operands of the element. @change_lock serializes changes and is taken
+ * before any other lock. The lock of the element guards the other fields. */
+typedef struct {
+  GMutex change_lock;
+  GstGemmclOperands current;
+  GstGemmclChange *next; /* (nullable): for the streaming thread's next buffer */
+  gboolean pinned;       /* see gst_gemmcl_operands_pin() */
+} GstGemmclOperandSlot;
 
 /** gst_gemmcl_get_properties: Returns: the present values. Do not use the field source: another
  * thread may free it at any time. Any thread. */
@@ -67,9 +55,8 @@ void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const G
  * thread. */
 gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
-/** gst_gemmcl_operands_hold: Makes waiting operands the current ones. These stay until
- * gst_gemmcl_operands_release(), so that caps and plan are made from the same operands. If they
- * need a new plan, the plan and a negotiation are due. For the streaming thread, before caps or a
- * buffer. */
-void gst_gemmcl_operands_hold (GstGemmcl *self);
-void gst_gemmcl_operands_release (GstGemmcl *self);
+/** gst_gemmcl_operands_pin: Installs operands set since the last buffer, and pins them until
+ * gst_gemmcl_operands_unpin(), so that caps and plan see the same ones. Requests a new plan and
+ * renegotiation if they need one. For the streaming thread, before caps or a buffer. */
+void gst_gemmcl_operands_pin (GstGemmcl *self);
+void gst_gemmcl_operands_unpin (GstGemmcl *self);

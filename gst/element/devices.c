@@ -1,11 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/lanes.h"
+#include "element/devices.h"
+
+#include "element/element.h"
+#include "element/operands.h"
 #include "element/stats.h"
 
 #include <gemmcl-opencl.h>
 
-#include "memory/memory.h"
+#include "memory/allocator.h"
+#include "memory/pool.h"
 
 static gboolean
 has_device (const GPtrArray *contexts, GemmclContext *context)
@@ -52,13 +56,13 @@ open_contexts (GstGemmcl *self, GError **error)
   g_auto (GStrv) entries = properties.devices ? g_strsplit (properties.devices, ",", -1) : NULL;
 
   if ((entries && !set_name (&query, entries[0], error)) ||
-      !gst_gemmcl_device_open (&self->device, query, error))
+      !gst_gemmcl_sharing_open (&self->sharing, query, error))
     return NULL;
-  g_ptr_array_add (contexts, g_object_ref (self->device.context));
+  g_ptr_array_add (contexts, g_object_ref (self->sharing.context));
   for (guint i = 0; entries && entries[i]; i++)
     if (!set_name (&query, entries[i], error) || !add_contexts (contexts, &query, error))
       return NULL;
-  gst_gemmcl_device_warn (&self->device, &query);
+  gst_gemmcl_sharing_warn (&self->sharing, &query);
   if (contexts->len <= GST_GEMMCL_MAX_DEVICES)
     return g_steal_pointer (&contexts);
   gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID, "devices selects %u devices; expected at most %u.",
@@ -67,7 +71,7 @@ open_contexts (GstGemmcl *self, GError **error)
 }
 
 gboolean
-gst_gemmcl_lanes_open (GstGemmcl *self, GError **error)
+gst_gemmcl_devices_open (GstGemmcl *self, GError **error)
 {
   const gchar *kernel = gst_gemmcl_get_properties (self).settings.kernel;
   g_autoptr (GPtrArray) contexts = open_contexts (self, error);
@@ -78,100 +82,103 @@ gst_gemmcl_lanes_open (GstGemmcl *self, GError **error)
     if (!g_str_equal (kernel, GST_GEMMCL_AUTO) &&
         !gemmcl_kernel_fits (contexts->pdata[i], kernel, NULL, error))
       return FALSE;
-  gst_gemmcl_lanes_close (self);
+  gst_gemmcl_devices_close (self);
   g_mutex_lock (&self->lock);
-  self->n_lanes = contexts->len;
+  self->n_devices = contexts->len;
   for (guint i = 0; i < contexts->len; i++) {
-    self->lanes[i].context = g_object_ref (contexts->pdata[i]);
-    self->lanes[i].failed = FALSE;
+    self->devices[i].context = g_object_ref (contexts->pdata[i]);
+    self->devices[i].failed = FALSE;
   }
   g_mutex_unlock (&self->lock);
-  self->lane = self->lanes;
+  for (guint i = 0; i < contexts->len; i++)
+    if (!(self->devices[i].allocator = gst_gemmcl_allocator_new (contexts->pdata[i], error)))
+      return FALSE;
   return TRUE;
 }
 
 static void
-drop_pool (GstGemmclLane *lane)
+drop_pool (GstGemmclDevice *device)
 {
-  if (lane->pool)
-    gst_buffer_pool_set_active (lane->pool, FALSE);
-  gst_clear_object (&lane->pool);
+  if (device->pool)
+    gst_buffer_pool_set_active (device->pool, FALSE);
+  gst_clear_object (&device->pool);
 }
 
 void
-gst_gemmcl_lanes_close (GstGemmcl *self)
+gst_gemmcl_devices_close (GstGemmcl *self)
 {
-  for (guint i = 0; i < self->n_lanes; i++) {
-    GstGemmclLane *lane = &self->lanes[i];
+  for (guint i = 0; i < self->n_devices; i++) {
+    GstGemmclDevice *device = &self->devices[i];
     g_autoptr (GemmclContext) context G_GNUC_UNUSED = NULL;
-    g_autoptr (GstAllocator) allocator G_GNUC_UNUSED = NULL;
 
-    drop_pool (lane);
+    drop_pool (device);
+    gst_clear_object (&device->allocator);
     g_mutex_lock (&self->lock);
-    allocator = g_steal_pointer (&lane->allocator);
-    context = g_steal_pointer (&lane->context);
+    context = g_steal_pointer (&device->context);
     g_mutex_unlock (&self->lock);
   }
 }
 
-GstAllocator *
-gst_gemmcl_lane_get_allocator (GstGemmcl *self, GstGemmclLane *lane, GError **error)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  if (!lane->allocator && lane->context)
-    lane->allocator = gst_gemmcl_allocator_new (lane->context, error);
-  return lane->allocator ? gst_object_ref (lane->allocator) : NULL;
-}
-
 gboolean
-gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error)
+gst_gemmcl_devices_set_pools (GstGemmclDevice *devices, guint n, GstBufferPool *pool,
+                              GError **error)
 {
-  for (guint i = 1; i < self->n_lanes; i++) {
-    GstGemmclLane *lane = &self->lanes[i];
-    g_autoptr (GstAllocator) allocator = gst_gemmcl_lane_get_allocator (self, lane, error);
+  for (guint i = 1; i < n; i++) {
+    GstGemmclDevice *device = &devices[i];
 
-    drop_pool (lane);
-    if (!allocator)
-      return FALSE;
+    drop_pool (device);
     if (!pool)
       continue;
-    lane->pool = gst_gemmcl_pool_new (allocator);
-    if (!gst_buffer_pool_set_config (lane->pool, gst_buffer_pool_get_config (pool)) ||
-        !gst_buffer_pool_set_active (lane->pool, TRUE))
+    device->pool = gst_gemmcl_pool_new (device->allocator);
+    if (!gst_buffer_pool_set_config (device->pool, gst_buffer_pool_get_config (pool)) ||
+        !gst_buffer_pool_set_active (device->pool, TRUE))
       return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                               "A pool of outputs cannot be made on %s.",
-                              gemmcl_context_get_device_info (lane->context)->name);
+                              gemmcl_context_get_device_info (device->context)->name);
   }
   return TRUE;
 }
 
-gboolean
-gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error)
+/* Returns: (nullable): the first device that is used and is not @device, (nullable). */
+static GstGemmclDevice *
+find_other (GstGemmcl *self, const GstGemmclDevice *device)
 {
-  const gboolean is_first = !lane->failed;
+  for (guint i = 0; i < self->n_devices; i++)
+    if (&self->devices[i] != device && !self->devices[i].failed)
+      return &self->devices[i];
+  return NULL;
+}
+
+GemmclPlan *
+gst_gemmcl_devices_get_plan (GstGemmcl *self)
+{
+  const GstGemmclDevice *first = find_other (self, NULL);
+
+  return first ? first->plan : NULL;
+}
+
+GstGemmclDevice *
+gst_gemmcl_devices_drop (GstGemmcl *self, GstGemmclDevice *device, GError **error)
+{
+  GstGemmclDevice *other = find_other (self, device);
+  const gboolean is_first = !device->failed;
   g_autofree gchar *consequence = NULL;
   g_autoptr (GemmclPlan) plan = NULL;
-  GstGemmclLane *other = NULL;
 
-  for (guint i = 0; i < self->n_lanes && !other; i++)
-    if (&self->lanes[i] != lane && !self->lanes[i].failed)
-      other = &self->lanes[i];
   if (!other)
-    return FALSE;
+    return NULL;
   g_mutex_lock (&self->lock);
-  lane->failed = TRUE;
-  plan = g_steal_pointer (&lane->plan);
-  gst_gemmcl_stats_add_plan (&lane->past, plan);
+  device->failed = TRUE;
+  plan = g_steal_pointer (&device->plan);
+  gst_gemmcl_stats_add_plan (&device->past, plan);
   g_mutex_unlock (&self->lock);
   if (plan)
     gemmcl_plan_cancel_tuning (plan, 0);
   g_clear_object (&plan);
   consequence = g_strdup_printf ("%s is not used any more; other devices take over its runs.",
-                                 gemmcl_context_get_device_info (lane->context)->name);
+                                 gemmcl_context_get_device_info (device->context)->name);
   if (is_first)
     gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, *error);
-  self->lane = other;
   g_clear_error (error);
-  return TRUE;
+  return other;
 }

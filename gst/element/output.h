@@ -1,0 +1,30 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+#include "element/run.h"
+
+/* Prepares output buffers for a run: their memory and their metadata. For the streaming thread or a
+ * caller with the stream lock of the sink pad. */
+
+/** gst_gemmcl_output_is_empty: Returns: %TRUE if @buffer, of the input's @format, passes without a
+ * run: a gap without data, or audio without samples. */
+gboolean gst_gemmcl_output_is_empty (const GstGemmclFormat *format, GstBuffer *buffer);
+
+/** gst_gemmcl_output_prepare: Makes the output of @input, one of @run, with its metadata, in memory
+ * of the run's device. Returns: GST_FLOW_ERROR with @error. */
+GstFlowReturn gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *run,
+                                         GstGemmclInput *input, GError **error);
+
+/** gst_gemmcl_output_get_size: Returns: the bytes of D with @m rows, at most M of @problem, without
+ * gaps, and of its header. The library has checked that they fit a gsize. */
+gsize gst_gemmcl_output_get_size (const GstGemmclStream *stream, const GstGemmclProblem *problem,
+                                  gsize m);
+
+/** gst_gemmcl_output_get_rows: Returns: (transfer full): the memory of the row outputs of @output.
+ * Its run must have row outputs. */
+GstMemory *gst_gemmcl_output_get_rows (GstBuffer *output);
+
+void gst_gemmcl_output_install (GstBaseTransformClass *klass);

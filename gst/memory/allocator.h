@@ -1,0 +1,40 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gemmcl-opencl.h>
+#include <gst/gst.h>
+
+/** GstGemmclAllocator: Allocates OpenCL memory, which is not zeroed. The memory references the
+ * allocator, and the allocator the #GemmclContext. gst_allocator_alloc() returns %NULL, and logs
+ * the reason, for an alignment above 128 bytes, and if the device does not have enough memory. */
+#define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
+G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)
+
+GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_memory_debug);
+
+/* Fields are constant after gst_gemmcl_allocator_new(), except for the queues: another one replaces
+ * each in which a command failed. Read them atomically. */
+struct _GstGemmclAllocator {
+  GstAllocator parent;
+
+  GemmclContext *context;
+  gboolean is_staged;     /* the device has memory of its own; otherwise the host maps @buffer */
+  cl_command_queue queue; /* for copies and maps; out of order if the device supports it */
+  /* Only if is_staged. @fetches: for copies to the host after each run, in the order of the runs.
+   * @kernels: for kernels, without profiling, which costs 10 us a kernel with NVIDIA's driver. */
+  cl_command_queue fetches, kernels;
+  GMutex lock;           /* guards replacements, and the next field */
+  GPtrArray *old_queues; /* replaced ones, which other threads may still use; owned */
+};
+
+/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory in @context; %NULL
+ * with #GEMMCL_ERROR_OPENCL. */
+GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
+
+/** gst_is_gemmcl_memory: Returns: %TRUE if a #GstGemmclAllocator made @memory. */
+gboolean gst_is_gemmcl_memory (GstMemory *memory);
+
+/** gst_gemmcl_memory_get_kernel_queue: @memory: of a #GstGemmclAllocator. Returns: (nullable): a queue without profiling, for kernels
+ * that need not be timed; %NULL if timing costs nothing. */
+cl_command_queue gst_gemmcl_memory_get_kernel_queue (GstMemory *memory);
