@@ -21,9 +21,9 @@ static GstBaseTransformClass *parent_class = NULL;
 
 /* TRUE if the device shares the memory of the host. */
 static gboolean
-shares_memory (GstGemmcl *self)
+shares_memory (GstGemmclSharing *sharing)
 {
-  g_autoptr (GemmclContext) context = gst_gemmcl_sharing_get_context (&self->sharing);
+  g_autoptr (GemmclContext) context = gst_gemmcl_sharing_get_context (sharing);
 
   return context && gemmcl_context_get_device_info (context)->host_unified;
 }
@@ -32,11 +32,9 @@ shares_memory (GstGemmcl *self)
  * flight, and of a batch that is being collected. The buffer that upstream is pushing is not
  * counted. */
 static guint
-get_held (GstGemmcl *self)
+get_held (const GstGemmclSettings *settings, guint n_devices)
 {
-  const GstGemmclSettings *settings = &self->stream.settings;
-
-  return settings->batch_size * (settings->queue_depth * self->n_devices + 1) - 1;
+  return settings->batch_size * (settings->queue_depth * n_devices + 1) - 1;
 }
 
 /* Returns: the bytes of an input; 0 if inputs differ, have several memories or are too large for
@@ -54,33 +52,33 @@ get_input_size (const GstGemmclFormat *format)
   return size <= G_MAXUINT ? size : 0;
 }
 
-/* Proposes a pool: of memory of @allocator or, if that is NULL, of pages. Without @need_pool it
+/* Proposes a pool of at least @held buffers: of memory of @allocator or, if that is NULL, of pages. Without @need_pool it
  * proposes only the size of buffers. */
 static void
-propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, GstAllocator *allocator,
+propose_pool (GstQuery *query, GstCaps *caps, guint size, guint held, GstAllocator *allocator,
               gboolean need_pool)
 {
   g_autoptr (GstBufferPool) pool = NULL;
 
   if (need_pool && size > 0)
-    pool = gst_gemmcl_pool_new_configured (allocator, caps, size, get_held (self), FALSE);
+    pool = gst_gemmcl_pool_new_configured (allocator, caps, size, held, FALSE);
   if (size > 0 && (pool || !allocator))
-    gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
+    gst_query_add_allocation_pool (query, pool, size, held, 0);
 }
 
 /* Lets downstream answer @query, since inputs pass to it. Raises the minimum of its pools by the
  * buffers that the element holds. */
 static gboolean
-propose_of_downstream (GstGemmcl *self, GstQuery *query)
+propose_of_downstream (GstPad *srcpad, GstQuery *query, guint held)
 {
-  if (!gst_pad_peer_query (GST_BASE_TRANSFORM_SRC_PAD (self), query))
+  if (!gst_pad_peer_query (srcpad, query))
     return FALSE;
   for (guint i = 0; i < gst_query_get_n_allocation_pools (query); i++) {
     g_autoptr (GstBufferPool) pool = NULL;
     guint size, min, max;
 
     gst_query_parse_nth_allocation_pool (query, i, &pool, &size, &min, &max);
-    min = MIN (min + get_held (self), max > 0 ? max : G_MAXUINT);
+    min = MIN (min + held, max > 0 ? max : G_MAXUINT);
     gst_query_set_nth_allocation_pool (query, i, pool, size, min, max);
   }
   return TRUE;
@@ -95,8 +93,9 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   gboolean need_pool;
   GstCaps *caps = NULL;
   guint size;
-  const gboolean is_passed =
-      gst_gemmcl_stream_is_meta (&self->stream) && propose_of_downstream (self, query);
+  const guint held = get_held (&self->stream.settings, self->n_devices);
+  const gboolean is_passed = gst_gemmcl_stream_is_meta (&self->stream) &&
+                             propose_of_downstream (trans->srcpad, query, held);
 
   /* The base class copies the metas that downstream supports. */
   if (!is_passed && !parent_class->propose_allocation (trans, decide_query, query))
@@ -113,19 +112,19 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
     gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
   }
-  if (format.memory == GST_GEMMCL_MEMORY_SYSTEM && shares_memory (self)) {
+  if (format.memory == GST_GEMMCL_MEMORY_SYSTEM && shares_memory (&self->sharing)) {
     gst_allocation_params_init (&params);
     gst_gemmcl_pool_ask_for_pages (&params, size);
     gst_query_add_allocation_param (query, NULL, &params);
-    propose_pool (self, query, caps, size, NULL, need_pool);
+    propose_pool (query, caps, size, held, NULL, need_pool);
   } else if (format.memory > GST_GEMMCL_MEMORY_OPENCL) {
     /* Other memory comes from pools of upstream, which must have enough buffers. */
-    propose_pool (self, query, caps, size, NULL, FALSE);
+    propose_pool (query, caps, size, held, NULL, FALSE);
   } else if (format.memory == GST_GEMMCL_MEMORY_OPENCL || need_pool) {
     /* Upstream may also allocate buffers without the pool. */
     if (format.memory == GST_GEMMCL_MEMORY_OPENCL)
       gst_query_add_allocation_param (query, self->devices->allocator, NULL);
-    propose_pool (self, query, caps, size, self->devices->allocator, TRUE);
+    propose_pool (query, caps, size, held, self->devices->allocator, TRUE);
   }
   return TRUE;
 }
@@ -158,7 +157,7 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 
   if (self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ||
       self->stream.output.medium != GST_GEMMCL_MEDIUM_VIDEO || self->n_devices > 1 ||
-      !shares_memory (self) || gst_query_get_n_allocation_pools (query) == 0)
+      !shares_memory (&self->sharing) || gst_query_get_n_allocation_pools (query) == 0)
     return NULL;
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   if (!pool || GST_IS_GEMMCL_POOL (pool) || G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL ||

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Batches, the order of their runs on one or several devices, and the push of outputs.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/batch.h"
 
 #include "element/element.h"
@@ -32,16 +29,14 @@ gst_gemmcl_runs_start (GstGemmcl *self)
 
 /* Waits for all runs and drops their outputs. */
 static void
-drop_runs (GstGemmcl *self, GError **error)
+drop_runs (GstGemmclRuns *self, GError **error)
 {
-  GstGemmclRuns *runs = self->runs;
+  for (; self->n > 0; self->n--) {
+    GstGemmclRun *run = get_run (self, 0);
 
-  for (; runs->n > 0; runs->n--) {
-    GstGemmclRun *run = get_run (runs, 0);
-
-    gst_gemmcl_run_finish (self, run, error);
+    gst_gemmcl_run_finish (run, error);
     gst_gemmcl_run_empty (run);
-    runs->first = (runs->first + 1) % runs->size;
+    self->first = (self->first + 1) % self->size;
   }
 }
 
@@ -59,7 +54,7 @@ gst_gemmcl_runs_flush (GstGemmcl *self)
   GstGemmclRuns *runs = self->runs;
   g_autoptr (GError) error = NULL;
 
-  drop_runs (self, &error);
+  drop_runs (runs, &error);
   gst_gemmcl_run_empty (get_run (runs, 0));
   stop_timer (runs);
   runs->discont = FALSE;
@@ -117,10 +112,8 @@ push_output (GstBaseTransform *trans, const GstGemmclRun *run, gpointer *item,
 /* Pushes the outputs and the events between them, and empties the run. If @flow is not OK, or a
  * push fails, drops the outputs from then on. Returns: the first flow that is not OK. */
 static GstFlowReturn
-push_run (GstGemmcl *self, GstGemmclRun *run, GstFlowReturn flow)
+push_run (GstBaseTransform *trans, GstGemmclRun *run, GstFlowReturn flow)
 {
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-
   for (guint i = 0, n = 0; i < run->items->len; i++) {
     gpointer *item = &g_ptr_array_index (run->items, i);
 
@@ -185,7 +178,7 @@ begin (GstGemmcl *self, GstGemmclRun *run, GstGemmclDevice *device, GError **err
     }
     if (flow == GST_FLOW_OK &&
         !gst_gemmcl_output_is_empty (&run->stream->input, run->inputs[0].buffer) &&
-        !gst_gemmcl_run_submit (self, run, &self->runs->last, error))
+        !gst_gemmcl_run_submit (run, self->n_devices == 1 ? &self->runs->last : NULL, error))
       flow = GST_FLOW_ERROR;
   } while (flow == GST_FLOW_ERROR && is_of_device (*error) &&
            (device = gst_gemmcl_devices_drop (self, device, error)));
@@ -194,11 +187,11 @@ begin (GstGemmcl *self, GstGemmclRun *run, GstGemmclDevice *device, GError **err
 
 /* Waits until the host can read the outputs. A map shows if the copy from the device failed. */
 static gboolean
-wait_for (GstGemmcl *self, GstGemmclRun *run, GError **error)
+wait_for (GstGemmclRun *run, GError **error)
 {
   GstMapInfo map;
 
-  if (!gst_gemmcl_run_finish (self, run, error))
+  if (!gst_gemmcl_run_finish (run, error))
     return FALSE;
   for (guint i = 0; i < run->n; i++)
     for (guint j = 0; j < gst_buffer_n_memory (run->inputs[i].output); j++) {
@@ -223,17 +216,17 @@ push_first (GstGemmcl *self)
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow = GST_FLOW_OK;
 
-  while (flow == GST_FLOW_OK && !wait_for (self, run, &error)) {
+  while (flow == GST_FLOW_OK && !wait_for (run, &error)) {
     GstGemmclDevice *other = gst_gemmcl_devices_drop (self, run->device, &error);
 
-    gst_gemmcl_stats_undo_run (self, run->device, run->n);
+    gst_gemmcl_stats_undo_run (run->stats, run->device, run->n);
     flow = other ? begin (self, run, other, &error) : GST_FLOW_ERROR;
   }
   if (error)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   runs->first = (runs->first + 1) % runs->size;
   runs->n--;
-  return push_run (self, run, flow);
+  return push_run (GST_BASE_TRANSFORM (self), run, flow);
 }
 
 /* Returns: the number of buffers of @input's pool that the element may hold at once: one less than
@@ -295,7 +288,7 @@ push_some (GstGemmcl *self, const GstGemmclRun *next, gboolean waits)
           (next && !has_room (runs, next))))
     flow = push_first (self);
   if (flow != GST_FLOW_OK)
-    drop_runs (self, NULL);
+    drop_runs (runs, NULL);
   return flow;
 }
 
@@ -364,17 +357,17 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   if (waits)
     flow = push_some (self, run, FALSE);
   if (flow != GST_FLOW_OK)
-    return push_run (self, run, flow);
+    return push_run (GST_BASE_TRANSFORM (self), run, flow);
   flow = begin (self, run, choose_device (runs, self->devices, self->n_devices), &error);
   if (flow != GST_FLOW_OK) {
     gst_gemmcl_runs_push_held (self);
     if (error)
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-    return push_run (self, run, flow);
+    return push_run (GST_BASE_TRANSFORM (self), run, flow);
   }
   runs->n += waits;
   if (self->n_devices == 1)
-    return push_run (self, run, GST_FLOW_OK);
+    return push_run (GST_BASE_TRANSFORM (self), run, GST_FLOW_OK);
   if (!runs->is_late)
     gst_element_call_async (GST_ELEMENT (self), push_late, NULL, NULL);
   runs->is_late = TRUE;
@@ -429,7 +422,7 @@ start_timer (GstGemmcl *self)
 
 /* Raises frame_duration to that of a buffer: caps may state none. FALSE if nothing changed. */
 static gboolean
-learn_duration (GstGemmcl *self, GstClockTime duration)
+raise_duration (GstGemmcl *self, GstClockTime duration)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   GstClockTime *known = &self->stream.frame_duration;
@@ -462,7 +455,7 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
   GstFlowReturn flow = GST_FLOW_OK;
   guint limit;
 
-  if (batch_size > 1 && learn_duration (self, GST_BUFFER_DURATION (buffer)))
+  if (batch_size > 1 && raise_duration (self, GST_BUFFER_DURATION (buffer)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (run->n > 0 && gst_buffer_get_size (run->inputs[0].buffer) != gst_buffer_get_size (buffer))
     flow = gst_gemmcl_batch_end (self);

@@ -29,7 +29,7 @@ gboolean
 gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms, GstGemmclFormat *format,
                       GstGemmclShape *shape, GError **error)
 {
-  return gst_gemmcl_input_from_caps (format, caps, &terms->settings, &terms->learned, error) &&
+  return gst_gemmcl_input_from_caps (format, caps, &terms->settings, &terms->described, error) &&
          gst_gemmcl_shape_of_format (format, &terms->settings, terms->k, shape, error);
 }
 
@@ -188,7 +188,7 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
   GValue formats = G_VALUE_INIT;
   const gboolean known =
       terms->k > 0 && gst_caps_is_fixed (caps) &&
-      gst_gemmcl_input_from_caps (&format, caps, settings, &terms->learned, NULL);
+      gst_gemmcl_input_from_caps (&format, caps, settings, &terms->described, NULL);
 
   if (known && !gst_gemmcl_shape_of_format (&format, settings, terms->k, &shape, NULL))
     return;
@@ -317,7 +317,7 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
     GstCaps *one;
 
     if (!gst_gemmcl_carriers_have (caps, i, settings) &&
-        !gst_gemmcl_caps_know (GST_PAD_SINK, caps, i))
+        !gst_gemmcl_caps_are_supported (GST_PAD_SINK, caps, i))
       continue;
     one = gst_caps_copy_nth (caps, i);
     if (terms->k > 0 && gst_caps_is_fixed (one) &&
@@ -351,7 +351,7 @@ transform_each (GstPadDirection direction, const GstCaps *caps, const GstCaps *f
       g_autoptr (GstCaps) carrier = gst_caps_copy_nth (caps, i);
 
       transform_input (result, carrier, terms);
-    } else if (gst_gemmcl_caps_know (direction, caps, i)) {
+    } else if (gst_gemmcl_caps_are_supported (direction, caps, i)) {
       /* A format in several memories counts once. */
       plain = gst_caps_merge_structure (plain,
                                         gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, i)));
@@ -444,8 +444,8 @@ transform_announced (const GstCaps *caps, const GstCaps *filter, const GstGemmcl
 }
 
 GstCaps *
-gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
-                        const GstGemmclTerms *terms)
+gst_gemmcl_caps_transform_leniently (GstPadDirection direction, const GstCaps *caps,
+                                     const GstCaps *filter, const GstGemmclTerms *terms)
 {
   const GstGemmclSettings *settings = &terms->settings;
   const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;

@@ -14,9 +14,9 @@ GstCaps *gst_gemmcl_caps_new_pad_template (GstPadDirection direction);
 /** GstGemmclTerms: All that the caps of one pad depend on, besides the caps of the other pad. */
 typedef struct {
   GstGemmclSettings settings;
-  gboolean several;        /* several devices are used: outputs are in system memory */
-  gsize k, n;              /* the shape of the weight; 0 without one */
-  GstGemmclTensor learned; /* as in gst_gemmcl_input_from_caps() */
+  gboolean several;          /* several devices are used: outputs are in system memory */
+  gsize k, n;                /* the shape of the weight; 0 without one */
+  GstGemmclTensor described; /* as in gst_gemmcl_input_from_caps() */
 } GstGemmclTerms;
 
 /** gst_gemmcl_caps_read: Reads @caps, fixed caps of the sink pad, and gets the shape of A. Its
@@ -42,11 +42,12 @@ gboolean gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms,
 GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps,
                                     const GstCaps *filter, const GstGemmclTerms *terms);
 
-/** gst_gemmcl_caps_let_in: As gst_gemmcl_caps_transform(), but if no caps fit, it drops one term
- * after the other. The element then accepts the input and posts the reason of the failure;
- * otherwise upstream could only report "not negotiated". */
-GstCaps *gst_gemmcl_caps_let_in (GstPadDirection direction, const GstCaps *caps,
-                                 const GstCaps *filter, const GstGemmclTerms *terms);
+/** gst_gemmcl_caps_transform_leniently: As gst_gemmcl_caps_transform(); if nothing fits, ignores N
+ * and the other pad's caps, or the output mode, and then K and all other settings, so that the
+ * element gets the input and can post the reason of the failure. Upstream could only report "not
+ * negotiated". */
+GstCaps *gst_gemmcl_caps_transform_leniently (GstPadDirection direction, const GstCaps *caps,
+                                              const GstCaps *filter, const GstGemmclTerms *terms);
 
 /** gst_gemmcl_caps_fixate: @input: fixed caps of the sink pad. @output: (transfer full): not empty.
  * Keeps the medium of @input if @output has it, chooses OpenCL memory if @opencl and if @output has

@@ -53,7 +53,7 @@ static gboolean
 post_message (GstElement *element, GstMessage *message)
 {
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_QOS)
-    gst_gemmcl_stats_add_drop (GST_GEMMCL (element), message);
+    gst_gemmcl_stats_add_drop (&GST_GEMMCL (element)->stats, message);
   return GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->post_message (element, message);
 }
 
@@ -280,7 +280,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *bu
     return flow;
   }
   if (GST_BUFFER_IS_DISCONT (buffer))
-    gst_gemmcl_run_reset_previous (self);
+    gst_gemmcl_run_reset_previous (&self->runs->last, self->devices->plan);
   gst_gemmcl_operands_pin (self);
   /* The default of beta follows the addend in use; the property may name a later one. */
   if (!factors.has_beta)
@@ -316,8 +316,8 @@ end_before (GstGemmcl *self, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
     gst_gemmcl_runs_flush (self);
-    gst_gemmcl_run_reset_previous (self);
-    gst_gemmcl_stats_flush (self);
+    gst_gemmcl_run_reset_previous (&self->runs->last, self->devices->plan);
+    gst_gemmcl_stats_flush (&self->stats);
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     if (gst_gemmcl_batch_end (self) == GST_FLOW_OK)
       gst_gemmcl_runs_push_held (self);

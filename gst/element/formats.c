@@ -146,7 +146,7 @@ gst_gemmcl_caps_new_template (GstPadDirection direction)
 }
 
 gboolean
-gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint index)
+gst_gemmcl_caps_are_supported (GstPadDirection direction, const GstCaps *caps, guint index)
 {
   const GstGemmclMemoryKind memory = gst_gemmcl_caps_get_memory (caps, index);
   g_autoptr (GstCaps) known = gst_static_caps_get (&templates[direction]);
@@ -294,12 +294,12 @@ gst_gemmcl_carriers_have (const GstCaps *caps, guint index, const GstGemmclSetti
   return gst_gemmcl_carriers_are_set (settings) ||
          (settings->input == GST_GEMMCL_INPUT_AUTO &&
           get_groups (gst_caps_get_structure (caps, index)) &&
-          !gst_gemmcl_caps_know (GST_PAD_SINK, caps, index));
+          !gst_gemmcl_caps_are_supported (GST_PAD_SINK, caps, index));
 }
 
 gboolean
 gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
-                            const GstGemmclSettings *settings, const GstGemmclTensor *learned,
+                            const GstGemmclSettings *settings, const GstGemmclTensor *described,
                             GError **error)
 {
   if (!gst_gemmcl_carriers_have (caps, 0, settings)) {
@@ -308,7 +308,7 @@ gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
     if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
       format->index = settings->tensor_index;
     if (format->tensors.flexible)
-      format->tensors.tensor[format->index] = *learned;
+      format->tensors.tensor[format->index] = *described;
     return TRUE;
   }
   *format = (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM,
@@ -318,8 +318,8 @@ gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
   if (find_announced (gst_caps_get_structure (caps, 0), settings, &format->tensors.tensor[0]))
     return TRUE;
   format->varies = TRUE;
-  format->tensors.tensor[0] = *learned;
-  return learned->rank > 0 ||
+  format->tensors.tensor[0] = *described;
+  return described->rank > 0 ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                           "Caps do not announce the tensor that is A, and no buffer with it has "
                           "come yet; expected a buffer with GstTensorMeta.");

@@ -41,9 +41,10 @@ gboolean gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *ca
  * or D, unlike carriers. With output=meta the source pad has the caps of the sink pad instead. */
 GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
 
-/** gst_gemmcl_caps_know: Returns: %TRUE if a pad of @direction supports the medium and the memory
- * of structure @index of @caps. */
-gboolean gst_gemmcl_caps_know (GstPadDirection direction, const GstCaps *caps, guint index);
+/** gst_gemmcl_caps_are_supported: Returns: %TRUE if a pad of @direction supports the medium and the
+ * memory of structure @index of @caps. */
+gboolean gst_gemmcl_caps_are_supported (GstPadDirection direction, const GstCaps *caps,
+                                        guint index);
 
 /* Carriers are buffers of video or audio with A as a tensor in their metadata (GstTensorMeta). The
  * element does not read their video or audio. GStreamer 1.28 announces the tensors in the field
@@ -68,12 +69,12 @@ gboolean gst_gemmcl_carriers_have (const GstCaps *caps, guint index,
 
 /** gst_gemmcl_input_from_caps: @format: (out): the format of @caps, fixed caps of the sink pad. A
  * in carriers is the tensor that caps announce. If they announce none, and in flexible tensors, A
- * is @learned, the tensor of the last buffer, whose rank is 0 before the first buffer. Returns:
+ * is @described, the tensor of the last buffer, whose rank is 0 before the first buffer. Returns:
  * %FALSE with #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE if @caps cannot be read, or if A in
  * carriers is not known. */
 gboolean gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                                      const GstGemmclSettings *settings,
-                                     const GstGemmclTensor *learned, GError **error);
+                                     const GstGemmclTensor *described, GError **error);
 
 /** gst_gemmcl_carriers_announce: Adds @tensor, in the group @id, to the tensors that @structure, of
  * fixed caps, announces. @varies: all dimensions but the innermost differ between buffers; one of 0

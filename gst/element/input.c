@@ -1,9 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Describes buffers: the type, shape and place of A. Caps that do not announce the tensor in
- * metadata wait for the first buffer, and the events after them wait, too: the caps of the output
- * depend on the shape of that tensor. */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/input.h"
 
 #include <string.h>

@@ -5,7 +5,8 @@
 #include "element/run.h"
 
 /* Describes buffers: the type, shape and place of A in them. Caps that do not announce the tensor
- * in metadata wait for the first buffer. For the streaming thread. */
+ * in metadata wait for the first buffer, and the events after them wait, too: the caps of the output
+ * depend on the shape of that tensor. For the streaming thread. */
 
 /** GstGemmclDescribed: The buffers' description of A. For the streaming thread, except tensor,
  * which the lock of the element guards. */

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Reads A from a GstTensorMeta of the input, for input=meta. For output=meta, attaches D as a
- * GstTensorMeta to the input, which is then pushed. */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/meta.h"
 
 #include "element/element.h"

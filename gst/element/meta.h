@@ -4,7 +4,7 @@
 
 #include "element/run.h"
 
-/* GstTensorMeta with A or D. */
+/* GstTensorMeta: A of the input, for input=meta; D, attached to the input, for output=meta. */
 
 /** gst_gemmcl_meta_check: Returns: %FALSE with @error if @settings have input=meta or output=meta,
  * and this build does not support that, or if tensor-id cannot be a name in caps. */

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Negotiates caps, and says why a negotiation failed.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/negotiate.h"
 
 #include "element/element.h"
@@ -72,7 +69,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
    * expects. */
   gst_base_transform_set_prefer_passthrough (
       trans, terms.settings.output != GST_GEMMCL_OUTPUT_META && !has_carriers);
-  result = gst_gemmcl_caps_let_in (direction, caps, filter, &terms);
+  result = gst_gemmcl_caps_transform_leniently (direction, caps, filter, &terms);
   if (direction == GST_PAD_SRC && !has_carriers)
     result = offer (self, result, terms.several);
   GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
@@ -249,7 +246,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
   gst_gemmcl_runs_push_held (self);
-  gst_gemmcl_run_reset_previous (self);
+  gst_gemmcl_run_reset_previous (&self->runs->last, self->devices->plan);
   ok = set_formats (self, incaps, outcaps, &error);
   if (ok && self->stream.input.tensors.flexible)
     gst_gemmcl_plan_drop (self); /* the first buffer describes A */

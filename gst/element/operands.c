@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Weight, bias and addend: their properties, their loading, and their changes while playing.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/operands.h"
 
 #include "element/element.h"
@@ -240,7 +237,8 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
     change->changed[i] = i == operand || change->operands.matrix[i] != current->matrix[i];
   change->changed[GEMMCL_PLAN_BIAS] |=
       change->changed[GEMMCL_PLAN_B] && change->problem.folds_offset;
-  if (self->operands.pinned || !gst_gemmcl_problem_is_swap (&self->problem, &change->problem))
+  if (self->operands.pinned ||
+      !gst_gemmcl_problem_differs_in_values_only (&self->problem, &change->problem))
     return TRUE;
   for (guint i = 0; i < self->n_devices; i++)
     g_set_object (&change->plans[i], self->devices[i].plan);
@@ -415,7 +413,7 @@ gst_gemmcl_get_terms (GstGemmcl *self)
                                           ? self->stream.settings
                                           : gst_gemmcl_get_properties (self).settings,
                           .several = self->n_devices > 1,
-                          .learned = self->described.tensor};
+                          .described = self->described.tensor};
 
   gst_gemmcl_weight_get_shape (&terms.settings, self->operands.current.weight, &terms.k, &terms.n);
   return terms;

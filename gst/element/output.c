@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Prepares output buffers for a run: their memory and their metadata.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/output.h"
 
 #include <string.h>
@@ -85,7 +82,7 @@ gst_gemmcl_output_get_rows (GstBuffer *output)
  * as gstgemmclmemory.h defines it, otherwise a copy in OpenCL memory; NULL with @error if the copy
  * cannot be allocated or @memory cannot be read. */
 static GstMemory *
-take_memory (GstGemmcl *self, const GstGemmclDevice *device, GstMemory *memory, GError **error)
+take_memory (const GstGemmclRun *run, GstMemory *memory, GError **error)
 {
   g_autoptr (GstMemory) copy = NULL, owned = NULL;
   GstMapInfo source, target;
@@ -93,7 +90,7 @@ take_memory (GstGemmcl *self, const GstGemmclDevice *device, GstMemory *memory, 
   if (gst_gemmcl_memory_get_methods (memory))
     return memory;
   owned = memory;
-  copy = new_memory (device, gst_memory_get_sizes (memory, NULL, NULL), error);
+  copy = new_memory (run->device, gst_memory_get_sizes (memory, NULL, NULL), error);
   if (!copy)
     return NULL;
   if (!gst_memory_map (memory, &source, GST_MAP_READ)) {
@@ -108,7 +105,7 @@ take_memory (GstGemmcl *self, const GstGemmclDevice *device, GstMemory *memory, 
   memcpy (target.data, source.data, source.size);
   gst_memory_unmap (copy, &target);
   gst_memory_unmap (memory, &source);
-  gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_PASSED);
+  gst_gemmcl_copies_add (run->stats, GST_GEMMCL_COPY_PASSED);
   return g_steal_pointer (&copy);
 }
 
@@ -134,8 +131,7 @@ write_header (const GstGemmclRun *run, const GstGemmclInput *input, GstMemory *m
 
 /* Returns: (transfer full) (nullable): the memory of tensor @i, which passes through. */
 static GstMemory *
-get_passed (GstGemmcl *self, const GstGemmclRun *run, const GstGemmclInput *input, guint i,
-            GError **error)
+get_passed (const GstGemmclRun *run, const GstGemmclInput *input, guint i, GError **error)
 {
   const gsize *at = &input->places.at[i];
   const gsize size = at[1] - at[0];
@@ -154,17 +150,15 @@ get_passed (GstGemmcl *self, const GstGemmclRun *run, const GstGemmclInput *inpu
     gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Tensor %u cannot be taken from its buffer.", i);
     return NULL;
   }
-  return run->stream->output.memory == GST_GEMMCL_MEMORY_OPENCL
-             ? take_memory (self, run->device, memory, error)
-             : memory;
+  return run->stream->output.memory == GST_GEMMCL_MEMORY_OPENCL ? take_memory (run, memory, error)
+                                                                : memory;
 }
 
 /* Inserts the tensors that pass through around D, and the memory of row outputs after them. With
  * output=meta no tensors pass, and that memory stays outside of the buffer, which is the tensor
  * D. */
 static gboolean
-insert_others (GstGemmcl *self, const GstGemmclRun *run, const GstGemmclInput *input,
-               GError **error)
+insert_others (const GstGemmclRun *run, const GstGemmclInput *input, GError **error)
 {
   const GstGemmclStream *stream = run->stream;
   const gboolean is_meta = gst_gemmcl_stream_is_meta (stream);
@@ -177,7 +171,7 @@ insert_others (GstGemmcl *self, const GstGemmclRun *run, const GstGemmclInput *i
   for (guint i = 0; !is_meta && i < input->places.n; i++) {
     if (i == stream->output.index)
       continue;
-    memory = get_passed (self, run, input, i, error);
+    memory = get_passed (run, input, i, error);
     if (!memory)
       return FALSE;
     gst_buffer_insert_memory (input->output, (gint)i, memory);
@@ -255,7 +249,7 @@ gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *run, GstGemmclIn
   gst_buffer_set_size (input->output, (gssize)size);
   if (write_header (run, input, gst_buffer_peek_memory (input->output, 0), gemm->d_type, gemm->n,
                     error) &&
-      insert_others (self, run, input, error))
+      insert_others (run, input, error))
     return GST_FLOW_OK;
   gst_clear_buffer (&input->output);
   return GST_FLOW_ERROR;

@@ -293,13 +293,13 @@ log_tuning (GstGemmcl *self)
 }
 
 static gboolean
-cancel_tuning (GstGemmcl *self, gint64 us)
+cancel_tuning (const GstGemmclDevice *devices, guint n, gint64 us)
 {
   gboolean ended = TRUE;
 
-  for (guint i = 0; i < self->n_devices; i++)
-    if (self->devices[i].plan)
-      ended = gemmcl_plan_cancel_tuning (self->devices[i].plan, us) && ended;
+  for (guint i = 0; i < n; i++)
+    if (devices[i].plan)
+      ended = gemmcl_plan_cancel_tuning (devices[i].plan, us) && ended;
   return ended;
 }
 
@@ -307,7 +307,7 @@ void
 gst_gemmcl_plan_drop (GstGemmcl *self)
 {
   log_tuning (self);
-  if (!cancel_tuning (self, GRACE))
+  if (!cancel_tuning (self->devices, self->n_devices, GRACE))
     GST_WARNING_OBJECT (self, "The search for a faster kernel still runs; its thread is left "
                               "running.");
   replace_plans (self, NULL);
@@ -322,7 +322,7 @@ gst_gemmcl_plan_make (GstGemmcl *self, gsize audio_m, GError **error)
 
   self->needs_plan = FALSE;
   log_tuning (self);
-  cancel_tuning (self, 0);
+  cancel_tuning (self->devices, self->n_devices, 0);
   if (job)
     thread = g_thread_try_new ("gemmcl-plan", job_run, g_atomic_rc_box_acquire (job), error);
   if (job && !thread)

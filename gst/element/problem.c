@@ -394,7 +394,8 @@ gst_gemmcl_problem_writes (const GstGemmclProblem *self, const GstGemmclFormat *
 }
 
 gboolean
-gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other)
+gst_gemmcl_problem_differs_in_values_only (const GstGemmclProblem *self,
+                                           const GstGemmclProblem *other)
 {
   return self->gemm.m == other->gemm.m && self->gemm.n == other->gemm.n &&
          self->gemm.k == other->gemm.k && self->gemm.bias == other->gemm.bias &&

@@ -92,6 +92,7 @@ gboolean gst_gemmcl_problem_reads (const GstGemmclProblem *self, const GstGemmcl
 /** gst_gemmcl_problem_writes: Returns: %TRUE if plans for @self write the tensor of @output. */
 gboolean gst_gemmcl_problem_writes (const GstGemmclProblem *self, const GstGemmclFormat *output);
 
-/** gst_gemmcl_problem_is_swap: Returns: %TRUE if a plan for @self can run @other once it has the
- * weight, bias and addend of @other. */
-gboolean gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other);
+/** gst_gemmcl_problem_differs_in_values_only: Returns: %TRUE if changing only the values of the
+ * operands turns @self into @other; the plan stays. */
+gboolean gst_gemmcl_problem_differs_in_values_only (const GstGemmclProblem *self,
+                                                    const GstGemmclProblem *other);

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Finds A, D and row outputs in buffers, and submits runs.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/run.h"
 
 #include "element/element.h"
@@ -20,6 +17,8 @@ gst_gemmcl_run_init (GstGemmclRun *self, GstGemmcl *element, guint batch)
   *self = (GstGemmclRun){
       .stream = &element->stream,
       .problem = &element->problem,
+      .sharing = &element->sharing,
+      .stats = &element->stats,
       .items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref),
       .inputs = g_new0 (GstGemmclInput, batch),
       .a = g_new0 (GemmclData, batch),
@@ -53,33 +52,32 @@ gst_gemmcl_run_clear (GstGemmclRun *self)
 }
 
 gboolean
-gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclRun *run, GError **error)
+gst_gemmcl_run_finish (GstGemmclRun *self, GError **error)
 {
   GstClockTime time;
-  const cl_int status = gst_gemmcl_inflight_finish (run->inflight, &time);
+  const cl_int status = gst_gemmcl_inflight_finish (self->inflight, &time);
 
-  if (GST_CLOCK_TIME_IS_VALID (time) && gst_gemmcl_stats_add_time (self, time))
-    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_gemmcl_stats_add_time (self->stats, time);
   if (status == CL_SUCCESS)
     return TRUE;
   /* The library replaces its own queue. */
-  gst_gemmcl_queues_leave (run->device->allocator, NULL);
+  gst_gemmcl_queues_leave (self->device->allocator, NULL);
   if (error && !*error)
     gst_gemmcl_fail (
         error, GEMMCL_ERROR_OPENCL,
         "A run on %s failed with OpenCL error %d after it was submitted; its output cannot be "
         "mapped.",
-        gemmcl_context_get_device_info (run->device->context)->name, status);
+        gemmcl_context_get_device_info (self->device->context)->name, status);
   return FALSE;
 }
 
 void
-gst_gemmcl_run_reset_previous (GstGemmcl *self)
+gst_gemmcl_run_reset_previous (GstGemmclLastRun *last, GemmclPlan *plan)
 {
-  if (self->devices[0].plan)
-    gemmcl_plan_reset_previous (self->devices[0].plan);
-  if (self->runs)
-    gst_clear_buffer (&self->runs->last.output);
+  if (plan)
+    gemmcl_plan_reset_previous (plan);
+  gst_clear_buffer (&last->output);
 }
 
 gboolean
@@ -110,8 +108,8 @@ get_frame (const GstGemmclRun *run, const GstGemmclInput *input)
 /* Maps A in OpenCL memory or on the host. OpenCL memory of the same context may come with any caps:
  * elements between pass it on. */
 static gboolean
-map_input (GstGemmcl *self, const GstGemmclRun *run, const GstGemmclInput *input,
-           GstGemmclMapping *mapping, GemmclData *data, GError **error)
+map_input (const GstGemmclRun *run, const GstGemmclInput *input, GstGemmclMapping *mapping,
+           GemmclData *data, GError **error)
 {
   const GstGemmclFormat *format = &run->stream->input;
   GemmclContext *context = run->device->context;
@@ -135,9 +133,9 @@ map_input (GstGemmcl *self, const GstGemmclRun *run, const GstGemmclInput *input
                                        error))
     return FALSE;
   if (mapping->memory != memory)
-    gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_ALIGNED);
+    gst_gemmcl_copies_add (run->stats, GST_GEMMCL_COPY_ALIGNED);
   if (n > 1)
-    gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_MERGED);
+    gst_gemmcl_copies_add (run->stats, GST_GEMMCL_COPY_MERGED);
   return TRUE;
 }
 
@@ -168,18 +166,18 @@ is_surface (GstGemmclSharing *sharing, GstGemmclMemoryKind kind, const GemmclFra
  * context, if the library can read its layout; otherwise on the host. Sets the functions that
  * acquire and release foreign memory. */
 static gboolean
-open_input (GstGemmcl *self, GstGemmclRun *run, guint i, GError **error)
+open_input (GstGemmclRun *run, guint i, GError **error)
 {
   const GstGemmclFormat *format = &run->stream->input;
   const GstGemmclInput *input = &run->inputs[i];
   const GemmclFrame frame = get_frame (run, input);
 
-  if (is_surface (&self->sharing, format->memory, &frame, input->buffer))
-    return gst_gemmcl_va_open (&self->sharing, input->buffer, &run->a[i], &run->call, error);
+  if (is_surface (run->sharing, format->memory, &frame, input->buffer))
+    return gst_gemmcl_va_open (run->sharing, input->buffer, &run->a[i], &run->call, error);
   return (format->memory == GST_GEMMCL_MEMORY_DMABUF &&
-          gst_gemmcl_dmabuf_open (&self->sharing, &frame, &format->video, input->buffer, &run->a[i],
+          gst_gemmcl_dmabuf_open (run->sharing, &frame, &format->video, input->buffer, &run->a[i],
                                   &run->call)) ||
-         map_input (self, run, input, &run->inflight->mappings[i], &run->a[i], error);
+         map_input (run, input, &run->inflight->mappings[i], &run->a[i], error);
 }
 
 gboolean
@@ -226,14 +224,14 @@ map_output (const GstGemmclRun *run, GstGemmclMapping *mapping, GstBuffer *buffe
 }
 
 static gboolean
-open_buffers (GstGemmcl *self, GstGemmclRun *run, GError **error)
+open_buffers (GstGemmclRun *run, GError **error)
 {
   const guint n = run->n;
 
   for (guint i = 0; i < n; i++) {
     GstBuffer *output = run->inputs[i].output;
 
-    if (!open_input (self, run, i, error) ||
+    if (!open_input (run, i, error) ||
         !map_output (run, &run->mapped[i], output, GST_MAP_WRITE, &run->d[i], error) ||
         (run->call.row_outputs &&
          !gst_gemmcl_mapping_open_memory (&run->mapped[n + i], run->device->context,
@@ -289,7 +287,7 @@ collect_events (GstGemmclRun *run, const GstGemmclLastRun *last, GstMemory *prev
   for (guint i = 0; i < count_places (run); i++)
     if (has_events (&run->d[i]))
       wait += gst_gemmcl_memory_get_events (run->mapped[i].memory, GST_MAP_WRITE, wait);
-  if (run->call.queue != last->queue && last->inflight)
+  if (last && last->inflight && run->call.queue != last->queue)
     done = gst_gemmcl_inflight_get_event (last->inflight);
   if (done)
     *wait++ = done;
@@ -341,20 +339,20 @@ name_memory (const GemmclData *a)
 }
 
 static void
-note_run (GstGemmcl *self, const GstGemmclRun *run)
+note_run (const GstGemmclRun *run)
 {
   const gboolean is_mapped =
       run->stream->output.memory != GST_GEMMCL_MEMORY_OPENCL && run->d[0].kind != GEMMCL_DATA_HOST;
   const gsize size = gst_gemmcl_output_get_size (run->stream, run->problem, run->call.m);
 
-  gst_gemmcl_stats_add_run (self, run->device, run->n, is_mapped ? run->n * size : 0,
+  gst_gemmcl_stats_add_run (run->stats, run->device, run->n, is_mapped ? run->n * size : 0,
                             name_memory (&run->a[run->n - 1]));
-  gst_gemmcl_copies_note_run (self, run->device, &run->call, run->inputs[0].buffer);
+  gst_gemmcl_copies_note_run (run->stats, run->device, &run->call, run->inputs[0].buffer);
 }
 
 /* Submits @run, whose inputs and outputs are open. */
 static gboolean
-submit_open (GstGemmcl *self, GstGemmclRun *run, GstGemmclLastRun *last, GError **error)
+submit_open (GstGemmclRun *run, GstGemmclLastRun *last, GError **error)
 {
   GstGemmclMapping mapping = {.memory = NULL};
   GemmclData previous = {.kind = GEMMCL_DATA_HOST};
@@ -362,63 +360,72 @@ submit_open (GstGemmcl *self, GstGemmclRun *run, GstGemmclLastRun *last, GError 
   cl_event done = NULL;
   gboolean ok = TRUE;
 
-  if (last->output && run->problem->gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
+  if (last && last->output && run->problem->gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
     ok = map_output (run, &mapping, last->output, GST_MAP_READ, &previous, error);
     call->previous = &previous;
   }
-  call->queue = self->n_devices > 1 ? NULL : choose_queue (run, last);
+  call->queue = last ? choose_queue (run, last) : NULL;
   collect_events (run, last, has_events (&previous) ? mapping.memory : NULL);
   ok = ok && gemmcl_plan_submit (run->device->plan, call, NULL, &done, error);
   gst_gemmcl_release_events (call->n_wait, call->wait);
   if (ok) {
-    last->untimed = call->queue ? last->untimed + 1 : 0;
-    last->queue = call->queue;
-    last->inflight = run->inflight;
     if (has_events (&previous))
       gst_gemmcl_memory_add_event (mapping.memory, GST_MAP_READ, done);
     else if (call->previous)
       gemmcl_context_wait (run->device->context, done);
     leave_event (run, done);
     /* An output in host memory carries no event, so it must be complete before it is pushed. */
-    ok = run->d[0].kind != GEMMCL_DATA_HOST || gst_gemmcl_run_finish (self, run, error);
+    ok = run->d[0].kind != GEMMCL_DATA_HOST || gst_gemmcl_run_finish (run, error);
   }
   gst_gemmcl_mapping_clear (&mapping);
   return ok;
 }
 
-gboolean
-gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclRun *run, GstGemmclLastRun *last, GError **error)
+/* Makes @run, which was submitted, the last run. Its output is kept if beta may need it. */
+static void
+set_last (GstGemmclLastRun *last, const GstGemmclRun *run)
 {
-  const GemmclGemm *gemm = &run->problem->gemm;
-  const gboolean may_add = self->n_devices == 1 && run->stream->settings.batch_size == 1 &&
-                           !self->operands.current.addend && gemm->addend == GEMMCL_ADDEND_NONE;
+  const gboolean may_add =
+      run->stream->settings.batch_size == 1 && run->problem->gemm.addend == GEMMCL_ADDEND_NONE;
+
+  last->untimed = run->call.queue ? last->untimed + 1 : 0;
+  last->queue = run->call.queue;
+  last->inflight = run->inflight;
+  gst_buffer_replace (&last->output, may_add ? run->inputs[0].output : NULL);
+}
+
+gboolean
+gst_gemmcl_run_submit (GstGemmclRun *self, GstGemmclLastRun *last, GError **error)
+{
+  GemmclRun *call = &self->call;
   gboolean ok;
 
-  if (!run->device->plan)
+  if (!self->device->plan)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
                             "The device has no plan: the last one could not be made.");
-  run->call = (GemmclRun)GEMMCL_RUN_INIT;
-  run->call.m = gst_gemmcl_run_get_m (run);
-  if (run->call.m != last->m)
-    gst_gemmcl_run_reset_previous (self);
-  last->m = run->call.m;
-  run->call.batch = run->n;
-  run->call.alpha = run->factors.alpha;
-  run->call.beta = run->factors.beta;
-  run->call.progressive = run->inputs[0].progressive;
-  run->call.a = run->a;
-  run->call.d = run->d;
-  run->call.row_outputs = gemm->row_outputs != 0 ? run->d + run->n : NULL;
-  ok = open_buffers (self, run, error) && submit_open (self, run, last, error);
-  for (guint i = 0; i < 2 * run->n; i++)
-    gst_gemmcl_mapping_clear (&run->mapped[i]);
-  for (guint i = 0; !ok && i < run->n; i++)
-    gst_gemmcl_mapping_clear (&run->inflight->mappings[i]);
-  if (ok) {
-    gst_buffer_replace (&last->output, may_add ? run->inputs[0].output : NULL);
-    note_run (self, run);
-  } else if (g_error_matches (*error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL)) {
-    gst_gemmcl_queues_leave (run->device->allocator, NULL);
+  *call = (GemmclRun)GEMMCL_RUN_INIT;
+  call->m = gst_gemmcl_run_get_m (self);
+  call->batch = self->n;
+  call->alpha = self->factors.alpha;
+  call->beta = self->factors.beta;
+  call->progressive = self->inputs[0].progressive;
+  call->a = self->a;
+  call->d = self->d;
+  call->row_outputs = self->problem->gemm.row_outputs != 0 ? self->d + self->n : NULL;
+  if (last && call->m != last->m) {
+    gst_gemmcl_run_reset_previous (last, self->device->plan);
+    last->m = call->m;
   }
+  ok = open_buffers (self, error) && submit_open (self, last, error);
+  for (guint i = 0; i < 2 * self->n; i++)
+    gst_gemmcl_mapping_clear (&self->mapped[i]);
+  for (guint i = 0; !ok && i < self->n; i++)
+    gst_gemmcl_mapping_clear (&self->inflight->mappings[i]);
+  if (ok && last)
+    set_last (last, self);
+  if (ok)
+    note_run (self);
+  else if (g_error_matches (*error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
+    gst_gemmcl_queues_leave (self->device->allocator, NULL);
   return ok;
 }

@@ -4,9 +4,12 @@
 
 #include "element/devices.h"
 #include "element/problem.h"
+#include "element/stats.h"
 #include "memory/inflight.h"
+#include "memory/sharing.h"
 
-/* Submits runs. For the streaming thread or a caller with the stream lock of the sink pad. */
+/* Finds A, D and row outputs in buffers, and submits runs. For the streaming thread or a caller with
+ * the stream lock of the sink pad. */
 
 /** GstGemmclInput: A buffer, as described when it arrives, since another element may write it
  * later; and its output. All zero: none. */
@@ -36,8 +39,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclInput, gst_gemmcl_input_clear)
  * buffers as they arrive, binds the run to a device, has it submitted and pushes its outputs. A run
  * that failed can be bound to another device and submitted again. */
 typedef struct {
-  const GstGemmclStream *stream;   /* of the element, as is problem; constant */
+  /* Parts of the element; constant. */
+  const GstGemmclStream *stream;
   const GstGemmclProblem *problem; /* of the plans of all devices */
+  GstGemmclSharing *sharing;
+  GstGemmclStats *stats;
 
   GPtrArray *items;       /* the buffers and the events between them, in order */
   guint n;                /* number of inputs */
@@ -86,17 +92,18 @@ gst_gemmcl_run_get_m (const GstGemmclRun *self)
 gboolean gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
                                  GError **error);
 
-/** gst_gemmcl_run_submit: Submits @run to its device, after @last. gst_gemmcl_output_prepare() must
- * have made the outputs. They may be pushed at once. */
-gboolean gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclRun *run, GstGemmclLastRun *last,
-                                GError **error);
+/** gst_gemmcl_run_submit: Submits @self to its device. @last: (nullable): the run before it; %NULL
+ * with several devices, whose runs do not follow one another. gst_gemmcl_output_prepare() must have
+ * made the outputs. They may be pushed at once. */
+gboolean gst_gemmcl_run_submit (GstGemmclRun *self, GstGemmclLastRun *last, GError **error);
 
-/** gst_gemmcl_run_finish: Waits for @run, records its time and releases its inputs. Returns: %FALSE
- * if the run failed; @error then stays if it was set before. */
-gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclRun *run, GError **error);
+/** gst_gemmcl_run_finish: Waits for the run, records its time and releases its inputs. Returns:
+ * %FALSE if the run failed; @error then stays if it was set before. */
+gboolean gst_gemmcl_run_finish (GstGemmclRun *self, GError **error);
 
-/** gst_gemmcl_run_reset_previous: Resets the previous output, which beta scales, to zeros. */
-void gst_gemmcl_run_reset_previous (GstGemmcl *self);
+/** gst_gemmcl_run_reset_previous: Resets the previous output, which beta scales, to zeros. @plan:
+ * (nullable): the plan that keeps it. */
+void gst_gemmcl_run_reset_previous (GstGemmclLastRun *last, GemmclPlan *plan);
 
 /** gst_gemmcl_run_wants_feedback: Returns: %TRUE if plans must keep the previous output as C, since
  * beta was not 0 or is controlled. Always %FALSE with batches or several devices. */

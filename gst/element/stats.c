@@ -1,9 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The property stats: counts, times of runs, and the latency that follows from them. The log of
- * copies that a better negotiation would avoid.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/stats.h"
 
 #include <math.h>
@@ -30,7 +26,7 @@ add_stats (GemmclPlanStats *sum, const GemmclPlanStats *stats)
 void
 gst_gemmcl_stats_reset (GstGemmcl *self)
 {
-  self->stats = (GstGemmclStats){0};
+  self->stats = (GstGemmclStats){.element = GST_ELEMENT (self), .lock = &self->lock};
   for (guint i = 0; i < self->n_devices; i++) {
     self->devices[i].past = (GemmclPlanStats){0};
     self->devices[i].compile_ns = self->devices[i].buffers = 0;
@@ -48,37 +44,36 @@ gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan)
 }
 
 void
-gst_gemmcl_stats_add_run (GstGemmcl *self, GstGemmclDevice *device, guint n, gsize bytes,
+gst_gemmcl_stats_add_run (GstGemmclStats *self, GstGemmclDevice *device, guint n, gsize bytes,
                           const gchar *memory)
 {
-  g_mutex_lock (&self->lock);
-  self->stats.buffers += n;
+  g_mutex_lock (self->lock);
+  self->buffers += n;
   device->buffers += n;
-  self->stats.bytes_out += bytes;
-  self->stats.read_memory = memory;
-  g_mutex_unlock (&self->lock);
+  self->bytes_out += bytes;
+  self->read_memory = memory;
+  g_mutex_unlock (self->lock);
 }
 
 void
-gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclDevice *device, guint n)
+gst_gemmcl_stats_undo_run (GstGemmclStats *self, GstGemmclDevice *device, guint n)
 {
-  g_mutex_lock (&self->lock);
-  self->stats.buffers -= n;
+  g_mutex_lock (self->lock);
+  self->buffers -= n;
   device->buffers -= n;
-  g_mutex_unlock (&self->lock);
+  g_mutex_unlock (self->lock);
 }
 
 void
-gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message)
+gst_gemmcl_stats_add_drop (GstGemmclStats *self, GstMessage *message)
 {
   guint64 dropped;
 
   gst_message_parse_qos_stats (message, NULL, NULL, &dropped);
-  g_mutex_lock (&self->lock);
-  self->stats.dropped++;
-  gst_message_set_qos_stats (message, GST_FORMAT_BUFFERS, self->stats.buffers - self->stats.flushed,
-                             dropped);
-  g_mutex_unlock (&self->lock);
+  g_mutex_lock (self->lock);
+  self->dropped++;
+  gst_message_set_qos_stats (message, GST_FORMAT_BUFFERS, self->buffers - self->flushed, dropped);
+  g_mutex_unlock (self->lock);
 }
 
 static GstClockTime
@@ -109,28 +104,28 @@ get_percentile (const GstGemmclStats *stats, guint percent)
   return 0;
 }
 
-gboolean
-gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time)
+void
+gst_gemmcl_stats_add_time (GstGemmclStats *self, GstClockTime time)
 {
-  GstGemmclStats *stats = &self->stats;
   gboolean changed = FALSE;
   GstClockTime rounded;
 
-  g_mutex_lock (&self->lock);
-  stats->n_timed++;
-  stats->times[(guint)(log2 (MAX (time, 1)) * GST_GEMMCL_TIME_BINS)]++;
-  stats->max = MAX (stats->max, time);
-  rounded = round_up (MIN (time, stats->last));
-  stats->last = time;
-  stats->longest = MAX (stats->longest, rounded);
-  if (rounded > stats->latency || ++stats->n_times == LATENCY_RUNS) {
-    changed = stats->longest != stats->latency;
-    stats->latency = stats->longest;
-    stats->longest = 0;
-    stats->n_times = 0;
+  g_mutex_lock (self->lock);
+  self->n_timed++;
+  self->times[(guint)(log2 (MAX (time, 1)) * GST_GEMMCL_TIME_BINS)]++;
+  self->max = MAX (self->max, time);
+  rounded = round_up (MIN (time, self->last));
+  self->last = time;
+  self->longest = MAX (self->longest, rounded);
+  if (rounded > self->latency || ++self->n_times == LATENCY_RUNS) {
+    changed = self->longest != self->latency;
+    self->latency = self->longest;
+    self->longest = 0;
+    self->n_times = 0;
   }
-  g_mutex_unlock (&self->lock);
-  return changed;
+  g_mutex_unlock (self->lock);
+  if (changed)
+    gst_element_post_message (self->element, gst_message_new_latency (GST_OBJECT (self->element)));
 }
 
 GstClockTime
@@ -151,11 +146,11 @@ gst_gemmcl_stats_get_latency (GstGemmcl *self)
 }
 
 void
-gst_gemmcl_stats_flush (GstGemmcl *self)
+gst_gemmcl_stats_flush (GstGemmclStats *self)
 {
-  g_mutex_lock (&self->lock);
-  self->stats.flushed = self->stats.buffers;
-  g_mutex_unlock (&self->lock);
+  g_mutex_lock (self->lock);
+  self->flushed = self->buffers;
+  g_mutex_unlock (self->lock);
 }
 
 /* Adds the kernel and the device of @device. Needs the lock of the element. */
@@ -322,21 +317,21 @@ gst_gemmcl_copies_init (void)
 }
 
 static void
-note (GstGemmcl *self, guint bit)
+note (GstGemmclStats *self, guint bit)
 {
   /* A later library may have more reasons. */
-  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->stats.noted_copies >> bit & 1)
+  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->noted_copies >> bit & 1)
     return;
-  self->stats.noted_copies |= 1u << bit;
-  GST_CAT_INFO_OBJECT (performance, self, "%s would avoid that", texts[bit]);
+  self->noted_copies |= 1u << bit;
+  GST_CAT_INFO_OBJECT (performance, self->element, "%s would avoid that", texts[bit]);
 }
 
 void
-gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy)
+gst_gemmcl_copies_add (GstGemmclStats *self, GstGemmclCopy copy)
 {
-  g_mutex_lock (&self->lock);
-  self->stats.copies++;
-  g_mutex_unlock (&self->lock);
+  g_mutex_lock (self->lock);
+  self->copies++;
+  g_mutex_unlock (self->lock);
   note (self, copy);
 }
 
@@ -353,8 +348,8 @@ is_foreign (const GstGemmclDevice *device, GstBuffer *buffer)
 }
 
 void
-gst_gemmcl_copies_note_run (GstGemmcl *self, const GstGemmclDevice *device, const GemmclRun *run,
-                            GstBuffer *input)
+gst_gemmcl_copies_note_run (GstGemmclStats *self, const GstGemmclDevice *device,
+                            const GemmclRun *run, GstBuffer *input)
 {
   GemmclCopyReason a, d;
 

@@ -4,15 +4,19 @@
 
 #include "element/devices.h"
 
-/* Counts for the property stats. */
+/* The property stats: counts, times of runs, and the latency that follows from them. The log of
+ * copies that a better negotiation would avoid. */
 
 /* The bins of the histogram of run times; GST_GEMMCL_TIME_BINS of them for each power of two. */
 #define GST_GEMMCL_TIME_BINS 16
 #define GST_GEMMCL_N_BINS    (65 * GST_GEMMCL_TIME_BINS)
 
-/** GstGemmclStats: The counts for the property stats that devices do not count. The lock of the
- * element guards them. */
+/** GstGemmclStats: The counts for the property stats that devices do not count. @lock guards them
+ * and those of devices. Any thread, unless a function says otherwise. */
 typedef struct {
+  GstElement *element; /* for logs and messages; constant, as is @lock, that of the element */
+  GMutex *lock;
+
   guint64 buffers;          /* multiplied */
   guint64 dropped;          /* skipped by QoS */
   guint64 flushed;          /* value of buffers at the last flush */
@@ -20,8 +24,8 @@ typedef struct {
   guint64 copies;           /* made by the element itself, not by its plans */
   const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
   guint64 reported;         /* value of buffers at the last report */
-  guint
-      noted_copies; /* bits of logged copies; new caps clear it (negotiate.c); for the streaming thread, without the lock */
+  guint noted_copies;       /* bits of the logged kinds of copies since new caps (negotiate.c); for
+                             * the streaming thread, without the lock */
 
   /* Times of runs, in ns; see gst_gemmcl_stats_add_time(). */
   GstClockTime latency; /* the reported latency */
@@ -43,19 +47,19 @@ void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 
 /** gst_gemmcl_stats_add_run: Counts a run of @n buffers on @device. @bytes: the bytes that it writes
  * to OpenCL memory that the host maps. @memory: the kind of memory of A; a static word. */
-void gst_gemmcl_stats_add_run (GstGemmcl *self, GstGemmclDevice *device, guint n, gsize bytes,
+void gst_gemmcl_stats_add_run (GstGemmclStats *self, GstGemmclDevice *device, guint n, gsize bytes,
                                const gchar *memory);
 
 /** gst_gemmcl_stats_undo_run: Subtracts the @n buffers of a run of @device that failed. */
-void gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclDevice *device, guint n);
+void gst_gemmcl_stats_undo_run (GstGemmclStats *self, GstGemmclDevice *device, guint n);
 
 /** gst_gemmcl_stats_add_drop: Counts the buffer of @message, of type QOS, as dropped. Sets the
  * number of processed buffers in @message, because the base class does not count the buffers of
  * batches. */
-void gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message);
+void gst_gemmcl_stats_add_drop (GstGemmclStats *self, GstMessage *message);
 
 /** gst_gemmcl_stats_flush: Makes QOS messages count processed buffers from now on. */
-void gst_gemmcl_stats_flush (GstGemmcl *self);
+void gst_gemmcl_stats_flush (GstGemmclStats *self);
 
 /**
  * gst_gemmcl_stats_add_time:
@@ -64,13 +68,12 @@ void gst_gemmcl_stats_flush (GstGemmcl *self);
  * Counts @time in the percentiles and the latency. For the latency, the shorter time of two
  * consecutive runs counts, so that a single slow run has no effect. Times below 1 ms count as 0;
  * longer times are rounded up to 1 ms times a power of 2. A longer time raises the latency at once.
- * After 128 runs the latency becomes the longest time of these runs.
- *
- * Returns: %TRUE if the latency changed
+ * After 128 runs the latency becomes the longest time of these runs. Posts a message if the latency
+ * changed.
  */
-gboolean gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time);
+void gst_gemmcl_stats_add_time (GstGemmclStats *self, GstClockTime time);
 
-/** gst_gemmcl_stats_get_latency: Returns: the latency of a batch and its run, in ns. Any thread. */
+/** gst_gemmcl_stats_get_latency: Returns: the latency of a batch and its run, in ns. */
 GstClockTime gst_gemmcl_stats_get_latency (GstGemmcl *self);
 
 /** gst_gemmcl_stats_new: Returns: (transfer full): the value of the property stats. Any thread. */
@@ -95,9 +98,9 @@ typedef enum {
 void gst_gemmcl_copies_init (void);
 
 /** gst_gemmcl_copies_add: Counts a copy of the element in the stats, and logs it. */
-void gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy);
+void gst_gemmcl_copies_add (GstGemmclStats *self, GstGemmclCopy copy);
 
 /** gst_gemmcl_copies_note_run: Logs the copies of @run, submitted to @device, whose first input is
  * @input. */
-void gst_gemmcl_copies_note_run (GstGemmcl *self, const GstGemmclDevice *device,
+void gst_gemmcl_copies_note_run (GstGemmclStats *self, const GstGemmclDevice *device,
                                  const GemmclRun *run, GstBuffer *input);

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Reads frames in linear dma-bufs without a copy.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/dmabuf.h"
 
 #include <CL/cl_ext.h>

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Pools of buffers of one memory each, in OpenCL memory or in pages of the host.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/pool.h"
 
 #include "memory/caps.h"

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Shares OpenCL contexts among elements and with applications, by GstContext.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/sharing.h"
 
 #include "memory/dmabuf.h"

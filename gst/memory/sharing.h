@@ -21,7 +21,7 @@
 #define GST_GEMMCL_CONTEXT_FIELD_DEVICE  "cl_device_id"
 #define GST_GEMMCL_CONTEXT_FIELD_GEMMCL  "gemmcl-context"
 
-/** GstGemmclSharing: The OpenCL context of an element, and its VADisplay. Only device.c writes the
+/** GstGemmclSharing: The OpenCL context of an element, and its VADisplay. Only sharing.c writes the
  * fields, unless another file is named. @context changes between the states NULL and READY, when
  * streaming starts, and in the streaming thread, which may read it without the lock. @lock is taken
  * after any other lock of the element. It is never held while calling other elements or waiting. */

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Shares VA surfaces with the OpenCL device, by cl_intel_va_api_media_sharing.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/va.h"
 
 #include "memory/imports.h"
