@@ -16,9 +16,6 @@
 /* The least K of a part; below this, storing partial sums costs more than computing them. */
 #define SPLIT_LEAST 128
 
-/* The widest vectors, in floats, of rows for CPUs that a GPU may take. */
-#define MAX_GPU_WIDTH 4
-
 /* Cost of a part of K per element of D, in multiply-adds: writing, reading and adding partial
  * sums. */
 #define SPLIT_COST 160.0
@@ -100,7 +97,8 @@ check_local (const GemmclKernel *kernel, const GemmclDeviceInfo *device, GError 
       gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE) ==
       GEMMCL_KERNEL_LEVEL_NATIVE;
 
-  if (kernel->local_bytes <= device->local_bytes || (kernel->capability > 0 && is_native))
+  if (kernel->local_bytes <= device->local_bytes ||
+      (gemmcl_kernel_get_capability (kernel) > 0 && is_native))
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                       "Kernel %s needs %u bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
@@ -154,19 +152,37 @@ is_intel_gpu (const GemmclDeviceInfo *device)
   return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
 }
 
-/* TRUE if the rules may choose @kernel on @device: its row lists the device's type, and it is
- * native there. @all: also TRUE if it is only worth measuring: its vectors take two registers, or
- * its subgroups are wider than a register */
+static gboolean
+is_meant (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  switch (kernel->family) {
+  case GEMMCL_FAMILY_ANY:
+    return TRUE;
+  case GEMMCL_FAMILY_CPU:
+  case GEMMCL_FAMILY_VECTOR_4:
+  case GEMMCL_FAMILY_VECTOR_8:
+  case GEMMCL_FAMILY_VECTOR_16:
+    return device->type == GEMMCL_DEVICE_TYPE_CPU;
+  case GEMMCL_FAMILY_GPU:
+    return device->type != GEMMCL_DEVICE_TYPE_CPU;
+  case GEMMCL_FAMILY_INTEL:
+  case GEMMCL_FAMILY_DPAS:
+    return is_intel_gpu (device);
+  default:
+    return device->nvidia_capability > 0;
+  }
+}
+
+/* TRUE if the rules may choose @kernel on @device: its family is meant for it, and it is native
+ * there. @all: also TRUE if it is only worth measuring: its vectors take two registers, or its
+ * subgroups are wider than a register */
 static gboolean
 is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gboolean all)
 {
-  if (!(kernel->devices >> device->type & 1) &&
-      !(is_intel_gpu (device) && kernel->devices & GEMMCL_ON_INTEL_GPU) &&
-      !(device->nvidia_capability > 0 && kernel->devices & GEMMCL_ON_NVIDIA_GPU))
-    return FALSE;
-  return gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE) ==
+  return is_meant (kernel, device) &&
+         gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE) ==
              GEMMCL_KERNEL_LEVEL_NATIVE &&
-         kernel->float_width <= (all ? 2 : 1) * device->float_width &&
+         gemmcl_kernel_get_float_width (kernel) <= (all ? 2 : 1) * device->float_width &&
          (all || kernel->subgroup == 0 || device->subgroup_sizes[0] == kernel->subgroup);
 }
 
@@ -321,8 +337,8 @@ gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guin
   for (guint i = 0; none && i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *kernel = gemmcl_kernel_get (i);
 
-    if (kernel->devices == GEMMCL_ON_CPU && kernel->precision == GEMMCL_PRECISION_F32 &&
-        kernel->float_width <= MAX_GPU_WIDTH)
+    if ((kernel->family == GEMMCL_FAMILY_CPU || kernel->family == GEMMCL_FAMILY_VECTOR_4) &&
+        kernel->precision == GEMMCL_PRECISION_F32)
       append_splits (choices, kernel, device, gemm, max_split, all);
   }
   g_array_sort (choices, compare_score);

@@ -177,9 +177,11 @@ append_access (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
   g_string_append_printf (options, " -D%s_UNIT_COL", name);
   if (kernel->subgroup && can_be_blocks (kernel, &layout, type))
     g_string_append_printf (options, " -D%s_BLOCKS", name);
-  if (kernel->dpas && can_be_blocks (kernel, &layout, type) && can_be_pitched (gemm, &layout, type))
+  if (kernel->family == GEMMCL_FAMILY_DPAS && can_be_blocks (kernel, &layout, type) &&
+      can_be_pitched (gemm, &layout, type))
     g_string_append_printf (options, " -D%s_PITCHED", name);
-  if (kernel->capability > 0 && which == GEMMCL_OPERAND_A && can_be_chunks (kernel, &layout, type))
+  if (gemmcl_kernel_get_capability (kernel) > 0 && which == GEMMCL_OPERAND_A &&
+      can_be_chunks (kernel, &layout, type))
     g_string_append_printf (options, " -D%s_CHUNKS", name);
   if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
       (layout.length | layout.ld | layout.offset | layout.stride) % 4 == 0)
@@ -229,8 +231,9 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   if (kernel->defines)
     g_string_append_printf (options, " %s", kernel->defines);
   gemmcl_subgroups_append_options (options, kernel, device, level);
-  if (kernel->capability > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE)
-    g_string_append (options, kernel->wgmma ? " -DMMA_PTX" GEMMCL_SM_90A : " -DMMA_PTX");
+  if (gemmcl_kernel_get_capability (kernel) > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE)
+    g_string_append (options, kernel->family == GEMMCL_FAMILY_WGMMA ? " -DMMA_PTX" GEMMCL_SM_90A
+                                                                    : " -DMMA_PTX");
   if (kernel->persistent)
     g_string_append (options, " -DPERSISTENT");
   g_string_append_printf (options, " -DB_TYPE=%s",

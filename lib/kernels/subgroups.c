@@ -48,7 +48,7 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
     return FALSE;
   /* With other subgroup sizes than the smallest, compilers silently leave dpas out (see
    * dpas.clh). */
-  if (kernel->dpas)
+  if (kernel->family == GEMMCL_FAMILY_DPAS)
     return gemmcl_device_info_has_extension (
                device, kernel->precision == GEMMCL_PRECISION_TF32
                            ? "cl_intel_subgroup_matrix_multiply_accumulate_tf32"
@@ -75,7 +75,7 @@ has_khr (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
          (asked == GEMMCL_KERNEL_LEVEL_KHR || device->type != GEMMCL_DEVICE_TYPE_CPU) &&
          gemmcl_cl_get_version (device->version) >= 21 &&
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle") &&
-         !(kernel->dpas && gemmcl_device_is_rusticl (device));
+         !(kernel->family == GEMMCL_FAMILY_DPAS && gemmcl_device_is_rusticl (device));
 }
 
 /* TRUE if PoCL's CPU device, which is the host's CPU, has int8 dot products in vectors of 16 ints,
@@ -114,9 +114,11 @@ has_ptx (const GemmclDeviceInfo *device, guint capability)
 static gboolean
 has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 {
-  if (kernel->capability > 0)
-    return has_ptx (device, kernel->capability) &&
-           (!kernel->wgmma || device->nvidia_capability == kernel->capability);
+  const guint capability = gemmcl_kernel_get_capability (kernel);
+
+  if (capability > 0)
+    return has_ptx (device, capability) &&
+           (kernel->family != GEMMCL_FAMILY_WGMMA || device->nvidia_capability == capability);
   return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || has_vnni (device);
 }
 
@@ -124,7 +126,7 @@ has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 static gboolean
 is_plain (const GemmclKernel *kernel)
 {
-  return kernel->subgroup == 0 && kernel->capability == 0 &&
+  return kernel->subgroup == 0 && gemmcl_kernel_get_capability (kernel) == 0 &&
          kernel->precision != GEMMCL_PRECISION_I8;
 }
 

@@ -56,6 +56,7 @@ static gchar *
 describe_needs (const GemmclKernel *kernel)
 {
   g_autoptr (GString) needs = g_string_new (NULL);
+  const guint capability = gemmcl_kernel_get_capability (kernel);
   const guint group = kernel->group_m * kernel->group_n;
 
   if (kernel->max_m)
@@ -72,10 +73,10 @@ describe_needs (const GemmclKernel *kernel)
     g_string_append_printf (needs, ", subgroups of %u", kernel->subgroup);
   if (gemmcl_kernel_has_engines (kernel))
     g_string_append (needs, ", matrix engines");
-  if (kernel->capability)
+  if (capability > 0)
     g_string_append_printf (needs, ", compute capability %s%u.%u",
-                            kernel->wgmma ? "" : ">= ", kernel->capability / 10,
-                            kernel->capability % 10);
+                            kernel->family == GEMMCL_FAMILY_WGMMA ? "" : ">= ", capability / 10,
+                            capability % 10);
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
 }
 
@@ -85,12 +86,12 @@ static gchar *
 describe_method (const GemmclKernel *kernel)
 {
   GString *text = g_string_new (kernel->summary);
+  const guint width = gemmcl_kernel_get_float_width (kernel);
   const guint group = kernel->group_m * kernel->group_n;
 
-  if (kernel->float_width > 0)
-    g_string_append_printf (text, ", %u vectors of %u",
-                            kernel->tile_m * kernel->tile_n / kernel->float_width,
-                            kernel->float_width);
+  if (width > 0)
+    g_string_append_printf (text, ", %u vectors of %u", kernel->tile_m * kernel->tile_n / width,
+                            width);
   if (kernel->subgroup > 0)
     g_string_append_printf (text, ", tiles of %ux%u", kernel->tile_m * kernel->group_m,
                             kernel->tile_n * kernel->group_n);
@@ -212,16 +213,39 @@ gemmcl_kernel_find (const gchar *name, GError **error)
   return NULL;
 }
 
+guint
+gemmcl_kernel_get_float_width (const GemmclKernel *kernel)
+{
+  switch (kernel->family) {
+  case GEMMCL_FAMILY_VECTOR_4:
+    return 4;
+  case GEMMCL_FAMILY_VECTOR_8:
+    return 8;
+  case GEMMCL_FAMILY_VECTOR_16:
+    return 16;
+  default:
+    return 0;
+  }
+}
+
+guint
+gemmcl_kernel_get_capability (const GemmclKernel *kernel)
+{
+  return kernel->family < GEMMCL_FAMILY_ASYNC_COPY ? 0 : kernel->persistent ? 90 : 80;
+}
+
 gboolean
 gemmcl_kernel_has_engines (const GemmclKernel *kernel)
 {
-  return kernel->dpas || (kernel->capability > 0 && kernel->precision != GEMMCL_PRECISION_F32);
+  return kernel->family == GEMMCL_FAMILY_DPAS || kernel->family >= GEMMCL_FAMILY_MMA;
 }
 
 guint
 gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 {
-  return kernel->packed ? kernel->tile_n * (kernel->dpas ? kernel->subgroup : kernel->group_n) : 0;
+  return kernel->packed ? kernel->tile_n * (kernel->family == GEMMCL_FAMILY_DPAS ? kernel->subgroup
+                                                                                 : kernel->group_n)
+                        : 0;
 }
 
 GemmclType
@@ -250,13 +274,14 @@ gemmcl_kernel_copies_a (const GemmclKernel *kernel, const GemmclGemm *gemm)
   const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
   const GemmclType type = gemm->a_frame ? GEMMCL_TYPE_F32 : gemm->a_type;
 
-  if (!kernel->shares_tiles || kernel->precision == GEMMCL_PRECISION_I8 || a.by_column ||
-      gemm->k > VECTOR_COPY || kernel->tile_m * VECTOR_COPY_ROW (gemm->k) > VECTOR_COPY)
+  if (gemmcl_kernel_get_float_width (kernel) == 0 || kernel->precision == GEMMCL_PRECISION_I8 ||
+      a.by_column || gemm->k > VECTOR_COPY ||
+      kernel->tile_m * VECTOR_COPY_ROW (gemm->k) > VECTOR_COPY)
     return FALSE;
   if (type == GEMMCL_TYPE_F16 || type == GEMMCL_TYPE_F64)
     return gemm->n >= COPY_PANELS * kernel->tile_n;
-  return type == GEMMCL_TYPE_F32 && kernel->float_width <= COPY_WIDTH && gemm->m > COPY_ROWS &&
-         gemm->n >= COPY_COLUMNS && a.ld % COPY_DISTANCE == 0;
+  return type == GEMMCL_TYPE_F32 && gemmcl_kernel_get_float_width (kernel) <= COPY_WIDTH &&
+         gemm->m > COPY_ROWS && gemm->n >= COPY_COLUMNS && a.ld % COPY_DISTANCE == 0;
 }
 
 /* The work-groups that share @tiles of @batch problems. */
@@ -267,7 +292,7 @@ share_tiles (GemmclTiles tiles, const GemmclKernel *kernel, const GemmclDeviceIn
   /* A group that copies rows of A is wide, so that many panels read them. */
   const guint wide = gemmcl_kernel_copies_a (kernel, gemm) ? COPY_WIDE : 1;
   const gdouble outputs = (gdouble)MAX (m, FETCH_ROWS) * gemm->n;
-  const gdouble work = outputs * gemm->k / kernel->float_width;
+  const gdouble work = outputs * gemm->k / gemmcl_kernel_get_float_width (kernel);
   const gdouble most = (gdouble)GROUPS_PER_UNIT / wide * MAX (device->compute_units, 1) / batch;
   const gdouble groups = MAX (MIN (work / GROUP_WORK, most), 1);
   /* As wide as high, or wider if B stays cached, unless that leaves too few groups. */
@@ -287,7 +312,7 @@ gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDeviceInfo *de
 {
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, m, gemm->n);
 
-  if (kernel->shares_tiles)
+  if (gemmcl_kernel_get_float_width (kernel) > 0)
     return share_tiles (tiles, kernel, device, gemm, m, batch);
   if (kernel->persistent)
     return (GemmclTiles){MIN (tiles.m * tiles.n, device->compute_units), 1, tiles.rows, tiles.cols};

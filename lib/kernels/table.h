@@ -10,21 +10,29 @@
 #include "gemmcl-kernels.h"
 #include "problem/gemm.h"
 
-/** Masks of device types for which the rules may choose a kernel. */
-#define GEMMCL_ON_CPU (1u << GEMMCL_DEVICE_TYPE_CPU)
-#define GEMMCL_ON_GPU (1u << GEMMCL_DEVICE_TYPE_GPU | 1u << GEMMCL_DEVICE_TYPE_ACCELERATOR)
-#define GEMMCL_ON_ANY (GEMMCL_ON_CPU | GEMMCL_ON_GPU)
-/** Intel GPUs, where the lanes of a subgroup share registers. */
-#define GEMMCL_ON_INTEL_GPU (1u << 31)
-/** GPUs with NVIDIA's driver, for kernels with its instructions. */
-#define GEMMCL_ON_NVIDIA_GPU (1u << 30)
+/** Who runs a row, and by which instructions. The rules choose it only there. */
+typedef enum {
+  GEMMCL_FAMILY_ANY, /* every device */
+  GEMMCL_FAMILY_CPU,
+  GEMMCL_FAMILY_VECTOR_4, /* CPUs with native vectors of at least 4 floats, or 8, or 16 */
+  GEMMCL_FAMILY_VECTOR_8,
+  GEMMCL_FAMILY_VECTOR_16,
+  GEMMCL_FAMILY_GPU,
+  GEMMCL_FAMILY_INTEL,      /* Intel GPUs, where the lanes of a subgroup share registers */
+  GEMMCL_FAMILY_DPAS,       /* matrix engines of Intel GPUs (dpas.clh); B is packed for them */
+  GEMMCL_FAMILY_ASYNC_COPY, /* GPUs with NVIDIA's driver and its asynchronous copies (mma.clh) */
+  GEMMCL_FAMILY_MMA,        /* NVIDIA's matrix engines (mma.clh); B is packed in words */
+  GEMMCL_FAMILY_WGMMA, /* the same by instructions of compute capability 9.0 alone (wgmma.clh). The
+                        * program is retargeted for it (lib/device/program.c). */
+} GemmclFamily;
 
 /** A row of kernels.def. */
 typedef struct {
-  const gchar *name;      /* the name that users type */
-  const gchar *source;    /* the file in kernels/ with `kernel void gemm` */
-  const gchar *defines;   /* (nullable): options besides TILE_M, TILE_N, GROUP_M and GROUP_N */
-  const gchar *summary;   /* the method in a few words; gemmcl_get_kernel() adds its sizes */
+  const gchar *name;    /* the name that users type */
+  const gchar *source;  /* the file in kernels/ with `kernel void gemm` */
+  const gchar *defines; /* (nullable): options besides TILE_M, TILE_N, GROUP_M and GROUP_N */
+  const gchar *summary; /* the method in a few words; gemmcl_get_kernel() adds its sizes */
+  GemmclFamily family;
   guint tile_m, tile_n;   /* outputs of a work-item; tile_n 0: an entire row of D */
   guint group_m, group_n; /* work-items of a work-group */
   /* Work-items of a subgroup, a divisor of group_n; 0: no subgroups. A kernel with subgroups runs
@@ -32,16 +40,6 @@ typedef struct {
    * native and the smallest, which are as wide as a register. */
   guint subgroup;
   guint depth; /* columns of A that a lane of a subgroup holds at a time */
-  /* The kernel multiplies on matrix engines (see dpas.clh), natively if the device has them. B is
-   * packed for the engines. */
-  gboolean dpas;
-  /* The kernel has instructions of NVIDIA's GPUs (see mma.clh), natively from this compute
-   * capability on, 80 for 8.0; 0: none. In precisions other than f32 they are instructions of the
-   * matrix engines. B is packed in words. */
-  guint capability;
-  /* The instructions exist at that compute capability alone, 9.0 (see wgmma.clh). The program is
-   * retargeted for it (see lib/device/program.c). */
-  gboolean wgmma;
   /* A work-group has a compute unit for itself and computes tile after tile; no more work-groups
    * than units are launched. It hides latencies itself. */
   gboolean persistent;
@@ -52,9 +50,8 @@ typedef struct {
   gboolean images; /* A and B are read from images (see pack.cl) */
   GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */
   gboolean split_k;          /* the group_m work-items split K, not M */
-  gboolean shares_tiles;     /* any number of work-groups divide the tiles of D among them */
-  /* B is packed in panels of tile_n x group_n columns (see pack.cl), with dpas in panels of tile_n
-   * x subgroup columns. */
+  /* B is packed in panels of tile_n x group_n columns (see pack.cl), for dpas in panels of tile_n x
+   * subgroup columns. */
   gboolean packed;
   /* Aligned rows of A or D are read or written as float4s, by a separate program. */
   gboolean float4;
@@ -68,8 +65,6 @@ typedef struct {
    * outputs: compilers run out of registers. */
   gboolean arg_max_apart;
   gsize max_m, max_n, max_k; /* the largest problem; 0: no limit */
-  guint devices;             /* mask of device types for which the rules may choose it */
-  guint float_width; /* the rules choose it only for native vectors of at least as many floats */
   /* (nullable): why the row stays even if the rules choose others on every known device: the
    * publication that names it, or the device that was measured to need it; ends the summary */
   const gchar *kept;
@@ -93,6 +88,15 @@ gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGem
 
 /** The columns of a panel of packed B; 0 if @kernel reads B unpacked or from an image. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
+
+/** The floats of a vector of @kernel; 0: it has none. With vectors, any number of work-groups
+ * divide the tiles of D among them. */
+guint gemmcl_kernel_get_float_width (const GemmclKernel *kernel);
+
+/** The least compute capability, 80 for 8.0, that has the instructions of @kernel; 0: none of
+ * NVIDIA's. Persistent kernels have more than 48 KiB of local memory, and were launched on 9.0
+ * alone. */
+guint gemmcl_kernel_get_capability (const GemmclKernel *kernel);
 
 /** TRUE if @kernel multiplies on matrix engines. */
 gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);

@@ -175,8 +175,9 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
   g_autoptr (GError) why = NULL;
   gboolean ok;
 
-  if (!kernel->wgmma || gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE) !=
-                            GEMMCL_KERNEL_LEVEL_NATIVE)
+  if (kernel->family != GEMMCL_FAMILY_WGMMA ||
+      gemmcl_subgroups_get_level (kernel, device, GEMMCL_KERNEL_LEVEL_NATIVE) !=
+          GEMMCL_KERNEL_LEVEL_NATIVE)
     return TRUE;
   key = gemmcl_program_make_key (device, gemmcl_embedded_get_text (kernel->source), kernel->name);
   g_mutex_lock (&lock);

@@ -506,7 +506,9 @@ is_aligned (const GemmclTransfer *self, gsize size)
   gconstpointer data = self->data->host[0];
 
   if (self->plan->device->type == GEMMCL_DEVICE_TYPE_CPU)
-    return (guintptr)data % (self->plan->kernel->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
+    return (guintptr)data %
+               (self->plan->kernel->family == GEMMCL_FAMILY_DPAS ? CACHE_LINE : CPU_ALIGN) ==
+           0;
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
 

@@ -123,7 +123,7 @@ check_room (GemmclKernelPlan *self, cl_kernel kernel, GemmclKernelLevel level, G
         "Kernel %s needs work-groups of %zu, but as built for this device it can have %zu.",
         self->kernel->name, group, max);
   if (local > self->device->local_bytes &&
-      (self->kernel->capability == 0 || level != GEMMCL_KERNEL_LEVEL_NATIVE))
+      (gemmcl_kernel_get_capability (self->kernel) == 0 || level != GEMMCL_KERNEL_LEVEL_NATIVE))
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                         "Kernel %s needs %" G_GUINT64_FORMAT
                         " bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",

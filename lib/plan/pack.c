@@ -35,7 +35,7 @@ gemmcl_pack_get_padded_n (GemmclKernelPlan *self)
 static gsize
 count_in_word (const GemmclKernel *kernel)
 {
-  return kernel->dpas || kernel->capability > 0
+  return kernel->family >= GEMMCL_FAMILY_DPAS
              ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
              : 1;
 }
@@ -44,10 +44,11 @@ count_in_word (const GemmclKernel *kernel)
 static gsize
 get_packed_k (const GemmclKernel *kernel, gsize k)
 {
-  const gsize step = kernel->dpas             ? kernel->depth * kernel->subgroup
-                     : kernel->wgmma          ? WGMMA_STEP * count_in_word (kernel)
-                     : kernel->capability > 0 ? MMA_STEP * count_in_word (kernel)
-                                              : 1;
+  const gsize step = kernel->family == GEMMCL_FAMILY_DPAS    ? kernel->depth * kernel->subgroup
+                     : kernel->family == GEMMCL_FAMILY_WGMMA ? WGMMA_STEP * count_in_word (kernel)
+                     : kernel->family >= GEMMCL_FAMILY_ASYNC_COPY
+                         ? MMA_STEP * count_in_word (kernel)
+                         : 1;
 
   return ROUND_UP (k, step);
 }
@@ -139,11 +140,11 @@ gemmcl_pack_make_options (GemmclKernelPlan *self)
   const guint panel = gemmcl_kernel_get_panel (kernel);
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options,
-                   "-DPANEL=%u -DA_TYPE=F32 -DB_TYPE=%s -DWORD_ELEMENTS=%zu -DSUBGROUP_SIZE=%u",
-                   panel, gemmcl_type_get_dtype (gemmcl_kernel_get_b_type (kernel)),
-                   count_in_word (kernel), kernel->dpas ? kernel->subgroup : panel);
-  if (kernel->wgmma)
+  g_string_printf (
+      options, "-DPANEL=%u -DA_TYPE=F32 -DB_TYPE=%s -DWORD_ELEMENTS=%zu -DSUBGROUP_SIZE=%u", panel,
+      gemmcl_type_get_dtype (gemmcl_kernel_get_b_type (kernel)), count_in_word (kernel),
+      kernel->family == GEMMCL_FAMILY_DPAS ? kernel->subgroup : panel);
+  if (kernel->family == GEMMCL_FAMILY_WGMMA)
     g_string_append (options, " -DCOLUMN_MAJOR");
   if (kernel->precision == GEMMCL_PRECISION_F32)
     g_string_append (options, " -DUNROUNDED");

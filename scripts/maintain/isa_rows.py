@@ -30,7 +30,7 @@ DPAS_K = {"bf16": 16, "f16": 16, "tf32": 8, "i8": 32}
 
 def read_rows():
     """The rows for Intel's GPUs, in the table's order."""
-    return [row for row in table.read(TABLE) if row.devices in table.ON_INTEL]
+    return [row for row in table.read(TABLE) if row.family in table.ON_INTEL]
 
 
 def list_rows(release, target):

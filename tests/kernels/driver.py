@@ -51,7 +51,7 @@ def get_subgroups():
 def is_meant(row):
     """True if the rules may choose the row: it is for these GPUs, and its subgroups have the
     smallest size of the device."""
-    return row.devices in table.ON_INTEL and row.subgroup in (0, get_subgroups()[0])
+    return row.family in table.ON_INTEL and row.subgroup in (0, get_subgroups()[0])
 
 
 def has_instructions(row):
@@ -120,7 +120,7 @@ class Driver(TestCase):
                  if row.dpas and is_meant(row) and has_instructions(row)}
         for precision in found:
             _, row = self.check_choice(describe(1024, 1024, 1024, precision=precision))
-            self.assertEqual((row.dpas, row.precision), (1, precision))
+            self.assertEqual((row.dpas, row.precision), (True, precision))
         if not found:
             self.skipTest("this GPU has no matrix engines")
 

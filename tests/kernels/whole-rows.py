@@ -55,7 +55,7 @@ class Row(table.Row):
         """Rows of one kind handle whole rows of D alike."""
         if self.subgroup:
             return self.dpas, self.is_across
-        return (self.source, self.devices, self.float_width,
+        return (self.source, self.family,
                 "NVIDIA" if self.capability else self.precision)
 
     def count_tests(self, is_smallest):

@@ -230,12 +230,12 @@ def make_nvidia(capability, platform="NVIDIA CUDA"):
 class Native(TestCase):
     """The candidates are native rows, and all of those that are meant for the device."""
 
-    def check_candidates(self, context, devices, is_native, **fields):
+    def check_candidates(self, context, families, is_native, **fields):
         """Returns the row that the rules choose."""
         gemm = describe(**fields)
         rows = [ROWS[name.partition("/")[0]] for name in list_candidates(gemm, context)]
         expected = [row for row in ROWS.values()
-                    if row.devices in devices and row.float_width <= 2 and is_native(row) and
+                    if row.family in families and row.float_width <= 2 and is_native(row) and
                     not find_misfit(row.name, gemm, context)]
         self.assertEqual({row.name for row in rows}, {row.name for row in expected}, fields)
         return rows[0]
@@ -289,7 +289,7 @@ class Native(TestCase):
 
             def is_native(row):
                 return not row.subgroup and (not row.capability or is_nvidia and (
-                    capability == 90 if row.name.startswith("wgmma") else
+                    capability == 90 if row.family == "WGMMA" else
                     capability >= row.capability))
             with on(make_nvidia(capability, platform)) as context:
                 for precision in PRECISIONS:

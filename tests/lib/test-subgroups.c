@@ -22,9 +22,9 @@ test_khr (void)
     const GemmclKernel *row = gemmcl_kernel_get (i);
 
     g_assert_cmpuint (gemmcl_subgroups_get_level (row, &device, GEMMCL_KERNEL_LEVEL_NATIVE), ==,
-                      row->capability > 0 ? GEMMCL_KERNEL_LEVEL_EMULATED
-                      : row->subgroup > 0 ? GEMMCL_KERNEL_LEVEL_KHR
-                                          : GEMMCL_KERNEL_LEVEL_NATIVE);
+                      row->family >= GEMMCL_FAMILY_ASYNC_COPY ? GEMMCL_KERNEL_LEVEL_EMULATED
+                      : row->subgroup > 0                     ? GEMMCL_KERNEL_LEVEL_KHR
+                                                              : GEMMCL_KERNEL_LEVEL_NATIVE);
   }
 }
 

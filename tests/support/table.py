@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-# The devices of rows that the rules may choose on GPUs of these makers.
-ON_INTEL, ON_NVIDIA = ([f"GEMMCL_ON_{name}" for name in ("ANY", "GPU", vendor)]
-                       for vendor in ("INTEL_GPU", "NVIDIA_GPU"))
+# The families of rows that the rules may choose on GPUs of these makers.
+ON_INTEL = "ANY", "GPU", "INTEL", "DPAS"
+ON_NVIDIA = "ANY", "GPU", "ASYNC_COPY", "MMA", "WGMMA"
 # The extension of Intel's matrix engines
 ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
 LITERAL = r'"(?:[^"\\]|\\.)*"'
@@ -41,9 +41,27 @@ class Row:
         return self.fields.get("precision", "GEMMCL_PRECISION_F32").rpartition("_")[2].lower()
 
     @cached_property
+    def family(self):
+        return self.fields["family"].partition("_FAMILY_")[2]
+
+    @cached_property
+    def dpas(self):
+        return self.family == "DPAS"
+
+    @cached_property
+    def capability(self):
+        """The least compute capability; 0 if the row has no instructions of NVIDIA's."""
+        return (self.family in ON_NVIDIA[2:]) * (90 if self.persistent else 80)
+
+    @cached_property
+    def float_width(self):
+        """The floats of a vector of a CPU; 0 if the row has none."""
+        return int(self.family[7:]) if self.family.startswith("VECTOR") else 0
+
+    @cached_property
     def engines(self):
         """The row is for matrix engines."""
-        return self.precision != "f32" and bool(self.dpas or self.capability)
+        return self.family in ("DPAS", "MMA", "WGMMA")
 
     @cached_property
     def tile(self):
