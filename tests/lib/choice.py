@@ -30,7 +30,8 @@ QUERIES = {"platform": (0x902, ""), "type": (0x1000, "u8"), "vendor": (0x1001, "
            "sizes": (0x4108, "u8"), "slices": (0x4252, "u4"), "cores": (0x4253, "u4"),
            "eus": (0x4254, "u4"), "threads": (0x4255, "u4")}
 CPU, GPU = 2, 4  # CL_DEVICE_TYPE_...
-INTEL, NVIDIA = ({"type": GPU, "vendor": vendor, "maker": ""} for vendor in (0x8086, 0x10de))
+INTEL, NVIDIA = ({"type": GPU, "platform": "Imagined", "vendor": vendor, "maker": ""}
+                 for vendor in (0x8086, 0x10de))
 # As the drivers answer (intel-driver.sh TARGET clinfo), with the numbers of the product.
 SUBGROUPS = ("cl_khr_fp16 cl_intel_subgroups cl_intel_subgroups_short"
              " cl_intel_required_subgroup_size cl_intel_device_attribute_query")

@@ -154,6 +154,8 @@ class Builds(TestCase):
                        "mma_bf16_2x8_8x16", "wgmma_bf16_2x32_32x4"):
             with self.subTest(kernel=kernel):
                 gemm = describe(1, 5, 5, precision="bf16" if "bf16" in kernel else "f32")
+                if why := find_misfit(kernel, gemm):
+                    self.skipTest(why)
                 plan = Plan(gemm, kernel)
                 if plan.level == "native" and ("mma" in kernel or "staged" in kernel):
                     self.skipTest("the number is that of the emulation")
