@@ -240,6 +240,7 @@ gemmcl_kernel_plan_get_info (GemmclKernelPlan *self)
       .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),
       .local_bytes = get_number (self, CL_KERNEL_LOCAL_MEM_SIZE),
       .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),
-      .spill_bytes = get_number (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL),
+      /* Mesa's Rusticl on llvmpipe counts all private memory. */
+      .spill_bytes = self->device->intel ? get_number (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL) : 0,
   };
 }

@@ -300,7 +300,7 @@ launch_store (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GE
 }
 
 /* @p: the arguments of the whole gemm, or of its parts. With alpha 0 there may be no B; a kernel
- * that reads images then gets any image. */
+ * then gets any image or buffer instead: llvmpipe reads B even where no work-item does. */
 static gboolean
 multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclProblem *p, gsize batch,
           cl_mem c, cl_mem bias, cl_mem d, GError **error)
@@ -309,7 +309,7 @@ multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclProblem *p, 
   const GemmclTiles groups =
       gemmcl_kernel_get_groups (self->kernel, self->device, &self->gemm, p->M, batch);
   const gsize global[3] = {groups.m * group, groups.n, batch};
-  const cl_mem b = run->b ? run->b : self->image;
+  const cl_mem b = run->b ? run->b : self->image ? self->image : d;
   const cl_long outputs_batch = get_outputs_batch (self);
 
   return LAUNCH (&run->chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,

@@ -6,8 +6,8 @@ wait for, queues, statistics, and refused runs. Each operand is full of one numb
 
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p, cast
 
-from gemmcl import (OPERANDS, Buffer, Plan, Refused, TestCase, ask, call, describe, get_device,
-                    make, np, on_host)
+from gemmcl import (OPERANDS, Buffer, Plan, Refused, TestCase, ask, call, describe, get_context,
+                    get_device, make, np, on_host)
 from library import IN_BUFFER, IN_IMAGES, PROFILING_END, Data, Run, good
 from tap_unittest import main
 
@@ -211,6 +211,23 @@ class Submit(Runs):
                 self.start(2)
                 self.finish(2, 3 * K)
                 self.assertEqual(self.plan.get_stats().runs, 1 if fails else 3)
+
+    def test_dead_queue(self):
+        """After a real failure the next run succeeds, also where a driver fails all later commands
+        of the queue."""
+        queue = c_void_p(call("context_get_cl_queue", get_context()))
+        gate = self.make_gate()
+        self.start(0, **after(gate))
+        self.open_gate(gate, FAILED)
+        self.assertNotEqual(self.cl.clWaitForEvents(1, byref(self.done[0])), 0)
+        self.start(1)
+        self.finish(1, 2 * K)
+        marker = c_void_p()
+        good(self.cl.clEnqueueMarkerWithWaitList(queue, 0, None, byref(marker)), "clEnqueueMarker")
+        self.addCleanup(self.cl.clReleaseEvent, marker)
+        if self.cl.clWaitForEvents(1, byref(marker)) == 0:
+            self.skipTest("the driver's queues outlive a failed command")
+        self.assertNotEqual(call("context_get_cl_queue", get_context()), queue.value)
 
     def test_refused(self):
         """A refused run does not affect in-flight runs."""
