@@ -1,5 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "devices.h"
+
 #include "options.h"
 #include "output.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "gemmcl.h"
-#include "tool.h"
+#include "help.h"
 
 #define LINE   80
 #define INDENT 2

@@ -1,11 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "tool.h"
-
 #include <gemmcl.h>
 #include <locale.h>
-#include <signal.h>
 #include <string.h>
+
+#include "help.h"
 
 enum {
   STATUS_OK,
@@ -13,25 +12,6 @@ enum {
   STATUS_USAGE,
   STATUS_INTERRUPTED = 130,
 };
-
-const ToolCommand *const tool_commands[] = {
-    &tool_devices, &tool_kernels, &tool_check,    &tool_bench,  &tool_tune,
-    &tool_warm,    &tool_run,     &tool_quantize, &tool_import, NULL};
-
-/* clang-format off */
-G_DEFINE_QUARK (gemmcl-tool-error-quark, tool_error)
-/* clang-format on */
-
-gboolean
-tool_set_error (GError **error, ToolError code, const gchar *format, ...)
-{
-  va_list arguments;
-
-  va_start (arguments, format);
-  g_propagate_error (error, g_error_new_valist (TOOL_ERROR, (gint)code, format, arguments));
-  va_end (arguments);
-  return FALSE;
-}
 
 static struct {
   gboolean help;
@@ -196,30 +176,4 @@ main (gint argc, gchar **argv)
   if (status == STATUS_USAGE)
     g_printerr ("See \"gemmcl%s%s --help\".\n", gap, name);
   return status;
-}
-
-static volatile sig_atomic_t interrupted;
-
-static void
-on_interrupt (G_GNUC_UNUSED int number)
-{
-  interrupted = 1;
-}
-
-void
-tool_catch_interrupt (void)
-{
-  struct sigaction action = {.sa_handler = on_interrupt,
-                             .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-
-  sigaction (SIGINT, &action, NULL);
-}
-
-gboolean
-tool_check_interrupt (GError **error)
-{
-  if (!interrupted)
-    return TRUE;
-  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_INTERRUPTED, "Stopped by Ctrl-C.");
-  return FALSE;
 }

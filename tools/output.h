@@ -52,14 +52,6 @@ const gchar *tool_json_get_string (const json_t *object, const gchar *key);
 /** tool_json_get_number: Returns: the number @key of @object; NaN if it has none. */
 gdouble tool_json_get_number (const json_t *object, const gchar *key);
 
-/** tool_json_device: Returns: (transfer full): the object of `gemmcl devices --json` for @info,
- * device number @index. */
-json_t *tool_json_device (guint index, const GemmclDeviceInfo *info);
-
-/** tool_get_peak: Returns: the highest speed of the device in @precision, in 10^9 operations a
- * second; NaN: unknown. @source: (out) (transfer full): its calculation, or why it is unknown */
-gdouble tool_get_peak (const GemmclDeviceInfo *info, GemmclPrecision precision, gchar **source);
-
 /** tool_json_get_sizes: Sets M, N and K of @gemm to "m", "n" and "k" of @object. */
 void tool_json_get_sizes (const json_t *object, GemmclGemm *gemm);
 

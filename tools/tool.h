@@ -3,7 +3,9 @@
 #pragma once
 
 #include <glib.h>
-#include <stdio.h>
+
+/* TOOL_COMMANDS(X): X (name) for each subcommand, in the order of the help (meson.build) */
+#include "commands.h"
 
 /**
  * The parts of a subcommand. Each subcommand is one ToolCommand, a table that gives its options,
@@ -64,15 +66,9 @@ typedef struct {
   gboolean (*run) (gchar **operands, GError **error);
 } ToolCommand;
 
-extern const ToolCommand tool_bench;
-extern const ToolCommand tool_check;
-extern const ToolCommand tool_devices;
-extern const ToolCommand tool_import;
-extern const ToolCommand tool_kernels;
-extern const ToolCommand tool_quantize;
-extern const ToolCommand tool_run;
-extern const ToolCommand tool_tune;
-extern const ToolCommand tool_warm;
+#define TOOL_DECLARE(name) extern const ToolCommand tool_##name;
+TOOL_COMMANDS (TOOL_DECLARE)
+#undef TOOL_DECLARE
 
 /** tool_commands: all commands, ended by %NULL, in the order of the help. */
 extern const ToolCommand *const tool_commands[];
@@ -85,17 +81,3 @@ void tool_catch_interrupt (void);
 
 /** tool_check_interrupt: Returns: %FALSE with %TOOL_ERROR_INTERRUPTED after a Ctrl-C. */
 gboolean tool_check_interrupt (GError **error);
-
-/** The tables of the subcommands as help texts and as a man page. */
-
-/** tool_help_get_usage: Returns: (transfer full): "gemmcl run [OPTION...] A B -o D". */
-gchar *tool_help_get_usage (const ToolCommand *command);
-
-/** tool_help_print: prints the list of commands, and @group, the options without a command. */
-void tool_help_print (FILE *out, const ToolOptionGroup *group);
-
-/** tool_help_print_command: prints the help of @command. */
-void tool_help_print_command (FILE *out, const ToolCommand *command);
-
-/** tool_man_print: prints the help of the tool and of all commands as the source of a man page. */
-void tool_man_print (FILE *out, const ToolOptionGroup *group);

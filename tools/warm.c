@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "measure/bench.h"
+#include "measure/bench-matrices.h"
 #include "options.h"
+#include "output.h"
 
 static struct {
   const gchar *kernel;
@@ -37,7 +38,7 @@ run_once (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel, G
   g_autofree gfloat *a = NULL, *b = NULL, *d = NULL;
 
   tall.m = rows;
-  if (!bench_problem_check (context, &tall, error))
+  if (!bench_matrices_check (context, &tall, error))
     return FALSE;
   a = g_try_new0 (gfloat, rows * gemm->k);
   b = g_try_new0 (gfloat, gemm->k * gemm->n);

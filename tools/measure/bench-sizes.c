@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "measure/bench.h"
+#include "measure/bench-sizes.h"
 
 #include "options.h"
 

@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
 
-#include "measure/bench.h"
-#include "options.h"
+#include "devices.h"
+#include "measure/bench-matrices.h"
+#include "measure/bench-sizes.h"
 #include "measure/worker.h"
+#include "options.h"
 
 #define DEFAULT_ITERATIONS 10
 
@@ -386,15 +388,15 @@ write_results (const Bench *self, gboolean is_end, GError **error)
 
 /* Checks the output of the last run. */
 static gboolean
-verify (Bench *self, BenchProblem *problem, json_t *row, GError **error)
+verify (Bench *self, BenchMatrices *matrices, json_t *row, GError **error)
 {
   gdouble worst = NAN, bound = NAN;
   gboolean right;
 
-  if (!bench_read_output (problem, error))
+  if (!bench_read_output (matrices, error))
     return FALSE;
-  right = gemmcl_gemm_verify (&problem->gemm, problem->a, problem->b, problem->c, NULL, problem->d,
-                              &worst, &bound);
+  right = gemmcl_gemm_verify (&matrices->gemm, matrices->a, matrices->b, matrices->c, NULL,
+                              matrices->d, &worst, &bound);
   self->n_wrong += !right;
   json_object_set_new (row, "verified", json_boolean (right));
   json_object_set_new (row, "max_error", tool_json_number (worst));
@@ -404,9 +406,9 @@ verify (Bench *self, BenchProblem *problem, json_t *row, GError **error)
 
 /* Runs the plan once. Fails after a Ctrl-C. */
 static gboolean
-run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **error)
+run_once (const BenchMatrices *matrices, GemmclPlan *plan, gdouble *ms, GError **error)
 {
-  return tool_check_interrupt (error) && bench_run_once (problem, plan, ms, error);
+  return tool_check_interrupt (error) && bench_run_once (matrices, plan, ms, error);
 }
 
 /* TRUE if -k all skips a kernel for this reason (nullable). */
@@ -420,7 +422,7 @@ is_unfit (const GError *why)
 /* Makes the plan of a kernel and runs it: once without timing, for the check, then the iterations.
  * A kernel that does not fit is skipped with -k all, otherwise an error. */
 static gboolean
-measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **error)
+measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError **error)
 {
   g_autoptr (GArray) times = g_array_new (FALSE, FALSE, sizeof (gdouble));
   g_autoptr (GemmclPlan) plan = NULL;
@@ -433,41 +435,41 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
   if (!tool_check_interrupt (error))
     return FALSE;
   show_progress (&self->progress, name);
-  plan = gemmcl_plan_new (self->context, &problem->gemm, name, &why);
+  plan = gemmcl_plan_new (self->context, &matrices->gemm, name, &why);
   if (is_unfit (why)) {
     tool_worker_clear_step ();
-    print_skipped (self, &problem->gemm, name, why->message);
+    print_skipped (self, &matrices->gemm, name, why->message);
     return TRUE;
   }
   if (plan == NULL) {
     g_propagate_error (error, g_steal_pointer (&why));
     return FALSE;
   }
-  if (!gemmcl_plan_set (plan, GEMMCL_PLAN_B, problem->weights, error))
+  if (!gemmcl_plan_set (plan, GEMMCL_PLAN_B, matrices->weights, error))
     return FALSE;
   self->progress.build_seconds += tool_get_seconds () - start;
   start = tool_get_seconds ();
-  if (options.iterations > 0 && ((options.validation && !bench_spoil_output (problem, error)) ||
-                                 !run_once (problem, plan, &ms, error) ||
-                                 (options.validation && !verify (self, problem, checked, error))))
+  if (options.iterations > 0 && ((options.validation && !bench_spoil_output (matrices, error)) ||
+                                 !run_once (matrices, plan, &ms, error) ||
+                                 (options.validation && !verify (self, matrices, checked, error))))
     return FALSE;
   for (gint i = 0; i < options.iterations; i++) {
-    if (!run_once (problem, plan, &ms, error))
+    if (!run_once (matrices, plan, &ms, error))
       return FALSE;
     g_array_append_val (times, ms);
     timed &= !isnan (ms);
   }
   self->progress.run_seconds += tool_get_seconds () - start;
-  self->progress.products += count_products (&problem->gemm);
+  self->progress.products += count_products (&matrices->gemm);
   self->progress.n_measured++;
   tool_worker_clear_step ();
   if (self->each_run)
-    print_runs (self, &problem->gemm, times,
+    print_runs (self, &matrices->gemm, times,
                 self->peaks[tool_get_precision (gemmcl_plan_get_kernel (plan))]);
   if (!timed)
     g_array_set_size (times, 0);
   g_array_sort (times, compare);
-  row = make_row (self, &problem->gemm, name, plan, times);
+  row = make_row (self, &matrices->gemm, name, plan, times);
   json_object_update (row, checked);
   json_array_append (self->json, row);
   if (!write_results (self, FALSE, error))
@@ -482,16 +484,16 @@ measure_kernel (Bench *self, BenchProblem *problem, const gchar *name, GError **
 static gboolean
 measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 {
-  g_autoptr (BenchProblem) problem = bench_problem_new (self->context, gemm, error);
+  g_autoptr (BenchMatrices) matrices = bench_matrices_new (self->context, gemm, error);
 
-  if (problem == NULL)
+  if (matrices == NULL)
     return FALSE;
   for (guint i = 0; i < self->names->len; i++) {
     const gchar *name = g_ptr_array_index (self->names, i);
 
     self->progress.n++;
-    tool_adopt_precision (&problem->gemm, name);
-    if (!measure_kernel (self, problem, name, error))
+    tool_adopt_precision (&matrices->gemm, name);
+    if (!measure_kernel (self, matrices, name, error))
       return FALSE;
     self->progress.products_left -= count_products (gemm);
   }
@@ -525,7 +527,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   self.info = gemmcl_context_get_device_info (self.context);
   /* Fails early: every size must fit before the first is measured. */
   for (guint i = 0; i < self.problems->len; i++)
-    if (!bench_problem_check (self.context, &g_array_index (self.problems, GemmclGemm, i), error))
+    if (!bench_matrices_check (self.context, &g_array_index (self.problems, GemmclGemm, i), error))
       return FALSE;
   self.out = tool_table_get_output (options.json);
   /* The file, too: the measurements may take an hour. */

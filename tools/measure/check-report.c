@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "measure/check.h"
+#include "measure/check-report.h"
 #include "options.h"
 
 gboolean

@@ -5,11 +5,14 @@
  * exact in every precision, so that any difference is an error. D of each problem covers a whole
  * tile of a work-group and parts of others.
  */
-#include "measure/check.h"
+#include "measure/check-rows.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "measure/bench-matrices.h"
+#include "measure/check-report.h"
+#include "measure/worker.h"
 #include "options.h"
 
 /* The tile of a row whose name has none. */

@@ -1,9 +1,12 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "measure/check-va.h"
+
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "measure/check.h"
+#include "measure/check-report.h"
+#include "measure/worker.h"
 
 /* Number of bytes at the end of a pipeline's output that the report keeps. */
 #define MOST_SAID 2000

@@ -1,15 +1,17 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "measure/check.h"
-
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "devices.h"
+#include "measure/check-report.h"
+#include "measure/check-rows.h"
+#include "measure/check-va.h"
 #include "measure/search.h"
+#include "options.h"
 
 #define DEFAULT_SECONDS 150
 #define DEFAULT_OUTPUT  "gemmcl-check.json"

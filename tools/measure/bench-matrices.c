@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "measure/bench.h"
+#include "measure/bench-matrices.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #define MEMORY_SHARE 8
 
 gboolean
-bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error)
+bench_matrices_check (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   const gdouble a = (gdouble)gemmcl_type_get_size (gemm->a_type) * gemm->m * gemm->k;
@@ -80,7 +80,7 @@ make_stored (GRand *random, GemmclType type, gsize count)
 }
 
 static gboolean
-make_host_data (BenchProblem *self, GError **error)
+make_host_data (BenchMatrices *self, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
@@ -102,7 +102,7 @@ make_host_data (BenchProblem *self, GError **error)
 
 /* Returns: B as a row-major matrix in the shape of the plan's B. */
 static GemmclMatrix *
-make_weights (const BenchProblem *self, GError **error)
+make_weights (const BenchMatrices *self, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
   gsize rows = gemm->trans_b ? gemm->n : gemm->k;
@@ -158,17 +158,17 @@ fill_buffer (GemmclContext *context, cl_mem buffer, gfloat value, gsize bytes, G
   return finish (context, status, done, "clEnqueueFillBuffer", error);
 }
 
-BenchProblem *
-bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **error)
+BenchMatrices *
+bench_matrices_new (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
-  g_autoptr (BenchProblem) self = g_new0 (BenchProblem, 1);
+  g_autoptr (BenchMatrices) self = g_new0 (BenchMatrices, 1);
   const gsize bytes_a = gemm->m * gemm->k * gemmcl_type_get_size (gemm->a_type);
   const gsize bytes_d = gemm->m * gemm->n * sizeof (gfloat);
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
   /* Checked before any allocation: hosts overcommit memory, and fail when it is used. */
-  if (!bench_problem_check (context, gemm, error) || !make_host_data (self, error) ||
+  if (!bench_matrices_check (context, gemm, error) || !make_host_data (self, error) ||
       (self->weights = make_weights (self, error)) == NULL ||
       !make_buffer (context, self->a, bytes_a, &self->device_a, error) ||
       !make_buffer (context, NULL, bytes_d, &self->device_d, error) ||
@@ -178,7 +178,7 @@ bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **erro
 }
 
 void
-bench_problem_free (BenchProblem *self)
+bench_matrices_free (BenchMatrices *self)
 {
   g_clear_pointer (&self->device_a, clReleaseMemObject);
   g_clear_pointer (&self->device_c, clReleaseMemObject);
@@ -214,39 +214,38 @@ take_duration (GemmclContext *context, cl_event first, cl_event last, gdouble *m
 }
 
 gboolean
-bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **error)
+bench_run_once (const BenchMatrices *self, GemmclPlan *plan, gdouble *ms, GError **error)
 {
-  const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {problem->device_a}};
-  const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {problem->device_d}};
+  const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->device_a}};
+  const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->device_d}};
   GemmclRun run = GEMMCL_RUN_INIT;
   cl_event first = NULL, last = NULL;
 
-  run.alpha = problem->gemm.alpha;
-  run.beta = problem->gemm.beta;
+  run.alpha = self->gemm.alpha;
+  run.beta = self->gemm.beta;
   run.a = &a;
-  run.c = problem->device_c;
+  run.c = self->device_c;
   run.d = &d;
   run.strided = TRUE;
   return gemmcl_plan_submit (plan, &run, &first, &last, error) &&
-         take_duration (problem->context, first, last, ms, error);
+         take_duration (self->context, first, last, ms, error);
 }
 
 gboolean
-bench_spoil_output (const BenchProblem *problem, GError **error)
+bench_spoil_output (const BenchMatrices *self, GError **error)
 {
-  return fill_buffer (problem->context, problem->device_d, NAN, problem->size_d * sizeof (gfloat),
-                      error);
+  return fill_buffer (self->context, self->device_d, NAN, self->size_d * sizeof (gfloat), error);
 }
 
 gboolean
-bench_read_output (BenchProblem *problem, GError **error)
+bench_read_output (BenchMatrices *self, GError **error)
 {
   cl_event done = NULL;
-  const cl_int status = clEnqueueReadBuffer (
-      gemmcl_context_get_cl_queue (problem->context), problem->device_d, CL_FALSE, 0,
-      problem->size_d * sizeof (gfloat), problem->d, 0, NULL, &done);
+  const cl_int status =
+      clEnqueueReadBuffer (gemmcl_context_get_cl_queue (self->context), self->device_d, CL_FALSE, 0,
+                           self->size_d * sizeof (gfloat), self->d, 0, NULL, &done);
 
-  return finish (problem->context, status, done, "clEnqueueReadBuffer", error);
+  return finish (self->context, status, done, "clEnqueueReadBuffer", error);
 }
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)

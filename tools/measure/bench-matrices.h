@@ -3,10 +3,9 @@
 #pragma once
 
 #include "gemmcl-opencl.h"
-#include "output.h"
 
-/** BenchProblem: A product with its matrices on the host and on the device, which all kernels
- * compute in turn. A has the type in @gemm. Without an addend C is %NULL. @size_d: elements of D.
+/** BenchMatrices: The matrices of a problem, on the host and on the device, which all kernels
+ * multiply in turn. A has the type in @gemm. Without an addend C is %NULL. @size_d: elements of D.
  * @weights: B for gemmcl_plan_set(). */
 typedef struct {
   GemmclContext *context;
@@ -16,7 +15,7 @@ typedef struct {
   gsize size_d;
   GemmclMatrix *weights;
   cl_mem device_a, device_c, device_d;
-} BenchProblem;
+} BenchMatrices;
 
 /** bench_can_store: Returns: %TRUE for the types of bench_store(): f32, f16, bf16 and u8. */
 gboolean bench_can_store (GemmclType type);
@@ -25,42 +24,32 @@ gboolean bench_can_store (GemmclType type);
  * normal range of f16 becomes 0. */
 void bench_store (gpointer stored, GemmclType type, gsize index, gfloat value);
 
-/** bench_problem_check: Returns: %FALSE with an error if @gemm exceeds the memory of the device. */
-gboolean bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);
+/** bench_matrices_check: Returns: %FALSE with an error if @gemm exceeds the memory of the device.
+ */
+gboolean bench_matrices_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
-/** bench_problem_new: Makes the matrices of @gemm, which has no batch, from random numbers between
+/** bench_matrices_new: Makes the matrices of @gemm, which has no batch, from random numbers between
  * -1 and 1, the same in each run of the program. Returns: (transfer full): %NULL with an error if
  * the memory of the device or the host does not suffice. */
-BenchProblem *bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **error);
+BenchMatrices *bench_matrices_new (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
-void bench_problem_free (BenchProblem *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchProblem, bench_problem_free)
+void bench_matrices_free (BenchMatrices *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchMatrices, bench_matrices_free)
 
 /** bench_run_once: Runs @plan, whose B is set. @ms: (out): milliseconds by the device's clock,
  * from the start of the run to its end, with all steps, such as the copy of A to an OpenCL image;
  * NaN if the device measured no time, as with drivers without a GPU. */
-gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms,
-                         GError **error);
+gboolean bench_run_once (const BenchMatrices *self, GemmclPlan *plan, gdouble *ms, GError **error);
 
 /** bench_spoil_output: Fills D on the device with NaN. Elements that a kernel does not write are
  * then wrong, even if an earlier run wrote them. */
-gboolean bench_spoil_output (const BenchProblem *problem, GError **error);
+gboolean bench_spoil_output (const BenchMatrices *self, GError **error);
 
-/** bench_read_output: Copies D from the device to the host's copy of @problem. */
-gboolean bench_read_output (BenchProblem *problem, GError **error);
+/** bench_read_output: Copies D from the device to the host's copy of @self. */
+gboolean bench_read_output (BenchMatrices *self, GError **error);
 
 /** bench_measure_bandwidth: @gbs: (out): 10^9 bytes a second, read and written, in the fastest of a
  * few copies between buffers of the device. They are larger than its caches if its memory allows.
  * @source: (out) (transfer full): a description of the measurement. */
 gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source,
                                   GError **error);
-
-/**
- * bench_list_problems:
- * @sweep: (nullable): values for each of M, N and K that is 0 in @gemm, numbers and ranges
- *   separated by commas: "64,256:4096,5000:6000:250"; %NULL: the default size
- *
- * Returns: (transfer full) (element-type GemmclGemm): @gemm with each of the sizes, ascending, or
- *   %NULL with %TOOL_ERROR_USAGE.
- */
-GArray *bench_list_problems (const gchar *sweep, const GemmclGemm *gemm, GError **error);

@@ -1,0 +1,12 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "output.h"
+
+/** check_row: In a worker: runs @row, which is native, on exact problems and sets its result. */
+void check_row (GemmclContext *context, json_t *row);
+
+/** check_build_rows: Compiles the programs of every @n-th of @rows without a result, from @first
+ * on. The worker then finds them in the cache. */
+void check_build_rows (const json_t *rows, gsize first, gsize n);
