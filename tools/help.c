@@ -29,7 +29,11 @@ static gchar *
 expand (const gchar *text)
 {
   GString *result = g_string_new (text);
+  g_autoptr (GString) activations = g_string_new (NULL);
 
+  for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++)
+    g_string_append_printf (activations, "%s%s", i > 0 ? ", " : "", gemmcl_activation_get_name (i));
+  g_string_replace (result, "{activations}", activations->str, 0);
   g_string_replace (result, "{matrix}", gemmcl_matrix_get_grammar (), 0);
   return g_string_free (result, FALSE);
 }

@@ -230,24 +230,28 @@ add_product (Import *self, const OnnxNode *node, GError **error)
 }
 
 static gboolean
-add_activation (Import *self, const OnnxNode *node, GemmclActivation activation, GError **error)
+apply (Import *self, const OnnxNode *node, const gchar *activation, GError **error)
 {
   if (self->n == 0 || self->has_activation)
     return fail (self, node, error, "expected a product before it, without another activation.");
   self->has_activation = TRUE;
-  g_string_append_printf (self->text, " activation=%s", gemmcl_activation_get_name (activation));
+  g_string_append_printf (self->text, " activation=%s", activation);
   return TRUE;
 }
 
-  #define ADD_ACTIVATION(name, activation)                                                         \
-    static gboolean add_##name (Import *self, const OnnxNode *node, GError **error)                \
-    {                                                                                              \
-      return add_activation (self, node, GEMMCL_ACTIVATION_##activation, error);                   \
-    }
-ADD_ACTIVATION (hard_swish, HARD_SWISH)
-ADD_ACTIVATION (relu, RELU)
-ADD_ACTIVATION (sigmoid, SIGMOID)
-ADD_ACTIVATION (tanh, TANH)
+/* Adds the activation of the same name: hard-swish for HardSwish. */
+static gboolean
+add_activation (Import *self, const OnnxNode *node, GError **error)
+{
+  g_autoptr (GString) name = g_string_new (NULL);
+
+  for (const gchar *c = node->op_type; *c != '\0'; c++) {
+    if (c > node->op_type && g_ascii_isupper (*c))
+      g_string_append_c (name, '-');
+    g_string_append_c (name, g_ascii_tolower (*c));
+  }
+  return apply (self, node, name->str, error);
+}
 
 static gboolean
 add_leaky_relu (Import *self, const OnnxNode *node, GError **error)
@@ -256,7 +260,7 @@ add_leaky_relu (Import *self, const OnnxNode *node, GError **error)
 
   if ((gfloat)slope != 0.01f)
     return fail (self, node, error, "expected a slope of 0.01, found %g.", slope);
-  return add_activation (self, node, GEMMCL_ACTIVATION_LEAKY_RELU, error);
+  return add_activation (self, node, error);
 }
 
 static gboolean
@@ -268,9 +272,9 @@ add_gelu (Import *self, const OnnxNode *node, GError **error)
   g_autofree gchar *found = NULL;
 
   if (approximate == NULL || g_str_equal (approximate, "none"))
-    return add_activation (self, node, GEMMCL_ACTIVATION_GELU, error);
+    return add_activation (self, node, error);
   if (g_str_equal (approximate, "tanh"))
-    return add_activation (self, node, GEMMCL_ACTIVATION_GELU_TANH, error);
+    return apply (self, node, "gelu-tanh", error);
   found = gemmcl_quote (approximate);
   return fail (self, node, error, "expected none or tanh as its approximation, found “%s”.", found);
 }
@@ -287,7 +291,7 @@ add_softmax (Import *self, const OnnxNode *node, GError **error)
                  "expected the last axis of a value whose number of dimensions is known, found "
                  "axis %g and %" G_GINT64_FORMAT " dimensions (0: unknown).",
                  axis, self->rank);
-  return add_activation (self, node, GEMMCL_ACTIVATION_SOFTMAX, error);
+  return add_activation (self, node, error);
 }
 
 static gboolean
@@ -357,12 +361,12 @@ static const struct {
     {"Gemm", add_product, {"alpha", "beta", "broadcast", "transA", "transB"}},
     {"MatMul", add_product},
     {"Add", add_sum, {"axis", "broadcast"}},
-    {"Relu", add_relu},
+    {"Relu", add_activation},
     {"LeakyRelu", add_leaky_relu, {"alpha"}},
     {"Gelu", add_gelu, {"approximate"}},
-    {"Sigmoid", add_sigmoid},
-    {"Tanh", add_tanh},
-    {"HardSwish", add_hard_swish},
+    {"Sigmoid", add_activation},
+    {"Tanh", add_activation},
+    {"HardSwish", add_activation},
     {"Softmax", add_softmax, {"axis"}},
     {"Cast", add_cast, {"saturate", "to"}, TRUE},
     {"Dropout", add_dropout, {"is_test", "ratio", "seed"}, TRUE},
@@ -370,6 +374,20 @@ static const struct {
     {"Identity", add_identity, {NULL}, TRUE},
     {"Reshape", add_reshape, {"allowzero"}, TRUE},
 };
+
+static gboolean
+fail_operator (const Import *self, const OnnxNode *node, GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (operators); i++)
+    g_string_append_printf (names, "%s%s",
+                            i == 0                             ? ""
+                            : i + 1 < G_N_ELEMENTS (operators) ? ", "
+                                                               : " or ",
+                            operators[i].name);
+  return fail (self, node, error, "expected %s.", names->str);
+}
 
 static gboolean
 add_node (Import *self, const OnnxNode *node, GError **error)
@@ -385,9 +403,7 @@ add_node (Import *self, const OnnxNode *node, GError **error)
   while (i < G_N_ELEMENTS (operators) && !g_str_equal (op, operators[i].name))
     i++;
   if (i == G_N_ELEMENTS (operators))
-    return fail (self, node, error,
-                 "expected Gemm, MatMul, Add, Relu, LeakyRelu, Gelu, Sigmoid, Tanh, HardSwish, "
-                 "Softmax, Cast, Dropout, Flatten, Identity or Reshape.");
+    return fail_operator (self, node, error);
   for (gsize a = 0; a < node->n_attribute; a++) {
     const gchar *name = node->attribute[a]->name;
 

@@ -41,9 +41,8 @@ gboolean tool_set_choice (const gchar *option, const gchar *text, gpointer data,
 
 #define TOOL_OPTION_ACTIVATION                                                                     \
   TOOL_OPTION ("activation", tool_set_choice,                                                      \
-               "Activation function of the result: none, relu, leaky-relu, gelu, gelu-tanh, "      \
-               "sigmoid, silu, tanh, hard-swish or softmax, the latter over each row (default: "   \
-               "none)",                                                                            \
+               "Activation function of the result: {activations}; softmax is over each row "       \
+               "(default: none)",                                                                  \
                "NAME")
 
 /** tool_set_size: A #GOptionArgFunc for the sizes of #tool_gemm, which are 0 unless stated: -M, -N

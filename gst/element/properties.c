@@ -50,21 +50,8 @@ typedef struct {
   gconstpointer values; /* the values of the type, with their texts */
 } Property;
 
-/* gst_gemmcl_properties_install() sets the nicks of activations and feature modes. */
-static GEnumValue activations[] = {
-    {GEMMCL_ACTIVATION_NONE, "x"},
-    {GEMMCL_ACTIVATION_RELU, "max (x, 0)"},
-    {GEMMCL_ACTIVATION_LEAKY_RELU, "x if x >= 0, else 0.01 x"},
-    {GEMMCL_ACTIVATION_GELU, "x (1 + erf (x / sqrt 2)) / 2"},
-    {GEMMCL_ACTIVATION_GELU_TANH, "x (1 + tanh (sqrt (2 / pi) (x + 0.044715 x^3))) / 2"},
-    {GEMMCL_ACTIVATION_SIGMOID, "1 / (1 + exp (-x))"},
-    {GEMMCL_ACTIVATION_SILU, "x / (1 + exp (-x))"},
-    {GEMMCL_ACTIVATION_TANH, "tanh x"},
-    {GEMMCL_ACTIVATION_HARD_SWISH, "x min (max (x + 3, 0), 6) / 6"},
-    {GEMMCL_ACTIVATION_SOFTMAX, "exp (x) / sum of exp (x), over the N of each row"},
-    {0},
-};
-G_STATIC_ASSERT (G_N_ELEMENTS (activations) == GEMMCL_N_ACTIVATIONS + 1);
+/* gst_gemmcl_properties_install() sets the activations, and the nicks of feature modes. */
+static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1];
 
 static GEnumValue feature_modes[] = {
     {GST_GEMMCL_FEATURE_MODE_AUTO, "Video: the mode whose row length is the K of the weight; "
@@ -520,7 +507,8 @@ gst_gemmcl_properties_install (GObjectClass *klass)
   klass->set_property = set_property;
   klass->get_property = get_property;
   for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++)
-    activations[i].value_nick = gemmcl_activation_get_name (i);
+    activations[i] =
+        (GEnumValue){i, gemmcl_activation_get_text (i), gemmcl_activation_get_name (i)};
   for (guint i = 0; feature_modes[i].value_name; i++)
     feature_modes[i].value_nick = gst_gemmcl_feature_mode_get_nick (i);
   for (guint i = 0; i < G_N_ELEMENTS (table); i++)

@@ -72,6 +72,13 @@ typedef enum {
 const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 
 /**
+ * gemmcl_activation_get_text:
+ *
+ * Returns: the formula as users read it, "max (x, 0)" for example; static.
+ */
+const gchar *gemmcl_activation_get_text (GemmclActivation activation);
+
+/**
  * GemmclPrecision:
  * @GEMMCL_PRECISION_F32: the factors are f32
  * @GEMMCL_PRECISION_F16: the factors may be rounded to f16, which halves their memory. A value

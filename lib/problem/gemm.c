@@ -15,18 +15,29 @@
 
 #define EXACT_FLOATS (1 << 24) /* a float represents every integer up to this one */
 
-static const gchar *const activation_names[] = {
-#define NAME(ID) [GEMMCL_ACTIVATION_##ID] = ACTIVATION_##ID (ACTIVATION_NAME, , ),
-    ACTIVATIONS (NAME)
-#undef NAME
+static const struct {
+  const gchar *name, *text;
+} activations[] = {
+#define ROW(ID)                                                                                    \
+  [GEMMCL_ACTIVATION_##                                                                            \
+      ID] = {ACTIVATION_##ID (ACTIVATION_NAME, , ), ACTIVATION_##ID (ACTIVATION_TEXT, , )},
+    ACTIVATIONS (ROW)
+#undef ROW
 };
-G_STATIC_ASSERT (G_N_ELEMENTS (activation_names) == GEMMCL_N_ACTIVATIONS);
+G_STATIC_ASSERT (G_N_ELEMENTS (activations) == GEMMCL_N_ACTIVATIONS);
 
 const gchar *
 gemmcl_activation_get_name (GemmclActivation activation)
 {
   g_return_val_if_fail ((guint)activation < GEMMCL_N_ACTIVATIONS, NULL);
-  return activation_names[activation];
+  return activations[activation].name;
+}
+
+const gchar *
+gemmcl_activation_get_text (GemmclActivation activation)
+{
+  g_return_val_if_fail ((guint)activation < GEMMCL_N_ACTIVATIONS, NULL);
+  return activations[activation].text;
 }
 
 static const gchar *const precision_names[] = {"f32", "f16", "bf16", "tf32", "i8"};

@@ -238,15 +238,13 @@ compute_row (const Reference *self, gsize batch, gsize i, Element *row)
 static gdouble
 activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *growth)
 {
-  const gdouble held = x < -1e6 ? -1e6 : x; /* NaN stays */
-
-#define REFERENCE(name, kind, kernel, reference, slope_, growth_)                                  \
+#define REFERENCE(name, text, kind, value, slope_, growth_)                                        \
   *slope = slope_;                                                                                 \
   *growth = growth_;                                                                               \
-  return reference;
+  return value;
 #define CASE(ID)                                                                                   \
   case GEMMCL_ACTIVATION_##ID:                                                                     \
-    ACTIVATION_##ID (REFERENCE, , x)
+    ACTIVATION_##ID (REFERENCE, gdouble, x)
   switch (activation) {
     ACTIVATIONS (CASE)
   }

@@ -114,6 +114,7 @@ class Problems(TestCase):
     def test_activation_names(self):
         names = [get_name("activation_get_name", i) for i in range(len(ACTIVATIONS))]
         self.assertEqual(names, ACTIVATIONS)
+        self.assertEqual(get_name("activation_get_text", names.index("relu")), "max (x, 0)")
 
     def draw(self, rng):
         """Returns a problem of huge numbers, and whether the library takes it."""

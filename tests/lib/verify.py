@@ -38,7 +38,7 @@ class Verify(unittest.TestCase):
         *({"precision": name} for name in ("f16", "bf16", "tf32", "i8")),
         {"precision": "i8", "a_shift": 2},  # A of one sign: 0 extends the range of a row
         {"precision": "i8", "a_shift": -2},
-        *({"activation": name, "bias": True} for name in ACTIVATIONS[:-1]),  # softmax below
+        *({"activation": name, "bias": True} for name in ACTIVATIONS if name != "softmax"),
     ]
 
     def test_bound(self):

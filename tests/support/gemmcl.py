@@ -24,6 +24,7 @@ except ImportError:
     sys.exit(0)
 
 import library
+import numpy_gemm
 from library import IN_BUFFER, Data, Error, Frame, Gemm, Info, Run, fields
 
 LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"], ctypes.RTLD_GLOBAL)  # so that hooks.c finds it
@@ -38,7 +39,7 @@ DTYPES = dict(f32="f4", f64="f8", f16="f2", bf16="V2", i8="i1", u8="u1", i16="i2
               i32="i4", u32="u4", i64="i8", u64="u8")
 TYPES = list(DTYPES)
 PRECISIONS = "f32 f16 bf16 tf32 i8".split()
-ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish softmax").split()
+ACTIVATIONS = list(numpy_gemm.ACTIVATIONS)
 OPERANDS = "b bias c".split()  # GemmclPlanOperand
 ADDENDS = "none matrix row output previous".split()
 

@@ -49,8 +49,8 @@ def softmax(x):
     return e / e.sum(axis=1, keepdims=True)
 
 
-# Each activation: the function, its largest slope, and the factor by which its exponential enlarges
-# a relative error.
+# Each activation, in the order of GemmclActivation: the function, its largest slope, and the factor
+# by which its exponential enlarges a relative error.
 ACTIVATIONS = {
     "none": (lambda x: x, 1, 0),
     "relu": (lambda x: np.maximum(x, 0), 1, 0),
@@ -61,6 +61,7 @@ ACTIVATIONS = {
     "silu": (lambda x: x / (1 + np.exp(-x)), 1.1, abs),
     "tanh": (np.tanh, 1, 0),
     "hard-swish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, 1.5, 0),
+    "softmax": (softmax, 1, 0),
 }
 
 

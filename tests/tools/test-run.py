@@ -123,7 +123,7 @@ class Products(Run):
     def test_epilogues(self):
         bias = self.make(4)
         path = self.save("bias", bias)
-        for activation in (*numpy_gemm.ACTIVATIONS, "softmax"):
+        for activation in numpy_gemm.ACTIVATIONS:
             with self.subTest(activation=activation):
                 result = self.multiply(*self.paths, "--bias", path, "--activation", activation)
                 self.compare(result, self.a, self.b, bias=bias, activation=activation)
