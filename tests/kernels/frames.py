@@ -299,5 +299,4 @@ class Frames(TestCase):
                      byref(describe(16, 1, 1, d_frame=make_frame(4, 4, "GRAY8"))), "gemm_naive")
 
 
-if __name__ == "__main__":
-    main()
+main()

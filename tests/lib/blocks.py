@@ -117,5 +117,4 @@ class Others(Blocks):
         self.check_buffers(INTEL, "")
 
 
-if __name__ == "__main__":
-    main()
+main()

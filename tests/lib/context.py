@@ -293,5 +293,4 @@ class Wrapped(TestCase):
         self.assertEqual(Context("get_shared", None), first)
 
 
-if __name__ == "__main__":
-    main()
+main()

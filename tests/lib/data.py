@@ -130,5 +130,4 @@ class Strict(TestCase):
         self.assertEqual(found.tolist(), [0, 1, 2, 3, 0, 0, 0, 0, 8, 9, 10, 11, 0, 0, 0, 0])
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -118,5 +118,4 @@ class Frames(TestCase):
         self.assertEqual(get_planes(frame), (size, [(0, size, 1), (0, 0, 0), (0, 0, 0)]))
 
 
-if __name__ == "__main__":
-    main()
+main()

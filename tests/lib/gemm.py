@@ -185,5 +185,4 @@ class Problems(TestCase):
         self.same(d, [1, 1 + 2**-22, 1 + 2**-23, -1, 0, np.inf])
 
 
-if __name__ == "__main__":
-    main()
+main()

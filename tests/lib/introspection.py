@@ -124,5 +124,4 @@ class Introspection(unittest.TestCase):
         assert not result.stored or result.best.kernel in stored, (result.best.kernel, stored)
 
 
-if __name__ == "__main__":
-    main()
+main()

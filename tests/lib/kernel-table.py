@@ -188,5 +188,4 @@ class Builds(TestCase):
             self.assertGreater(info.local_bytes, 0)
 
 
-if __name__ == "__main__":
-    main()
+main()

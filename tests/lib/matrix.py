@@ -202,7 +202,7 @@ class Npy(TestCase):
         """Files are read, converted, transposed and written as NumPy does it; a file is written
         over the one that the matrix is from."""
         rng = np.random.default_rng(7)
-        path = os.path.join(self.folder, "a.npy")
+        path = self.path("a.npy")
         for kind in TYPES:
             for order in "CF":
                 for shape in self.SHAPES:
@@ -227,7 +227,7 @@ class Npy(TestCase):
                         self.assertEqual(saved.tobytes(), array.tobytes())
 
     def test_save_bad(self):
-        path = os.path.join(self.folder, "missing/x.npy")
+        path = self.path("missing/x.npy")
         matrix = make([1])
         self.refuses("io", "missing/x.npy: Cannot write the file", "matrix_save_npy", matrix, path)
         self.refuses("io", "expected a file or nothing", "matrix_save_npy", matrix, self.folder)
@@ -408,8 +408,8 @@ class Load(TestCase):
         self.write("w.raw", DATA)
         self.write("w.bin", DATA)
         self.write("empty.npy", b"")
-        os.mkfifo(os.path.join(self.folder, "fifo.npy"))
-        os.mkdir(os.path.join(self.folder, "directory.npy"))
+        os.mkfifo(self.path("fifo.npy"))
+        os.mkdir(self.path("directory.npy"))
 
     def place(self, name):
         """A path in the folder, or the URI of one."""

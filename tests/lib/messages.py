@@ -109,5 +109,4 @@ class Messages(TestCase):
                          "a\n\tb\\x1b" + "x" * 300)
 
 
-if __name__ == "__main__":
-    main()
+main()

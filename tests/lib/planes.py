@@ -171,5 +171,4 @@ class Planes(TestCase):
             self.check_refused("invalid", words, self.images, shared=False)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -201,5 +201,4 @@ class Previous(TestCase):
         self.assertIsNone(other.run(0.2, 0.8))
 
 
-if __name__ == "__main__":
-    main()
+main()

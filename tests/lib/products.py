@@ -329,5 +329,4 @@ class Poor(ProblemTestCase):
         np.testing.assert_allclose(rows, 18 * 130.4, 1e-3)
 
 
-if __name__ == "__main__":
-    main()
+main()

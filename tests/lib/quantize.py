@@ -4,7 +4,6 @@
 """Quantized matrices: their values, their files, and their use as the B of int8 kernels."""
 
 import ctypes
-import os
 from ctypes import byref
 
 from gemmcl import (DTYPES, FIRST_OF_METHOD, PRECISIONS, Matrix, Plan, TestCase, ask, call,
@@ -86,7 +85,7 @@ class Matrices(TestCase):
 
     def test_files(self):
         """A saved matrix is loaded unchanged, with and without zero points."""
-        path = os.path.join(self.folder, "q.safetensors")
+        path = self.path("q.safetensors")
         scales = [0.5, 2, 1]
         for matrix in (quantized(make_bytes(), scales), make(make_bytes(), "i8"),
                        quantized(make_bytes(), scales, [-128, 0, 127])):
@@ -177,5 +176,4 @@ class Products(TestCase):
                      byref(problem))
 
 
-if __name__ == "__main__":
-    main()
+main()

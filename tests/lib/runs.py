@@ -372,5 +372,4 @@ class Queues(Runs):
             self.wait(last)
 
 
-if __name__ == "__main__":
-    main()
+main()

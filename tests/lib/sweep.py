@@ -62,5 +62,4 @@ class Sweep(ProblemTestCase):
         self.assertGreater(planned, 200)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -134,5 +134,4 @@ class Verify(unittest.TestCase):
         self.check(problem, False, (0, 1), 1e-30)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -110,5 +110,4 @@ class WarmUp(TestCase):
                        {"precision": PRECISIONS[kernel.precision]})
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -39,7 +39,7 @@ class Weights(TestCase):
         np.testing.assert_array_equal(d, make_b(seed)[:7 * M:7], plan.kernel)
 
     def test_one_file(self):
-        path = os.path.join(self.folder, "b.npy")
+        path = self.path("b.npy")
         ask("matrix_save_npy", make(make_b(1)), path)
         first, second = (get_matrix("matrix_load", path) for _ in range(2))
         self.has(0)
@@ -74,7 +74,7 @@ class Weights(TestCase):
 
     def test_rewritten(self):
         """A file that was rewritten with the same size and times has other weights."""
-        path = os.path.join(self.folder, "b.npy")
+        path = self.path("b.npy")
         plans = []
         for seed in range(2):
             ask("matrix_save_npy", make(make_b(seed)), path)
@@ -104,5 +104,4 @@ class Weights(TestCase):
         self.has(0)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -25,6 +25,7 @@ except ImportError:
 
 import library
 import numpy_gemm
+import tap_unittest
 from library import IN_BUFFER, Data, Error, Frame, Gemm, Info, Run, fields
 
 LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"], ctypes.RTLD_GLOBAL)  # so that hooks.c finds it
@@ -474,13 +475,8 @@ def pretend(answers):
     return lambda: [end() for end in ends]
 
 
-class TestCase(unittest.TestCase):
-    """A test with a folder, which is removed at its end."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+class TestCase(tap_unittest.FolderTestCase):
+    """A test of the library, with a folder."""
 
     def replace(self, name, function):
         """Like replace(), until the end of the test."""
@@ -500,13 +496,6 @@ class TestCase(unittest.TestCase):
         context = c_void_p(ask("context_get_wrapped", device.cl_context, device.device))
         self.addCleanup(LIB.g_object_unref, context)
         return context
-
-    def write(self, name, content):
-        """Writes a file into the folder. Returns its path."""
-        path = os.path.join(self.folder, name)
-        with open(path, "wb") as file:
-            file.write(content)
-        return path
 
     @contextlib.contextmanager
     def refused(self, code, words):

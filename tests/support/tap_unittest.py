@@ -19,6 +19,23 @@ IS_SANITIZED = hasattr(ctypes.CDLL(None), "__lsan_do_recoverable_leak_check")
 OURS = r"/(lib|gst)/\w+/[\w-]+\.c:|libgemmcl\.so|libgstgemmcl\.so"
 
 
+class FolderTestCase(unittest.TestCase):
+    """A test with a folder, which is removed at its end."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        """Writes a file into the folder. Returns its path."""
+        Path(self.path(name)).write_bytes(content)
+        return self.path(name)
+
+
 def run(test):
     """Returns the faults of a test; subtests fail separately."""
     result = unittest.TestResult()

@@ -9,10 +9,10 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import unittest
 from contextlib import suppress
 
+import tap_unittest
 from tap_unittest import main  # noqa: F401
 from tap import skip_all  # noqa: F401
 
@@ -109,16 +109,8 @@ class TestCase(unittest.TestCase):
         return result["kernel"]
 
 
-class FolderTestCase(TestCase):
-    """A TestCase with a folder for files, which the end of the test removes."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
+class FolderTestCase(TestCase, tap_unittest.FolderTestCase):
+    """A TestCase with a folder for files."""
 
 
 class MatrixTestCase(FolderTestCase):
