@@ -35,12 +35,12 @@ demo=(
 # the references of the digits demo, matplotlib draws charts, benchmarks compare with OpenBLAS,
 # python3-gst-1.0, PyGObject and GStreamer's typelibs play the element in tests; they and valac run
 # the examples in their languages.
-# debootstrap and pip fetch other distributions and Intel's runtime for CPUs.
+# mmdebstrap and pip fetch other distributions and Intel's runtime for CPUs.
 test=(
   "${demo[@]}" g++ git clang 'clang-format-14 | clang-format'
   'libclang-rt-dev | libclang-rt-14-dev' clinfo libopenblas-dev python3-matplotlib python3-pil
   python3-sklearn python3-gst-1.0 python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0
-  valac groff man-db debootstrap python3-pip
+  valac groff man-db mmdebstrap python3-pip
 )
 # Some releases lack these packages; the tests that need them are then skipped.
 optional_test=(abigail-tools gi-docgen oclgrind python3-onnx reuse)

@@ -9,10 +9,9 @@
 #   distros.sh --packages [NAME]           build, check and install Debian's packages in both
 #                                          and in bookworm, or in one
 #
-# The first run makes the chroot with debootstrap, in gemmcl-distros/ of the user's cache directory,
-# from the mirror that this machine's apt uses, and installs the packages of `scripts/setup.sh
-# chroot`. Later runs reuse it and install only packages that are new in setup.sh. To start afresh,
-# remove the chroot's directory.
+# The first run makes the chroot with debian-tree.sh, in gemmcl-distros/ of the user's cache
+# directory, and installs the packages of `scripts/setup.sh chroot`. Later runs reuse it and install
+# only packages that are new in setup.sh. To start afresh, remove the chroot's directory.
 #
 # The test runs on a copy of the sources, without the files that git ignores. The copy and its build
 # are in memory. They end with the run, as do all mounts and processes, even if it is killed.
@@ -46,29 +45,6 @@ fi
 unable () {
   echo "$*" >&2
   exit 77
-}
-
-# bootstrap NAME ROOT: makes a chroot of the bare distribution.
-bootstrap () {
-  local name=$1 root=$2 mirror
-  command -v debootstrap >/dev/null || unable 'debootstrap is missing: run scripts/setup.sh test'
-  mirror=$(scripts/maintain/debian-mirror.sh)
-  if [ -z "$mirror" ]; then
-    # Only apt's lists name Debian's mirror.
-    apt-get -qq update || true
-    mirror=$(scripts/maintain/debian-mirror.sh)
-  fi
-  [ -n "$mirror" ] || unable "this machine's apt has no mirror of Debian"
-  echo "Making a chroot of $name"
-  # The remains of an interrupted run.
-  rm -rf --one-file-system "$root"
-  debootstrap --variant=minbase "$name" "$root" "$mirror" >"$root.log" 2>&1 ||
-    unable "debootstrap failed: $(tail -n 1 "$root.log")"
-  rm "$root.log"
-  # A mirror's index of testing may have expired.
-  echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90gemmcl"
-  # An interrupted chroot is made afresh, so dpkg need not sync.
-  echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/gemmcl"
 }
 
 # furnish ROOT: mounts what a run needs, and copies the sources, all in memory.
@@ -136,10 +112,13 @@ inside () {
     furnish "$root"
     enter "$root" scripts/setup.sh chroot
   else
-    bootstrap "$name" "$root.new"
+    # The remains of an interrupted run.
+    rm -rf --one-file-system "$root.new"
+    scripts/maintain/debian-tree.sh "$name" "$root.new" --variant=minbase
     furnish "$root.new"
     enter "$root.new" scripts/setup.sh chroot
     enter "$root.new" apt-get clean
+    rm "$root.new.lock"
     mv -T "$root.new" "$root"
   fi
   if [ $# -gt 0 ]; then

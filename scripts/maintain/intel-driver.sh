@@ -7,7 +7,7 @@
 #   intel-driver.sh --targets            lists the targets
 #
 # The first run of a target fetches the driver of Debian 12 or of Debian testing, and its
-# dependencies, by debian-unpack.sh into gemmcl-intel-driver/ of the user's cache directory
+# dependencies, by debian-tree.sh into gemmcl-intel-driver/ of the user's cache directory
 # (about 350 MB each). Nothing is installed, and no root is needed. To update the driver of testing,
 # remove its directory. GEMMCL_DRIVER_CACHE replaces the user's cache directory if XDG_CACHE_HOME is
 # meant for COMMAND only.
@@ -82,9 +82,10 @@ read -r _ release keys < <(awk -v name="$1" '$1 == name' <<<"$targets") || {
 shift
 
 # The driver of testing loads libze-intel-gpu1 by name when it starts.
-packages=(intel-opencl-icd)
-[ "$release" = bookworm ] || packages+=(libze-intel-gpu1)
-"$(dirname "$0")/debian-unpack.sh" "$release" "$cache/$release" "${packages[@]}"
+packages=intel-opencl-icd
+[ "$release" = bookworm ] || packages+=,libze-intel-gpu1
+"$(dirname "$0")/debian-tree.sh" "$release" "$cache/$release" --mode=chrootless --variant=extract \
+  --include="$packages"
 
 export OCL_ICD_VENDORS=$cache/$release/$library/intel-opencl/libigdrcl.so
 # SetCommandStreamReceiver 1: commands go to a file, which can be large and is not needed.

@@ -5,7 +5,7 @@
 #   ocloc.sh COMMAND...      runs COMMAND, such as a shell, with GEMMCL_OCLOC naming both
 #
 # The first run fetches them and their dependencies, the C library included, by
-# debian-unpack.sh into gemmcl-ocloc/ of the user's cache directory (600 MB). Nothing is
+# debian-tree.sh into gemmcl-ocloc/ of the user's cache directory (600 MB). Nothing is
 # installed. To update the compiler of testing, remove its directory. Nothing is fetched if
 # GEMMCL_OCLOC is set, or with --no-fetch as the first option.
 #
@@ -15,7 +15,6 @@ set -euo pipefail
 # A relative XDG_CACHE_HOME is ignored, as by gemmcl.
 [[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
 cache=$XDG_CACHE_HOME/gemmcl-ocloc
-unpack=$(dirname "$0")/debian-unpack.sh
 library=usr/lib/x86_64-linux-gnu
 
 unable () {
@@ -48,10 +47,11 @@ END
   grep -q 'can be:' <<<"$help" || unable "the one of Debian $1 does not start: $help"
 }
 
-# have RELEASE PACKAGE...: fetches a compiler if necessary, and makes its wrapper.
+# have RELEASE PACKAGE,...: fetches a compiler if necessary, and makes its wrapper.
 have () {
   local status=0
-  "$unpack" "$1" "$cache/$1" "${@:2}" || status=$?
+  "$(dirname "$0")/debian-tree.sh" "$1" "$cache/$1" --mode=chrootless --variant=extract \
+    --include="$2" || status=$?
   [ "$status" -eq 0 ] || unable "the one of Debian $1 could not be fetched"
   # Written atomically on each run, since the cache may have moved.
   make_wrapper "$1"
@@ -65,7 +65,7 @@ fi
 if [ -z "${GEMMCL_OCLOC-}" ]; then
   # The driver packages bring the compiler's libraries; in Debian 12 also ocloc itself.
   have bookworm intel-opencl-icd
-  have testing intel-ocloc intel-opencl-icd
+  have testing intel-ocloc,intel-opencl-icd
   export GEMMCL_OCLOC=$cache/ocloc-testing:$cache/ocloc-bookworm
 fi
 
