@@ -214,31 +214,6 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
     append_any_tensors (result, from, "flexible");
 }
 
-/* Limits @video, whose pixels or rows are rows of A, to the size that @from, caps of tensors,
- * states for the result. */
-static void
-limit_size (GstStructure *video, const GstStructure *from)
-{
-  const gchar *dimensions = gst_structure_get_string (from, "dimensions");
-  const gchar *types = gst_structure_get_string (from, "types");
-  const gboolean is_pixels = !gst_structure_has_field (video, "width");
-  GstGemmclTensors tensors;
-  const GstGemmclTensor *d = &tensors.tensor[0];
-  guint rank;
-
-  if (!dimensions || gst_structure_has_field (video, "height") ||
-      !gst_gemmcl_tensors_parse (&tensors, dimensions, types ? types : "float32", 0, NULL))
-    return;
-  /* N:M of pixels leaves their width open. */
-  for (rank = d->rank; rank > 1 && d->dims[rank - 1] == 1;)
-    rank--;
-  if (rank != (is_pixels ? 3 : 2) || MAX (d->dims[1], d->dims[rank - 1]) > G_MAXUINT16)
-    return;
-  if (is_pixels)
-    gst_structure_set (video, "width", G_TYPE_INT, (gint)d->dims[1], NULL);
-  gst_structure_set (video, "height", G_TYPE_INT, (gint)d->dims[rank - 1], NULL);
-}
-
 /* Appends video whose output can be @from, video or tensors. Upstream takes the first format that
  * it has: one of eight bits, or of more if the output has more. Values of GRAY16_LE do not fit
  * eight bits, which do not need the steps of P010_10LE. */
@@ -258,14 +233,9 @@ append_video_input (GstCaps *result, const GstStructure *from, const GstCaps *fi
     gst_gemmcl_add_input_formats (&formats, terms->k);
     append_video (video, from, &formats);
   } else {
-    video = gst_gemmcl_new_fitting_video (filter, &terms->settings, terms->k);
-    for (guint i = 0; i < gst_caps_get_size (video); i++) {
-      GstStructure *structure = gst_caps_get_structure (video, i);
-
-      copy_framerate (structure, from);
-      if (terms->k > 0)
-        limit_size (structure, from);
-    }
+    video = gst_gemmcl_new_fitting_video (filter, from, &terms->settings, terms->k);
+    for (guint i = 0; i < gst_caps_get_size (video); i++)
+      copy_framerate (gst_caps_get_structure (video, i), from);
   }
   append_depth (result, video, deep);
   append_depth (result, video, !deep);
@@ -394,16 +364,18 @@ transform_to_carriers (const GstCaps *caps)
 static GstCaps *
 transform_meta_output (const GstCaps *caps, const GstCaps *filter, const GstGemmclTerms *terms)
 {
-  g_autoptr (GstCaps) plain = gst_caps_copy (caps), all = NULL;
+  g_autoptr (GstCaps) plain = gst_caps_copy (caps), both = NULL, all = NULL;
   g_autoptr (GstCaps) outputs = gst_gemmcl_caps_new_template (GST_PAD_SRC);
   GstGemmclTerms any_n = *terms;
 
   for (guint i = 0; i < gst_caps_get_size (plain); i++)
     gst_structure_remove_field (gst_caps_get_structure (plain, i), "tensors");
   any_n.n = 0;
+  /* Frames pass, so downstream limits them as upstream does. */
+  both = filter ? gst_caps_intersect ((GstCaps *)filter, plain) : gst_caps_ref (plain);
   all = gst_gemmcl_carriers_are_set (&terms->settings)
             ? new_carriers ()
-            : transform_each (GST_PAD_SRC, outputs, filter, &any_n);
+            : transform_each (GST_PAD_SRC, outputs, both, &any_n);
   return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);
 }
 

@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/sizes.h"
+#include "element/tensors.h"
 
 #include <math.h>
 
@@ -41,9 +42,37 @@ append_formats (GstCaps *result, gsize channels)
   return structure;
 }
 
-/* Appends frames that hold a patch, if patches of @channels have @k elements. */
+/* Returns: (transfer full) (nullable): @filter in plain formats and without memory; NULL: any. */
+static GstCaps *
+new_plain_filter (const GstCaps *filter)
+{
+  GstCaps *plain;
+
+  if (!filter || gst_caps_is_any (filter))
+    return NULL;
+  plain = gst_caps_new_empty ();
+  for (guint i = 0; i < gst_caps_get_size (filter); i++)
+    gst_caps_append_structure (plain, gst_gemmcl_drm_to_plain (gst_caps_get_structure (filter, i)));
+  return plain;
+}
+
+/* TRUE if @structure fits a structure of @filter, of new_plain_filter(). */
+static gboolean
+fits (const GstCaps *filter, const GstStructure *structure)
+{
+  if (!filter)
+    return TRUE;
+  for (guint i = 0; i < gst_caps_get_size (filter); i++)
+    if (gst_structure_can_intersect (gst_caps_get_structure (filter, i), structure))
+      return TRUE;
+  return FALSE;
+}
+
+/* Appends frames that hold a patch, if patches of @channels have @k elements and @filter allows
+ * such frames. */
 static void
-append_patched (GstCaps *result, const GstGemmclSettings *settings, gsize k, guint channels)
+append_patched (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *settings, gsize k,
+                guint channels)
 {
   const guint sizes[] = {settings->patch_width, settings->patch_height};
   gint64 least[2];
@@ -61,16 +90,8 @@ append_patched (GstCaps *result, const GstGemmclSettings *settings, gsize k, gui
     return;
   gst_structure_set (structure, "width", GST_TYPE_INT_RANGE, (gint)least[0], MAX_SIDE, "height",
                      GST_TYPE_INT_RANGE, (gint)least[1], MAX_SIDE, NULL);
-}
-
-/* TRUE if @structure, in any memory, fits a structure of @filter, which is not NULL or ANY. */
-static gboolean
-has_structure (const GstCaps *filter, const GstStructure *structure)
-{
-  for (guint i = 0; i < gst_caps_get_size (filter); i++)
-    if (gst_structure_can_intersect (gst_caps_get_structure (filter, i), structure))
-      return TRUE;
-  return FALSE;
+  if (!fits (filter, structure))
+    gst_caps_remove_structure (result, gst_caps_get_size (result) - 1);
 }
 
 typedef struct {
@@ -78,13 +99,13 @@ typedef struct {
 } Size;
 
 static gboolean
-allows_size (const GstCaps *filter, Size size)
+allows_size (const GstCaps *filter, const GstStructure *video, Size size)
 {
-  g_autoptr (GstStructure) structure =
-      gst_structure_new (GST_GEMMCL_VIDEO_MEDIA, "width", G_TYPE_INT, size.width, "height",
-                         G_TYPE_INT, size.height, NULL);
+  g_autoptr (GstStructure) sized = gst_structure_copy (video);
 
-  return !filter || has_structure (filter, structure);
+  gst_structure_set (sized, "width", G_TYPE_INT, size.width, "height", G_TYPE_INT, size.height,
+                     NULL);
+  return fits (filter, sized);
 }
 
 /* Squares come first, then sizes in the order of their distance to 4:3. */
@@ -104,9 +125,10 @@ compare_sizes (gconstpointer a, gconstpointer b)
   return (distance[0] > distance[1]) - (distance[0] < distance[1]);
 }
 
-/* Returns: (transfer full): the sizes of frames of @pixels that @filter allows, the best first. */
+/* Returns: (transfer full): the sizes of frames of @pixels that @filter allows for @video, the best
+ * first. */
 static GArray *
-list_sizes (gsize pixels, const GstCaps *filter)
+list_sizes (gsize pixels, const GstCaps *filter, const GstStructure *video)
 {
   GArray *sizes = g_array_new (FALSE, FALSE, sizeof (Size));
 
@@ -117,9 +139,9 @@ list_sizes (gsize pixels, const GstCaps *filter)
 
     if (pixels % side > 0)
       continue;
-    if (allows_size (filter, wide))
+    if (allows_size (filter, video, wide))
       g_array_append_val (sizes, wide);
-    if (wide.width > wide.height && allows_size (filter, high))
+    if (wide.width > wide.height && allows_size (filter, video, high))
       g_array_append_val (sizes, high);
   }
   g_array_sort (sizes, compare_sizes);
@@ -141,7 +163,8 @@ add_side (GValue *sides, gint side)
 static void
 append_frames (GstCaps *result, const GstCaps *filter, gsize pixels, guint channels)
 {
-  g_autoptr (GArray) sizes = list_sizes (pixels, filter);
+  g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
+  g_autoptr (GArray) sizes = list_sizes (pixels, filter, video);
   GValue widths = G_VALUE_INIT, heights = G_VALUE_INIT;
   const Size *best = (const Size *)sizes->data;
   GstStructure *structure;
@@ -163,42 +186,90 @@ append_frames (GstCaps *result, const GstCaps *filter, gsize pixels, guint chann
   gst_structure_take_value (structure, "height", &heights);
 }
 
+/* The result that downstream takes: dimensions of a tensor without those of 1 behind the last. Of
+ * rank 0 if downstream does not state them. */
+static GstGemmclTensor
+read_result (const GstStructure *output)
+{
+  const gchar *dimensions = gst_structure_get_string (output, "dimensions");
+  const gchar *types = gst_structure_get_string (output, "types");
+  GstGemmclTensors tensors;
+  GstGemmclTensor *d = &tensors.tensor[0];
+
+  if (!dimensions ||
+      !gst_gemmcl_tensors_parse (&tensors, dimensions, types ? types : "float32", 0, NULL))
+    return (GstGemmclTensor){.rank = 0};
+  while (d->rank > 1 && d->dims[d->rank - 1] == 1)
+    d->rank--;
+  return *d;
+}
+
+/* Appends video whose pixels have @k channels, in the size that @d states, if @filter allows it. */
+static void
+append_pixels (GstCaps *result, const GstCaps *filter, const GstGemmclTensor *d, gsize k)
+{
+  GstStructure *video = append_formats (result, k);
+  g_autoptr (GArray) sizes = NULL;
+  gboolean allowed = TRUE;
+
+  if (!video)
+    return;
+  if (d->rank > 2) {
+    allowed = d->rank == 3 && MAX (d->dims[1], d->dims[2]) <= MAX_SIDE;
+    gst_structure_set (video, "width", G_TYPE_INT, (gint)d->dims[1], "height", G_TYPE_INT,
+                       (gint)d->dims[2], NULL);
+  } else if (d->rank > 0) {
+    /* N:M leaves the width open. */
+    sizes = list_sizes (d->dims[1], filter, video);
+    allowed = sizes->len > 0;
+  }
+  if (!allowed || !fits (filter, video))
+    gst_caps_remove_structure (result, gst_caps_get_size (result) - 1);
+}
+
 /* Appends frames whose rows, or which as a whole, have @k elements, as @settings allow. */
 static void
-append_sized (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *settings, gsize k,
-              guint channels)
+append_sized (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *settings,
+              const GstGemmclTensor *d, gsize k, guint channels)
 {
   const gsize pixels = k / channels;
   GstStructure *structure;
 
   if (k % channels > 0)
     return;
-  if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_ROW) && pixels <= MAX_SIDE &&
-      (structure = append_formats (result, channels)))
+  if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_ROW) && MAX (pixels, d->dims[1]) <= MAX_SIDE &&
+      d->rank <= 2 && (structure = append_formats (result, channels))) {
     gst_structure_set (structure, "width", G_TYPE_INT, (gint)pixels, NULL);
-  if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_FRAME))
+    if (d->rank > 0)
+      gst_structure_set (structure, "height", G_TYPE_INT, (gint)d->dims[1], NULL);
+  }
+  if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_FRAME) && d->rank <= 1)
     append_frames (result, filter, pixels, channels);
 }
 
 GstCaps *
-gst_gemmcl_new_fitting_video (const GstCaps *filter, const GstGemmclSettings *settings, gsize k)
+gst_gemmcl_new_fitting_video (const GstCaps *upstream, const GstStructure *output,
+                              const GstGemmclSettings *settings, gsize k)
 {
   const gboolean has_pixels = allows_mode (settings, GST_GEMMCL_FEATURE_MODE_PIXEL);
+  const GstGemmclTensor d = read_result (output);
+  g_autoptr (GstCaps) filter = new_plain_filter (upstream);
   GstCaps *result = gst_caps_new_empty ();
 
-  if (filter && gst_caps_is_any (filter))
-    filter = NULL;
-  if (k == 0 || has_pixels)
-    append_formats (result, k);
-  for (guint i = 1; k > 0 && i <= MAX_CHANNELS; i++)
+  if (k == 0) {
+    append_formats (result, 0);
+    return result;
+  }
+  if (has_pixels)
+    append_pixels (result, filter, &d, k);
+  for (guint i = 1; i <= MAX_CHANNELS; i++)
     if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_PATCH))
-      append_patched (result, settings, k, i);
-  for (guint i = 0; filter && i < gst_caps_get_size (result); i++)
-    if (has_structure (filter, gst_caps_get_structure (result, i)))
-      return result;
-  for (guint i = 1; k > 0 && i <= MAX_CHANNELS; i++)
+      append_patched (result, filter, settings, k, i);
+  if (filter && !gst_caps_is_empty (result))
+    return result;
+  for (guint i = 1; i <= MAX_CHANNELS; i++)
     /* Pixels of K channels already have any size. */
     if (i != k || !has_pixels)
-      append_sized (result, filter, settings, k, i);
+      append_sized (result, filter, settings, &d, k, i);
   return result;
 }

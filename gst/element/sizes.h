@@ -14,6 +14,7 @@ void gst_gemmcl_add_input_formats (GValue *values, gsize channels);
 /**
  * gst_gemmcl_new_fitting_video:
  * @filter: (nullable): the caps that upstream can use
+ * @output: a structure of tensors that downstream takes; its dimensions, if any, limit the sizes
  * @k: K of the weight; 0: without a weight all formats and sizes fit
  *
  * Finds the formats and sizes of frames that have rows of @k elements in a feature mode that
@@ -24,11 +25,11 @@ void gst_gemmcl_add_input_formats (GValue *values, gsize channels);
  *
  * Without @filter the result has all that gst_gemmcl_shape_of_format() accepts; with
  * feature-mode=auto and in the lists it has more. With @filter feature-mode=auto omits rows and
- * frames if @filter allows pixels or patches: hardly anybody wants their sizes, such as a width of
- * 3 in GRAY8.
+ * frames if @filter and @output allow pixels or patches: hardly anybody wants their sizes, such as
+ * a width of 3 in GRAY8.
  *
  * Returns: (transfer full): caps with formats, and widths and heights where K limits them; EMPTY if
  *   none fit
  */
-GstCaps *gst_gemmcl_new_fitting_video (const GstCaps *filter, const GstGemmclSettings *settings,
-                                       gsize k);
+GstCaps *gst_gemmcl_new_fitting_video (const GstCaps *filter, const GstStructure *output,
+                                       const GstGemmclSettings *settings, gsize k);

@@ -119,6 +119,15 @@ UP = [
     ("other/tensors", 784, 1,
      f"{GRAY},width=28,height=28; {GRAY},width=16,height=49; {RGBA},width=49,height=4",
      f"{GRAY},width=30; {RGB},width=28,height=28; {RGBA},width=784", "feature-mode=frame"),
+    # Dimensions of the result limit the sizes. N:M of pixels leaves their width open.
+    (dims("2:4:5"), 3, 2, f"{RGB},width=4,height=5", f"{RGB},width=5; {GRAY}"),
+    (dims("2:4:5:2"), 3, 2, "other/tensors", "video/x-raw"),
+    (dims("2:5"), 3, 2, f"{RGB},width=5,height=1; {GRAY},width=3,height=5",
+     f"{GRAY},width=3,height=15"),
+    (dims("2:65537"), 3, 2, "other/tensors", "video/x-raw"),
+    (dims("8:240"), 784, 8, "other/tensors", "video/x-raw", "feature-mode=frame"),
+    (dims("8:1"), 784, 8, f"{GRAY},width=28,height=28; {GRAY},width=784,height=1",
+     f"{GRAY},width=784,height=3"),
     # Flexible tensors have no rows and frames.
     ("other/tensors", 12, 1, STATIC, FLEXIBLE, "feature-mode=row"),
     ("other/tensors", 3 * 65537, 1, "other/tensors", f"{RGB}; {GRAY}", "feature-mode=frame"),
@@ -233,19 +242,28 @@ class Negotiation(TestCase):
                    "", Gst.Caps.from_string("video/x-raw,format=RGB"))
 
     def test_filter(self):
-        """Of what upstream can use, feature-mode=auto prefers pixels and patches to rows and
-        frames. A frame has one size if upstream has one of its sides; otherwise the first size is
-        a square or near to 4:3."""
+        """Of what upstream and downstream can use, feature-mode=auto prefers pixels and patches to
+        rows and frames. A frame has one size if upstream has one of its sides; otherwise the first
+        size is a square or near to 4:3."""
         gray_or_rgb = "video/x-raw,format={GRAY8,RGB}"
         gray, rgb = (f"{pixels},width=3,height=2" for pixels in (GRAY, RGB))
-        for k, asked, has, lacks, settings in [
+        for k, asked, has, lacks, settings, *output in [
                 (3, gray_or_rgb, rgb, gray, ""),
                 (3, GRAY, gray, rgb, ""),
                 (6, gray_or_rgb, rgb, f"{GRAY},width=6", "patch-width=2 patch-height=1"),
+                (3, f"{gray_or_rgb},width=3,height=2", rgb, gray, "", dims("2:6")),
+                (3, f"{gray_or_rgb},width=3,height=2", gray, rgb, "", dims("2:2")),
+                (3, f"{gray_or_rgb},width=3,height=2", rgb, gray, "", dims("2:3:2")),
+                (6, f"{gray_or_rgb},width=3,height=2", gray, rgb, "", dims("2")),
                 (784, f"{GRAY},width=56", f"{GRAY},height=14", f"{GRAY},height=28",
-                 "feature-mode=frame")]:
-            with self.subTest(k=k, asked=asked, settings=settings):
-                self.check(self.make(describe(k, 2, settings)), "sink", has, lacks,
+                 "feature-mode=frame"),
+                *[(3, frames, frames, "", "", dims("2:8")) for frames in drm("XR24")],
+                # With output=meta frames pass.
+                *[(3, gray_or_rgb, gray, rgb, "output=meta", GRAY),
+                  (64, GRAY, f"{GRAY},height=4", f"{GRAY},height=8; {GRAY},width=8",
+                   "feature-mode=frame output=meta", "video/x-raw,width=16")] * ANALYTICS]:
+            with self.subTest(k=k, asked=asked, settings=settings, output=output):
+                self.check(self.make(describe(k, 2, settings), *output), "sink", has, lacks,
                            Gst.Caps.from_string(asked))
         for k, size in [(784, "28,height=28"), (76800, "320,height=240")]:
             found = self.check(self.make(describe(k, 1, "feature-mode=frame")), "sink", GRAY, "",
