@@ -113,14 +113,12 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
                           medium, text);
 }
 
-#define FRAMERATE    ", framerate = " GST_VIDEO_FPS_RANGE
-#define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
-#define SINK_FORMATS SRC_FORMATS ", NV12, I420, P010_10LE"
+#define FRAMERATE ", framerate = " GST_VIDEO_FPS_RANGE
 
 /* The sides of a frame are at most 65535 pixels in the library. */
-#define VIDEO_CAPS(formats)                                                                        \
-  GST_GEMMCL_VIDEO_MEDIA ", format = (string) { " formats                                          \
-                         " }, width = (int) [ 1, 65535 ], height = (int) [ 1, 65535 ]" FRAMERATE
+#define VIDEO_CAPS                                                                                 \
+  GST_GEMMCL_VIDEO_MEDIA ", format = (string) { %s }, width = (int) [ 1, 65535 ], "                \
+                         "height = (int) [ 1, 65535 ]" FRAMERATE
 #define AUDIO_CAPS                                                                                 \
   GST_GEMMCL_AUDIO_MEDIA ", format = (string) { F32LE, F64LE, S16LE, S32LE }, "                    \
                          "rate = " GST_AUDIO_RATE_RANGE ", channels = " GST_AUDIO_CHANNELS_RANGE   \
@@ -130,32 +128,48 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
   GST_GEMMCL_TENSORS_MEDIA ", format = (string) static, num_tensors = (int) [ 1, 16 ]" FRAMERATE
 #define OTHER_CAPS "; " AUDIO_CAPS "; " STATIC_CAPS "; " FLEXIBLE_CAPS
 
-/* The caps of a pad in system memory, by direction. */
-static GstStaticCaps templates[] = {
-    [GST_PAD_SRC] = GST_STATIC_CAPS (VIDEO_CAPS (SRC_FORMATS) OTHER_CAPS),
-    [GST_PAD_SINK] = GST_STATIC_CAPS (VIDEO_CAPS (SINK_FORMATS) OTHER_CAPS),
-};
+/* Returns: the caps of a pad in system memory, which the process keeps. The element reads all
+ * formats of the library, and writes those of one plane. */
+static GstCaps *
+get_supported (GstPadDirection direction)
+{
+  static gsize supported[GST_PAD_SINK + 1];
+  gsize *caps = &supported[direction];
+
+  if (g_once_init_enter (caps)) {
+    g_autoptr (GString) formats = g_string_new (NULL);
+    g_autofree gchar *text = NULL;
+    GstCaps *made;
+
+    for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++)
+      if (direction == GST_PAD_SINK || gemmcl_pixel_format_get_n_planes (i) == 1)
+        g_string_append_printf (formats, "%s%s", i > 0 ? ", " : "",
+                                gemmcl_pixel_format_get_name (i));
+    text = g_strdup_printf (VIDEO_CAPS OTHER_CAPS, formats->str);
+    made = gst_caps_from_string (text);
+    GST_MINI_OBJECT_FLAG_SET (made, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+    g_once_init_leave (caps, (gsize)made);
+  }
+  return (GstCaps *)*caps;
+}
 G_STATIC_ASSERT (GST_GEMMCL_MAX_TENSORS == 16);
 
 GstCaps *
 gst_gemmcl_caps_new_template (GstPadDirection direction)
 {
-  g_autoptr (GstCaps) caps = gst_static_caps_get (&templates[direction]);
-
-  return gst_gemmcl_caps_spread (caps, direction);
+  return gst_gemmcl_caps_spread (get_supported (direction), direction);
 }
 
 gboolean
 gst_gemmcl_caps_are_supported (GstPadDirection direction, const GstCaps *caps, guint index)
 {
   const GstGemmclMemoryKind memory = gst_gemmcl_caps_get_memory (caps, index);
-  g_autoptr (GstCaps) known = gst_static_caps_get (&templates[direction]);
   g_autoptr (GstCaps) plain =
       gst_caps_new_full (gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, index)), NULL);
 
   return memory != GST_GEMMCL_MEMORY_OTHER &&
          (direction == GST_PAD_SINK || memory <= GST_GEMMCL_MEMORY_OPENCL) &&
-         gst_caps_can_intersect (known, plain);
+         gst_caps_can_intersect (get_supported (direction), plain);
 }
 
 const gchar *
