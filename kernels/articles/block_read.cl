@@ -76,7 +76,7 @@ gemm (GEMM_ARGUMENTS)
 {
   SG_SHARED (shared, A_HELD);
 
-  const int chunk = p.a.offset;
+  const int chunk = p.chunk;
   const int2 tile = group_tile ();
   uint a_block = get_group_id (2) * p.a.batch + (tile.x * GROUP_M + sg_id ()) * p.a.row;
   uint b_block = get_group_id (2) * p.b.batch + tile.y * p.b.row;

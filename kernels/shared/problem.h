@@ -3,15 +3,15 @@
  *
  * The structure and the constants that the host and the kernels share. Every gemm kernel gets a
  * GemmclProblem by value: the sizes, strides and scalars. Its members have fixed widths, the widest
- * first, so that both compilers lay it out without gaps.
+ * first, so that both compilers lay it out without gaps between members.
  *
  *     A(i, k) = A[a.offset + batch * a.batch + i * a.row + k * a.col]       i < M, k < K
  *
  * B(k, j), C(i, j) and D(i, j) follow the same formula. Strides express every layout, transpose and
  * leading dimension; a C that has one row for all rows of D has row = 0. Strides and offsets
  * count elements. A panel-packed B (pack.cl) uses only b.offset and b.batch. For A and B in images
- * (pack.cl) the members of GemmclStrides are: offset, the extent of a block along K; batch, blocks
- * per problem; row, blocks per panel; col, blocks side by side.
+ * (pack.cl) strides count blocks: batch, those of a problem; row, of a panel; col, those side by
+ * side.
  */
 #pragma once
 
@@ -34,6 +34,7 @@ typedef struct {
   float alpha, beta;  /* C is read only if beta != 0 */
   float a_scale, a_shift;
   gemmcl_i32 progressive; /* A_INTERLACED frames of this run are not interlaced */
+  gemmcl_i32 chunk;       /* of images: columns of A and rows of B in a block */
 } GemmclProblem;
 
 /* Values of SUBGROUP_LEVEL, in the order of GemmclKernelLevel */

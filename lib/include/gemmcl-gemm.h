@@ -203,11 +203,11 @@ typedef enum {
  * @ldb: leading dimension of B
  * @ldc: leading dimension of C
  * @ldd: leading dimension of D; gaps are not written
- * @a_offset: elements before the first element of A; for device buffers and for the pointers of
+ * @a_start: elements before the first element of A; for device buffers and for the pointers of
  *   gemmcl_gemm_run()
- * @b_offset: elements before the first element of B
- * @c_offset: elements before the first element of C
- * @d_offset: elements before the first element of D
+ * @b_start: elements before the first element of B
+ * @c_start: elements before the first element of C
+ * @d_start: elements before the first element of D
  * @batch: the number of problems of this shape; 0 means 1
  * @a_stride: elements from a problem's A to the next problem's; 0: all problems share A
  * @b_stride: as @a_stride, for B
@@ -237,10 +237,10 @@ typedef enum {
  * @beta: the factor of C; with 0 C is not read
  * @a_frame: (nullable): the rows of A are features of frames or tensors, one per problem (see
  *   #GemmclFrame). @m and @k are then its shape, @layout is row-major, and @trans_a, @lda,
- *   @a_offset, @a_stride and @a_type are ignored
+ *   @a_start, @a_stride and @a_type are ignored
  * @d_frame: (nullable): the rows of D are pixels of frames, one per problem, of feature mode PIXEL
  *   and any format that can be written (see #GemmclPixelFormat). @m and @n are then its shape,
- *   @layout is row-major, and @ldd, @d_offset, @d_stride and @d_type are ignored
+ *   @layout is row-major, and @ldd, @d_start, @d_stride and @d_type are ignored
  *
  * A problem. A plain struct on the caller's stack; start from GEMMCL_GEMM_INIT. Functions copy what
  * they keep.
@@ -250,7 +250,7 @@ typedef struct {
   GemmclLayout layout;
   gboolean trans_a, trans_b;
   gsize lda, ldb, ldc, ldd;
-  gsize a_offset, b_offset, c_offset, d_offset;
+  gsize a_start, b_start, c_start, d_start;
   gsize batch;
   gsize a_stride, b_stride, c_stride, d_stride;
   GemmclType a_type, d_type;

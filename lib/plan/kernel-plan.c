@@ -146,7 +146,7 @@ get_multiplied (GemmclKernelPlan *self)
     gemm.addend = GEMMCL_ADDEND_NONE;
     gemm.activation = GEMMCL_ACTIVATION_NONE;
     gemm.row_outputs = 0;
-    gemm.ldd = gemm.d_offset = gemm.d_stride = 0;
+    gemm.ldd = gemm.d_start = gemm.d_stride = 0;
   }
   return gemm;
 }

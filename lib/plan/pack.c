@@ -199,13 +199,11 @@ gemmcl_pack_create_a (GemmclKernelPlan *self, GError **error)
              : NULL;
 }
 
-/* The values that replace strides in a kernel's arguments (see shared/problem.h). @shared: all
- * problems of the batch share one matrix */
+/* Strides in blocks (see shared/problem.h). @shared: all problems of the batch share one matrix */
 static GemmclStrides
 get_strides (const GemmclBlocks *self, gboolean shared)
 {
   return (GemmclStrides){
-      .offset = self->chunk,
       .batch = shared ? 0 : self->panels * self->per_panel,
       .row = self->per_panel,
       .col = self->side,
@@ -232,5 +230,6 @@ gemmcl_pack_launch_a (GemmclKernelPlan *self, cl_kernel kernel, cl_mem from, Gem
   blocks.panels = gemmcl_kernel_get_tiles (self->kernel, p->M, p->N).m * self->kernel->group_m;
   p->a = get_strides (&blocks, shared);
   p->b = get_strides (&self->b_blocks, p->b.batch == 0);
+  p->chunk = blocks.chunk; /* B's is the same */
   return p->K == 0 || launch_pack_image (&pack, chain, error);
 }

@@ -321,14 +321,14 @@ verify_rows (const GemmclSearchData *self, GError **error)
   row.bias = FALSE;
   row.lda = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE).ld;
   row.ldd = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).ld;
-  row.ldb = row.b_offset = row.b_stride = 0;
+  row.ldb = row.b_start = row.b_stride = 0;
   /* B is row-major in any problem. */
   row.trans_b = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!gemm->trans_b;
   for (gsize r = 0; r < n_rows; r++) {
     const gsize i = r * (gemm->m - 1) / MAX (n_rows - 1, 1);
 
-    row.a_offset = a.offset + i * a.row;
-    row.d_offset = d.offset + i * d.row;
+    row.a_start = a.offset + i * a.row;
+    row.d_start = d.offset + i * d.row;
     if (!gemmcl_gemm_verify (&row, self->host_a, self->b->data, NULL, NULL,
                              (const gfloat *)(gconstpointer)self->host_d, &max_error, &bound))
       return gemmcl_fail (

@@ -543,7 +543,7 @@ set_c (GemmclKernelPlan *self, GemmclKernelRun *run, View d)
   } else {
     run->p.c = addend == GEMMCL_ADDEND_MATRIX
                    ? get_strides (self, GEMMCL_OPERAND_C, own)
-                   : (GemmclStrides){.offset = own ? 0 : self->gemm.c_offset, .col = 1};
+                   : (GemmclStrides){.offset = own ? 0 : self->gemm.c_start, .col = 1};
     if (own)
       run->p.c.batch = 0;
   }

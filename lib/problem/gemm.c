@@ -106,15 +106,15 @@ get_place (const GemmclGemm *gemm, GemmclOperand which)
   case GEMMCL_OPERAND_A:
     if (gemm->a_frame) /* The layout of im2col's output */
       return (Place){m, k, FALSE, 0, 0, 0};
-    return (Place){m, k, gemm->trans_a, gemm->lda, gemm->a_offset, gemm->a_stride};
+    return (Place){m, k, gemm->trans_a, gemm->lda, gemm->a_start, gemm->a_stride};
   case GEMMCL_OPERAND_B:
-    return (Place){k, n, gemm->trans_b, gemm->ldb, gemm->b_offset, gemm->b_stride};
+    return (Place){k, n, gemm->trans_b, gemm->ldb, gemm->b_start, gemm->b_stride};
   case GEMMCL_OPERAND_C:
-    return (Place){m, n, FALSE, gemm->ldc, gemm->c_offset, gemm->c_stride};
+    return (Place){m, n, FALSE, gemm->ldc, gemm->c_start, gemm->c_stride};
   case GEMMCL_OPERAND_ROW_OUTPUTS:
     return (Place){m, q, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, 0, 0, m * q};
   default:
-    return (Place){m, n, FALSE, gemm->ldd, gemm->d_offset, gemm->d_stride};
+    return (Place){m, n, FALSE, gemm->ldd, gemm->d_start, gemm->d_stride};
   }
 }
 
@@ -128,8 +128,7 @@ gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
 
   /* One row, added to all rows of all problems of the batch. */
   if (which == GEMMCL_OPERAND_C && gemm->addend == GEMMCL_ADDEND_ROW)
-    return (GemmclMatrixLayout){
-        .lines = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
+    return (GemmclMatrixLayout){.lines = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_start};
   layout.lines = layout.by_column ? place.cols : place.rows;
   layout.length = layout.by_column ? place.rows : place.cols;
   if (tight) {
@@ -197,14 +196,14 @@ gemmcl_gemm_get_product (const GemmclGemm *gemm)
     product.a_shift = 0.0;
     product.a_frame = NULL;
     product.trans_a = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
-    product.lda = product.a_offset = 0;
+    product.lda = product.a_start = 0;
     product.a_stride = gemm->m * gemm->k;
   }
   if (gemm->normalize & GEMMCL_NORMALIZE_D || gemmcl_gemm_scales_d (gemm))
     product.row_outputs = 0;
   if (gemmcl_gemm_scales_d (gemm)) {
     product.d_type = GEMMCL_TYPE_F32;
-    product.ldd = product.d_offset = product.d_stride = 0;
+    product.ldd = product.d_start = product.d_stride = 0;
   }
   product.d_scale = product.d_shift = 0.0;
   product.normalize = 0;
@@ -225,7 +224,7 @@ gemmcl_gemm_get_computed (const GemmclGemm *gemm)
   computed.addend = GEMMCL_ADDEND_OUTPUT;
   computed.d_type = GEMMCL_TYPE_F32;
   computed.d_frame = NULL;
-  computed.ldd = computed.d_offset = computed.d_stride = 0;
+  computed.ldd = computed.d_start = computed.d_stride = 0;
   return computed;
 }
 

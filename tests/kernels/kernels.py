@@ -154,7 +154,7 @@ class Kernels(ProblemTestCase):
         fields = row.describe(9)
         m, n, k = (fields[name] for name in "mnk")
         gaps = {"lda": max(m, k) + 3, "ldb": max(n, k) + 5, "ldc": max(n, m) + 1,
-                "ldd": max(n, m) + 2, "a_offset": 3, "b_offset": 1, "c_offset": 7, "d_offset": 5}
+                "ldd": max(n, m) + 2, "a_start": 3, "b_start": 1, "c_start": 7, "d_start": 5}
         self.check(row.name, [{
             **fields, "layout": i & 1, "trans_a": row.is_transposed(i & 1, i & 2),
             "trans_b": bool(i & 4), "addend": "matrix", "beta": 0.5, "bias": True,

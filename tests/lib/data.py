@@ -69,8 +69,8 @@ class Sides(TestCase):
         """Matrices without gaps; with gaps, which are not written and cause copies on the device;
         batches with some problems on the host."""
         for fields in ({}, {"lda": 23, "ldd": 30},
-                       {"lda": 23, "ldd": 30, "a_offset": 5, "d_offset": 7},
-                       {"a_offset": 5, "d_offset": 7}, {"trans_a": True, "lda": 40}):
+                       {"lda": 23, "ldd": 30, "a_start": 5, "d_start": 7},
+                       {"a_start": 5, "d_start": 7}, {"trans_a": True, "lda": 40}):
             for a_sides in 0, 1:
                 for d_sides in 0, 1:
                     self.solve(a_sides, d_sides, **fields)

@@ -93,12 +93,12 @@ class Problems(TestCase):
         ({"lda": HUGE // 4}, "bytes of A"),
         ({"ldb": HUGE}, "bytes of B"),
         ({"batch": 2, "c_stride": HUGE, "addend": "matrix"}, "bytes of C"),
-        ({"d_offset": HUGE - 1}, "bytes of D"),
+        ({"d_start": HUGE - 1}, "bytes of D"),
         ({"batch": INT, "a_stride": 2**33}, "bytes of A"),
     ]
     NUMBERS = [0, 1, 3, 7, 64, 65535, 2**30, INT, 2**31, 2**32 - 1, 2**33, 2**61, 2**62, 2**63 - 1,
                2**63, HUGE - 1, HUGE]
-    SIZES = ("lda ldb ldc ldd a_offset b_offset c_offset d_offset batch a_stride b_stride c_stride"
+    SIZES = ("lda ldb ldc ldd a_start b_start c_start d_start batch a_stride b_stride c_stride"
              " d_stride").split()
 
     def test_good(self):
@@ -144,7 +144,7 @@ class Problems(TestCase):
                     ("d", gemm.m, gemm.n, False)) if is_valid else ():
                 runs, length = (cols, rows) if bool(gemm.layout) != bool(transposed) else (
                     rows, cols)
-                stride, offset = (getattr(gemm, f"{name}_{what}") for what in ("stride", "offset"))
+                stride, offset = (getattr(gemm, f"{name}_{what}") for what in ("stride", "start"))
                 elements = (offset + (max(gemm.batch, 1) - 1) * stride + length +
                             (runs - 1) * (getattr(gemm, "ld" + name) or length))
                 self.assertLess(4 * elements, 2**63)

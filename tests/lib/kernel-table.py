@@ -87,14 +87,14 @@ class Sources(TestCase):
         halves = {"precision": "f16", "a_type": "f16"}
         for kernel, define, others, expected in [
                 ("tiled_8x8_8x8", "D_FLOAT4", {}, True),
-                ("tiled_8x8_8x8", "D_FLOAT4", {"ldd": 20, "d_offset": 4}, True),
-                ("tiled_8x8_8x8", "D_FLOAT4", {"d_offset": 2}, False),
+                ("tiled_8x8_8x8", "D_FLOAT4", {"ldd": 20, "d_start": 4}, True),
+                ("tiled_8x8_8x8", "D_FLOAT4", {"d_start": 2}, False),
                 ("tiled_8x8_8x8", "D_FLOAT4", {"ldd": 18}, False),
-                ("tiled_8x8_8x8", "A_FLOAT4", {"lda": 20, "a_offset": 4}, True),
-                ("tiled_8x8_8x8", "A_FLOAT4", {"a_offset": 2}, False),
-                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"lda": 18, "a_offset": 2, **halves},
+                ("tiled_8x8_8x8", "A_FLOAT4", {"lda": 20, "a_start": 4}, True),
+                ("tiled_8x8_8x8", "A_FLOAT4", {"a_start": 2}, False),
+                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"lda": 18, "a_start": 2, **halves},
                  True),
-                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"a_offset": 1, **halves}, False),
+                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"a_start": 1, **halves}, False),
                 ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"lda": 17, **halves}, False)]:
             options = get_source(kernel, describe(16, 16, 16, **others))[1].split()
             self.assertEqual("-D" + define in options, expected, (kernel, define, others))

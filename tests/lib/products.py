@@ -153,7 +153,7 @@ class Norms(ProblemTestCase):
         """Layouts with and without gaps, in the caller's memory and in a copy without gaps; batches
         that share A and B, or have their own."""
         for i in range(32):
-            gaps = {"lda": 23, "a_offset": 3, "ldd": 11, "d_offset": 2} if i & 16 else {}
+            gaps = {"lda": 23, "a_start": 3, "ldd": 11, "d_start": 2} if i & 16 else {}
             fields = dict(
                 layout=i & 1, trans_a=bool(i & 2), a_type="i8" if i & 4 else "f32",
                 d_type="f16" if i & 8 else "f32", addend="output" if i & 8 else "matrix", beta=0.5,
@@ -269,7 +269,7 @@ class SharedTiles(ProblemTestCase):
             for m, k in (293, 60), (700, 3), (150, 0), (5, 6500):
                 for kind in "f16", "f32":
                     self.solve("run_device", kernel, m, 4 * width + 3, max(k, 1), alpha=k > 0,
-                               precision=precision, a_type=kind, lda=max(k, 1) + 5, a_offset=2,
+                               precision=precision, a_type=kind, lda=max(k, 1) + 5, a_start=2,
                                bias=True)
 
     def test_far_rows(self):

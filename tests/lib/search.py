@@ -244,7 +244,7 @@ class Search(TestCase):
         for addend in "matrix", "row", "output", "previous":
             self.check_problem(33, 20, 65, addend=addend)
         self.check_problem(40, 48, 100, layout="column", trans_a=True, trans_b=True, lda=128,
-                           ldd=50, d_offset=3)
+                           ldd=50, d_start=3)
         self.check_problem(40, 48, 100, row_outputs=SUM | ARG_MAX, batch=3)  # a tall problem
         self.check_problem(9, 12, 40, a_type="u8", normalize=3, row_outputs=ARG_MAX)
         self.check_problem(40, 48, 100, is_stored=False, batch=3, addend="matrix")

@@ -23,7 +23,7 @@ class Sweep(ProblemTestCase):
         runs, length = (cols, rows) if by_column else (rows, cols)
         ld = (length + rng.randrange(1, 9)) | 1 if rng.randrange(2) else 0
         stride = (runs - 1) * max(ld, length) + length + rng.randrange(9)
-        return {"ld" + name: ld, name + "_offset": rng.randrange(20) * rng.randrange(2),
+        return {"ld" + name: ld, name + "_start": rng.randrange(20) * rng.randrange(2),
                 name + "_stride": 0 if rng.random() < shared else stride}
 
     def draw(self, rng, naive):

@@ -32,7 +32,7 @@ static cl_kernel
 build_pretended (GemmclContext *context)
 {
   g_autofree gchar *text = g_strconcat (
-      "typedef struct { long strides[16]; int M, N, K; int others[5]; } Problem;"
+      "typedef struct { long strides[16]; int M, N, K; int others[6]; } Problem;"
       "kernel void gemm (global float *a, global float *b, global float *c, global float *bias,"
       "                  global float *d, Problem p)"
       "{"

@@ -33,7 +33,7 @@ class Verify(unittest.TestCase):
     # Cases that change the bound: the number of terms, precisions, and the slopes of activations.
     CASES = [
         {}, {"bias": True, "addend": "row", "beta": -1.5, "alpha": 0.5},
-        {"layout": "column", "trans_b": True, "ldd": M + 3, "d_offset": 20, "addend": "matrix",
+        {"layout": "column", "trans_b": True, "ldd": M + 3, "d_start": 20, "addend": "matrix",
          "beta": 1}, {"addend": "previous", "beta": 1},  # without a C, the previous result is zeros
         *({"precision": name} for name in ("f16", "bf16", "tf32", "i8")),
         {"precision": "i8", "a_shift": 2},  # A of one sign: 0 extends the range of a row

@@ -49,8 +49,8 @@ class Frame(ctypes.Structure):
 class Gemm(ctypes.Structure):
     """GemmclGemm."""
     _fields_ = fields(
-        "size m n k, int layout trans_a trans_b, size lda ldb ldc ldd, size a_offset b_offset"
-        " c_offset d_offset batch, size a_stride b_stride c_stride d_stride, int a_type d_type"
+        "size m n k, int layout trans_a trans_b, size lda ldb ldc ldd, size a_start b_start"
+        " c_start d_start batch, size a_stride b_stride c_stride d_stride, int a_type d_type"
         " precision, double a_scale a_shift d_scale d_shift, int addend bias activation normalize"
         " row_outputs top_k, double alpha beta, pointer a_frame d_frame,"
         " reserved reserved")

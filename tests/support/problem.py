@@ -85,17 +85,17 @@ class Problem:
         rng = np.random.default_rng(seed)
         batch, layout = max(gemm.batch, 1), gemm.layout
         self.a = Operand(rng, TYPES[gemm.a_type], (batch, m, k), layout != gemm.trans_a,
-                         (gemm.lda, gemm.a_offset, gemm.a_stride))
+                         (gemm.lda, gemm.a_start, gemm.a_stride))
         self.b = Operand(rng, "f32", (batch, k, n), layout != gemm.trans_b,
-                         (gemm.ldb, gemm.b_offset, gemm.b_stride))
+                         (gemm.ldb, gemm.b_start, gemm.b_stride))
         self.d = Operand(rng, TYPES[gemm.d_type], (batch, m, n), layout,
-                         (gemm.ldd, gemm.d_offset, gemm.d_stride or None))
+                         (gemm.ldd, gemm.d_start, gemm.d_stride or None))
         self.addend, self.c = ADDENDS[gemm.addend], None
         if self.addend == "matrix":
             self.c = Operand(rng, "f32", (batch, m, n), layout,
-                             (gemm.ldc, gemm.c_offset, gemm.c_stride))
+                             (gemm.ldc, gemm.c_start, gemm.c_stride))
         elif self.addend == "row":
-            self.c = Operand(rng, "f32", (batch, 1, n), False, (0, gemm.c_offset, 0))
+            self.c = Operand(rng, "f32", (batch, 1, n), False, (0, gemm.c_start, 0))
         self.bias = rng.uniform(-1, 1, n).astype("f4") if gemm.bias else None
         self.rows = np.full((batch, m, self.count_rows()), -77, "f4")
         self.before = self.d.flat.copy(), self.d.read()
