@@ -82,13 +82,16 @@ END
   exit 1
 fi
 
-mapfile -t available < <(
-  [ ${#optional[@]} -eq 0 ] || LC_ALL=C apt-cache policy "${optional[@]}" |
-    awk '/^[^ ]/ { sub(":$", "", $1); name = $1 }
-         $1 == "Candidate:" && $2 != "(none)" { print name }'
-)
-packages+=("${available[@]}")
-satisfy=(satisfy --no-install-recommends "${packages[@]}")
+# choose: sets the command of apt-get, by the optional packages that the lists have.
+choose () {
+  local available
+  mapfile -t available < <(
+    [ ${#optional[@]} -eq 0 ] || LC_ALL=C apt-cache policy "${optional[@]}" |
+      awk '/^[^ ]/ { sub(":$", "", $1); name = $1 }
+           $1 == "Candidate:" && $2 != "(none)" { print name }'
+  )
+  satisfy=(satisfy --no-install-recommends "${packages[@]}" "${available[@]}")
+}
 
 # find_missing: prints the packages that apt-get would install; fails without lists of packages.
 find_missing () {
@@ -97,6 +100,7 @@ find_missing () {
   awk '$1 == "Inst" { print $2 }' <<<"$said"
 }
 
+choose
 if missing=$(find_missing) && [ -z "$missing" ]; then
   exit 0
 fi
@@ -125,6 +129,7 @@ quietly () {
 echo 'Reading the lists of packages'
 # An unreachable third-party list is no reason to stop; the installation fails if it matters.
 quietly "${apt[@]}" -qq update || true
+choose
 missing=$(find_missing) || true
 echo "To install: ${missing//$'\n'/ }"
 if [ -t 0 ] && [ -t 1 ]; then
