@@ -28,7 +28,7 @@
 #define INT8_COST 28.0
 
 /* On a CPU the first tile waits until a panel of B is fetched from beyond the second-level cache.
- * FETCH is the number of rows of D that could be computed meanwhile, for each float of a vector. */
+ * FETCH: rows of D per float of vector width that a core computes meanwhile. */
 #define FETCH 0.8
 
 /* A GPU hides latencies by running other work. With WORK in flight per unit it reaches 1 - IDLE of

@@ -305,7 +305,8 @@ release (Submission *self, GError **error)
   return released;
 }
 
-/* Moves the chain to the queue for data of @kind. @apart: the queue for host data */
+/* Switches the chain's queue: host data go through @apart, upload or download, all else through the
+ * main queue. */
 static gboolean
 enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GError **error)
 {
