@@ -1,9 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The properties of the element. One table defines the texts of each property, with unit and
- * default, its limits and its field. A new property needs a row here, a field in settings.h, the
- * code that reads the field, and a row in docs/element.md, whose default the tests compare. */
+ * The properties of the element. The rows of their table, with texts, units, limits and defaults, are
+ * in properties.def. */
 #include "element/properties.h"
 
 #include <gobject/gvaluecollector.h>
@@ -142,185 +141,13 @@ static const GEnumValue device_types[] = {
     {0, NULL, NULL},
 };
 
-#define FIELD(member)   G_STRUCT_OFFSET (GstGemmclProperties, member)
-#define SETTING(member) FIELD (settings.member)
+#define FIELD(member) G_STRUCT_OFFSET (GstGemmclProperties, member)
 
 static const Property table[] = {
-    {"weight", "Weight", PLAYING, OPERAND, GEMMCL_PLAN_B,
-     "B, the matrix of K rows and N columns: {matrix}. Required. May be set while "
-     "playing: the next buffer uses it, and another N renegotiates the output. A weight that "
-     "does not fit is refused with a warning; the old weight stays"},
-    {"weight-matrix", "Weight matrix", PLAYING, ROWS, GEMMCL_PLAN_B,
-     "The weight as an array of rows, as in <<1.0,2.0>,<3.0,4.0>>, instead of weight. Default: "
-     "none. May be set while playing, like weight"},
-    {"weight-boxed", "Weight, boxed", PLAYING, BOXED, GEMMCL_PLAN_B,
-     "The weight as a GemmclMatrix of any type, which is referenced and not copied, instead of "
-     "weight. Default: none. May be set while playing, like weight"},
-    {"transpose-weight", "Transpose weight", READY, BOOLEAN, SETTING (gemm.trans_b),
-     "TRUE: the weight is stored as N rows of K numbers, as in Linear layers of PyTorch; FALSE: "
-     "as K rows of N numbers",
-     FALSE},
-    {"bias", "Bias", PLAYING, OPERAND, GEMMCL_PLAN_BIAS,
-     "Vector of N numbers that is added to each row of D: {matrix}. Default: none. May "
-     "be set while playing, like weight"},
-    {"bias-vector", "Bias vector", PLAYING, VECTOR, GEMMCL_PLAN_BIAS,
-     "The bias as an array, as in <1.0,2.0>, instead of bias. Default: none. May be set while "
-     "playing, like weight"},
-    {"bias-boxed", "Bias, boxed", PLAYING, BOXED, GEMMCL_PLAN_BIAS,
-     "The bias as a GemmclMatrix of any type, which is referenced and not copied, instead of "
-     "bias. Default: none. May be set while playing, like weight"},
-    {"addend", "Addend", PLAYING, OPERAND, GEMMCL_PLAN_C,
-     "C, a matrix of M x N or 1 x N numbers (audio: 1 x N): {matrix}. It is scaled by "
-     "beta, which is 1 by default if an addend is set. Default: none; C is then the previous "
-     "output. May be set while playing, like weight"},
-    {"alpha", "Alpha", CONTROL, DOUBLE, FIELD (factors.alpha), "Factor of A * B", 1.0, UNLIMITED},
-    {"beta", "Beta", CONTROL, DOUBLE, FIELD (factors.beta),
-     "Factor of C, which is the addend or, without an addend, the previous output. 0: C is not "
-     "read. The previous output is kept as float32, before conversion to the output's format, "
-     "from the first buffer whose beta is not 0. It is zeros at the start and after a flush, a "
-     "discontinuity, new caps or an audio buffer of another length. Default: 1 with an addend, 0 "
-     "without",
-     0.0, UNLIMITED},
-    {"activation", "Activation", READY, ENUM, SETTING (gemm.activation),
-     "Function that is applied to alpha * A * B + beta * C + bias; none: no function",
-     GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation", .values = activations},
-    {"normalize", "Normalize", READY, FLAGS, SETTING (gemm.normalize),
-     "Matrices whose rows are normalized: each row is divided by its L2 norm, or by 1e-12 if the "
-     "norm is smaller. A row of zeros stays zeros. normalize=output makes video leave as "
-     "tensors. Default: none",
-     0, .type = "GstGemmclNormalize", .values = normalizes},
-    {"precision", "Precision", READY, ENUM, SETTING (precision),
-     "Lowest precision allowed for A and the weight. A kernel of lower precision than f32 is "
-     "used only where it is faster; stats name the precision in use. Sums are float32; with i8 "
-     "they are exact",
-     0, .type = "GstGemmclPrecision", .values = precisions},
-    {"feature-mode", "Feature mode", READY, ENUM, SETTING (feature_mode),
-     "The part of a video frame, or of a tensor of dimensions channels:width:height, that is a row "
-     "of A. auto: for video the mode whose row length is the K of the weight, for tensors pixel",
-     GST_GEMMCL_FEATURE_MODE_AUTO, .type = "GstGemmclFeatureMode", .values = feature_modes},
-    {"patch-width", "Patch width", READY, UINT, SETTING (patch_width),
-     "Width of a patch in pixels, required by feature-mode=patch; 0: not set", 0, 0, 65535},
-    {"patch-height", "Patch height", READY, UINT, SETTING (patch_height),
-     "Height of a patch in pixels, required by feature-mode=patch; 0: not set", 0, 0, 65535},
-    {"patch-stride", "Patch stride", READY, UINT, SETTING (patch_stride),
-     "Distance from one patch to the next in pixels, across and down; 0: the width and the "
-     "height of a patch",
-     0, 0, 65535},
-    {"patch-padding", "Patch padding", READY, UINT, SETTING (patch_padding),
-     "Width in pixels of the border that patches read on each side of the frame; 0: no border. "
-     "Elements of A from the border are 0, without input-scale and input-offset",
-     0, 0, 65535},
-    {"patch-dilation", "Patch dilation", READY, UINT, SETTING (patch_dilation),
-     "Distance from one pixel of a patch to the next in pixels, across and down; 1: no gaps", 1, 1,
-     65535},
-    {"tensor-index", "Tensor index", READY, UINT, SETTING (tensor_index),
-     "Index, from 0, of the tensor in a buffer that is A; other tensors pass through", 0, 0,
-     GST_GEMMCL_MAX_TENSORS - 1},
-    {"row-outputs", "Row outputs", READY, FLAGS, SETTING (gemm.row_outputs),
-     "Values that are computed from each row of D. They leave as float32, in the order of the "
-     "flags, in an additional tensor behind the others. Video then leaves as tensors; audio "
-     "needs output=meta. Default: none",
-     0, .type = "GstGemmclRowOutputs", .values = row_outputs},
-    {"top-k", "Top-k", READY, UINT, SETTING (gemm.top_k),
-     "Number of elements that row-outputs=top-k selects; at most N", 5, 1, GEMMCL_MAX_TOP_K},
-    {"input", "Input", READY, ENUM, SETTING (input),
-     "Place of A in a buffer. meta: a tensor in the buffer's metadata, which an element upstream "
-     "such as onnxinference attached; its innermost dimension is K",
-     GST_GEMMCL_INPUT_AUTO, .type = "GstGemmclInput", .values = inputs},
-    {"input-tensor-id", "Input tensor id", READY, STRING, SETTING (input_tensor_id),
-     "Id of the tensor that is A, with input=meta. Default: tensor-id, unless output=meta. With "
-     "output=meta, or if tensor-id is not set either, the only tensor of a buffer is A"},
-    {"output", "Output", READY, ENUM, SETTING (output),
-     "Form of the output. meta: the input passes through, and D is attached to it as a tensor in "
-     "GstTensorMeta, for the tensor decoders of GStreamer",
-     GST_GEMMCL_OUTPUT_AUTO, .type = "GstGemmclOutput", .values = outputs},
-    {"output-type", "Output type", READY, ENUM, SETTING (output_type),
-     "Type of the elements of D in tensors. A value other than auto makes video leave as "
-     "tensors; audio that leaves as audio needs auto",
-     GST_GEMMCL_OUTPUT_TYPE_AUTO, .type = "GstGemmclOutputType", .values = output_types},
-    {"output-scale", "Output scale", READY, DOUBLE, SETTING (gemm.d_scale),
-     "Scale of D in tensors of integers: D = stored number * output-scale + output-offset, as in "
-     "input-scale of a gemmcl downstream. A scale other than 1, or an offset other than 0, "
-     "limits output-type=auto to i8 and u8",
-     1.0, G_MINFLOAT, G_MAXFLOAT},
-    {"output-offset", "Output offset", READY, DOUBLE, SETTING (gemm.d_shift),
-     "Offset of D in tensors of integers: D = stored number * output-scale + output-offset", 0.0,
-     -G_MAXFLOAT, G_MAXFLOAT},
-    {"tensor-id", "Tensor id", READY, STRING, SETTING (tensor_id),
-     "Id of the tensor that output=meta attaches. Tensor decoders select tensors by their id, "
-     "such as classification-generic-softmaxed-out. The tensor of row outputs has this id with "
-     "-rows behind it. A buffer must not have tensors with these ids yet. With input=meta and "
-     "another output, the id of the tensor that is A",
-     .text = GST_GEMMCL_DEFAULT_TENSOR_ID},
-    {"input-scale", "Input scale", READY, STRING, SETTING (input_scale),
-     "Factor of each sample of the input: A = sample * input-scale + input-offset. A sample is "
-     "the stored number: 0 to 255 for most video, -32768 to 32767 for S16LE. Either a number, "
-     "such as 0.5, or a list, such as <0.5,0.25,1>, with a number for each channel of a pixel or "
-     "for each of the K elements of a row. A list is multiplied into the weight",
-     .text = "1"},
-    {"input-offset", "Input offset", READY, STRING, SETTING (input_offset),
-     "Offset that is added to each scaled sample: A = sample * input-scale + input-offset. A "
-     "number or a list, as in input-scale. A list is added into the bias, so it needs alpha=1 "
-     "and patch-padding=0",
-     .text = "0"},
-    {"kernel", "Kernel", READY, STRING, SETTING (kernel),
-     "Name of a kernel, as \"gemmcl kernels\" lists them; auto: the fastest kernel that is known "
-     "for the device and the sizes",
-     .text = GST_GEMMCL_AUTO},
-    {"auto-tune", "Auto-tune", READY, ENUM, SETTING (auto_tune),
-     "Search for a faster kernel while playing, if kernel=auto and no kernel was measured for "
-     "the device and the sizes. The search takes 2 % of the device's time, and at most 250 ms in "
-     "all. Later buffers use the kernel that it finds, and so do later starts, as after "
-     "\"gemmcl tune\"",
-     GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune", .values = auto_tunes},
-    {"platform", "Platform", READY, STRING, FIELD (query.platform),
-     "OpenCL platform: its number, or a part of its name or vendor; auto: any",
-     .text = GST_GEMMCL_AUTO},
-    {"device-type", "Device type", READY, ENUM, FIELD (query.type), "Type of the OpenCL device",
-     GEMMCL_DEVICE_TYPE_AUTO, .type = "GstGemmclDeviceType", .values = device_types},
-    {"device", "Device", READY, STRING, FIELD (query.device),
-     "OpenCL device: a part of its name, or its number among the devices of platform and "
-     "device-type, as \"gemmcl devices\" lists them; auto: the first one in the order of "
-     "device-type",
-     .text = GST_GEMMCL_AUTO},
-    {"devices", "Devices", READY, STRING, FIELD (devices),
-     "OpenCL devices that take runs in run, instead of device: numbers or parts of names, "
-     "separated by commas; all: every device. A part of a name selects all devices with that "
-     "part. Outputs leave in order, in system memory. A device that fails is dropped with a "
-     "warning, and other devices take over its runs. With several devices, beta needs an "
-     "addend. Default: none; device selects one device"},
-    {"batch-size", "Batch size", READY, UINT, SETTING (batch_size),
-     "Number of buffers that are multiplied in one run; 1: no batches. The first buffer of a "
-     "batch waits for the last one; the latency that the element reports is this wait and the "
-     "time of a run. A batch ends early at new caps, a segment, a discontinuity, end of stream, "
-     "a flush, another alpha, beta, weight, bias or addend, and after batch-timeout. In batches, "
-     "beta needs an addend",
-     1, 1, 1024},
-    {"batch-timeout", "Batch timeout", READY, INT64, SETTING (batch_timeout),
-     "Time in nanoseconds after which an incomplete batch is multiplied. 0: never; -1: the "
-     "duration of batch-size buffers, if caps or buffers state it, otherwise never",
-     -1, -1},
-    {"queue-depth", "Queue depth", READY, UINT, SETTING (queue_depth),
-     "Number of runs, each of a buffer or a batch, that may be in flight on a device; a further "
-     "run waits for the oldest. Runs in flight add no latency: outputs are pushed at once, and "
-     "an element that maps an output waits for its run. A queue element behind gemmcl lets "
-     "downstream work at the same time",
-     2, 1, 64},
-    {"stats", "Statistics", 0, STATS, 0,
-     "Statistics since streaming started, also posted as an element message at the end of the "
-     "stream: kernel (string), kernel-source (string: the origin of its choice: named, tuned, "
-     "shipped or rules), auto-tune (string: off; known: measured before; waiting; searching; "
-     "kept: no kernel is faster; swapped: the search found the kernel; or failed: and the "
-     "reason), kernel-level (string: subgroups are native, khr or emulated), precision (string: "
-     "of the kernel), device (string), memory (string: of the last input and output, as in \"VA "
-     "to system\"), buffers (guint64: multiplied), dropped (guint64: buffers skipped by QoS), "
-     "bytes (guint64: of A and D in memory of the host), copies-per-buffer (gdouble: copies of "
-     "A, D and other tensors), compile-time (guint64: ns), kernel-time (guint64: ns), "
-     "run-time-p50, run-time-p90, run-time-p99 and run-time-max (guint64: percentiles and "
-     "maximum of the ns from the submission of a run to its end), gflops (gdouble), efficiency "
-     "(gdouble: share of the device's f32 peak, which may exceed 1 in lower precisions; 0: "
-     "unknown). With several devices also devices: an array with a structure for each device, "
-     "which has its fields and failed (gboolean)"},
+#define PROPERTY(...) {__VA_ARGS__},
+#define SETTING(Type, member, name, nick, kind, ...)                                               \
+  {name, nick, READY, kind, FIELD (settings.member), __VA_ARGS__},
+#include "element/properties.def"
 };
 
 static gboolean

@@ -5,7 +5,7 @@
 #include <gemmcl.h>
 #include <gst/gst.h>
 
-/* The values of the element's properties, which the table in properties.c documents. */
+/* The values of the element's properties, whose texts are in properties.def. */
 
 /** GST_GEMMCL_AUTO: the default of kernel, platform and device: the library chooses. */
 #define GST_GEMMCL_AUTO "auto"
@@ -44,29 +44,15 @@ typedef enum {
 /** The number of matrices: weight, bias and addend, as in #GemmclPlanOperand. */
 #define GST_GEMMCL_N_OPERANDS (GEMMCL_PLAN_C + 1)
 
-/** GstGemmclSettings: The properties that cannot change while streaming. */
+/** GstGemmclSettings: The properties that cannot change while streaming; precision is 0 for auto,
+ * otherwise 1 + a #GemmclPrecision, and input_tensor_id may be NULL. */
 typedef struct {
   GemmclGemm gemm; /* the fields that are properties, such as trans_b and d_scale; others are 0 */
-  gint precision;  /* 0: auto; otherwise 1 + a GemmclPrecision */
-  GstGemmclFeatureMode feature_mode;
-  guint patch_width;
-  guint patch_height;
-  guint patch_stride; /* 0: the size of a patch */
-  guint patch_padding;
-  guint patch_dilation;
-  guint tensor_index;
-  GstGemmclInputMode input;
-  GstGemmclOutputMode output;
-  GstGemmclOutputType output_type;
-  const gchar *tensor_id;       /* interned, like all strings here */
-  const gchar *input_tensor_id; /* nullable; see gst_gemmcl_get_input_id() */
-  const gchar *input_scale;     /* a number or a list; see problem.h */
-  const gchar *input_offset;
-  const gchar *kernel;
-  GemmclAutoTune auto_tune;
-  guint batch_size;
-  guint queue_depth;
-  gint64 batch_timeout; /* ns; 0: no timeout; -1: the duration of batch_size buffers */
+#define PROPERTY(...)
+#define SETTING(Type, member, ...) Type member;
+#include "element/properties.def"
+#undef PROPERTY
+#undef SETTING
 } GstGemmclSettings;
 
 /** GST_GEMMCL_DEFAULT_TENSOR_ID: the default of tensor-id. */
