@@ -32,8 +32,7 @@ cd "$(dirname "$0")/.."
 # Only the distribution's Python is sure to have NumPy.
 export PATH=/usr/bin:$PATH LC_ALL=C.UTF-8
 
-# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
-[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+. scripts/maintain/common.sh
 # Builds and clones share PoCL's compiled kernels, which take far longer to compile than to run.
 export POCL_CACHE_DIR=$XDG_CACHE_HOME/gemmcl-tests/pocl
 mkdir -p "$POCL_CACHE_DIR"

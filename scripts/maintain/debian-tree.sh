@@ -11,10 +11,8 @@
 # FOLDER wait. Exit status: 77, with the reason, if the packages cannot be fetched.
 set -euo pipefail
 
-unable () {
-  echo "Debian's packages cannot be fetched: $*" >&2
-  exit 77
-}
+. "$(dirname "$0")/common.sh"
+subject="Debian's packages cannot be fetched"
 
 # find_mirror: prints the mirror of Debian, for any release, that apt's lists name, if any.
 find_mirror () {

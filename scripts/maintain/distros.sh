@@ -26,8 +26,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 export LC_ALL=C.UTF-8
 
-# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
-[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+. scripts/maintain/common.sh
 cache=$XDG_CACHE_HOME/gemmcl-distros
 results=$PWD/build-distros
 limit=${GEMMCL_DISTRO_LIMIT:-25m}
@@ -40,12 +39,6 @@ if [ -n "${GEMMCL_TEST_BRIEF-}" ]; then
   on_rusticl=(kernels-0 kernels-1 kernels-2 kernels-3 blocks choice kernel-table runs
     threads 'gst-*')
 fi
-
-# unable REASON...: exits as skipped.
-unable () {
-  echo "$*" >&2
-  exit 77
-}
 
 # furnish ROOT: mounts what a run needs, and copies the sources, all in memory.
 furnish () {

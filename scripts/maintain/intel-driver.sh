@@ -19,8 +19,7 @@
 set -euo pipefail
 
 library=usr/lib/x86_64-linux-gnu
-# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
-[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+. "$(dirname "$0")/common.sh"
 cache=${GEMMCL_DRIVER_CACHE:-$XDG_CACHE_HOME}/gemmcl-intel-driver
 
 # Settings that turn off features of the driver of testing that need hardware
@@ -37,10 +36,7 @@ lnl    testing   ProductFamilyOverride=lnl HardwareInfoOverride=2x4x8 $new
 ptl    testing   ProductFamilyOverride=ptl HardwareInfoOverride=2x6x8 $new
 "
 
-unable () {
-  echo "Intel's OpenCL driver for GPUs: $*" >&2
-  exit 77
-}
+subject="Intel's OpenCL driver for GPUs"
 
 # run RELEASE PROGRAM [ARGUMENT...]: replaces this shell by the program.
 run () {
@@ -96,8 +92,5 @@ for key in $keys; do
   export "${key?}"
 done
 
-command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: scripts/setup.sh test'
-devices=$(run "$release" clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
-grep -q 'Device #0' <<<"$devices" ||
-  unable "it does not start: clinfo found no device${devices:+: $devices}"
+need_device run "$release" clinfo
 run "$release" "$@"

@@ -26,24 +26,14 @@ tbb==2023.2.0 \
 tcmlib==1.6.0 \
   --hash=sha256:46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14
 '
-# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
-[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+. "$(dirname "$0")/common.sh"
 runtime=$XDG_CACHE_HOME/gemmcl-intel-runtime/$version
 
-unable () {
-  echo "Intel's OpenCL runtime for CPUs: $*" >&2
-  exit 77
-}
-
+subject="Intel's OpenCL runtime for CPUs"
 "$(dirname "$0")/wheels.sh" "$runtime" <<<"$requirements" || unable 'it could not be fetched'
 # This OpenCL loader would replace the one that gemmcl was linked with.
 rm -f "$runtime"/lib/libOpenCL.so*
 
 export OCL_ICD_VENDORS=$runtime/lib/libintelocl.so
-
-command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: scripts/setup.sh test'
-devices=$(clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
-grep -q 'Device #0' <<<"$devices" ||
-  unable "it does not start on this processor: clinfo found no device${devices:+: $devices}"
-
+need_device clinfo
 exec "$@"

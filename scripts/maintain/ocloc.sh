@@ -12,15 +12,11 @@
 # Exit status: that of COMMAND; 77, with the reason, if the compilers cannot be fetched or started.
 set -euo pipefail
 
-# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
-[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+. "$(dirname "$0")/common.sh"
 cache=$XDG_CACHE_HOME/gemmcl-ocloc
 library=usr/lib/x86_64-linux-gnu
 
-unable () {
-  echo "Intel's offline compiler: $*" >&2
-  exit 77
-}
+subject="Intel's offline compiler"
 
 # make_wrapper RELEASE: makes a program that runs the release's ocloc with the release's libraries.
 make_wrapper () {

@@ -35,8 +35,7 @@ openvino==2026.4.1 \
 # The distribution's Python, even if PATH has another.
 python=/usr/bin/python3
 root=$(realpath "$(dirname "$0")/../..")
-# A relative XDG_CACHE_HOME is ignored, as by gemmcl.
-[[ ${XDG_CACHE_HOME-} == /* ]] || XDG_CACHE_HOME=$HOME/.cache
+. "$(dirname "$0")/common.sh"
 cache=$XDG_CACHE_HOME/gemmcl-peers
 # One folder for each version of Python and set of wheels.
 minor=$("$python" -c 'import sys; print(sys.version_info[1])')

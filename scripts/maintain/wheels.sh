@@ -8,10 +8,7 @@
 # runs wait. Exit status: 77, with the reason, if the wheels cannot be fetched.
 set -euo pipefail
 
-unable () {
-  echo "$*" >&2
-  exit 77
-}
+. "$(dirname "$0")/common.sh"
 
 folder=$1
 # The distribution's Python, even if PATH has another.
