@@ -11,6 +11,10 @@ unable () {
   exit 77
 }
 
+need_x86_64 () {
+  [ "$(uname -m)" = x86_64 ] || unable "it is for x86_64, this is $(uname -m)"
+}
+
 # need_device COMMAND...: COMMAND runs clinfo, which must find a device.
 need_device () {
   local devices

@@ -32,7 +32,6 @@ mkdir -p "$(dirname "$folder")"
 exec 9>"$folder.lock"
 flock 9
 [ ! -d "$folder" ] || exit 0
-[ "$(uname -m)" = x86_64 ] || unable "these are for x86_64, this is $(uname -m)"
 command -v mmdebstrap >/dev/null || unable 'mmdebstrap is missing: run scripts/setup.sh test'
 mirror=$(find_mirror)
 if [ -z "$mirror" ] && [ "$(id -u)" -eq 0 ]; then
@@ -49,7 +48,7 @@ work=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
 # A mirror's index of testing may have expired. An incomplete tree is made afresh, so dpkg need not
 # sync.
-said=$(env ${http_proxy:+http_proxy="$http_proxy"} mmdebstrap --quiet --architectures=amd64 \
+said=$(env ${http_proxy:+http_proxy="$http_proxy"} mmdebstrap --quiet \
   --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=force-unsafe-io \
   "$@" "$release" "$work/tree" "$mirror" 2>&1) || unable "mmdebstrap failed: ${said##*$'\n'}"
 mv -T "$work/tree" "$folder"

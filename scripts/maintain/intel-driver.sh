@@ -77,6 +77,7 @@ read -r _ release keys < <(awk -v name="$1" '$1 == name' <<<"$targets") || {
 }
 shift
 
+need_x86_64
 # The driver of testing loads libze-intel-gpu1 by name when it starts.
 packages=intel-opencl-icd
 [ "$release" = bookworm ] || packages+=,libze-intel-gpu1

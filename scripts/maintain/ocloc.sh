@@ -46,6 +46,7 @@ END
 # have RELEASE PACKAGE,...: fetches a compiler if necessary, and makes its wrapper.
 have () {
   local status=0
+  need_x86_64
   "$(dirname "$0")/debian-tree.sh" "$1" "$cache/$1" --mode=chrootless --variant=extract \
     --include="$2" || status=$?
   [ "$status" -eq 0 ] || unable "the one of Debian $1 could not be fetched"

@@ -17,7 +17,7 @@ mkdir -p "$(dirname "$folder")"
 exec 9>"$folder.lock"
 flock 9
 [ ! -d "$folder" ] || exit 0
-[ "$(uname -m)" = x86_64 ] || unable "the wheels are for x86_64, this is $(uname -m)"
+need_x86_64
 echo "Fetching into $folder" >&2
 work=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf "$work"' EXIT
