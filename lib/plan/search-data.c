@@ -3,7 +3,7 @@
  *
  * The matrices of a search, timed runs, and the check of results.
  */
-#include "plan/search.h"
+#include "plan/search-data.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "gemmcl-search.h"
 #include "gemmcl-tuning.h"
 #include "kernels/tuning.h"
-#include "plan/search.h"
+#include "plan/search-data.h"
 
 /* A candidate drops out if its first run takes this many times as long as the best. */
 #define TOO_SLOW 4.0
