@@ -14,7 +14,7 @@ typedef struct {
 /* clang-format off */
 static const Status statuses[] = {
 #define STATUS(x, hint) {x, #x, hint}
-#define PLAIN(x)        STATUS (x, "")
+#define PLAIN(x)        {x, #x, ""}
     STATUS (CL_DEVICE_NOT_AVAILABLE, ": the device is in use or gone"),
     STATUS (CL_COMPILER_NOT_AVAILABLE, ": this driver cannot build kernels"),
     STATUS (CL_MEM_OBJECT_ALLOCATION_FAILURE,
