@@ -63,15 +63,6 @@ gst_gemmcl_runs_flush (GstGemmcl *self)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
 }
 
-GstFlowReturn
-gst_gemmcl_runs_take_flow (GstGemmclRuns *self)
-{
-  const GstFlowReturn flow = self->flow;
-
-  self->flow = GST_FLOW_OK;
-  return flow;
-}
-
 void
 gst_gemmcl_runs_stop (GstGemmcl *self)
 {
@@ -472,7 +463,7 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
   run->factors = *factors;
   run->inputs[run->n] = *input;
   run->inputs[run->n++].buffer = buffer;
-  *input = (GstGemmclInput){NULL};
+  input->data = NULL;
   g_ptr_array_add (run->items, buffer);
   limit = get_limit (runs, buffer);
   if (run->n >= MIN (batch_size, limit) || count_held (runs, run) > limit)

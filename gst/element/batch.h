@@ -27,7 +27,8 @@ typedef struct {
   GstGemmclLastRun last;
 
   gboolean is_late;   /* push_late() is running */
-  GstFlowReturn flow; /* of outputs that other threads pushed; returned for the next buffer */
+  GstFlowReturn flow; /* of outputs that other threads pushed; returned for the next buffer, which
+                       * resets it (element.c) */
   gboolean discont;   /* QoS dropped the buffer before the next one */
   GstClockID timer;   /* (nullable): of the timeout of the batch */
 
@@ -53,10 +54,6 @@ GstFlowReturn gst_gemmcl_runs_push_held (GstGemmcl *self);
 /** gst_gemmcl_runs_flush: Waits for all runs; drops the batch and the outputs that are held back.
  * Posts an error if a run of the only device failed. */
 void gst_gemmcl_runs_flush (GstGemmcl *self);
-
-/** gst_gemmcl_runs_take_flow: Returns: the flow of outputs that other threads pushed since the last
- * call. */
-GstFlowReturn gst_gemmcl_runs_take_flow (GstGemmclRuns *self);
 
 /** gst_gemmcl_batch_accepts: Returns: %TRUE if @input, with @factors, may be in the batch. */
 gboolean gst_gemmcl_batch_accepts (GstGemmclRuns *self, const GstGemmclInput *input,

@@ -147,12 +147,16 @@ sync_factors (GstGemmcl *self, GstBuffer *buffer)
 {
   const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   GstClockTime time = GST_CLOCK_TIME_NONE;
+  GstGemmclFactors factors;
 
   if (segment->format == GST_FORMAT_TIME)
     time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT (self), time);
-  return gst_gemmcl_get_properties (self).factors;
+  GST_OBJECT_LOCK (self);
+  factors = self->properties.factors;
+  GST_OBJECT_UNLOCK (self);
+  return factors;
 }
 
 static gboolean
@@ -201,6 +205,8 @@ set_caps_again (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input)
   if (!self->stream.configured &&
       !GST_BASE_TRANSFORM_GET_CLASS (trans)->set_caps (trans, incaps, outcaps))
     return GST_FLOW_NOT_NEGOTIATED;
+  gst_gemmcl_input_clear (input);
+  *input = (GstGemmclInput){NULL};
   return gst_gemmcl_input_describe (self, buffer, input);
 }
 
@@ -247,8 +253,9 @@ static GstFlowReturn
 describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
                  GstGemmclFactors *factors)
 {
-  GstFlowReturn flow = gst_gemmcl_runs_take_flow (self->runs);
+  GstFlowReturn flow = self->runs->flow;
 
+  self->runs->flow = GST_FLOW_OK;
   if (flow == GST_FLOW_OK)
     flow = gst_gemmcl_input_describe (self, buffer, input);
   if (flow != GST_FLOW_OK)
@@ -460,6 +467,7 @@ gst_gemmcl_init (GstGemmcl *self)
   g_mutex_init (&self->lock);
   g_mutex_init (&self->operands.change_lock);
   self->n_devices = 1;
+  gst_gemmcl_stats_reset (self);
   gst_gemmcl_sharing_init (&self->sharing, GST_ELEMENT (self));
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);

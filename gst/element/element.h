@@ -20,7 +20,7 @@ G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
  * Only the files that are named beside a field, or in its struct, write it.
  *
  * Locks, in the order in which they are taken: operands.change_lock; @lock, for fields that both
- * the streaming thread and the application use; the lock of the device; the lock of the object.
+ * the streaming thread and the application use; the lock of sharing; the lock of the object.
  * While any lock but the first is held, do not post messages, call other elements, compile, pack or
  * wait. A thread may read a field without a lock if no other thread writes the field.
  */

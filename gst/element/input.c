@@ -270,7 +270,6 @@ gst_gemmcl_input_describe (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *i
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow = GST_FLOW_OK;
 
-  gst_gemmcl_input_clear (input);
   self->described.fits_plan = FALSE;
   if (gst_gemmcl_output_is_empty (format, buffer))
     return is_first ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;

@@ -24,7 +24,7 @@ gboolean gst_gemmcl_input_take_event (GstGemmcl *self, GstEvent *event);
  * pass: caps still wait if no buffer has described A. */
 GstEvent *gst_gemmcl_input_pop_event (GstGemmclDescribed *self);
 
-/** gst_gemmcl_input_describe: @input: (inout): gets the description of @buffer. Ends the batch, and
+/** gst_gemmcl_input_describe: @input: all zero; gets the description of @buffer. Ends the batch, and
  * requests renegotiation and a new plan, if the type or shape of A changed. Returns: the result of
  * gst_gemmcl_batch_end(); GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED
  * if @buffer is empty and events wait. */

@@ -25,13 +25,12 @@ typedef struct {
   GstBuffer *output;      /* NULL before it is prepared; owned */
 } GstGemmclInput;
 
-/** gst_gemmcl_input_clear: Releases @data and @output, and forgets the rest. */
+/** gst_gemmcl_input_clear: Releases @data and @output. */
 static inline void
 gst_gemmcl_input_clear (GstGemmclInput *self)
 {
   gst_clear_buffer (&self->data);
   gst_clear_buffer (&self->output);
-  *self = (GstGemmclInput){NULL};
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclInput, gst_gemmcl_input_clear)
 

@@ -39,7 +39,7 @@ typedef struct {
   GstClockTime max;
 } GstGemmclStats;
 
-/** gst_gemmcl_stats_reset: Sets all counts to 0. Needs the lock of the element. */
+/** gst_gemmcl_stats_reset: Sets all counts to 0. Needs the lock, except at first. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
 
 /** gst_gemmcl_stats_add_plan: @plan: (nullable). Adds its counts to @sum. */

@@ -5,6 +5,9 @@
 #include "memory/caps.h"
 #include "memory/memory.h"
 
+/* The qdata key of the memory with which the pool made a buffer. */
+#define OWN g_quark_from_static_string ("gst-gemmcl-pool-memory")
+
 /* The page size of devices and drivers. */
 #define PAGE 4096
 
@@ -20,13 +23,6 @@ struct _GstGemmclPool {
 };
 
 G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
-
-/* Returns: the qdata key of the memory with which the pool made a buffer. */
-static GQuark
-own_memory_quark (void)
-{
-  return g_quark_from_static_string ("gst-gemmcl-pool-memory");
-}
 
 static const gchar **
 get_options (GstBufferPool *pool G_GNUC_UNUSED)
@@ -121,8 +117,8 @@ alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
     return GST_FLOW_ERROR;
   *buffer = gst_buffer_new ();
   gst_buffer_append_memory (*buffer, memory);
-  gst_mini_object_set_qdata (GST_MINI_OBJECT (*buffer), own_memory_quark (),
-                             gst_memory_ref (memory), (GDestroyNotify)gst_memory_unref);
+  gst_mini_object_set_qdata (GST_MINI_OBJECT (*buffer), OWN, gst_memory_ref (memory),
+                             (GDestroyNotify)gst_memory_unref);
   if (self->is_laid_out)
     gst_buffer_add_video_meta_full (*buffer, GST_VIDEO_FRAME_FLAG_NONE,
                                     GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
@@ -136,7 +132,7 @@ alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
 static void
 drop_guests (GstBuffer *buffer)
 {
-  const gpointer own = gst_mini_object_get_qdata (GST_MINI_OBJECT (buffer), own_memory_quark ());
+  const gpointer own = gst_mini_object_get_qdata (GST_MINI_OBJECT (buffer), OWN);
   gboolean has_own = FALSE;
 
   for (guint i = gst_buffer_n_memory (buffer); i > 0; i--) {
