@@ -376,20 +376,6 @@ static const struct {
 };
 
 static gboolean
-fail_operator (const Import *self, const OnnxNode *node, GError **error)
-{
-  g_autoptr (GString) names = g_string_new (NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (operators); i++)
-    g_string_append_printf (names, "%s%s",
-                            i == 0                             ? ""
-                            : i + 1 < G_N_ELEMENTS (operators) ? ", "
-                                                               : " or ",
-                            operators[i].name);
-  return fail (self, node, error, "expected %s.", names->str);
-}
-
-static gboolean
 add_node (Import *self, const OnnxNode *node, GError **error)
 {
   const gchar *op = node->op_type != NULL ? node->op_type : "";
@@ -403,7 +389,9 @@ add_node (Import *self, const OnnxNode *node, GError **error)
   while (i < G_N_ELEMENTS (operators) && !g_str_equal (op, operators[i].name))
     i++;
   if (i == G_N_ELEMENTS (operators))
-    return fail_operator (self, node, error);
+    return fail (self, node, error,
+                 "expected Gemm, MatMul, Add, Relu, LeakyRelu, Gelu, Sigmoid, Tanh, HardSwish, "
+                 "Softmax, Cast, Dropout, Flatten, Identity or Reshape.");
   for (gsize a = 0; a < node->n_attribute; a++) {
     const gchar *name = node->attribute[a]->name;
 

@@ -156,8 +156,8 @@ GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GE
 /**
  * gemmcl_matrix_load_safetensors:
  * @path: a safetensors file
- * @name: the name of a tensor in it, or "" for the only tensor, besides its scales and zero points;
- *   the message for an unknown name lists tensors of the file
+ * @name: (nullable): the name of a tensor in it, or %NULL or "" for the only tensor, besides its
+ *   scales and zero points; the message for an unknown name lists tensors of the file
  *
  * Tensors of type F64, F32, F16, BF16, I8 to I64 and U8 to U64 with 0, 1 or 2 dimensions can be
  * loaded. An 8-bit tensor with a tensor `NAME.scale`, and optionally `NAME.zero_point`, beside it
@@ -171,8 +171,8 @@ GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *na
 /**
  * gemmcl_matrix_load_onnx:
  * @path: an ONNX model of at most 2 GiB
- * @name: the name of an initializer or of the output of a Constant node, or "" for the only one;
- *   the message for an unknown name lists tensors of the model
+ * @name: (nullable): the name of an initializer or of the output of a Constant node, or %NULL or ""
+ *   for the only one; the message for an unknown name lists tensors of the model
  *
  * Tensors of float, double, float16, bfloat16, int8 to int64 and uint8 to uint64 with 0, 1 or 2
  * dimensions can be loaded, also from another file (external data) below the model's folder. A

@@ -217,13 +217,13 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
   g_autoptr (GPtrArray) tensors = NULL;
   guint index;
 
-  g_return_val_if_fail (path != NULL && name != NULL, NULL);
+  g_return_val_if_fail (path != NULL, NULL);
 
   if (!gemmcl_file_open (&file, path, error) || (model = read_model (&file, error)) == NULL)
     return NULL;
   tensors = list_tensors (model, names);
-  if (*name == '\0' && names->len == 1)
-    name = names->pdata[0];
+  if (name == NULL || *name == '\0')
+    name = names->len == 1 ? names->pdata[0] : "";
   return gemmcl_find_tensor (names, name, path, &index, error)
              ? load_tensor (&file, name, tensors->pdata[index], error)
              : NULL;
@@ -234,7 +234,7 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
 GemmclMatrix *
 gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
 {
-  g_return_val_if_fail (path != NULL && name != NULL, NULL);
+  g_return_val_if_fail (path != NULL, NULL);
 
   return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
                          "This build of gemmcl reads no ONNX models, since it was built without "
@@ -243,10 +243,4 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
 
 #endif
 
-static GemmclMatrix *
-load (const gchar *path, const gchar *part, GError **error)
-{
-  return gemmcl_matrix_load_onnx (path, part != NULL ? part : "", error);
-}
-
-const GemmclReader gemmcl_reader_onnx = {".onnx", "FILE.onnx#NAME", load};
+const GemmclReader gemmcl_reader_onnx = {".onnx", "FILE.onnx#NAME", gemmcl_matrix_load_onnx};

@@ -335,11 +335,11 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
   g_autoptr (GemmclMatrix) matrix = NULL;
   guint index;
 
-  g_return_val_if_fail (path != NULL && name != NULL, NULL);
+  g_return_val_if_fail (path != NULL, NULL);
 
   if (!gemmcl_file_open (&file, path, error) || !read_tensors (&tensors, error))
     return NULL;
-  if (*name == '\0')
+  if (name == NULL || *name == '\0')
     name = get_only_name (tensors.names);
   if (!gemmcl_find_tensor (tensors.names, name, path, &index, error))
     return NULL;
@@ -347,13 +347,8 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
   return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
 }
 
-static GemmclMatrix *
-load (const gchar *path, const gchar *part, GError **error)
-{
-  return gemmcl_matrix_load_safetensors (path, part != NULL ? part : "", error);
-}
-
-const GemmclReader gemmcl_reader_safetensors = {".safetensors", "FILE.safetensors#NAME", load};
+const GemmclReader gemmcl_reader_safetensors = {".safetensors", "FILE.safetensors#NAME",
+                                                gemmcl_matrix_load_safetensors};
 
 /* Adds @matrix to @header. Its elements begin at byte *@end, which is advanced to their end. */
 static void
