@@ -417,7 +417,7 @@ gst_gemmcl_run_submit (GstGemmclRun *self, GstGemmclLastRun *last, GError **erro
     last->m = call->m;
   }
   ok = open_buffers (self, error) && submit_open (self, last, error);
-  for (guint i = 0; i < 2 * self->n; i++)
+  for (guint i = 0; i < count_places (self); i++)
     gst_gemmcl_mapping_clear (&self->mapped[i]);
   for (guint i = 0; !ok && i < self->n; i++)
     gst_gemmcl_mapping_clear (&self->inflight->mappings[i]);
