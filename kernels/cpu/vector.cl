@@ -64,6 +64,7 @@
   #define FETCH_B(v, p)       VLOAD (v, p)
   #define MULTIPLY(sum, a, b) DOT (SUMS, sum, a, b)
 #else
+  #define DOT_CALLER INLINE
   #define B_ELEMENT  B_MEM
   #define SUMS       FLOATS
   #define STEPS(K)   (K)
@@ -223,13 +224,14 @@ copy_rows (const float **rows, float *copy, global const A_MEM *A, const GemmclP
 #endif
 
 /* Multiplies TILE_M rows of A by a panel of B. asks: prefetch the next TILE_M rows, too */
-INLINE void
-multiply_tile (SUMS sum[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEMENT *panel,
+DOT_CALLER void
+multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEMENT *panel,
                const int steps, const bool asks, const GemmclProblem p)
 {
   /* Pointers that are read from memory. Compilers would gather offsets in a vector and extract each
    * of them, and would recompute pointers in each step. */
   A_ELEMENT *row[TILE_M];
+  SUMS sum[TILE_M][VECTORS];
 
 #pragma unroll
   for (int m = 0; m < TILE_M; m++) {
@@ -260,6 +262,11 @@ multiply_tile (SUMS sum[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEME
         sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
     }
   }
+#pragma unroll
+  for (int m = 0; m < TILE_M; m++)
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+      result[m][v] = sum[m][v];
 }
 
 /* Copies the sums, times alpha, for the rolled epilogue loop: an array that is indexed at run time

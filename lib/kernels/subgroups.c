@@ -12,8 +12,6 @@
 
 #define FIRST_DP4A 61 /* NVIDIA's compute capability 6.1: PTX ISA, dp4a */
 
-#define LAST_POCL 3
-
 static const gchar *const level_names[] = {"native", "khr", "emulated"};
 static const gchar *const level_macros[] = {"SG_NATIVE", "SG_KHR", "SG_EMULATED"}; /* problem.h */
 
@@ -78,21 +76,25 @@ has_khr (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
          !(kernel->family == GEMMCL_FAMILY_DPAS && gemmcl_device_is_rusticl (device));
 }
 
-/* TRUE if PoCL's CPU device, which is the host's CPU, has int8 dot products in vectors of 16 ints,
- * and PoCL is of a version that accepts inline assembly. Version 3 does; version 6.0 aborts in an
- * assertion when it makes the binary of such a program. */
-static gboolean
-has_vnni (G_GNUC_UNUSED const GemmclDeviceInfo *device)
+/* The options for int8 dot products in vectors of 16 ints, if the device is PoCL's, which is the
+ * host's CPU, and this CPU has them; else %NULL. Other versions of PoCL were not tried. */
+static const gchar *
+get_vnni (G_GNUC_UNUSED const GemmclDeviceInfo *device)
 {
 #if defined(__x86_64__)
   __builtin_cpu_init ();
-  return device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
-         strcmp (device->platform, "Portable Computing Language") == 0 &&
-         g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL &&
-         __builtin_cpu_supports ("avx512vnni");
-#else
-  return FALSE;
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
+      strcmp (device->platform, "Portable Computing Language") == 0 &&
+      __builtin_cpu_supports ("avx512vnni"))
+    switch (g_ascii_strtoull (device->driver, NULL, 10)) {
+    case 3:
+    case 7:
+      return " -DDOT_VNNI";
+    case 6: /* aborts in an assertion when it makes the binary of a program with assembly */
+      return " -DDOT_VNNI -DDOT_BUILTIN";
+    }
 #endif
+  return NULL;
 }
 
 static gboolean
@@ -119,7 +121,7 @@ has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
   if (capability > 0)
     return has_ptx (device, capability) &&
            (kernel->family != GEMMCL_FAMILY_WGMMA || device->nvidia_capability == capability);
-  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || has_vnni (device);
+  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || get_vnni (device) != NULL;
 }
 
 /* TRUE if every device has all that @kernel needs, so that it is native everywhere. */
@@ -151,7 +153,7 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
       !gemmcl_kernel_has_engines (kernel))
     g_string_append (options, has_khr_dot (device)           ? " -DDOT_KHR -cl-std=CL3.0"
                               : has_ptx (device, FIRST_DP4A) ? " -DDOT_PTX"
-                                                             : " -DDOT_VNNI");
+                                                             : get_vnni (device));
   if (kernel->subgroup == 0)
     return;
   g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%s -DDEPTH=%u",
