@@ -52,8 +52,8 @@ get_input_size (const GstGemmclFormat *format)
   return size <= G_MAXUINT ? size : 0;
 }
 
-/* Proposes a pool of at least @held buffers: of memory of @allocator or, if that is NULL, of pages. Without @need_pool it
- * proposes only the size of buffers. */
+/* Proposes a pool of at least @held buffers: of memory of @allocator or, if that is NULL, of pages.
+ * Without @need_pool it proposes only the size of buffers. */
 static void
 propose_pool (GstQuery *query, GstCaps *caps, guint size, guint held, GstAllocator *allocator,
               gboolean need_pool)

@@ -152,8 +152,8 @@ is_of_device (const GError *error)
          g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE);
 }
 
-/* Binds @run to @device, makes outputs in its memory and submits the run. If that fails, does so with
- * another device. */
+/* Binds @run to @device, makes outputs in its memory and submits the run. If that fails, does so
+ * with another device. */
 static GstFlowReturn
 begin (GstGemmcl *self, GstGemmclRun *run, GstGemmclDevice *device, GError **error)
 {
@@ -258,16 +258,17 @@ count_held (GstGemmclRuns *self, const GstGemmclRun *next)
   return held;
 }
 
-/* TRUE if a run is free for the run of @next, and its inputs do not exhaust their pool. */
+/* TRUE if the ring has a run left for the batch after @next, and the inputs that are then held do
+ * not exhaust their pool. */
 static gboolean
-has_room (GstGemmclRuns *self, const GstGemmclRun *next)
+can_submit (GstGemmclRuns *self, const GstGemmclRun *next)
 {
   return self->n < self->size - 1 &&
          count_held (self, next) <= get_limit (self, next->inputs[0].buffer);
 }
 
-/* Pushes the outputs of complete runs, in order. Waits for runs that are not complete: for all of
- * them with @waits, otherwise until @next, (nullable), has room. */
+/* Pushes the outputs of complete runs, in order. With @waits, waits for all runs; otherwise only
+ * until @next, (nullable), can be submitted. */
 static GstFlowReturn
 push_some (GstGemmcl *self, const GstGemmclRun *next, gboolean waits)
 {
@@ -276,7 +277,7 @@ push_some (GstGemmcl *self, const GstGemmclRun *next, gboolean waits)
 
   while (flow == GST_FLOW_OK && runs->n > 0 &&
          (waits || !gst_gemmcl_inflight_is_busy (get_run (runs, 0)->inflight) ||
-          (next && !has_room (runs, next))))
+          (next && !can_submit (runs, next))))
     flow = push_first (self);
   if (flow != GST_FLOW_OK)
     drop_runs (runs, NULL);

@@ -27,8 +27,8 @@ typedef struct {
   GstGemmclLastRun last;
 
   gboolean is_late;   /* push_late() is running */
-  GstFlowReturn flow; /* of outputs that other threads pushed; returned for the next buffer, which
-                       * resets it (element.c) */
+  GstFlowReturn flow; /* the last failure of a push by other threads; returned for the next buffer,
+                       * which resets it (element.c) */
   gboolean discont;   /* QoS dropped the buffer before the next one */
   GstClockID timer;   /* (nullable): of the timeout of the batch */
 
@@ -47,8 +47,8 @@ void gst_gemmcl_runs_stop (GstGemmcl *self);
  * error and returns GST_FLOW_ERROR if a run failed and no other device is left. */
 GstFlowReturn gst_gemmcl_runs_finish (GstGemmcl *self);
 
-/** gst_gemmcl_runs_push_held: Does what gst_gemmcl_runs_finish() does if there are several devices.
- * One device holds no outputs back, so nothing is done. */
+/** gst_gemmcl_runs_push_held: With several devices, does what gst_gemmcl_runs_finish() does. With
+ * one device, does nothing: its outputs are not held back. */
 GstFlowReturn gst_gemmcl_runs_push_held (GstGemmcl *self);
 
 /** gst_gemmcl_runs_flush: Waits for all runs; drops the batch and the outputs that are held back.
@@ -59,8 +59,8 @@ void gst_gemmcl_runs_flush (GstGemmcl *self);
 gboolean gst_gemmcl_batch_accepts (GstGemmclRuns *self, const GstGemmclInput *input,
                                    const GstGemmclFactors *factors);
 
-/** gst_gemmcl_batch_add: Adds @buffer, which it takes, to the batch. @input describes @buffer and is
- * taken, too. Returns: the result of gst_gemmcl_batch_end() if @buffer ended or filled a batch,
+/** gst_gemmcl_batch_add: Adds @buffer, which it takes, to the batch. @input describes @buffer and
+ * is taken, too. Returns: the result of gst_gemmcl_batch_end() if @buffer ended or filled a batch,
  * otherwise GST_FLOW_OK. */
 GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
                                     const GstGemmclFactors *factors);

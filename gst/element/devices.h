@@ -48,7 +48,7 @@ gboolean gst_gemmcl_devices_set_pools (GstGemmclDevice *devices, guint n, GstBuf
  * that is used. Plans are made together, so it stands for all. */
 GemmclPlan *gst_gemmcl_devices_get_plan (GstGemmcl *self);
 
-/** gst_gemmcl_devices_drop: Drops @device, where a run or a plan failed with @error: posts a warning
- * and clears @error. Returns: (nullable): another device; %NULL, and nothing is done, if no other
- * device is left. */
+/** gst_gemmcl_devices_drop: Drops @device, where a run or a plan failed with @error: posts a
+ * warning and clears @error. Returns: (nullable): another device; %NULL, and nothing is done, if no
+ * other device is left. */
 GstGemmclDevice *gst_gemmcl_devices_drop (GstGemmcl *self, GstGemmclDevice *device, GError **error);

@@ -140,8 +140,8 @@ stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Sets controlled properties to their values at the stream time of @buffer. A segment in bytes, such
- * as one of multifilesrc, has no stream time. Returns: the factors for @buffer. */
+/* Sets controlled properties to their values at the stream time of @buffer. A segment in bytes,
+ * such as one of multifilesrc, has no stream time. Returns: the factors for @buffer. */
 static GstGemmclFactors
 sync_factors (GstGemmcl *self, GstBuffer *buffer)
 {
@@ -192,9 +192,9 @@ pass_waiting (GstGemmcl *self)
   return ok;
 }
 
-/* Sets the caps of both pads after new ones were refused, or waited for @buffer and changed neither
- * pad's, and describes @buffer again. The base class does not set them, since it considers them in
- * use. */
+/* Calls set_caps() with the present caps of both pads, and describes @buffer again. Needed after
+ * new caps were refused, and if caps waited for @buffer and equal those of the pads: the base class
+ * takes both for caps in use. */
 static GstFlowReturn
 set_caps_again (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input)
 {
@@ -247,8 +247,8 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *buffer, GstGemmclInp
   return flow;
 }
 
-/* Describes @buffer. Ends the batch, and waits for its runs, if @buffer needs that. @factors: (out):
- * those for @buffer. */
+/* Describes @buffer. Ends the batch, and waits for its runs, if @buffer needs that.
+ * @factors: (out): those for @buffer. */
 static GstFlowReturn
 describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
                  GstGemmclFactors *factors)
@@ -337,7 +337,8 @@ end_before (GstGemmcl *self, GstEvent *event)
   }
 }
 
-/* Waiting events pass before EOS, and after caps that describe A without a buffer. */
+/* Events that wait for the first buffer pass when EOS comes, or caps that describe A by
+ * themselves. */
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {

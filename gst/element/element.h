@@ -31,7 +31,7 @@ struct _GstGemmcl {
   GstGemmclSharing sharing;       /* memory/sharing.c; has its own lock */
 
   GMutex lock;
-  GstGemmclOperandSlot operands;                   /* operands.c */
+  GstGemmclCurrentOperands operands;               /* operands.c */
   GstGemmclDevice devices[GST_GEMMCL_MAX_DEVICES]; /* see the struct */
   guint n_devices;                                 /* devices.c; at least 1 */
   GstGemmclStream stream;                          /* see the struct */

@@ -59,9 +59,9 @@ drop_events (GQueue *waiting, GstEventType type)
   }
 }
 
-/* The sink pad has the caps that wait, but neither the formats nor the plan fit them. If the base
- * class finds both pads' caps unchanged later, it calls no set_caps(); negotiate() (element.c) then
- * does. */
+/* Puts the caps event back and marks the formats and the plan as stale: the sink pad already has
+ * these caps. If the base class later finds the caps of both pads unchanged, it does not call
+ * set_caps(), so negotiate() (element.c) does. */
 static void
 keep_caps (GstGemmcl *self, GstEvent *event)
 {
@@ -115,7 +115,7 @@ gst_gemmcl_input_take_event (GstGemmcl *self, GstEvent *event)
   }
 }
 
-/* Adapts the element to an input whose A, @tensor, differs from the A before. */
+/* Adapts the element to @tensor, an A of another type or shape than before. */
 static gboolean
 adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
 {
@@ -142,8 +142,8 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
                               gst_gemmcl_problem_reads (&self->problem, &input) &&
                               shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
   self->needs_plan |= !self->described.fits_plan;
-  /* Caps of flexible tensors do not have the dimensions, and caps that announce a result only have
-   * their number. */
+  /* New caps are needed only if they would differ: caps of flexible tensors state no dimensions,
+   * and caps that announce a result state only the number of dimensions. */
   if (settings->output == GST_GEMMCL_OUTPUT_META ? tensor->rank != rank : !input.tensors.flexible)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return TRUE;
@@ -183,7 +183,8 @@ find (const GstGemmclStream *stream, gboolean is_meta, GstBuffer *buffer, GstGem
   return TRUE;
 }
 
-/* Describes A, a tensor. M of feature modes but pixel is that of the plan's frame. */
+/* Describes A, a tensor. Its M is read only in the feature mode pixel; in the others M is that of
+ * the plan's frame. */
 static GstFlowReturn
 describe_tensor (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input, GError **error)
 {

@@ -5,8 +5,8 @@
 #include "element/run.h"
 
 /* Describes buffers: the type, shape and place of A in them. Caps that do not announce the tensor
- * in metadata wait for the first buffer, and the events after them wait, too: the caps of the output
- * depend on the shape of that tensor. For the streaming thread. */
+ * in metadata wait for the first buffer, and the events after them wait, too: the caps of the
+ * output depend on the shape of that tensor. For the streaming thread. */
 
 /** GstGemmclDescribed: The buffers' description of A. For the streaming thread, except tensor,
  * which the lock of the element guards. */
@@ -24,10 +24,10 @@ gboolean gst_gemmcl_input_take_event (GstGemmcl *self, GstEvent *event);
  * pass: caps still wait if no buffer has described A. */
 GstEvent *gst_gemmcl_input_pop_event (GstGemmclDescribed *self);
 
-/** gst_gemmcl_input_describe: @input: all zero; gets the description of @buffer. Ends the batch, and
- * requests renegotiation and a new plan, if the type or shape of A changed. Returns: the result of
- * gst_gemmcl_batch_end(); GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED
- * if @buffer is empty and events wait. */
+/** gst_gemmcl_input_describe: @input: all zero; gets the description of @buffer. Ends the batch,
+ * and requests renegotiation and a new plan, if the type or shape of A changed. Returns: the result
+ * of gst_gemmcl_batch_end(); GST_FLOW_ERROR after an error was posted;
+ * GST_BASE_TRANSFORM_FLOW_DROPPED if @buffer is empty and events wait. */
 GstFlowReturn gst_gemmcl_input_describe (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input);
 
 /** gst_gemmcl_input_stop: Forgets the description of A, and drops the waiting events. */

@@ -189,7 +189,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   /* Several devices read copies, not the dma-buf. */
   if (terms.several && input.memory == GST_GEMMCL_MEMORY_DMABUF)
     input.memory = GST_GEMMCL_MEMORY_SYSTEM;
-  /* input.c learned them from the buffer for which the base class negotiates. */
+  /* Caps lack left and top. input.c has read them from the buffer that is being negotiated for. */
   if (input.frame.format == last->format && input.frame.interlaced == last->interlaced) {
     input.frame.left = last->left;
     input.frame.top = last->top;

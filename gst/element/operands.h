@@ -11,14 +11,15 @@
  * set. */
 typedef struct _GstGemmclChange GstGemmclChange;
 
-/** GstGemmclOperandSlot: The operands of the element. @change_lock serializes changes and is taken
- * before any other lock. The lock of the element guards the other fields. */
+/** GstGemmclCurrentOperands: The operands in use, and those that wait for the next buffer.
+ * @change_lock serializes changes and is taken before any other lock. The lock of the element
+ * guards the other fields. */
 typedef struct {
   GMutex change_lock;
   GstGemmclOperands current;
   GstGemmclChange *next; /* (nullable): for the streaming thread's next buffer */
   gboolean pinned;       /* see gst_gemmcl_operands_pin() */
-} GstGemmclOperandSlot;
+} GstGemmclCurrentOperands;
 
 /** gst_gemmcl_get_properties: Returns: the present values. Do not use the field source: another
  * thread may free it at any time. Any thread. */

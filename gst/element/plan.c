@@ -159,7 +159,7 @@ wait_for_plans (GstGemmcl *self, Job *job, GError **error)
                           devices, (g_get_monotonic_time () - begin) / 1e6);
 }
 
-/* @job: (nullable). Replaces the plans of all devices by the plans of @job; NULL: only drops them. */
+/* @job: (nullable). Replaces the plans of all devices by those of @job; NULL: only drops them. */
 static void
 replace_plans (GstGemmcl *self, Job *job)
 {

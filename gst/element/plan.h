@@ -20,10 +20,11 @@
  */
 gboolean gst_gemmcl_plan_make (GstGemmcl *self, gsize audio_m, GError **error);
 
-/** gst_gemmcl_plan_fit: Makes a plan for the next buffer, whose caps are negotiated, if a new plan
- * is due or if the present one, if any, reads another A, has fewer rows than @m, or no C where beta
- * needs the previous output. Audio and flexible tensors get more rows than they need. Returns:
- * %FALSE with @error, also if @factors cannot be used. */
+/** gst_gemmcl_plan_fit: Makes a new plan for the next buffer, unless the present one can run it. A
+ * plan cannot if a new one was requested, if it reads another A or has fewer rows than @m, or if
+ * beta needs the previous output and the plan has no C. Audio and flexible tensors get more rows
+ * than they need. For a buffer whose caps are negotiated. Returns: %FALSE with @error, also if
+ * @factors cannot be used. */
 gboolean gst_gemmcl_plan_fit (GstGemmcl *self, gsize m, const GstGemmclFactors *factors,
                               GError **error);
 

@@ -31,7 +31,8 @@ void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands 
 void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
                                   gsize *k, gsize *n);
 
-/** GstGemmclProblem: The problem of a stream, as the library describes it. */
+/** GstGemmclProblem: The library's description of a stream's problem, with the frames that it
+ * points to, and the folding of lists. */
 typedef struct {
   GemmclGemm gemm; /* points to the frames below: copy with gst_gemmcl_problem_copy() */
   GemmclFrame a_frame;
@@ -84,9 +85,9 @@ void gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *fr
  * and offset, can have by its stored type. Floats are assumed to lie between -1 and 1. */
 gdouble gst_gemmcl_problem_get_largest (const GstGemmclProblem *self);
 
-/** gst_gemmcl_problem_reads: Returns: %TRUE if plans for @self read the type and the rows of A of
- * @input, and frames that begin at the same place within a sample of chroma. @input may have more
- * rows than they have room for. */
+/** gst_gemmcl_problem_reads: Returns: %TRUE if plans for @self can read @input, whatever its number
+ * of rows: the type and K of A, or the sizes of the tensor, are the same, and frames begin at the
+ * same place within a sample of chroma. */
 gboolean gst_gemmcl_problem_reads (const GstGemmclProblem *self, const GstGemmclFormat *input);
 
 /** gst_gemmcl_problem_writes: Returns: %TRUE if plans for @self write the tensor of @output. */

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The properties of the element. The rows of their table, with texts, units, limits and defaults, are
- * in properties.def. */
+ * The properties of the element. The rows of their table, with texts, units, limits and defaults,
+ * are in properties.def. */
 #include "element/properties.h"
 
 #include <gobject/gvaluecollector.h>

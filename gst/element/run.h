@@ -8,11 +8,11 @@
 #include "memory/inflight.h"
 #include "memory/sharing.h"
 
-/* Finds A, D and row outputs in buffers, and submits runs. For the streaming thread or a caller with
- * the stream lock of the sink pad. */
+/* Finds A, D and row outputs in buffers, and submits runs. For the streaming thread or a caller
+ * with the stream lock of the sink pad. */
 
-/** GstGemmclInput: A buffer, as described when it arrives, since another element may write it
- * later; and its output. All zero: none. */
+/** GstGemmclInput: A buffer, the place, size and shape of A in it, and its output. Read when the
+ * buffer arrives: another element may write the buffer later. All zero: none. */
 typedef struct {
   GstBuffer *buffer;      /* not referenced */
   GstBuffer *data;        /* (nullable): with A, if A is in the metadata of buffer; owned */

@@ -23,10 +23,10 @@ void gst_gemmcl_add_input_formats (GValue *values, gsize channels);
  * best one is first, a square or the one nearest to 4:3, and a list of widths and one of heights
  * stand for all.
  *
- * Without @filter the result has all that gst_gemmcl_shape_of_format() accepts; with
- * feature-mode=auto and in the lists it has more. With @filter feature-mode=auto omits rows and
- * frames if @filter and @output allow pixels or patches: hardly anybody wants their sizes, such as
- * a width of 3 in GRAY8.
+ * Without @filter the result has at least all that gst_gemmcl_shape_of_format() accepts. It
+ * has more with feature-mode=auto, and where two lists stand for pairs. With @filter and
+ * feature-mode=auto the modes row and frame are left out if @filter and @output allow pixels or
+ * patches: hardly anybody wants a size such as a width of 3 in GRAY8.
  *
  * Returns: (transfer full): caps with formats, and widths and heights where K limits them; EMPTY if
  *   none fit

@@ -24,8 +24,8 @@ typedef struct {
   guint64 copies;           /* made by the element itself, not by its plans */
   const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
   guint64 reported;         /* value of buffers at the last report */
-  guint noted_copies;       /* bits of the logged kinds of copies since new caps (negotiate.c); for
-                             * the streaming thread, without the lock */
+  guint noted_copies;       /* bits of the kinds of copies that were logged since the last new caps
+                             * (negotiate.c); for the streaming thread, without the lock */
 
   /* Times of runs, in ns; see gst_gemmcl_stats_add_time(). */
   GstClockTime latency; /* the reported latency */
@@ -45,8 +45,8 @@ void gst_gemmcl_stats_reset (GstGemmcl *self);
 /** gst_gemmcl_stats_add_plan: @plan: (nullable). Adds its counts to @sum. */
 void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 
-/** gst_gemmcl_stats_add_run: Counts a run of @n buffers on @device. @bytes: the bytes that it writes
- * to OpenCL memory that the host maps. @memory: the kind of memory of A; a static word. */
+/** gst_gemmcl_stats_add_run: Counts a run of @n buffers on @device. @bytes: the bytes that it
+ * writes to OpenCL memory that the host maps. @memory: the kind of memory of A; a static word. */
 void gst_gemmcl_stats_add_run (GstGemmclStats *self, GstGemmclDevice *device, guint n, gsize bytes,
                                const gchar *memory);
 

@@ -44,8 +44,8 @@ const gchar *gst_gemmcl_values_get (const GValue *values, guint i);
  * formats with the same order of colours in memory, then other formats. */
 void gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize channels);
 
-/** GstGemmclMemoryKind: The kind of memory of buffers, by their caps. Only the sink pad has the last
- * three. */
+/** GstGemmclMemoryKind: The kind of memory of buffers, by their caps. Only the sink pad has the
+ * last three. */
 typedef enum {
   GST_GEMMCL_MEMORY_OTHER, /* not supported */
   GST_GEMMCL_MEMORY_SYSTEM,

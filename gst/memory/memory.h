@@ -17,7 +17,7 @@ typedef struct {
   gboolean lost; /* instead of @written: OpenCL refused the last write */
 } GstGemmclEvents;
 
-/** GstGemmclMemory: Memory of a #GstGemmclAllocator. A part of a memory uses only the field parent. */
+/** GstGemmclMemory: Memory of a #GstGemmclAllocator. A part of a memory uses only parent. */
 typedef struct {
   GstMemory parent;
   cl_mem buffer; /* the content on the device, which kernels read and write */
@@ -74,9 +74,9 @@ gboolean gst_gemmcl_memory_copy (GstGemmclMemory *from, gsize offset, GstGemmclM
  * of @pattern, a power of 2 up to 128. Returns: %FALSE if that fails; the log has the reason. */
 gboolean gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size);
 
-/** gst_gemmcl_memory_set_run: Makes the next map of the host release the inputs that @inflight, the
- * run that writes @memory, holds. With @fetches, enqueues the copy to the host after the run, if a
- * copy is needed, so that the map waits less. */
+/** gst_gemmcl_memory_set_run: @inflight: the run that writes @memory; the next map of the host
+ * releases the inputs of that run. @fetches: enqueues the copy to the host right after the run, if
+ * the host needs a copy, so that the map waits less. */
 void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gboolean fetches);
 
 /** gst_gemmcl_memory_recycle: Drops the content of @memory, so that the next map copies nothing.

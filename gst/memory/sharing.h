@@ -36,7 +36,7 @@ typedef struct {
   GCallback release;       /* releases them */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c sets it and the next two */
   gint display_failed;     /* atomic: making a context with display failed */
-  gint display_is_new;     /* atomic: no buffer has asked yet if display needs another context */
+  gint display_is_new;     /* atomic: display was not yet compared with that of context */
 } GstGemmclSharing;
 
 void gst_gemmcl_sharing_init (GstGemmclSharing *self, GstElement *element);

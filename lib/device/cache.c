@@ -31,7 +31,7 @@ gemmcl_cache_dir_get_path (const gchar *name)
 {
   const gchar *cache = g_get_user_cache_dir ();
 
-  /* The XDG base directory specification has a relative XDG_CACHE_HOME ignored; GLib uses it. */
+  /* The XDG base directory specification ignores a relative XDG_CACHE_HOME, but GLib uses it. */
   if (g_path_is_absolute (cache))
     return g_build_filename (cache, "gemmcl", name, NULL);
   return g_build_filename (g_get_home_dir (), ".cache", "gemmcl", name, NULL);

@@ -12,7 +12,7 @@
  * offset. */
 #define LARGE_GRID 65535
 
-/* No command is as short: Rusticl of Mesa 22.3 reports 1 ns for each. */
+/* A shorter time is wrong: Rusticl of Mesa 22.3 reports 1 ns for each command. */
 #define LEAST_NS 100
 
 static void

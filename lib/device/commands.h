@@ -19,8 +19,8 @@ typedef struct {
   const cl_event *wait;
   cl_event first, kernel, last; /* the first and the last kernel, the last command */
   /* The largest number of work-items of a launch. A larger kernel is launched in slices along its
-   * first dimension, and the queue is finished between them, so that other queues get their turn.
-   * 0: no limit. */
+   * first dimension, and the queue is finished between them, so that commands of other queues
+   * run in between. 0: no limit. */
   gsize slice;
   gboolean warm_up; /* launch only as much of each kernel as makes PoCL compile it */
 } GemmclChain;
@@ -33,7 +33,7 @@ GPtrArray *gemmcl_events_new (void);
 cl_int gemmcl_event_get_status (cl_event event);
 
 /** Returns: an OpenCL status. @ns: (out): nanoseconds from the start of @first to the end of @last
- * by the device's clock; 0 if the queue does not report them, or if no command can be as short */
+ * by the device's clock; 0 if the queue does not report them, or reports too few to be true */
 cl_int gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns);
 
 /** The wait-list arguments of a clEnqueue function, which requires NULL for an empty list. */

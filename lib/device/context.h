@@ -33,8 +33,8 @@ cl_command_queue gemmcl_context_create_queue (GemmclContext *self,
 /* The context's queue may be replaced, because some drivers, Mesa's Rusticl among them, fail all
  * later commands of a queue in which a command failed. */
 
-/** Replaces @queue, which may be NULL, by the context's present one. Returns: TRUE if it is another
- * one. @queue: (inout) (transfer full) */
+/** Sets @queue to the context's present queue. Returns: TRUE if that is another one than before.
+ * @queue: (inout) (transfer full) (nullable) */
 gboolean gemmcl_context_follow_queue (GemmclContext *self, cl_command_queue *queue);
 
 /** Gives the context a new queue if @failed, in which a command failed, is its present one or a
@@ -43,9 +43,10 @@ gboolean gemmcl_context_follow_queue (GemmclContext *self, cl_command_queue *que
  * stays. @failed: (nullable) */
 void gemmcl_context_replace_queue (GemmclContext *self, cl_command_queue failed);
 
-/** (transfer full): an in-order queue for copies from and to commands in @of_kernels, which a run
- * leaves together: a failed command in one of both may have spoiled the other. %NULL with
- * #GEMMCL_ERROR_OPENCL. Release it with gemmcl_context_release_copy_queue(), before @of_kernels. */
+/** (transfer full): an in-order queue for the copies of runs whose kernels are in @of_kernels. A
+ * run that failed leaves both queues, since a command that fails in one may spoil the other. %NULL
+ * with #GEMMCL_ERROR_OPENCL. Release it with gemmcl_context_release_copy_queue(), before
+ * @of_kernels. */
 cl_command_queue gemmcl_context_create_copy_queue (GemmclContext *self, cl_command_queue of_kernels,
                                                    GError **error);
 void gemmcl_context_release_copy_queue (GemmclContext *self, cl_command_queue queue);

@@ -35,7 +35,7 @@ typedef struct {
   GString *faults; /* why platforms and devices cannot be used: sentences, each after a space */
 } Found;
 
-/* Drivers need a few descriptors, and their compilers many MiB. */
+/* With less than this, drivers may fail to load: they open a few files, and map their compilers. */
 #define SPARE_FILES 16
 #define SPARE_MIB   256
 
@@ -54,7 +54,7 @@ has_files (void)
   return n == SPARE_FILES;
 }
 
-/* Likewise with SPARE_MIB of memory. */
+/* FALSE with errno if the process cannot map SPARE_MIB more. */
 static gboolean
 has_memory (void)
 {
@@ -64,8 +64,8 @@ has_memory (void)
   return spare != MAP_FAILED && munmap (spare, bytes) == 0;
 }
 
-/* Adds a shortage for which OpenCL may have found nothing: loader and drivers do not report it. The
- * first one is kept, since the loader looks for drivers only once. */
+/* Adds the shortage of files or memory that may have hidden devices: neither the loader nor drivers
+ * report it. The first shortage is remembered, since the loader looks for drivers only once. */
 static void
 add_shortage (GString *faults)
 {

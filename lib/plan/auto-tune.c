@@ -228,8 +228,8 @@ claim (Search *self, GemmclPlan *plan)
   return wanted;
 }
 
-/* Ends the claim. If @next is @ready, with all operands, it becomes the plan's current one.
- * Returns: the one to free: the plan's old one, or @next. */
+/* Ends the claim. If @next is @ready, that is, has all operands, it becomes the plan's current
+ * kernel plan. Returns: the kernel plan to free: the old one, or @next. */
 static GemmclKernelPlan *
 exchange (GemmclPlan *plan, GemmclKernelPlan *next, gboolean ready)
 {

@@ -26,7 +26,7 @@
 #define N 262
 #define K 600
 
-/* Enqueues a run in memory as large as a run's. */
+/* Enqueues @run on temporary memory of the size that a real run uses. */
 static gboolean
 enqueue_warm_up (GemmclKernelPlan *self, GemmclKernelRun *run, GError **error)
 {
@@ -153,7 +153,7 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
       "Expected an exact product, found an element that is not finite or off by %g.", error_of_d);
 }
 
-/* TRUE if @why tells of the kernel; FALSE if of the moment, such as a shortage of memory. */
+/* TRUE if @why is a fault of the kernel; FALSE if it may pass, such as a shortage of memory. */
 static gboolean
 is_of_kernel (const GError *why)
 {
@@ -163,7 +163,7 @@ is_of_kernel (const GError *why)
 
 /* TRUE if @kernel needs no proof or passed it. A kernel that depends on more than a driver promises
  * (lib/device/program.c) first multiplies small integers, whose product is exact. The outcome is
- * cached for each driver, unless it is a failure of the moment, and logged at level INFO. A kernel
+ * logged at level INFO and cached for each driver, unless it is a failure that may pass. A kernel
  * that is not native here is refused when it is built, without a proof. */
 static gboolean
 is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)

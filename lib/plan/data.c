@@ -487,7 +487,7 @@ is_tight (const GemmclTransfer *self)
   return TRUE;
 }
 
-/* The bytes of one problem that begins at the caller's memory, which is tight. */
+/* The bytes of one problem's matrix or frame in the caller's memory, which is tight. */
 static gsize
 count_bytes (const GemmclTransfer *self)
 {

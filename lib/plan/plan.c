@@ -102,7 +102,7 @@ struct _GemmclPrepared {
   GemmclKept kept;
 };
 
-/* Adds @by to the number of operands that keep the kernel. Needs the lock. */
+/* Adds @by to n_prepared: while it is not 0, the kernel does not change. Needs the lock. */
 static void
 count_prepared (GemmclPlan *self, gint by)
 {

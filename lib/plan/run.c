@@ -388,8 +388,8 @@ copy_outputs (Submission *self, GError **error)
                         caller->row_outputs, error);
 }
 
-/* Finds the event of the run that makes the previous result, if this run reads that and it may not
- * be there yet. Fails if that run failed. */
+/* Finds the event of the run that makes the previous result, if this run reads that result and the
+ * event is not complete. Fails if the run that makes it failed. */
 static gboolean
 find_previous (Submission *self, GError **error)
 {
@@ -411,7 +411,7 @@ find_previous (Submission *self, GError **error)
 }
 
 /* Makes the next command also wait for the previous result. The order of the queue does not
- * suffice: a run would not learn that the one before it failed. */
+ * suffice: a failure of the run before reaches this run only by its event. */
 static void
 wait_for_previous (Submission *self)
 {

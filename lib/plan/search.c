@@ -50,7 +50,8 @@ typedef struct {
 
 typedef struct {
   GemmclSearchData *data;
-  GemmclGemm gemm, as_run; /* the problem that is run, and as it most often runs */
+  GemmclGemm gemm;   /* the problem that the plans run */
+  GemmclGemm as_run; /* gemmcl_gemm_get_as_run(): the kernels' problem, for which they are chosen */
   const GemmclDeviceInfo *device;
   GemmclTuningOptions options;
   GCancellable *cancellable;
@@ -500,7 +501,7 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   if (!gemmcl_gemm_validate (gemm, error))
     return NULL;
   computed = gemmcl_gemm_get_computed (gemm);
-  /* Normalizing takes the same time with every kernel. */
+  /* Without the steps that normalize, which take the same time with every kernel. */
   search.gemm = gemmcl_gemm_get_product (gemm);
   search.as_run = gemmcl_gemm_get_as_run (&computed);
   search.device = gemmcl_context_get_device_info (context);

@@ -212,8 +212,8 @@ keeps_previous (GemmclKernelPlan *self)
   return self->problem.addend == GEMMCL_ADDEND_PREVIOUS;
 }
 
-/* The lines of contiguous elements that a step converts: their number, length and strides on both
- * sides. */
+/* The lines of contiguous elements that a step converts: their number, length, and strides
+ * in the state and in D. */
 typedef struct {
   GemmclStrides state, d;
   gsize count, length;

@@ -18,7 +18,8 @@ need_x86_64 () {
 # need_device COMMAND...: COMMAND runs clinfo, which must find a device.
 need_device () {
   local devices
-  command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: scripts/setup.sh test'
+  command -v clinfo >/dev/null ||
+    unable 'clinfo, which checks it, is missing: scripts/setup.sh test'
   devices=$("$@" -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
   grep -q 'Device #0' <<<"$devices" ||
     unable "it does not start here: clinfo found no device${devices:+: $devices}"

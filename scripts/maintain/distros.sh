@@ -62,9 +62,9 @@ furnish () {
 }
 
 # enter ROOT COMMAND...: runs COMMAND in the copy of the sources. PoCL's cache outlasts the run. The
-# OpenCL device is PoCL's or, if $rusticl is cpu or gpu, Rusticl's, which reports that type. MALLOC_*
-# put all memory in one heap, with mapped memory behind it: llvmpipe of Mesa 26.1 reads past the ends
-# of buffers, without effect on results (docs/internals/testing.md).
+# OpenCL device is PoCL's or, if $rusticl is cpu or gpu, Rusticl's, which reports that type.
+# MALLOC_* put all memory in one heap, with mapped memory behind it: llvmpipe of Mesa 26.1 reads
+# past the ends of buffers, without effect on results (docs/internals/testing.md).
 rusticl=
 enter () {
   local root=$1 vendor=${rusticl:+rusticl}

@@ -228,7 +228,8 @@ class Offer(TestCase):
                 ("[[1],[2],[3]]", TWO, TWO, 1, 0, 0, False),
                 ("[[1],[2],[3]]", RGB, surfaces, 0, 1, 64 * 8 * 3 // 2, True)]:
             with self.subTest(asked=asked):
-                query = self.start(caps, f"gemmcl auto-tune=off weight={weight}").ask_allocation(asked)
+                stream = self.start(caps, f"gemmcl auto-tune=off weight={weight}")
+                query = stream.ask_allocation(asked)
                 self.assertEqual(query.get_n_allocation_params(), params)
                 if params:
                     allocator, found = query.parse_nth_allocation_param(0)

@@ -27,7 +27,8 @@ PROGRAMS = {
   *satisfy*) echo 'Do you want to continue? [Y/n]'; read -r answer; [ "$answer" = y ] ;;
 esac
 """,
-    "apt-cache": """[ ! -e "$HOME/lists" ] || printf '%s:\n  Candidate: %s\n' oclgrind '(none)' reuse 1 python3-onnx 1
+    "apt-cache": r"""[ ! -e "$HOME/lists" ] ||
+printf '%s:\n  Candidate: %s\n' oclgrind '(none)' reuse 1 python3-onnx 1
 """,
     "id": "echo 0\n",
 }

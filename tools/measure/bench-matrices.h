@@ -4,9 +4,9 @@
 
 #include "gemmcl-opencl.h"
 
-/** BenchMatrices: The matrices of a problem, on the host and on the device, which all kernels
- * multiply in turn. A has the type in @gemm. Without an addend C is %NULL. @size_d: elements of D.
- * @weights: B for gemmcl_plan_set(). */
+/** BenchMatrices: The matrices of a problem, on the host and on the device, which one kernel after
+ * another multiplies. A has the type in @gemm. Without an addend C is %NULL. @size_d: elements of
+ * D. @weights: B for gemmcl_plan_set(). */
 typedef struct {
   GemmclContext *context;
   GemmclGemm gemm;

@@ -65,7 +65,7 @@ void tool_worker_step (const gchar *step);
  */
 void tool_worker_clear_step (void);
 
-/** The side of the worker. */
+/** Functions for the worker's process. */
 
 /** tool_worker_begin: Announces a step that takes @seconds at most. If the worker is lost before
  * the next report, the item and @what (nullable) get the blame. */
