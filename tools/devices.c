@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "devices.h"
 
-#include "options.h"
-#include "output.h"
+#include "shared-options.h"
+#include "results.h"
 
 #include <math.h>
 
@@ -294,7 +294,7 @@ print_device (guint index, const GemmclDeviceInfo *info, const json_t *device)
 }
 
 static gboolean
-run (G_GNUC_UNUSED gchar **operands, GError **error)
+run (G_GNUC_UNUSED gchar **arguments, GError **error)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, error);
   g_autoptr (json_t) json = json_array ();

@@ -117,7 +117,7 @@ tool_help_print (FILE *out, const ToolOptionGroup *group)
 gchar *
 tool_help_get_usage (const ToolCommand *command)
 {
-  return g_strjoin (" ", "gemmcl", command->name, "[OPTION...]", command->operands, NULL);
+  return g_strjoin (" ", "gemmcl", command->name, "[OPTION...]", command->arguments, NULL);
 }
 
 void

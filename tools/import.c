@@ -527,20 +527,20 @@ print_line (const Import *self, const OnnxValueInfo *output)
 /* The first output that is the end of a chain is computed, such as the probabilities of a
  * classifier whose labels are another output. If no output is, the error is that of the first. */
 static gboolean
-run (gchar **operands, GError **error)
+run (gchar **arguments, GError **error)
 {
-  g_autoptr (OnnxModel) model = read_model (operands[0], error);
+  g_autoptr (OnnxModel) model = read_model (arguments[0], error);
   g_autoptr (GError) first = NULL;
   gboolean ok = FALSE;
 
   if (model == NULL)
     return FALSE;
   if (model->graph->n_output == 0)
-    return tool_fail (error, "%s: expected an output, found none.", operands[0]);
+    return tool_fail (error, "%s: expected an output, found none.", arguments[0]);
   for (gsize i = 0; i < model->graph->n_output && !ok; i++) {
     g_autoptr (GString) text = g_string_new (NULL);
     g_autoptr (GError) why = NULL;
-    Import self = {operands[0], model->graph, get_opset (model), text};
+    Import self = {arguments[0], model->graph, get_opset (model), text};
 
     ok = add_chain (&self, model->graph->output[i], &why);
     if (ok)
@@ -556,7 +556,7 @@ run (gchar **operands, GError **error)
 #else
 
 static gboolean
-run (G_GNUC_UNUSED gchar **operands, GError **error)
+run (G_GNUC_UNUSED gchar **arguments, GError **error)
 {
   return tool_fail (error, "This build of gemmcl reads no ONNX models, since it was built without "
                            "protobuf-c.");
@@ -567,8 +567,8 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
 const ToolCommand tool_import = {
     .name = "import",
     .summary = "Print an ONNX model as a gst-launch line",
-    .operands = "MODEL.onnx",
-    .n_operands = 1,
+    .arguments = "MODEL.onnx",
+    .n_arguments = 1,
     .description =
         "Prints the gst-launch line of a multilayer perceptron: a chain of Gemm or MatMul, Add, "
         "and the activations Relu, LeakyRelu, Gelu, Sigmoid, Tanh, HardSwish and Softmax. Each "

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "output.h"
-#include "options.h"
+#include "results.h"
+#include "shared-options.h"
 
 static struct {
   gchar *json;
@@ -136,7 +136,7 @@ print_programs (GError **error)
 }
 
 static gboolean
-run (G_GNUC_UNUSED gchar **operands, GError **error)
+run (G_GNUC_UNUSED gchar **arguments, GError **error)
 {
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (json_t) json = NULL;

@@ -74,7 +74,7 @@ parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint 
 {
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
 
-  /* The tool has its own -h: GOption's help lacks operands, paragraphs and examples. */
+  /* The tool has its own -h: GOption's help lacks arguments, paragraphs and examples. */
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, entries, NULL);
   if (!prepare_values (entries, *argv, error))
@@ -90,7 +90,7 @@ parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint 
 static gboolean
 run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error)
 {
-  guint n_operands;
+  guint n_arguments;
 
   if (!parse_options (common_entries, command->groups, &argc, &argv, error))
     return FALSE;
@@ -98,14 +98,14 @@ run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error
     tool_help_print_command (stdout, command);
     return TRUE;
   }
-  n_operands = (guint)argc - 1;
-  if (n_operands < command->n_operands ||
-      (n_operands > command->n_operands && !command->more_operands)) {
+  n_arguments = (guint)argc - 1;
+  if (n_arguments < command->n_arguments ||
+      (n_arguments > command->n_arguments && !command->more_arguments)) {
     g_autofree gchar *usage = tool_help_get_usage (command);
     return tool_refuse (error,
-                        "Expected \"%s\", with %s%u operand%s besides the options; found %u.",
-                        usage, command->more_operands ? "at least " : "", command->n_operands,
-                        command->n_operands == 1 ? "" : "s", n_operands);
+                        "Expected \"%s\", with %s%u argument%s besides the options; found %u.",
+                        usage, command->more_arguments ? "at least " : "", command->n_arguments,
+                        command->n_arguments == 1 ? "" : "s", n_arguments);
   }
   return command->run (argv + 1, error);
 }

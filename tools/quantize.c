@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "output.h"
+#include "results.h"
 #include "tool.h"
 
 #define SUFFIX ".safetensors"
@@ -39,7 +39,7 @@ report (const GemmclMatrix *matrix, const GemmclQuantization *done)
 }
 
 static gboolean
-run (gchar **operands, GError **error)
+run (gchar **arguments, GError **error)
 {
   g_autoptr (GemmclMatrix) matrix = NULL, quantized = NULL;
   GemmclQuantization done;
@@ -49,12 +49,12 @@ run (gchar **operands, GError **error)
     return tool_refuse (error,
                         "Expected -o FILE" SUFFIX ", the file for the result, or -o -; found %s.",
                         options.output != NULL ? options.output : "no -o");
-  matrix = gemmcl_matrix_load (operands[0], error);
+  matrix = gemmcl_matrix_load (arguments[0], error);
   if (matrix == NULL)
     return FALSE;
   quantized = gemmcl_matrix_quantize (matrix, options.transpose, &done, error);
   if (quantized == NULL) {
-    g_prefix_error (error, "%s: ", operands[0]);
+    g_prefix_error (error, "%s: ", arguments[0]);
     return FALSE;
   }
   if (!tool_save_matrix (quantized, options.name, options.output, error))
@@ -66,8 +66,8 @@ run (gchar **operands, GError **error)
 const ToolCommand tool_quantize = {
     .name = "quantize",
     .summary = "Convert weights to int8, with a scale for each column",
-    .operands = "MATRIX -o FILE.safetensors",
-    .n_operands = 1,
+    .arguments = "MATRIX -o FILE.safetensors",
+    .n_arguments = 1,
     .description =
         "Writes a matrix as int8 with a scale for each column, max |element| / 127, and shows "
         "the largest rounding error, which is at most half a scale. The file is a quarter of "

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "options.h"
-#include "output.h"
+#include "shared-options.h"
+#include "results.h"
 
 #define DEFAULT_TOP_K 5
 
@@ -140,7 +140,7 @@ check_options (GemmclGemm *gemm, GError **error)
 }
 
 static gboolean
-run (gchar **operands, GError **error)
+run (gchar **arguments, GError **error)
 {
   g_autoptr (GemmclMatrix) stored = NULL, a = NULL, b = NULL, c = NULL, bias = NULL;
   g_autoptr (GemmclContext) context = NULL;
@@ -148,8 +148,8 @@ run (gchar **operands, GError **error)
   GemmclGemm gemm = tool_gemm;
   const gchar *kernel;
 
-  if (!check_options (&gemm, error) || !load (operands[0], &stored, error) ||
-      !load (operands[1], &b, error) || !load (options.addend, &c, error) ||
+  if (!check_options (&gemm, error) || !load (arguments[0], &stored, error) ||
+      !load (arguments[1], &b, error) || !load (options.addend, &c, error) ||
       !load (options.bias, &bias, error) ||
       (a = gemmcl_matrix_to_f32 (stored, FALSE, error)) == NULL ||
       !describe_problem (a, b, c, bias, &gemm, error) ||
@@ -167,8 +167,8 @@ run (gchar **operands, GError **error)
 const ToolCommand tool_run = {
     .name = "run",
     .summary = "Multiply matrices from files",
-    .operands = "A B -o D.npy",
-    .n_operands = 2,
+    .arguments = "A B -o D.npy",
+    .n_arguments = 2,
     .description =
         "Multiplies A by B and writes the result D, as f32 in NumPy's format. The inputs may "
         "have any type of number; sums are f32.\n\n"

@@ -46,24 +46,24 @@ typedef struct {
  * ToolCommand:
  * @name: its name after "gemmcl"
  * @summary: a line without a full stop, for the list of commands
- * @operands: (nullable): the operands after the options, for the usage line
- * @n_operands: the number of required operands
- * @more_operands: more operands are allowed
+ * @arguments: (nullable): the arguments after the options, for the usage line
+ * @n_arguments: the number of required arguments
+ * @more_arguments: more arguments are allowed
  * @description: its description; paragraphs are separated by an empty line
  * @groups: its options; the last group has no title
  * @examples: command lines and their purposes; the last example has no title
- * @run: runs the command; @operands ends with %NULL. On failure it sets @error and returns %FALSE
+ * @run: runs the command; @arguments ends with %NULL. On failure it sets @error and returns %FALSE
  */
 typedef struct {
   const gchar *name;
   const gchar *summary;
-  const gchar *operands;
-  guint n_operands;
-  gboolean more_operands;
+  const gchar *arguments;
+  guint n_arguments;
+  gboolean more_arguments;
   const gchar *description;
   ToolOptionGroup groups[TOOL_MAX_GROUPS + 1];
   ToolText examples[TOOL_MAX_EXAMPLES + 1];
-  gboolean (*run) (gchar **operands, GError **error);
+  gboolean (*run) (gchar **arguments, GError **error);
 } ToolCommand;
 
 #define TOOL_DECLARE(name) extern const ToolCommand tool_##name;

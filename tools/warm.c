@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "measure/bench-matrices.h"
-#include "options.h"
-#include "output.h"
+#include "shared-options.h"
+#include "results.h"
 
 static struct {
   const gchar *kernel;
@@ -82,7 +82,7 @@ warm (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel, GErro
 }
 
 static gboolean
-run (gchar **operands, GError **error)
+run (gchar **arguments, GError **error)
 {
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GArray) problems = NULL;
@@ -99,7 +99,7 @@ run (gchar **operands, GError **error)
     return tool_refuse (error, "--addend takes none or output, not \"%s\".", options.addend);
   gemm.batch = options.batch;
   tool_adopt_precision (&gemm, kernel);
-  problems = tool_problems_new (operands, &gemm, error);
+  problems = tool_problems_new (arguments, &gemm, error);
   if (problems == NULL || (context = tool_open_context (error)) == NULL)
     return FALSE;
   tool_table_titles (stdout, columns, NULL);
@@ -116,9 +116,9 @@ run (gchar **operands, GError **error)
 const ToolCommand tool_warm = {
     .name = "warm",
     .summary = "Compile the kernels of problems before they are needed",
-    .operands = "M,N,K ...",
-    .n_operands = 1,
-    .more_operands = TRUE,
+    .arguments = "M,N,K ...",
+    .n_arguments = 1,
+    .more_arguments = TRUE,
     .description =
         "Prepares each problem, an A of M x K by a B of K x N, as the library does on its "
         "first use: chooses the kernel, compiles the programs that are not in the cache, and "

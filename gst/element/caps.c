@@ -3,7 +3,7 @@
 #include "element/caps.h"
 
 #include "element/sizes.h"
-#include "memory/caps.h"
+#include "memory/memory-caps.h"
 
 /* Returns: (transfer full): caps of any video and audio, which carriers may have. */
 static GstCaps *

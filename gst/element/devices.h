@@ -8,7 +8,7 @@
 
 #define GST_GEMMCL_MAX_DEVICES 16
 
-/** GstGemmclDevice: A device of the element, with its plan (plan.c). The element's lock guards the
+/** GstGemmclDevice: A device of the element, with its plan (plans.c). The element's lock guards the
  * fields. Only the streaming thread writes them, and it may read them without the lock. */
 typedef struct {
   /* devices.c */
@@ -18,7 +18,7 @@ typedef struct {
   GstBufferPool *pool;     /* of outputs; NULL for the first device: the base class has it; for the
                             * streaming thread only, without the lock */
 
-  /* plan.c; devices.c drops the plan of a failed device, stats.c sets the counts to 0 */
+  /* plans.c; devices.c drops the plan of a failed device, stats.c sets the counts to 0 */
   GemmclPlan *plan;     /* NULL before the first plan, after a failed creation, and if @failed */
   GemmclPlanStats past; /* counts of replaced plans */
   guint64 compile_ns;   /* time that its plans took to compile */

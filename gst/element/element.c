@@ -8,7 +8,7 @@
 #include "element/allocation.h"
 #include "element/meta.h"
 #include "element/negotiate.h"
-#include "element/plan.h"
+#include "element/plans.h"
 #include "element/properties.h"
 #include "memory/va.h"
 

@@ -35,12 +35,12 @@ struct _GstGemmcl {
   GstGemmclDevice devices[GST_GEMMCL_MAX_DEVICES]; /* see the struct */
   guint n_devices;                                 /* devices.c; at least 1 */
   GstGemmclStream stream;                          /* see the struct */
-  GstGemmclProblem problem;                        /* plan.c: the problem of all devices' plans */
+  GstGemmclProblem problem;                        /* plans.c: the problem of all devices' plans */
   GstGemmclStats stats;                            /* stats.c */
 
   /* For the streaming thread only. */
   gboolean needs_plan;          /* set with a new context (element.c), shape (input.c) or operand
-                                 * (operands.c); cleared by plan.c */
+                                 * (operands.c); cleared by plans.c */
   GstGemmclDescribed described; /* input.c */
   GstGemmclRuns *runs;          /* batch.c, run.c; NULL unless streaming */
   guint pool_size; /* allocation.c, element.c: bytes of a buffer of D's pool; 0: no pool */

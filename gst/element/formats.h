@@ -7,7 +7,7 @@
 
 #include "element/settings.h"
 #include "element/tensors.h"
-#include "memory/caps.h"
+#include "memory/memory-caps.h"
 
 /* Reads caps of video, audio and tensors. Pure functions and plain values. */
 

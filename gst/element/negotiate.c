@@ -3,7 +3,7 @@
 #include "element/negotiate.h"
 
 #include "element/element.h"
-#include "element/plan.h"
+#include "element/plans.h"
 #include "memory/dmabuf.h"
 #include "memory/va.h"
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "memory/caps.h"
+#include "memory/memory-caps.h"
 
 /* Most sides of a frame, and most channels of a format. */
 #define MAX_SIDE     G_MAXUINT16

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "memory/caps.h"
+#include "memory/memory-caps.h"
 #include "memory/error.h"
 
 #define SEPARATORS ",."

@@ -3,7 +3,7 @@
 #include "memory/inflight.h"
 
 #include "memory/error.h"
-#include "memory/caps.h"
+#include "memory/memory-caps.h"
 
 void
 gst_gemmcl_mapping_clear (GstGemmclMapping *self)

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/pool.h"
 
-#include "memory/caps.h"
+#include "memory/memory-caps.h"
 #include "memory/memory.h"
 
 /* The qdata key of the memory with which the pool made a buffer. */

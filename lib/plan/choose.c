@@ -16,7 +16,7 @@
 #include "kernels/tuning.h"
 #include "plan/data.h"
 #include "plan/kept.h"
-#include "plan/run.h"
+#include "plan/runs.h"
 
 #define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
 

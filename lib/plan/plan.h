@@ -6,7 +6,7 @@
 #pragma once
 
 #include "gemmcl-search.h"
-#include "plan/run.h"
+#include "plan/runs.h"
 
 struct _GemmclPlan {
   GObject parent;

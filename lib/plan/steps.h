@@ -8,7 +8,7 @@
 #include "plan/kernel-plan.h"
 
 /** A run as the kernels see it. gemmcl_kernel_run_init() makes it from the caller's #GemmclRun, and
- * run.c adds the memory. Steps replace an operand that they convert. */
+ * runs.c adds the memory. Steps replace an operand that they convert. */
 struct _GemmclKernelRun {
   GemmclChain chain; /* receives the commands; do not move it once it has one */
   gsize m, batch;

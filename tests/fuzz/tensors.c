@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "element/tensors.h"
-#include "memory/caps.h"
+#include "memory/memory-caps.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "measure/bench-sizes.h"
 
-#include "options.h"
+#include "shared-options.h"
 
 /* Maximum number of sizes of a sweep. */
 #define MOST_SIZES 256

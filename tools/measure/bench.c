@@ -6,7 +6,7 @@
 #include "measure/bench-matrices.h"
 #include "measure/bench-sizes.h"
 #include "measure/worker.h"
-#include "options.h"
+#include "shared-options.h"
 
 #define DEFAULT_ITERATIONS 10
 
@@ -516,7 +516,7 @@ measure (Bench *self, GError **error)
 }
 
 static gboolean
-run (G_GNUC_UNUSED gchar **operands, GError **error)
+run (G_GNUC_UNUSED gchar **arguments, GError **error)
 {
   g_auto (Bench) self = {.json = json_array ()};
   gboolean ok;

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "measure/check-report.h"
-#include "options.h"
+#include "shared-options.h"
 
 gboolean
 check_is_row (const json_t *object)

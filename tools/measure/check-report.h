@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "output.h"
+#include "results.h"
 
 /** The report of gemmcl check, whose keys are in docs/tuning.md. */
 

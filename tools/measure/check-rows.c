@@ -13,7 +13,7 @@
 #include "measure/bench-matrices.h"
 #include "measure/check-report.h"
 #include "measure/worker.h"
-#include "options.h"
+#include "shared-options.h"
 
 /* The tile of a row whose name has none. */
 #define DEFAULT_TILE 32

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "output.h"
+#include "results.h"
 
 /** check_row: In a worker: runs @row, which is native, on exact problems and sets its result. */
 void check_row (GemmclContext *context, json_t *row);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "output.h"
+#include "results.h"
 
 /** check_va: In a worker: runs VA surfaces through the element if there are a VA display and
  * GStreamer, and sets the result of @va. */

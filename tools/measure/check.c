@@ -10,8 +10,8 @@
 #include "measure/check-report.h"
 #include "measure/check-rows.h"
 #include "measure/check-va.h"
-#include "measure/search.h"
-#include "options.h"
+#include "measure/search-worker.h"
+#include "shared-options.h"
 
 #define DEFAULT_SECONDS 150
 #define DEFAULT_OUTPUT  "gemmcl-check.json"
@@ -22,7 +22,7 @@
 /* Maximum number of candidates of a shape: the first in the order of the rules. */
 #define MOST_CANDIDATES 5
 
-/* M,N,K of the shapes that are timed unless operands name others, without the largest. */
+/* M,N,K of the shapes that are timed unless arguments name others, without the largest. */
 #define USUAL                                                                                      \
   "1024,1024,1024 64,1024,1024 16,1024,1024 3600,96,147 1,4096,4096 64,4096,4096 256,4096,4096"
 
@@ -132,7 +132,7 @@ add_entries (GemmclContext *context, GemmclGemm gemm, json_t *list)
   }
 }
 
-/* @asked: the problems that operands name; if empty, the usual shapes are timed. */
+/* @asked: the problems that arguments name; if empty, the usual shapes are timed. */
 static json_t *
 list_entries (GemmclContext *context, const GArray *asked)
 {
@@ -329,11 +329,11 @@ check (Check *self, GError **error)
 }
 
 static gboolean
-run (gchar **operands, GError **error)
+run (gchar **arguments, GError **error)
 {
   g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, error);
   g_autoptr (GArray) shapes =
-      kernels != NULL ? tool_problems_new (operands, &tool_gemm, error) : NULL;
+      kernels != NULL ? tool_problems_new (arguments, &tool_gemm, error) : NULL;
   g_autoptr (json_t) report = NULL;
   Check self = {kernels, shapes, .start = tool_get_seconds ()};
   gdouble seconds = DEFAULT_SECONDS;
@@ -354,8 +354,8 @@ run (gchar **operands, GError **error)
 const ToolCommand tool_check = {
     .name = "check",
     .summary = "Check a device once: kernels, surfaces, speed; write a report to send",
-    .operands = "[M,N,K ...]",
-    .more_operands = TRUE,
+    .arguments = "[M,N,K ...]",
+    .more_arguments = TRUE,
     .description =
         "Checks the library on a device that its developers may never have seen, in less than "
         "three minutes, and writes a report for them.\n\n"

@@ -1,10 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "measure/search.h"
+#include "measure/search-worker.h"
 
 #include <math.h>
 
-#include "options.h"
+#include "shared-options.h"
 
 #define DEFAULT_SECONDS 100
 
@@ -83,13 +83,13 @@ print_head (const json_t *entries)
 }
 
 static gboolean
-check_options (gchar **operands, GError **error)
+check_options (gchar **arguments, GError **error)
 {
-  const gchar *wrong = options.list && options.forget                  ? "--list or --forget"
-                       : options.forget && options.json != NULL        ? "--forget or --json"
-                       : options.forget && options.dry_run             ? "--forget or --dry-run"
-                       : (options.list || options.forget) && *operands ? "an option or problems"
-                                                                       : NULL;
+  const gchar *wrong = options.list && options.forget                   ? "--list or --forget"
+                       : options.forget && options.json != NULL         ? "--forget or --json"
+                       : options.forget && options.dry_run              ? "--forget or --dry-run"
+                       : (options.list || options.forget) && *arguments ? "an option or problems"
+                                                                        : NULL;
 
   return wrong == NULL ||
          tool_refuse (error, "--list and --forget stand alone: choose %s, not both.", wrong);
@@ -188,7 +188,7 @@ check_results (const json_t *entries, GError **error)
 }
 
 static gboolean
-tune (gchar **operands, GError **error)
+tune (gchar **arguments, GError **error)
 {
   const gdouble start = tool_get_seconds ();
   gdouble seconds = DEFAULT_SECONDS;
@@ -199,7 +199,7 @@ tune (gchar **operands, GError **error)
 
   if (!tool_parse_positive ("--time", options.time, &seconds, error))
     return FALSE;
-  problems = tool_problems_new (operands, &tool_gemm, error);
+  problems = tool_problems_new (arguments, &tool_gemm, error);
   if (problems == NULL)
     return FALSE;
   /* Fails early: the measurements may take an hour. */
@@ -258,14 +258,14 @@ list (GemmclContext *context, GError **error)
 }
 
 static gboolean
-run (gchar **operands, GError **error)
+run (gchar **arguments, GError **error)
 {
   g_autoptr (GemmclContext) context = NULL;
 
-  if (!check_options (operands, error))
+  if (!check_options (arguments, error))
     return FALSE;
   if (!options.list && !options.forget)
-    return tune (operands, error);
+    return tune (arguments, error);
   context = tool_open_context (error);
   if (context == NULL)
     return FALSE;
@@ -275,12 +275,12 @@ run (gchar **operands, GError **error)
 const ToolCommand tool_tune = {
     .name = "tune",
     .summary = "Find the fastest kernel for a device, and remember it",
-    .operands = "[M,N,K ...]",
-    .more_operands = TRUE,
+    .arguments = "[M,N,K ...]",
+    .more_arguments = TRUE,
     .description =
         "Measures which kernel is the fastest for each problem, an A of M x K by a B of K x N, and "
         "remembers it in a file. From then on the library, and so the element, uses it for that "
-        "problem and for similar ones, on this device with this driver. Without operands, it "
+        "problem and for similar ones, on this device with this driver. Without arguments, it "
         "tunes problems that are usual on such a device.\n\n"
         "Each kernel that can do a problem on the device is built, run and its result checked. "
         "Then the faster ones take turns, by the device's own clock. A kernel takes the place of "

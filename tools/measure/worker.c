@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "shared-options.h"
 
 /* Interval in which the time limits and Ctrl-C are checked. */
 #define TICK_MS 200

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "output.h"
+#include "results.h"
 
 /**
  * A worker is a fork of the tool that uses the device. A crash or a hang of the driver ends only

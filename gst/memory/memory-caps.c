@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory/caps.h"
+#include "memory/memory-caps.h"
 
 #include "memory/gstgemmclmemory.h"
 

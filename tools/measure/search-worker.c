@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
 
-#include "options.h"
-#include "measure/search.h"
+#include "shared-options.h"
+#include "measure/search-worker.h"
 
 /* Minimum seconds for a search, even if losses of workers have used up the time. */
 #define LEAST_SECONDS 0.05

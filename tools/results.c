@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "options.h"
-#include "output.h"
+#include "shared-options.h"
+#include "results.h"
 
 #define GAP "  "
 

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/plan.h"
+#include "element/plans.h"
 
 #include "element/element.h"
 

@@ -12,7 +12,7 @@
  * memory, or the caller names a queue, one queue has all commands. Data that kernels can use in the
  * caller's memory are not copied.
  */
-#include "plan/run.h"
+#include "plan/runs.h"
 
 #include "plan/data.h"
 

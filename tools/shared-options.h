@@ -115,10 +115,10 @@ const gchar *tool_device_type_get_name (GemmclDeviceType type);
 /** tool_parse_size: Returns: %TRUE if @text is a whole number that M, N and K may be. */
 gboolean tool_parse_size (const gchar *text, gsize *size);
 
-/** tool_problems_new: @operands: (array zero-terminated=1): the sizes, each "M,N,K" or "MxNxK".
+/** tool_problems_new: @arguments: (array zero-terminated=1): the sizes, each "M,N,K" or "MxNxK".
  * Returns: (transfer full) (element-type GemmclGemm): @gemm with these sizes, or %NULL with
  * %TOOL_ERROR_USAGE. */
-GArray *tool_problems_new (gchar **operands, const GemmclGemm *gemm, GError **error);
+GArray *tool_problems_new (gchar **arguments, const GemmclGemm *gemm, GError **error);
 
 /** tool_problem_get_name: Returns: (transfer full): "64 x 1024 x 1024". */
 gchar *tool_problem_get_name (gsize m, gsize n, gsize k);

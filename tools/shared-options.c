@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "options.h"
+#include "shared-options.h"
 
 #include <CL/cl.h>
 #include <math.h>
@@ -303,20 +303,20 @@ tool_set_size (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer da
 }
 
 GArray *
-tool_problems_new (gchar **operands, const GemmclGemm *gemm, GError **error)
+tool_problems_new (gchar **arguments, const GemmclGemm *gemm, GError **error)
 {
   g_autoptr (GArray) problems = g_array_new (FALSE, FALSE, sizeof (GemmclGemm));
   GemmclGemm problem = *gemm;
 
-  for (guint i = 0; operands[i] != NULL; i++) {
-    g_auto (GStrv) sizes = g_strsplit_set (operands[i], ",x", -1);
+  for (guint i = 0; arguments[i] != NULL; i++) {
+    g_auto (GStrv) sizes = g_strsplit_set (arguments[i], ",x", -1);
 
     if (g_strv_length (sizes) != 3 || !tool_parse_size (sizes[0], &problem.m) ||
         !tool_parse_size (sizes[1], &problem.n) || !tool_parse_size (sizes[2], &problem.k)) {
       tool_refuse (error,
                    "A problem is three whole numbers M,N,K, each from 1 to %d, such as "
                    "64,1024,1024; found \"%s\".",
-                   G_MAXINT32, operands[i]);
+                   G_MAXINT32, arguments[i]);
       return NULL;
     }
     g_array_append_val (problems, problem);

@@ -9,7 +9,7 @@
 
 /** Runs, their resources and statistics. Zeros at first. Use it from one thread at a time. */
 typedef struct {
-  GQueue slots; /* slots of run.c, oldest run first, as many as were in flight at once; owned */
+  GQueue slots; /* slots of runs.c, oldest run first, as many as were in flight at once; owned */
   cl_command_queue queue;            /* the context's, of the last runs; NULL before the first */
   cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
   GemmclContext *context;            /* of the last runs; not owned */
