@@ -301,7 +301,7 @@ add_identity (G_GNUC_UNUSED Import *self, G_GNUC_UNUSED const OnnxNode *node,
   return TRUE;
 }
 
-/* gemmcl computes in f32, whatever the number of the model's floating-point numbers. */
+/* A cast between floating-point types changes nothing here: gemmcl computes in f32. */
 static gboolean
 add_cast (Import *self, const OnnxNode *node, GError **error)
 {
@@ -328,8 +328,8 @@ add_dropout (Import *self, const OnnxNode *node, GError **error)
   return TRUE;
 }
 
-/* A change of shape before the first layer only says which elements are a row, as K of the layer
- * does. */
+/* A change of shape before the first layer needs nothing: the layer's K already says which elements
+ * make a row. */
 static gboolean
 add_flatten (Import *self, const OnnxNode *node, G_GNUC_UNUSED GError **error)
 {
@@ -350,7 +350,7 @@ add_reshape (Import *self, const OnnxNode *node, G_GNUC_UNUSED GError **error)
   return TRUE;
 }
 
-/* @attributes: those of all versions that are read, or change no value; any other is refused
+/* @attributes: those, of any version, that are read or change no value; any other is refused
  * @ignores_rows: the operator does the same with rows of any length */
 static const struct {
   const gchar *name;
@@ -417,7 +417,8 @@ find_input (const Import *self, const gchar *name)
   return NULL;
 }
 
-/* Returns: the input of @node that the node before computes. The sum alone may have it second. */
+/* Returns: the input of @node that the node before computes. It is the first one; only an Add may
+ * have it second. */
 static const gchar *
 get_value (const Import *self, const OnnxNode *node)
 {
@@ -427,8 +428,8 @@ get_value (const Import *self, const OnnxNode *node)
   return node->n_input > 0 ? node->input[is_second] : "";
 }
 
-/* Lists the nodes from an input of the model, whose rank it sets, to @value. In ONNX's order each
- * node follows the nodes whose values it takes. */
+/* Lists the nodes from @value back to an input of the model, and sets rank to that of the input.
+ * One pass suffices, since in ONNX's order each node follows the nodes whose values it takes. */
 static gboolean
 find_chain (Import *self, const gchar *value, GPtrArray *chain, GError **error)
 {
@@ -459,7 +460,7 @@ find_chain (Import *self, const gchar *value, GPtrArray *chain, GError **error)
   return TRUE;
 }
 
-/* Makes the elements that compute @output. */
+/* Adds the gemmcl elements that compute @output to the line. */
 static gboolean
 add_chain (Import *self, const OnnxValueInfo *output, GError **error)
 {
@@ -524,8 +525,9 @@ print_line (const Import *self, const OnnxValueInfo *output)
     g_printerr ("The line computes the output “%s”, one of %zu.\n", name, self->graph->n_output);
 }
 
-/* The first output that is the end of a chain is computed, such as the probabilities of a
- * classifier whose labels are another output. If no output is, the error is that of the first. */
+/* Imports the first output that a chain computes: a classifier may have labels, which no chain
+ * computes, beside its probabilities. If there is no such output, fails with the error of the first
+ * output. */
 static gboolean
 run (gchar **arguments, GError **error)
 {

@@ -41,8 +41,8 @@ find_command (const gchar *name)
   return NULL;
 }
 
-/* Completes what GOption does with the values of long options: one that takes no value is refused
- * if it has one, as in --list=no, and --json without a file is --json=-. */
+/* Adds two rules to GOption's: a value of a long option that takes none is refused, as in
+ * --list=no, and --json without a file means --json=-. */
 static gboolean
 prepare_values (const GOptionEntry *entry, gchar **arguments, GError **error)
 {

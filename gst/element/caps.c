@@ -215,8 +215,8 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
 }
 
 /* Appends video whose output can be @from, video or tensors. Upstream takes the first format that
- * it has: one of eight bits, or of more if the output has more. Values of GRAY16_LE do not fit
- * eight bits, which do not need the steps of P010_10LE. */
+ * it has. Formats of eight bits come first: an output of eight bits does not show the finer steps
+ * of P010_10LE. If the output has more bits (GRAY16_LE), deeper formats come first. */
 static void
 append_video_input (GstCaps *result, const GstStructure *from, const GstCaps *filter,
                     const GstGemmclTerms *terms)
@@ -426,8 +426,8 @@ gst_gemmcl_caps_transform_leniently (GstPadDirection direction, const GstCaps *c
 
   if (direction == GST_PAD_SRC && filter && !gst_gemmcl_carriers_are_set (settings))
     result = gst_caps_merge (result, transform_announced (caps, filter, terms));
-  /* First without N and downstream's caps, or without the output mode: the error can then name as
-   * much as possible. Then only with the settings of metadata. */
+  /* First ignores N and downstream's caps, or the output mode, so that the error can use all other
+   * settings. Then ignores all settings but those of metadata. */
   for (guint i = 0; gst_caps_is_empty (result) && i < 2; i++) {
     if (direction == GST_PAD_SRC) {
       caps = GST_CAPS_ANY;

@@ -31,7 +31,7 @@ typedef struct {
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
   GemmclDeviceQuery query; /* the query of context; its strings are interned */
-  GHashTable *warned;      /* (element-type utf8): the problems of devices that were posted */
+  GHashTable *warned;      /* (element-type utf8): warnings about devices that were posted */
   GCallback acquire;       /* acquires dma-bufs; NULL: context cannot. dmabuf.c sets both */
   GCallback release;       /* releases them */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c sets it and the next two */

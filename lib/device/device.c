@@ -52,8 +52,8 @@ gemmcl_platform_get_string (cl_platform_id platform, cl_platform_info what)
   return get_platform_string (NULL, platform, what);
 }
 
-/* Leaves @value unchanged after a failure. @asked: (nullable): NULL for queries that a device may
- * not know */
+/* A failure leaves @value unchanged, and is noted in @asked, (nullable): NULL for queries that a
+ * device may not know. */
 #define GET(asked, id, what, value)                                                                \
   note (asked, clGetDeviceInfo (id, what, sizeof (value), &(value), NULL))
 

@@ -318,8 +318,8 @@ gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm)
   return g_strv_builder_end (names);
 }
 
-/* TRUE if @tuned replaces @entry, or if @entry is not an object. A @tuned of NULL means: remove the
- * entries of the device. */
+/* TRUE if @entry leaves the file: because @tuned takes its place, because it is not an object or,
+ * if @tuned is NULL, because it is one of the device. */
 static gboolean
 is_replaced (const json_t *entry, const GemmclDeviceInfo *device, const GemmclTuned *tuned)
 {

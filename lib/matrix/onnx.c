@@ -34,8 +34,8 @@ model_free (OnnxModel *model)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (OnnxModel, model_free)
 
-/* Gets the typed field that holds elements of @type. Returns: the bytes of its elements, which may
- * have bytes that @type does not use: 3 of 4 for i8. */
+/* Gets the typed field that holds elements of @type. Returns: the bytes from one element to the
+ * next, which may be more than those of @type: 4 for i8. */
 static gsize
 get_field (const OnnxTensor *tensor, GemmclType type, gconstpointer *data, gsize *n)
 {

@@ -11,7 +11,7 @@
 #define SEED 20150807
 
 #define COPIES 5
-/* No command is this short: Rusticl of Mesa 22.3 reports 1 ns for each. */
+/* A shorter time is wrong: Rusticl of Mesa 22.3 reports 1 ns for each command. */
 #define LEAST_NS 100
 /* Size of a buffer for copies, larger than any cache, and the least number of such buffers that the
  * device's memory must hold. */

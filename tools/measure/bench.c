@@ -378,7 +378,7 @@ show_progress (const Progress *self, const gchar *kernel)
   tool_worker_step (text->str);
 }
 
-/* Writes the results so far to the file, where a run that is killed leaves them. The standard
+/* Writes the results so far to the file, so that they outlast a tool that is killed. The standard
  * output gets all of them at the end. */
 static gboolean
 write_results (const Bench *self, gboolean is_end, GError **error)
