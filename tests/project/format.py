@@ -58,9 +58,24 @@ def check_heads():
             yield f"{name}: no SPDX licence in the first four lines"
 
 
+def check_documents():
+    """Checks that prose in documents is wrapped at 100 columns where it can be: a code span stays
+    in one line, as do tables, headings, HTML and code."""
+    for path in sorted(ROOT.glob("*.md")) + sources({".md"}):
+        fenced = False
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if line.lstrip().startswith("```"):
+                fenced = not fenced
+            elif not fenced and not re.match(r"    |\s*[|#<]|\[[^]]+\]:", line):
+                prose = re.sub("`[^`]*`", lambda code: "x" * len(code[0]), line.strip())
+                if len(line) > 100 and " " in prose[2:100]:
+                    yield f"{path.relative_to(ROOT)}:{number}: {line}"
+
+
 tap.play({
     "C is laid out as clang-format does; ninja clang-format mends it": check_layout,
     "no tabs, no space at line ends, 100 columns": partial(find, r"\t|\s$|.{101}"),
+    "documents are wrapped at 100 columns": check_documents,
     "nothing marked unfinished": partial(find, UNFINISHED),
     f"at most {MOST_LINES} lines a file, and its licence": check_heads,
 })
