@@ -168,7 +168,7 @@ begin (GstGemmcl *self, GstGemmclRun *run, GstGemmclDevice *device, GError **err
       flow = gst_gemmcl_output_prepare (self, run, &run->inputs[i], error);
     }
     if (flow == GST_FLOW_OK &&
-        !gst_gemmcl_output_is_empty (&run->stream->input, run->inputs[0].buffer) &&
+        !gst_gemmcl_format_is_empty (&run->stream->input, run->inputs[0].buffer) &&
         !gst_gemmcl_run_submit (run, self->n_devices == 1 ? &self->runs->last : NULL, error))
       flow = GST_FLOW_ERROR;
   } while (flow == GST_FLOW_ERROR && is_of_device (*error) &&
@@ -345,7 +345,7 @@ gst_gemmcl_batch_end (GstGemmcl *self)
     return GST_FLOW_OK;
   /* An empty buffer has no run, but with several devices it waits for the outputs before it. */
   waits = self->n_devices > 1 ||
-          !gst_gemmcl_output_is_empty (&run->stream->input, run->inputs[0].buffer);
+          !gst_gemmcl_format_is_empty (&run->stream->input, run->inputs[0].buffer);
   if (waits)
     flow = push_some (self, run, FALSE);
   if (flow != GST_FLOW_OK)

@@ -223,7 +223,7 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *buffer, GstGemmclInp
   gboolean needs_context;
   GstFlowReturn flow;
 
-  if (!gst_gemmcl_check_input (self, buffer, &needs_context, &error) ||
+  if (!gst_gemmcl_run_check_input (self, buffer, &needs_context, &error) ||
       (needs_context && !renew_context (self, &error))) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     gst_buffer_unref (buffer);
@@ -233,7 +233,7 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *buffer, GstGemmclInp
              ->submit_input_buffer (trans, is_discont, buffer);
   if (flow == GST_FLOW_OK && !was_configured)
     flow = set_caps_again (self, buffer, input);
-  if (flow == GST_FLOW_OK && !gst_gemmcl_output_is_empty (&self->stream.input, buffer) &&
+  if (flow == GST_FLOW_OK && !gst_gemmcl_format_is_empty (&self->stream.input, buffer) &&
       !gst_gemmcl_plan_fit (self, input->m, factors, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     flow = GST_FLOW_ERROR;

@@ -338,3 +338,15 @@ gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                           "Caps do not announce the tensor that is A, and no buffer with it has "
                           "come yet; expected a buffer with GstTensorMeta.");
 }
+
+gboolean
+gst_gemmcl_format_is_empty (const GstGemmclFormat *format, GstBuffer *buffer)
+{
+  const gboolean is_audio = format->medium == GST_GEMMCL_MEDIUM_AUDIO;
+  const GstAudioMeta *meta = is_audio ? gst_buffer_get_audio_meta (buffer) : NULL;
+
+  if (meta)
+    return meta->samples == 0;
+  return gst_buffer_get_size (buffer) == 0 &&
+         (is_audio || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
+}

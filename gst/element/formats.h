@@ -91,5 +91,9 @@ void gst_gemmcl_carriers_announce (GstStructure *structure, const gchar *id,
  * @or_only: (out): %TRUE if the only tensor of a buffer is A whatever its id. */
 const gchar *gst_gemmcl_get_input_id (const GstGemmclSettings *settings, gboolean *or_only);
 
+/** gst_gemmcl_format_is_empty: Returns: %TRUE if @buffer, an input of @format, passes without a
+ * run: a gap without data, or audio without samples. */
+gboolean gst_gemmcl_format_is_empty (const GstGemmclFormat *format, GstBuffer *buffer);
+
 /** GST_GEMMCL_ROWS_SUFFIX: Follows the id of D in the id of the tensor of row outputs. */
 #define GST_GEMMCL_ROWS_SUFFIX "-rows"

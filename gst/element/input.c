@@ -272,7 +272,7 @@ gst_gemmcl_input_describe (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *i
   GstFlowReturn flow = GST_FLOW_OK;
 
   self->described.fits_plan = FALSE;
-  if (gst_gemmcl_output_is_empty (format, buffer))
+  if (gst_gemmcl_format_is_empty (format, buffer))
     return is_first ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
   if (!gst_gemmcl_meta_check_ids (&self->stream.settings, buffer, &error))
     flow = GST_FLOW_ERROR;

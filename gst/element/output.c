@@ -12,18 +12,6 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
-gboolean
-gst_gemmcl_output_is_empty (const GstGemmclFormat *format, GstBuffer *buffer)
-{
-  const gboolean is_audio = format->medium == GST_GEMMCL_MEDIUM_AUDIO;
-  const GstAudioMeta *meta = is_audio ? gst_buffer_get_audio_meta (buffer) : NULL;
-
-  if (meta)
-    return meta->samples == 0;
-  return gst_buffer_get_size (buffer) == 0 &&
-         (is_audio || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
-}
-
 gsize
 gst_gemmcl_output_get_size (const GstGemmclStream *stream, const GstGemmclProblem *problem, gsize m)
 {
@@ -230,7 +218,7 @@ gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *run, GstGemmclIn
   gsize size;
   GstFlowReturn flow;
 
-  if (gst_gemmcl_output_is_empty (&run->stream->input, input->buffer))
+  if (gst_gemmcl_format_is_empty (&run->stream->input, input->buffer))
     return make_output (trans, device, input, NULL, 0);
   size = gst_gemmcl_output_get_size (run->stream, run->problem, gst_gemmcl_run_get_m (run));
   if (size > self->pool_size)

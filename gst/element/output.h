@@ -9,10 +9,6 @@
 /* Prepares output buffers for a run: their memory and their metadata. For the streaming thread or a
  * caller with the stream lock of the sink pad. */
 
-/** gst_gemmcl_output_is_empty: Returns: %TRUE if @buffer, of the input's @format, passes without a
- * run: a gap without data, or audio without samples. */
-gboolean gst_gemmcl_output_is_empty (const GstGemmclFormat *format, GstBuffer *buffer);
-
 /** gst_gemmcl_output_prepare: Makes the output of @input, one of @run, with its metadata, in memory
  * of the run's device. Returns: GST_FLOW_ERROR with @error. */
 GstFlowReturn gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *run,

@@ -5,7 +5,7 @@
 #include "element/element.h"
 
 /* M of the first plan for audio, in samples. Buffers of most sources have no more. */
-#define FIRST_AUDIO_M 1024
+#define FIRST_M 1024
 /* Time in us before the progress of a new plan is posted, and between two checks if the element
  * stops. A plan from the cache takes less. */
 #define SILENCE (50 * G_TIME_SPAN_MILLISECOND)
@@ -52,7 +52,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Job, job_unref)
 
 /* Copies the formats and operands of the element. */
 static Job *
-job_new (GstGemmcl *self, gsize audio_m, GError **error)
+job_new (GstGemmcl *self, gsize min_m, GError **error)
 {
   g_autoptr (Job) job = g_atomic_rc_box_new0 (Job);
 
@@ -65,7 +65,7 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
   gst_gemmcl_operands_copy (&job->operands, &self->operands.current);
   g_mutex_unlock (&self->lock);
   if (!gst_gemmcl_problem_init (&job->problem, &self->stream.input, &self->stream.output,
-                                &job->operands, &job->settings, audio_m,
+                                &job->operands, &job->settings, min_m,
                                 gst_gemmcl_run_wants_feedback (self), error))
     return NULL;
   return g_steal_pointer (&job);
@@ -314,9 +314,9 @@ gst_gemmcl_plan_drop (GstGemmcl *self)
 }
 
 gboolean
-gst_gemmcl_plan_make (GstGemmcl *self, gsize audio_m, GError **error)
+gst_gemmcl_plan_make (GstGemmcl *self, gsize min_m, GError **error)
 {
-  g_autoptr (Job) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
+  g_autoptr (Job) job = job_new (self, min_m > 0 ? min_m : FIRST_M, error);
   GThread *thread = NULL;
   gboolean done = FALSE;
 

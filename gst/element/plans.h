@@ -8,7 +8,7 @@
 
 /**
  * gst_gemmcl_plan_make:
- * @audio_m: the rows of A that fit the plan, if they differ between buffers; 0: 1024
+ * @min_m: the rows of A that fit the plan, if they differ between buffers; 0: 1024
  *
  * Makes a plan for the present formats and operands on each device, in place of the old plan. The
  * old plan's previous output is kept if it fits. The library compiles and packs in a thread.
@@ -18,7 +18,7 @@
  * Returns: %FALSE with @error; then there is no plan. Once the sink pad is not active any more, the
  *   compiler gets one second to return.
  */
-gboolean gst_gemmcl_plan_make (GstGemmcl *self, gsize audio_m, GError **error);
+gboolean gst_gemmcl_plan_make (GstGemmcl *self, gsize min_m, GError **error);
 
 /** gst_gemmcl_plan_fit: Makes a new plan for the next buffer, unless the present one can run it. A
  * plan cannot if a new one was requested, if it reads another A or has fewer rows than @m, or if

@@ -267,7 +267,7 @@ check_lists (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **
 gboolean
 gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                          const GstGemmclFormat *output, const GstGemmclOperands *operands,
-                         const GstGemmclSettings *settings, gsize audio_m, gboolean feedback,
+                         const GstGemmclSettings *settings, gsize min_m, gboolean feedback,
                          GError **error)
 {
   GstGemmclShape shape;
@@ -279,7 +279,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
     return FALSE;
   *self = (GstGemmclProblem){.gemm = settings->gemm};
   self->gemm.alpha = 1.0;
-  self->gemm.m = shape.m > 0 ? shape.m : audio_m;
+  self->gemm.m = shape.m > 0 ? shape.m : min_m;
   self->gemm.n = n;
   self->gemm.k = k;
   self->gemm.batch = settings->batch_size;

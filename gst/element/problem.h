@@ -47,7 +47,7 @@ typedef struct {
  * gst_gemmcl_problem_init:
  * @output: (nullable): the format of the source pad; %NULL: tensors
  * @operands: the weight is required
- * @audio_m: M if @input is audio or flexible tensors, whose caps do not have it
+ * @min_m: M if @input is audio or flexible tensors, whose caps do not have it
  * @feedback: use the previous output as C if there is no addend
  *
  * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_INVALID if the arguments contradict one
@@ -55,8 +55,8 @@ typedef struct {
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,
-                                  const GstGemmclSettings *settings, gsize audio_m,
-                                  gboolean feedback, GError **error);
+                                  const GstGemmclSettings *settings, gsize min_m, gboolean feedback,
+                                  GError **error);
 
 /* A = sample * input-scale + input-offset. Each of the two properties is a number, or a list with a
  * number for each of the K elements of a row or for each channel of its pixels. Kernels accept only

@@ -181,7 +181,8 @@ open_input (GstGemmclRun *run, guint i, GError **error)
 }
 
 gboolean
-gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context, GError **error)
+gst_gemmcl_run_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
+                            GError **error)
 {
   const GstGemmclMemoryKind kind = self->stream.input.memory;
   const GemmclFrame *frame = &self->problem.a_frame;

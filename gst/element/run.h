@@ -85,11 +85,11 @@ gst_gemmcl_run_get_m (const GstGemmclRun *self)
   return self->inputs[0].m > 0 ? self->inputs[0].m : self->problem->gemm.m;
 }
 
-/** gst_gemmcl_check_input: Checks that @buffer, the next one, is in the kind of memory that caps
- * name. @needs_context: (out): %TRUE if it is a VA surface that needs a context with its display.
- */
-gboolean gst_gemmcl_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
-                                 GError **error);
+/** gst_gemmcl_run_check_input: Checks that @buffer, the next one, is in the kind of memory that
+ * caps name. @needs_context: (out): %TRUE if it is a VA surface that needs a context with its
+ * display. */
+gboolean gst_gemmcl_run_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
+                                     GError **error);
 
 /** gst_gemmcl_run_submit: Submits @self to its device. @last: (nullable): the run before it; %NULL
  * with several devices, whose runs do not follow one another. gst_gemmcl_output_prepare() must have

@@ -139,20 +139,6 @@ check_plane (const GemmclFrame *frame, guint index, gboolean progressive, const 
   return TRUE;
 }
 
-GemmclKernelRun
-gemmcl_kernel_run_init (GemmclKernelPlan *self, const GemmclRun *run)
-{
-  return (GemmclKernelRun){
-      .chain = {.n_wait = run->n_wait, .wait = run->wait},
-      .m = run->m ? run->m : self->problem.m,
-      .batch = run->batch ? run->batch : self->problem.batch,
-      .tight = !run->strided,
-      .b = run->b,
-      .c = run->c,
-      .p = {.alpha = run->alpha, .beta = run->beta, .progressive = run->progressive != FALSE},
-  };
-}
-
 static gboolean
 check_size (GemmclKernelPlan *self, gsize m, gsize batch, GError **error)
 {

@@ -8,9 +8,6 @@
 
 #include "plan/steps.h"
 
-/** The kernels' form of @run, without its memory. An m or batch of 0 is the plan's. */
-GemmclKernelRun gemmcl_kernel_run_init (GemmclKernelPlan *self, const GemmclRun *run);
-
 /** TRUE if the plan can do @run. */
 gboolean gemmcl_data_check_run (GemmclKernelPlan *self, const GemmclRun *run, GError **error);
 

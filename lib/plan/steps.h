@@ -24,6 +24,21 @@ struct _GemmclKernelRun {
   gsize gemm_batch;
 };
 
+/** The kernels' form of @run, without its memory. An m or batch of 0 is the plan's. */
+static inline GemmclKernelRun
+gemmcl_kernel_run_init (GemmclKernelPlan *self, const GemmclRun *run)
+{
+  return (GemmclKernelRun){
+      .chain = {.n_wait = run->n_wait, .wait = run->wait},
+      .m = run->m ? run->m : self->problem.m,
+      .batch = run->batch ? run->batch : self->problem.batch,
+      .tight = !run->strided,
+      .b = run->b,
+      .c = run->c,
+      .p = {.alpha = run->alpha, .beta = run->beta, .progressive = run->progressive != FALSE},
+  };
+}
+
 /** Builds the steps that the plan needs, and allocates their memory. */
 gboolean gemmcl_steps_build (GemmclKernelPlan *self, GError **error);
 
