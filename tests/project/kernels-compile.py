@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compiles every row of kernels.def as OpenCL C 1.2 with clang, without a device. TAP out.
 
-usage: kernels.py KERNELS-DIRECTORY GEMMCL
+usage: kernels-compile.py KERNELS-DIRECTORY GEMMCL
 
 `gemmcl kernels --source` prints the programs for native subgroups, which this machine's devices may
 lack, and their options. Each program is compiled with these options and with the largest set of
