@@ -121,6 +121,9 @@ DEFINE_ACTIVATE_OF (FLOATS)
 #define ROW_WIDTH         WIDTH
 #define ROW_PARTS         VECTORS
 #define ROW_HELD          1
+#define ROW_OWN           float
+#define ROW_N             p.N
+#define ROW_OUTPUTS       row_outputs
 #define ROW_X(r)          x
 #define ROW_I(r)          (i + m)
 #define ROW_COLUMNS(part) ((float)((part)*WIDTH) + (FLOATS)(PASTE (NUMBERS_, WIDTH)))
@@ -206,30 +209,32 @@ get_part (int whole, long index, long parts)
   return whole * index / parts;
 }
 
-#ifdef COPIES_A
-/* Copies count rows of A from the first on; rows past M repeat the last one. */
-static inline void
-copy_rows (const float **rows, float *copy, global const A_MEM *A, const GemmclProblem p,
+/* Sets rows[0 .. count - 1] to rows of A from the first on; rows past M repeat the last one. With
+ * COPIES_A it copies them, one after the other, to `copy`. */
+INLINE void
+find_rows (A_ELEMENT **rows, float *copy, global const A_MEM *A, const GemmclProblem p,
            const long first, const int count)
 {
   for (int r = 0; r < count; r++) {
     global const A_MEM *from = A + min (first + r, p.M - 1L) * p.a.row;
-
+#ifdef COPIES_A
     rows[r] = copy;
     for (int k = 0; k < p.K; k += WIDTH)
       VSTORE (load_row (from, A_COL, k, p.K, p.a_scale, p.a_shift), 0, copy + k);
     copy += VECTOR_COPY_ROW (p.K);
+#else
+    rows[r] = (A_ELEMENT *)from;
+#endif
   }
 }
-#endif
 
 /* Multiplies TILE_M rows of A by a panel of B. asks: prefetch the next TILE_M rows, too */
 DOT_CALLER void
 multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEMENT *panel,
                const int steps, const bool asks, const GemmclProblem p)
 {
-  /* Pointers that are read from memory. Compilers would gather offsets in a vector and extract each
-   * of them, and would recompute pointers in each step. */
+  /* Copies of the row pointers. From offsets, compilers build one vector and extract a lane per
+   * load, and recompute each address in every step. */
   A_ELEMENT *row[TILE_M];
   SUMS sum[TILE_M][VECTORS];
 
@@ -288,6 +293,35 @@ scale_tile (FLOATS done[TILE_M][VECTORS], SUMS sum[TILE_M][VECTORS], A_ELEMENT *
 #endif
 }
 
+/* Computes the tile of D at (i, j) from its products with alpha, and stores it. row_outputs: those
+ * of the problem. */
+INLINE void
+finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const float *bias,
+             global D_MEM *D, global float *row_outputs, const GemmclProblem p, const long batch,
+             const int i, const int j, const bool stream)
+{
+#pragma unroll 1
+  for (int m = 0; m < min (TILE_M, p.M - i); m++) {
+    FLOATS x[VECTORS];
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+      const int column = j + v * WIDTH;
+      FLOATS c = 0.0f;
+      if (p.beta != 0.0f)
+        c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, p.N - column);
+      x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
+    }
+#ifdef WHOLE_ROWS
+    FINISH_ROWS ()
+#endif
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+      const int column = j + v * WIDTH;
+      store_d (D + D_INDEX (batch, i + m, column), D_COL, p.N - column, stream, x[v]);
+    }
+  }
+}
+
 kernel void
 gemm (GEMM_ARGUMENTS)
 {
@@ -302,14 +336,22 @@ gemm (GEMM_ARGUMENTS)
   A += p.a.offset + batch * p.a.batch;
   B += p.b.offset + batch * p.b.batch;
 
+#ifdef ROW_COUNT
+  global float *row_outputs = R + batch * r_batch;
+#else
+  global float *row_outputs = 0;
+#endif
 #ifdef COPIES_A
   const int most_tiles = min (ROWS / TILE_M, VECTOR_COPY / TILE_M / VECTOR_COPY_ROW (p.K));
   const bool asks = false;
   float copy[VECTOR_COPY];
+  enum { NEXT_TILES = 0 };
 #else
   const int most_tiles = ROWS / TILE_M;
   /* No prefetch for a small A, which is cached anyway. */
   const bool asks = A_STEP == 1 && (long)p.M * steps > NEAR;
+  float *copy = 0;
+  enum { NEXT_TILES = 1 }; /* row pointers of one more tile, for its prefetch */
 #endif
 
   int chunk = 0;
@@ -317,14 +359,8 @@ gemm (GEMM_ARGUMENTS)
        first += chunk) {
     chunk = min (most_tiles, end_tile - first);
 
-    /* One tile more than the chunk has: it is only prefetched. */
     A_ELEMENT *rows[ROWS + TILE_M];
-#ifdef COPIES_A
-    copy_rows (rows, copy, A, p, (long)first * TILE_M, chunk * TILE_M);
-#else
-    for (int r = 0; r < (chunk + 1) * TILE_M; r++)
-      rows[r] = (A_ELEMENT *)(A + min ((long)first * TILE_M + r, p.M - 1L) * p.a.row);
-#endif
+    find_rows (rows, copy, A, p, (long)first * TILE_M, (chunk + NEXT_TILES) * TILE_M);
 
     for (int panel = first_panel; panel < end_panel; panel++)
       for (int tile = 0; tile < chunk; tile++) {
@@ -347,35 +383,7 @@ gemm (GEMM_ARGUMENTS)
 
         FLOATS done[TILE_M][VECTORS];
         scale_tile (done, sum, rows + tile * TILE_M, b_panel, p);
-#pragma unroll 1
-        for (int m = 0; m < min (TILE_M, p.M - i); m++) {
-          /* x holds the row; without WHOLE_ROWS each vector is stored at once. */
-#ifdef WHOLE_ROWS
-          FLOATS x[VECTORS];
-#endif
-#pragma unroll
-          for (int v = 0; v < VECTORS; v++) {
-            const int column = j + v * WIDTH;
-            const int columns = p.N - column;
-            FLOATS c = 0.0f;
-            if (p.beta != 0.0f)
-              c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, columns);
-#ifdef WHOLE_ROWS
-            x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
-#else
-            store_d (D + D_INDEX (batch, i + m, column), D_COL, columns, stream,
-                     EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c));
-#endif
-          }
-#ifdef WHOLE_ROWS
-          FINISH_ROWS ()
-  #pragma unroll
-          for (int v = 0; v < VECTORS; v++) {
-            const int column = j + v * WIDTH;
-            store_d (D + D_INDEX (batch, i + m, column), D_COL, p.N - column, stream, x[v]);
-          }
-#endif
-        }
+        finish_tile (done, C, bias, D, row_outputs, p, batch, i, j, stream);
       }
   }
 }
