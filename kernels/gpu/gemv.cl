@@ -30,16 +30,23 @@
 
 #define MEET 16
 
+typedef PASTE (float, TILE_N) Columns;
+
+/* The elements of B in 16 bytes. */
 #if B_TYPE == F32
 typedef float4 Stored;
   #define COLUMNS(x) (x)
 #else
 typedef uint4 Stored;
-  #define COLUMNS(x)                                                                               \
-    (float8) (LOW ((x).s0), HIGH ((x).s0), LOW ((x).s1), HIGH ((x).s1), LOW ((x).s2),              \
-              HIGH ((x).s2), LOW ((x).s3), HIGH ((x).s3))
+  #define COLUMNS(x) columns_of (x)
+
+static inline Columns
+columns_of (const Stored x)
+{
+  return (Columns)(LOW (x.s0), HIGH (x.s0), LOW (x.s1), HIGH (x.s1), LOW (x.s2), HIGH (x.s2),
+                   LOW (x.s3), HIGH (x.s3));
+}
 #endif
-typedef PASTE (float, TILE_N) Columns;
 
 /* Adds the products of `rows` rows of the panel, GROUP_M apart. */
 static inline void

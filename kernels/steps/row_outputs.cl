@@ -15,17 +15,19 @@
 
 #define INDEX PASTE (int, WIDTH)
 
-/* Loads WIDTH elements at p: a vector of a contiguous f32 row, otherwise an array, since a vector
- * cannot be indexed. */
+/* WIDTH elements at p, col apart. */
+static inline FLOATS
+read_vector (global const D_MEM *p, const long col)
+{
 #if D_TYPE == F32 && defined(D_UNIT_COL)
-  #define READ(x, p, col) x = PASTE (vload, WIDTH) (0, p)
+  return PASTE (vload, WIDTH) (0, p);
 #else
-  #define READ(x, p, col)                                                                          \
-    float x##_parts[WIDTH];                                                                        \
-    for (int part = 0; part < WIDTH; part++)                                                       \
-      x##_parts[part] = LOAD_D (p, part * (col));                                                  \
-    x = PASTE (vload, WIDTH) (0, x##_parts)
+  float parts[WIDTH];
+  for (int part = 0; part < WIDTH; part++)
+    parts[part] = LOAD_D (p, part * col);
+  return PASTE (vload, WIDTH) (0, parts);
 #endif
+}
 
 typedef struct {
   float sum, largest;
@@ -45,20 +47,26 @@ update (Found *found, float x, int j)
   }
 }
 
+#define ROUNDS (ROW_TOP_K > 0 ? ROW_TOP_K : 1)
+
 /* True if x, at column j, may be the next largest element of the row after value at column `at`:
  * equal elements follow by their columns. NaN at column -1 comes before all. */
-#if ROW_TOP_K > 0
-  #define ROUNDS ROW_TOP_K
-  #define IS_NEXT(x, j, value, at)                                                                 \
-    (isnan (value) ? !isnan (x) || (j) > (at) : (x) < (value) || ((x) == (value) && (j) > (at)))
-  #define ARE_NEXT(x, j, value, at)                                                                \
-    (isnan (value) ? ~isnan (x) | ((j) > (at))                                                     \
-                   : ((x) < (value)) | (((x) == (value)) & ((j) > (at))))
-#else
-  #define ROUNDS                    1
-  #define IS_NEXT(x, j, value, at)  true
-  #define ARE_NEXT(x, j, value, at) ((INDEX)(-1))
-#endif
+static inline bool
+is_next (const float x, const int j, const float value, const int at)
+{
+  if (ROW_TOP_K == 0)
+    return true;
+  return isnan (value) ? !isnan (x) || j > at : x < value || (x == value && j > at);
+}
+
+/* The same for WIDTH elements. */
+static inline INDEX
+are_next (const FLOATS x, const INDEX j, const float value, const int at)
+{
+  if (ROW_TOP_K == 0)
+    return (INDEX)(-1);
+  return isnan (value) ? ~isnan (x) | (j > at) : (x < value) | ((x == value) & (j > at));
+}
 
 /* Returns: j, j + 1 ... */
 static inline INDEX
@@ -80,10 +88,9 @@ find (global const D_MEM *D, const long col, const int N, const int lane, const 
   INDEX column = -1;
 
   for (int j = lane * WIDTH; j < whole; j += GROUP * WIDTH) {
-    FLOATS x;
-    READ (x, D + j * col, col);
+    const FLOATS x = read_vector (D + j * col, col);
     sum += x;
-    const INDEX next = ARE_NEXT (x, columns_from (j), (FLOATS)(value), at);
+    const INDEX next = are_next (x, columns_from (j), value, at);
     const INDEX more = next & ((column < 0) | (x > largest) | (isnan (x) & ~isnan (largest)));
     largest = select (largest, x, more);
     column = select (column, (INDEX)j, more);
@@ -103,7 +110,7 @@ find (global const D_MEM *D, const long col, const int N, const int lane, const 
   for (int j = whole; lane == 0 && j < N; j++) {
     const float x = LOAD_D (D, j * col);
     found.sum += x;
-    if (IS_NEXT (x, j, value, at))
+    if (is_next (x, j, value, at))
       update (&found, x, j);
   }
   return found;
