@@ -204,8 +204,7 @@ keeps_zeros (const GstGemmclRun *run)
   const GemmclGemm *gemm = &run->problem->gemm;
 
   return !gemm->bias && gemm->a_shift == 0.0 && run->factors.beta == 0.0 &&
-         gemm->activation != GEMMCL_ACTIVATION_SIGMOID &&
-         gemm->activation != GEMMCL_ACTIVATION_SOFTMAX;
+         gemmcl_activation_keeps_zero (gemm->activation);
 }
 
 GstFlowReturn

@@ -10,11 +10,13 @@
  *   text    the formula as users read it
  *   kind    ACTIVATION_SHORT: a few instructions; ACTIVATION_CALL: library functions;
  *           ACTIVATION_ROW: depends on a whole row; computed by softmax.cl and whole_rows.clh
- *   value   the value for x, a T: on devices float or any vector of floats, in the reference double
+ *   value   the value for x, a T: on devices float or a vector of floats, in the reference double;
+ *           the limit if x is infinite (x / (1 + |x|) would be NaN there); NaN if x is NaN
  *   slope   the largest absolute value of the derivative
  *   growth  the factor by which its exponential amplifies a relative error of x: exp (z)
  *           amplifies a relative error of z by |z|
  *
+ * Softmax stays last, since GEMMCL_N_ACTIVATIONS counts up to it: a new one stands before it.
  * The compiler's option is -DACTIVATION=ACTIVATION_RELU.
  */
 #pragma once

@@ -79,6 +79,13 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 const gchar *gemmcl_activation_get_text (GemmclActivation activation);
 
 /**
+ * gemmcl_activation_keeps_zero:
+ *
+ * Returns: %TRUE if the activation of 0, or of a row of zeros, is 0.
+ */
+gboolean gemmcl_activation_keeps_zero (GemmclActivation activation);
+
+/**
  * GemmclPrecision:
  * @GEMMCL_PRECISION_F32: the factors are f32
  * @GEMMCL_PRECISION_F16: the factors may be rounded to f16, which halves their memory. A value

@@ -40,6 +40,24 @@ gemmcl_activation_get_text (GemmclActivation activation)
   return activations[activation].text;
 }
 
+gboolean
+gemmcl_activation_keeps_zero (GemmclActivation activation)
+{
+  const gdouble x = 0;
+
+  /* The one function of a row, softmax, makes equal shares of zeros. */
+#define KEEPS(name, text, kind, value, slope, growth) return kind != ACTIVATION_ROW && (value) == 0;
+#define CASE(ID)                                                                                   \
+  case GEMMCL_ACTIVATION_##ID:                                                                     \
+    ACTIVATION_##ID (KEEPS, gdouble, x)
+  switch (activation) {
+    ACTIVATIONS (CASE)
+  }
+#undef CASE
+#undef KEEPS
+  g_return_val_if_reached (FALSE);
+}
+
 static const gchar *const precision_names[] = {"f32", "f16", "bf16", "tf32", "i8"};
 G_STATIC_ASSERT (G_N_ELEMENTS (precision_names) == GEMMCL_N_PRECISIONS);
 

@@ -9,6 +9,7 @@ from ctypes import c_size_t, c_void_p
 
 from gemmcl import get_info
 from medium import Medium, crop
+from numpy_gemm import ACTIVATIONS, activate
 from stream import OK, Gst, GstAudio, GstVideo, TestCase, audio, get_bytes, main, np, video
 
 MONO, STEREO = audio("F32LE", 1), audio("F32LE", 2)
@@ -94,6 +95,18 @@ class Media(TestCase):
         buffer, samples = make_audio(np.ones(4, "f4"), 4)
         samples.value = 5
         self.fails(stream, buffer, "16 bytes|5 samples of 4 bytes from byte 0|audio meta")
+
+    def test_gaps(self):
+        """A gap of audio stays a gap if the activation of zeros is zeros."""
+        zeros = np.zeros((3, 2), "f4")
+        for name in ACTIVATIONS:
+            stream = self.start(MONO, f"gemmcl weight=[[1,2]] activation={name}")
+            data = Gst.Buffer.new_wrapped(bytes(12))
+            data.set_flags(Gst.BufferFlags.GAP)
+            self.assertEqual(stream.push(data), OK)
+            expected = not activate(name, zeros, 0 * zeros)[0].any()
+            with self.subTest(name):
+                self.assertEqual(stream.pull_buffer().has_flags(Gst.BufferFlags.GAP), expected)
 
     def test_metas_of_audio(self):
         """The output keeps the meta of clipping, but not the meta of the audio's level."""

@@ -49,19 +49,21 @@ def softmax(x):
     return e / e.sum(axis=1, keepdims=True)
 
 
-# Each activation, in the order of GemmclActivation: the function, its largest slope, and the factor
-# by which its exponential enlarges a relative error.
+# Each activation, in the order of GemmclActivation: the function, its limits at -infinity and
+# infinity, its largest slope, and the factor by which its exponential enlarges a relative error.
+# Softmax is a function of rows and has no such limits.
 ACTIVATIONS = {
-    "none": (lambda x: x, 1, 0),
-    "relu": (lambda x: np.maximum(x, 0), 1, 0),
-    "leaky-relu": (lambda x: np.where(x < 0, 0.01 * x, x), 1, 0),
-    "gelu": (gelu, 1.13, lambda x: x * x),
-    "gelu-tanh": (gelu_tanh, 1.13, lambda x: 1.6 * abs(x) * (1 + 0.044715 * x * x)),
-    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 0.25, abs),
-    "silu": (lambda x: x / (1 + np.exp(-x)), 1.1, abs),
-    "tanh": (np.tanh, 1, 0),
-    "hard-swish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, 1.5, 0),
-    "softmax": (softmax, 1, 0),
+    "none": (lambda x: x, (-np.inf, np.inf), 1, 0),
+    "relu": (lambda x: np.maximum(x, 0), (0, np.inf), 1, 0),
+    "leaky-relu": (lambda x: np.where(x < 0, 0.01 * x, x), (-np.inf, np.inf), 1, 0),
+    "gelu": (gelu, (0, np.inf), 1.13, lambda x: x * x),
+    "gelu-tanh": (gelu_tanh, (0, np.inf), 1.13,
+                  lambda x: 1.6 * abs(x) * (1 + 0.044715 * x * x)),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), (0, 1), 0.25, abs),
+    "silu": (lambda x: x / (1 + np.exp(-x)), (0, np.inf), 1.1, abs),
+    "tanh": (np.tanh, (-1, 1), 1, 0),
+    "hard-swish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, (0, np.inf), 1.5, 0),
+    "softmax": (softmax, None, 1, 0),
 }
 
 
@@ -74,11 +76,10 @@ def activate(name, x, bound):
         own = (ACTIVATION_ERROR + x.shape[1] + 2 * np.abs(x - x.max(axis=1, keepdims=True)))
         off = np.where(result > 0, result * (relative + own * UNIT_ROUNDOFF), 0)
         return result, off + SMALLEST
-    function, slope, exponent = ACTIVATIONS[name]
-    result = function(x)
+    function, (low, high), slope, exponent = ACTIVATIONS[name]
+    result = np.select([x == -np.inf, x == np.inf], [low, high], function(x))
     if name == "none":
         return result, bound
-    result = np.where(np.isneginf(x) & np.isnan(result), 0, result)  # the limit
     growth = ACTIVATION_ERROR + 4 * (exponent(x) if exponent else 0)
     own = np.where(np.isinf(x), 0, growth * UNIT_ROUNDOFF * np.abs(result))
     return result, slope * bound + own + SMALLEST
