@@ -7,9 +7,9 @@ usage: folders.py DIRECTORY BUILD-DIRECTORY
 
 Neither the files nor the folders below DIRECTORY may have circles. Public headers, in include/,
 include only each other; a file that includes gemmcl-X.h depends on the folder that has X.h or X.c,
-if any. If there are public headers, docs/architecture.md lists the folders, and a file includes
-only files of its own folder and of those above it. Calls are those that the objects in
-BUILD-DIRECTORY need of each other.
+if any. docs/architecture.md lists layers: the folders, if there are public headers, and the files
+of element/, if there is one. A layer needs only itself and those above it. Calls are those that the
+objects in BUILD-DIRECTORY need of each other.
 """
 
 import re
@@ -78,16 +78,30 @@ def find_circle(graph):
         yield " -> ".join(map(str, reversed(circle.args[1])))
 
 
-def check_order():
-    """The list of folders follows the words "Inside DIRECTORY/"."""
+def check_order(words, needs):
+    """The list of layers follows these words: a line each, of names without spaces, and a text."""
     text = (ROOT.parent / "docs/architecture.md").read_text(encoding="utf-8")
-    text = text.partition(f"Inside {ROOT.name}/ ")[2].split("\n\n")[1]
-    listed = re.findall(r"^    (\w+)/ ", text, re.MULTILINE)
-    if set(listed) != set(folders):
-        yield f"listed are {', '.join(listed)}"
-    for folder, others in folders.items():
-        yield from (f"{folder}/ includes {other}/" for other in others
-                    if folder in listed and other not in listed[:listed.index(folder)])
+    lines = text.partition(words)[2].split("\n\n")[1].splitlines()
+    listed = {name: i for i, line in enumerate(lines)
+              for name in re.split(", |/", line.strip().split("  ")[0]) if name}
+    if set(listed) != set(needs):
+        yield f"only in the list, or not in it: {', '.join(sorted(set(listed) ^ set(needs)))}"
+    yield from (f"{name} needs {other}" for name, others in needs.items() for other in others
+                if listed.get(other, 0) > listed.get(name, 0))
+
+
+def get_files():
+    """The files of element/ and what they need of each other. A header is a part of its .c, except
+    element.h, which includes all parts."""
+    def name(path):
+        implemented = path.with_suffix(".c") in sources and path.name != "element.h"
+        return path.with_suffix(".c").name if implemented else path.name
+    files = {name(path): set() for path in sources if path.parts[0] == "element"}
+    for path in sources:
+        if path.parts[0] == "element" and path.name != "element.h":
+            files[name(path)] |= {name(other) for other in includes[path] | calls.get(path, set())
+                                  if other.parts[0] == "element"}
+    return files
 
 
 tap.play({
@@ -96,7 +110,10 @@ tap.play({
     "there are calls to look at": lambda: [] if any(calls.values()) else ["found no calls"],
     "no circle of calls between files": lambda: find_circle(calls),
     "no circle between folders": lambda: find_circle(folders),
-    **({"folders include those above them": check_order} if public else {}),
+    **({"folders include those above them": lambda: check_order(f"Inside {ROOT.name}/ ", folders)}
+       if public else {}),
+    **({"files need those above them": lambda: check_order("files of gst/element/ ", get_files())}
+       if "element" in folders else {}),
     "public headers include public headers only": lambda: [
         f"{path} includes {other}" for path, others in includes.items()
         for other in others if path.parts[0] == PUBLIC != other.parts[0]],
