@@ -11,6 +11,30 @@
  */
 #include "tool.h"
 
+/* ROW (name, add, ignores_rows, attributes ...) for each operator of a layer, and for each that is
+ * left out. Attributes: those, of any version, that are read or change no value; any other is
+ * refused. ignores_rows: the operator does the same with rows of any length. */
+#define LAYER_OPERATORS(ROW)                                                                       \
+  ROW ("Gemm", add_product, FALSE, "alpha", "beta", "broadcast", "transA", "transB")               \
+  ROW ("MatMul", add_product, FALSE, NULL)                                                         \
+  ROW ("Add", add_sum, FALSE, "axis", "broadcast")                                                 \
+  ROW ("Relu", add_activation, FALSE, NULL)                                                        \
+  ROW ("LeakyRelu", add_leaky_relu, FALSE, "alpha")                                                \
+  ROW ("Gelu", add_gelu, FALSE, "approximate")                                                     \
+  ROW ("Sigmoid", add_activation, FALSE, NULL)                                                     \
+  ROW ("Tanh", add_activation, FALSE, NULL)                                                        \
+  ROW ("HardSwish", add_activation, FALSE, NULL)                                                   \
+  ROW ("Softmax", add_softmax, FALSE, "axis")
+#define OTHER_OPERATORS(ROW)                                                                       \
+  ROW ("Cast", add_cast, TRUE, "saturate", "to")                                                   \
+  ROW ("Dropout", add_dropout, TRUE, "is_test", "ratio", "seed")                                   \
+  ROW ("Flatten", add_flatten, TRUE, "axis")                                                       \
+  ROW ("Identity", add_identity, TRUE, NULL)                                                       \
+  ROW ("Reshape", add_reshape, TRUE, "allowzero")
+#define LISTED(name, ...) name ", "
+#define LAYER_NAMES       LAYER_OPERATORS (LISTED)
+#define OTHER_NAMES       OTHER_OPERATORS (LISTED)
+
 #ifdef HAVE_ONNX
   #include <string.h>
 
@@ -350,29 +374,15 @@ add_reshape (Import *self, const OnnxNode *node, G_GNUC_UNUSED GError **error)
   return TRUE;
 }
 
-/* @attributes: those, of any version, that are read or change no value; any other is refused
- * @ignores_rows: the operator does the same with rows of any length */
 static const struct {
   const gchar *name;
   gboolean (*add) (Import *self, const OnnxNode *node, GError **error);
-  const gchar *attributes[6];
   gboolean ignores_rows;
+  const gchar *attributes[6];
 } operators[] = {
-    {"Gemm", add_product, {"alpha", "beta", "broadcast", "transA", "transB"}},
-    {"MatMul", add_product},
-    {"Add", add_sum, {"axis", "broadcast"}},
-    {"Relu", add_activation},
-    {"LeakyRelu", add_leaky_relu, {"alpha"}},
-    {"Gelu", add_gelu, {"approximate"}},
-    {"Sigmoid", add_activation},
-    {"Tanh", add_activation},
-    {"HardSwish", add_activation},
-    {"Softmax", add_softmax, {"axis"}},
-    {"Cast", add_cast, {"saturate", "to"}, TRUE},
-    {"Dropout", add_dropout, {"is_test", "ratio", "seed"}, TRUE},
-    {"Flatten", add_flatten, {"axis"}, TRUE},
-    {"Identity", add_identity, {NULL}, TRUE},
-    {"Reshape", add_reshape, {"allowzero"}, TRUE},
+  #define ROW(name, add, ignores_rows, ...) {name, add, ignores_rows, {__VA_ARGS__}},
+    LAYER_OPERATORS (ROW) OTHER_OPERATORS (ROW)
+  #undef ROW
 };
 
 static gboolean
@@ -389,9 +399,7 @@ add_node (Import *self, const OnnxNode *node, GError **error)
   while (i < G_N_ELEMENTS (operators) && !g_str_equal (op, operators[i].name))
     i++;
   if (i == G_N_ELEMENTS (operators))
-    return fail (self, node, error,
-                 "expected Gemm, MatMul, Add, Relu, LeakyRelu, Gelu, Sigmoid, Tanh, HardSwish, "
-                 "Softmax, Cast, Dropout, Flatten, Identity or Reshape.");
+    return fail (self, node, error, "expected " LAYER_NAMES OTHER_NAMES "found another.");
   for (gsize a = 0; a < node->n_attribute; a++) {
     const gchar *name = node->attribute[a]->name;
 
@@ -572,14 +580,13 @@ const ToolCommand tool_import = {
     .arguments = "MODEL.onnx",
     .n_arguments = 1,
     .description =
-        "Prints the gst-launch line of a multilayer perceptron: a chain of Gemm or MatMul, Add, "
-        "and the activations Relu, LeakyRelu, Gelu, Sigmoid, Tanh, HardSwish and Softmax. Each "
-        "layer becomes a gemmcl element whose weight and bias are read from the model. Identity, "
-        "Dropout, casts to float or double, and Flatten and Reshape before the first layer and "
-        "after the last are left out. Any other operator is refused by its name, as is an "
-        "attribute that gemmcl cannot honour, such as Softmax over another axis than the last. "
-        "If the model has several outputs, the line computes the first one that such a chain "
-        "ends in.\n\n"
+        "Prints the gst-launch line of a multilayer perceptron: a chain of " LAYER_NAMES
+        "in which each layer becomes a gemmcl element whose weight and bias are read from the "
+        "model. Identity, Dropout, casts to float or double, and Flatten and Reshape before the "
+        "first layer and after the last are left out. Any other operator is refused by its name, "
+        "as is an attribute that gemmcl cannot honour, such as Softmax over another axis than "
+        "the last. If the model has several outputs, the line computes the first one that such a "
+        "chain ends in.\n\n"
         "The line reads rows of float32 from input.f32 and writes those of the result to "
         "output.f32; replace both ends by your own elements.",
     .examples = {{"gemmcl import mlp.onnx", "The model as a pipeline"}},
