@@ -36,8 +36,8 @@ if [ -n "${GEMMCL_TEST_DEBIAN-}" ]; then
 fi
 on_rusticl=(--suite lib --suite kernels --suite gst)
 if [ -n "${GEMMCL_TEST_BRIEF-}" ]; then
-  on_rusticl=(kernels-0 kernels-1 kernels-2 kernels-3 blocks choice kernel-table runs
-    threads 'gst-*')
+  on_rusticl=(kernels-0 kernels-1 kernels-2 kernels-3 blocks choice kernel-table runs threads
+    gst-values gst-foreign gst-media gst-context gst-memory gst-offer gst-opencl-memory)
 fi
 
 # furnish ROOT: mounts what a run needs, and copies the sources, all in memory.
