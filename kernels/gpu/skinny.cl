@@ -64,6 +64,9 @@ DEFINE_ACTIVATE (rows)
 #define ROW_STORES true
 #include "shared/whole_rows.clh"
 
+DEFINE_ROWS (a, A_TYPE)
+DEFINE_ROWS (c, C_TYPE)
+DEFINE_ROWS (d, D_TYPE)
 #if defined(A_FRAME) || defined(D_FRAME)
 DEFINE_PIXELS (rows)
 #endif
@@ -119,10 +122,10 @@ load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const in
 #elif defined(A_FRAME)
   const GemmclStrides pixels = {0, 0, A_SAMPLES, 1};
   rows sample[4];
-  load_rows (false, A, pixels, M, A_SAMPLES, i, 0, A_SAMPLES, sample);
+  load_a (A, pixels, M, A_SAMPLES, i, 0, A_SAMPLES, sample);
   channels_from_samples_rows (A_ORDER, A_CHANNELS, sample, a);
 #else
-  load_rows (false, A, s, M, DEPTH, i, 0, DEPTH, a);
+  load_a (A, s, M, DEPTH, i, 0, DEPTH, a);
 #endif
 }
 
@@ -134,10 +137,10 @@ load_c_rows (global const C_MEM *C, const GemmclStrides s, const int M, const in
 #if defined(D_FRAME) && C_TYPE != F32
   const GemmclStrides pixels = {0, 0, D_SAMPLES, 1};
   rows sample[4];
-  load_rows (true, C, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
+  load_c (C, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
   channels_from_samples_rows (D_ORDER, D_CHANNELS, sample, c);
 #else
-  load_rows (true, C, s, M, COLUMNS, i, j, CHUNK, c);
+  load_c (C, s, M, COLUMNS, i, j, CHUNK, c);
 #endif
 }
 
@@ -149,9 +152,9 @@ store_d_rows (global D_MEM *D, const GemmclStrides s, const int M, const int i, 
   const GemmclStrides pixels = {0, 0, D_SAMPLES, 1};
   rows sample[4];
   samples_from_channels_rows (D_ORDER, D_CHANNELS, D_X, d, sample);
-  store_rows (D, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
+  store_d (D, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
 #else
-  store_rows (D, s, M, COLUMNS, i, j, CHUNK, d);
+  store_d (D, s, M, COLUMNS, i, j, CHUNK, d);
 #endif
 }
 
