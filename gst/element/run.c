@@ -8,7 +8,7 @@
 #include "memory/queues.h"
 #include "memory/va.h"
 
-/* Where profiling slows a run down, only one run in TIMED uses the profiling queue. */
+/* Only one run in TIMED uses the profiling queue where profiling slows a run down. */
 #define TIMED 16
 
 void
