@@ -34,12 +34,29 @@ renew_context (GstGemmcl *self, GError **error)
   return gst_gemmcl_devices_open (self, error);
 }
 
+/* Takes the stream lock, since upstream may ask for an allocation in any state. */
 static void
 close_all (GstGemmcl *self)
 {
+  GST_PAD_STREAM_LOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
   gst_gemmcl_operands_close (self);
   gst_gemmcl_devices_close (self);
   gst_gemmcl_sharing_close (&self->sharing);
+  GST_PAD_STREAM_UNLOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
+}
+
+/* Opens what outlives streams; takes the stream lock for the same reason. */
+static gboolean
+open_all (GstGemmcl *self, GError **error)
+{
+  gboolean ok;
+
+  GST_PAD_STREAM_LOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
+  ok = gst_gemmcl_operands_open (self, error) && open_devices (self, error);
+  GST_PAD_STREAM_UNLOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
+  if (!ok)
+    close_all (self);
+  return ok;
 }
 
 static void
@@ -61,16 +78,12 @@ static GstStateChangeReturn
 change_state (GstElement *element, GstStateChange transition)
 {
   GstGemmcl *self = GST_GEMMCL (element);
+  g_autoptr (GError) error = NULL;
   GstStateChangeReturn result;
 
-  if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
-    g_autoptr (GError) error = NULL;
-
-    if (!gst_gemmcl_operands_open (self, &error) || !open_devices (self, &error)) {
-      close_all (self);
-      gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-      return GST_STATE_CHANGE_FAILURE;
-    }
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY && !open_all (self, &error)) {
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+    return GST_STATE_CHANGE_FAILURE;
   }
   result = GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_READY_TO_NULL)
