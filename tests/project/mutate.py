@@ -35,9 +35,10 @@ LEFT_OUT = {"project", "docs", "demos", "bench", "driver"}
 
 def load():
     """Yields {fault, tests, old, new} for each fault."""
-    text = (HERE / "mutations.txt").read_text(encoding="utf-8")
-    lines = [line.strip() for line in text.splitlines() if line and not re.match("#( |$)", line)]
-    for title, change in zip(lines[::2], lines[1::2]):
+    for line in (HERE / "mutations.txt").read_text(encoding="utf-8").splitlines():
+        if not line or line[0] == "#":
+            continue
+        title, _, change = line.partition(" | ")
         tests, _, fault = title.partition(": ")
         yield {"fault": fault, "tests": tests.split(), "old": NEW.sub("", OLD.sub(r"\1", change)),
                "new": OLD.sub("", NEW.sub(r"\1", change))}
