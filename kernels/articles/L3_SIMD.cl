@@ -28,13 +28,14 @@
 #include "shared/subgroup_loop.clh"
 
 static inline void
-read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Place *at, bool whole)
+read_a (float a[A_HELD], global const A_MEM *A, const GemmclArguments p, const Place *at,
+        bool whole)
 {
   load_a (a, A, p, at, at->lane * DEPTH, 1, whole);
 }
 
 static inline void
-read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
+read_b (float *b, global const B_MEM *B, const GemmclArguments p, const Place *at, int k, int rows,
         bool whole)
 {
   SG_UNROLL

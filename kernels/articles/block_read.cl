@@ -33,8 +33,8 @@
 #include "shared/subgroup_tile.clh"
 
 /* Each image is as wide as its blocks side by side. */
-#define A_IMAGE IMAGE (A, chunk * (int)p.a.col)
-#define B_IMAGE IMAGE (B, COLUMNS * (int)p.b.col)
+#define A_IMAGE IMAGE (A, chunk *(int)p.a.col)
+#define B_IMAGE IMAGE (B, COLUMNS *(int)p.b.col)
 
 /* The texel at which block t begins; all blocks are width x height. */
 static inline int2
@@ -72,7 +72,7 @@ read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
     multiply (sums, shared, a, b + e * TILE_N, PART (k + e), HOLDER (k + e));
 
 kernel SG_KERNEL void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   SG_SHARED (shared, A_HELD);
 

@@ -15,7 +15,7 @@
 #include "shared/gemm.clh"
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   const int lane = get_local_id (0);
   const int i = get_group_id (0) * GROUP_M + lane / GROUP_N;

@@ -30,13 +30,13 @@
 #include "shared/gemm.clh"
 
 static inline float
-scaled_a (global const A_MEM *A, const GemmclProblem p, long index)
+scaled_a (global const A_MEM *A, const GemmclArguments p, long index)
 {
   return SCALE_A (LOAD_A (A, index), p.a_scale, p.a_shift);
 }
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   const int lane = get_local_id (0);
   const long batch = get_group_id (2);
@@ -59,28 +59,28 @@ gemm (GEMM_ARGUMENTS)
   /* Rows past M and columns past N repeat the last one and are not stored. */
   long row[TILE_M], column[TILE_N];
   float sum[TILE_M][TILE_N];
-#pragma unroll
+  #pragma unroll
   for (int r = 0; r < TILE_M; r++)
     row[r] = min (top + r, (long)p.M - 1) * p.a.row;
-#pragma unroll
+  #pragma unroll
   for (int c = 0; c < TILE_N; c++)
     column[c] = min (left + c * step, (long)p.N - 1) * p.b.col;
-#pragma unroll
+  #pragma unroll
   for (int r = 0; r < TILE_M; r++)
-#pragma unroll
+  #pragma unroll
     for (int c = 0; c < TILE_N; c++)
       sum[r][c] = 0.0f;
 
-#pragma unroll 1
+  #pragma unroll 1
   for (int k = 0; k < p.K; k++) {
     float b[TILE_N];
-#pragma unroll
+  #pragma unroll
     for (int c = 0; c < TILE_N; c++)
       b[c] = B[column[c]];
-#pragma unroll
+  #pragma unroll
     for (int r = 0; r < TILE_M; r++) {
       const float a = scaled_a (A, p, row[r]);
-#pragma unroll
+  #pragma unroll
       for (int c = 0; c < TILE_N; c++)
         sum[r][c] = MAD (a, b[c], sum[r][c]);
     }
@@ -88,9 +88,9 @@ gemm (GEMM_ARGUMENTS)
     B += p.b.row;
   }
 
-#pragma unroll
+  #pragma unroll
   for (int r = 0; r < TILE_M; r++)
-#pragma unroll
+  #pragma unroll
     for (int c = 0; c < TILE_N; c++)
       if (top + r < p.M && left + c * step < p.N)
         finish_one (C, bias, D, p, batch, top + r, left + c * step, sum[r][c]);
@@ -98,7 +98,7 @@ gemm (GEMM_ARGUMENTS)
   for (long i = top; i < min (top + TILE_M, (long)p.M); i++)
     for (long j = left; j < min (left + TILE_N * step, (long)p.N); j += step) {
       float sum = 0.0f;
-#pragma unroll 1
+  #pragma unroll 1
       for (long k = 0; k < p.K; k++)
         sum = MAD (scaled_a (A, p, i * p.a.row + k * p.a.col), B[k * p.b.row + j * p.b.col], sum);
       finish_one (C, bias, D, p, batch, i, j, sum);

@@ -79,7 +79,7 @@ typedef float strip;
 /* Copies rows top to top + ROWS - 1; rows past M repeat the last row. rest: number of k left; the
  * elements past it are zeros. */
 LOCAL_INLINE void
-copy_a (local float *tile, global const A_MEM *A, const GemmclProblem p, long top, int lane,
+copy_a (local float *tile, global const A_MEM *A, const GemmclArguments p, long top, int lane,
         int rest)
 {
 #pragma unroll
@@ -96,7 +96,7 @@ copy_a (local float *tile, global const A_MEM *A, const GemmclProblem p, long to
 
 /* Columns j to j + WIDTH - 1 of the row of B that begins at row; columns past N repeat the last. */
 static inline strip
-load_strip (global const float *row, const GemmclProblem p, long j)
+load_strip (global const float *row, const GemmclArguments p, long j)
 {
 #if WIDTH == 4
   if (p.b.col == 1 && j + 4 <= p.N)
@@ -112,7 +112,7 @@ load_strip (global const float *row, const GemmclProblem p, long j)
 #ifdef B_DIRECT
 /* Loads the work-item's columns of the row at B. whole: they are contiguous and within N. */
 static inline void
-load_row (strip b[STRIPS], global const float *B, const GemmclProblem p, long j, bool whole)
+load_row (strip b[STRIPS], global const float *B, const GemmclArguments p, long j, bool whole)
 {
   #pragma unroll
   for (int c = 0; c < STRIPS; c++)
@@ -139,7 +139,7 @@ add (strip sum[TILE_M][STRIPS], int r, float a, const strip b[STRIPS])
  * whole: rows of B are contiguous, and all columns lie within N. */
 LOCAL_INLINE void
 multiply (strip sum[TILE_M][STRIPS], local const float *a, global const float *B,
-          const GemmclProblem p, long j, int steps, bool whole)
+          const GemmclArguments p, long j, int steps, bool whole)
 {
   strip b[4][STRIPS];
   int k = 0;
@@ -158,7 +158,6 @@ multiply (strip sum[TILE_M][STRIPS], local const float *a, global const float *B
   }
 }
 
-  #define DECLARE_B() const bool whole = p.b.col == 1 && left + COLUMNS <= p.N;
   #define COPY_B(side, B, rest)
   #define MULTIPLY(side)                                                                           \
     if (whole)                                                                                     \
@@ -169,7 +168,7 @@ multiply (strip sum[TILE_M][STRIPS], local const float *a, global const float *B
 /* Copies columns left to left + COLUMNS - 1 of B. Neighbouring work-items read neighbouring memory,
  * in either layout of B. */
 LOCAL_INLINE void
-copy_b (local float *tile, global const float *B, const GemmclProblem p, long left, int lane,
+copy_b (local float *tile, global const float *B, const GemmclArguments p, long left, int lane,
         int rest)
 {
   const int across = COLUMNS / WIDTH;
@@ -208,17 +207,15 @@ multiply (strip sum[TILE_M][STRIPS], local const float *a, local const float *b)
   }
 }
 
-  #define DECLARE_B()                                                                              \
-    local float tile_b[SIDES][TILE_K * B_PITCH] __attribute__ ((aligned (16)));
   #define COPY_B(side, B, rest) copy_b (tile_b[side], B, p, left, lane, rest)
-  #define MULTIPLY(side)                                                                           \
-    multiply (sum, tile_a[side] + m * A_PITCH, tile_b[side] + PADDED (n));
+
+  #define MULTIPLY(side) multiply (sum, tile_a[side] + m * A_PITCH, tile_b[side] + PADDED (n));
 #endif
 
 /* Computes and stores D (i, j) and the following columns of the strip, those within M and N. */
 static inline void
 finish_strip (global const C_MEM *C, global const float *bias, global D_MEM *D,
-              const GemmclProblem p, long batch, long i, long j, strip sum)
+              const GemmclArguments p, long batch, long i, long j, strip sum)
 {
   if (i >= p.M || j >= p.N)
     return;
@@ -240,7 +237,7 @@ finish_strip (global const C_MEM *C, global const float *bias, global D_MEM *D,
       finish_strip (C, bias, D, p, batch, top + m + (r), left + n + c * STRIP_STEP, sum[r][c]);
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   local float tile_a[SIDES][ROWS * A_PITCH] __attribute__ ((aligned (16)));
 
@@ -250,7 +247,12 @@ gemm (GEMM_ARGUMENTS)
   const long batch = get_group_id (2);
   const long top = (long)get_group_id (0) * ROWS;
   const long left = (long)get_group_id (1) * COLUMNS;
-  DECLARE_B ()
+
+#ifdef B_DIRECT
+  const bool whole = p.b.col == 1 && left + COLUMNS <= p.N;
+#else
+  local float tile_b[SIDES][TILE_K * B_PITCH] __attribute__ ((aligned (16)));
+#endif
 
   A += p.a.offset + batch * p.a.batch;
   B += p.b.offset + batch * p.b.batch;

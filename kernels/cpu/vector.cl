@@ -212,7 +212,7 @@ get_part (int whole, long index, long parts)
 /* Sets rows[0 .. count - 1] to rows of A from the first on; rows past M repeat the last one. With
  * COPIES_A it copies them, one after the other, to `copy`. */
 INLINE void
-find_rows (A_ELEMENT **rows, float *copy, global const A_MEM *A, const GemmclProblem p,
+find_rows (A_ELEMENT **rows, float *copy, global const A_MEM *A, const GemmclArguments p,
            const long first, const int count)
 {
   for (int r = 0; r < count; r++) {
@@ -231,7 +231,7 @@ find_rows (A_ELEMENT **rows, float *copy, global const A_MEM *A, const GemmclPro
 /* Multiplies TILE_M rows of A by a panel of B. asks: prefetch the next TILE_M rows, too */
 DOT_CALLER void
 multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEMENT *panel,
-               const int steps, const bool asks, const GemmclProblem p)
+               const int steps, const bool asks, const GemmclArguments p)
 {
   /* Copies of the row pointers. From offsets, compilers build one vector and extract a lane per
    * load, and recompute each address in every step. */
@@ -278,7 +278,7 @@ multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_EL
  * cannot be in registers, and an unrolled epilogue would be TILE_M * VECTORS times as large. */
 INLINE void
 scale_tile (FLOATS done[TILE_M][VECTORS], SUMS sum[TILE_M][VECTORS], A_ELEMENT **rows,
-            global const B_ELEMENT *panel, const GemmclProblem p)
+            global const B_ELEMENT *panel, const GemmclArguments p)
 {
 #pragma unroll
   for (int m = 0; m < TILE_M; m++)
@@ -297,7 +297,7 @@ scale_tile (FLOATS done[TILE_M][VECTORS], SUMS sum[TILE_M][VECTORS], A_ELEMENT *
  * of the problem. */
 INLINE void
 finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const float *bias,
-             global D_MEM *D, global float *row_outputs, const GemmclProblem p, const long batch,
+             global D_MEM *D, global float *row_outputs, const GemmclArguments p, const long batch,
              const int i, const int j, const bool stream)
 {
 #pragma unroll 1
@@ -323,7 +323,7 @@ finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const f
 }
 
 kernel void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   const int tiles = (p.M - 1) / TILE_M + 1, panels = (p.N - 1) / TILE_N + 1;
   const int first_panel = get_part (panels, get_group_id (1), get_num_groups (1));

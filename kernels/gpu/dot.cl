@@ -24,7 +24,7 @@
 #include "shared/dot.clh"
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   const uint lane = get_local_id (0);
   const int top = ((uint)get_group_id (0) * GROUP_M + lane / GROUP_N) * TILE_M;

@@ -51,7 +51,7 @@ columns_of (const Stored x)
 /* Adds the products of `rows` rows of the panel, GROUP_M apart. */
 static inline void
 add_rows (Columns sum[TILE_M], global const A_MEM *A, const long a_index[TILE_M],
-          global const Stored *panel, const GemmclProblem p, const int rows)
+          global const Stored *panel, const GemmclArguments p, const int rows)
 {
   Stored b[AHEAD];
   float a[AHEAD][TILE_M];
@@ -73,7 +73,7 @@ add_rows (Columns sum[TILE_M], global const A_MEM *A, const long a_index[TILE_M]
 }
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   local Columns sums[TILE_M][GROUP];
 

@@ -30,7 +30,7 @@ enum {
   CHUNK = N < 16 ? N : 16, /* columns computed at a time */
   MAX_COLUMNS = 16
 };
-/* problem.h has members with these names. */
+/* arguments.h has members with these names. */
 #undef N
 #undef K
 #if !defined(POCL_DEVICE_ADDRESS_BITS) && !defined(INTEL_CPU)
@@ -173,7 +173,7 @@ typedef struct {
 
 /* TRUE if A is uint8 and no result exceeds MOST. |act (x)| is at most the larger of |x| and 1. */
 static inline bool
-has_small_results (const Operands of, const GemmclProblem p)
+has_small_results (const Operands of, const GemmclArguments p)
 {
   const float largest = 255.0f * fabs (p.a_scale) + fabs (p.a_shift);
   bool small = A_TYPE == U8;
@@ -190,8 +190,8 @@ has_small_results (const Operands of, const GemmclProblem p)
 /* Computes rows i to i + HEIGHT - 1 of D, those below M. small: has_small_results (). product and
  * addend are constants in the common case, and so is i + HEIGHT <= M. */
 INLINE void
-make_strip (const Operands of, const GemmclProblem p, const int i, const int M, const bool product,
-            const bool addend, const bool small)
+make_strip (const Operands of, const GemmclArguments p, const int i, const int M,
+            const bool product, const bool addend, const bool small)
 {
   rows a[MAX_COLUMNS];
   if (product)
@@ -228,7 +228,7 @@ make_strip (const Operands of, const GemmclProblem p, const int i, const int M, 
 }
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   const int first = (get_group_id (0) * GROUP_M + get_local_id (0)) * TILE_M;
   const int last = min (first + TILE_M, p.M);

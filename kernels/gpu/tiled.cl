@@ -107,7 +107,7 @@ multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, local const flo
 }
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   local float4 tile_a[2][TILE_K * A_PITCH];
   local float4 tile_b[2][TILE_K * (PANEL / 4)];

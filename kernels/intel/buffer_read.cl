@@ -50,7 +50,8 @@
 #endif
 
 static inline void
-read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Place *at, bool whole)
+read_a (float a[A_HELD], global const A_MEM *A, const GemmclArguments p, const Place *at,
+        bool whole)
 {
 #ifdef A_BLOCKS
   if (whole) {
@@ -64,7 +65,7 @@ read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Pla
 }
 
 static inline void
-read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
+read_b (float *b, global const B_MEM *B, const GemmclArguments p, const Place *at, int k, int rows,
         bool whole)
 {
 #ifdef B_IN_ROWS

@@ -163,7 +163,7 @@ gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * HELD_M])
 
 /* A DpasRow of the lane's stored elements of a row. */
 static inline DpasRow
-pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
+pack_row (const A_WORD x[DPAS_PARTS], const GemmclArguments p)
 {
   float values[DPAS_PARTS];
   SG_UNROLL
@@ -175,8 +175,8 @@ pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
 
 #ifdef A_IN_2D
 static inline void
-read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        int k)
+read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+        const Place *at, int k)
 {
   A_WORD x[ROW_WORDS * OWN_M];
   DpasRow rows[ROW_WORDS * OWN_M];
@@ -191,8 +191,8 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
 }
 #elif defined(A_IN_BLOCKS)
 static inline void
-read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        int k)
+read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+        const Place *at, int k)
 {
   DpasRow rows[PARTS * OWN_M];
   SG_UNROLL
@@ -235,7 +235,7 @@ read_b (int8 b[B_PARTS * TILE_N], const Place *at, int step)
 
 /* The dequantized sum, from the values that follow the row of A and the column of B. */
 static inline float
-get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *at, int r,
+get_value (int sum, global const A_MEM *A, const GemmclArguments p, const Place *at, int r,
            int column)
 {
   const int k = INT8_K (p.K);
@@ -246,7 +246,7 @@ get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *a
 }
 
 static inline void
-find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
+find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclArguments p,
                long last)
 {
   at->a = (global const uchar *)A + min (at->top, (long)p.M - 1) * p.a.row;
@@ -260,8 +260,8 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
 #else
 /* Reads A lane by lane; zeros past K. */
 static inline void
-load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        int k)
+load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+        const Place *at, int k)
 {
   DpasRow rows[PARTS * HELD_M];
   SG_UNROLL
@@ -302,10 +302,10 @@ read_b (int8 b[OWN_N], const Place *at, int step)
     b[c] = as_int8 (vload8 (c, x));
 }
 
-#define get_value(sum, A, p, at, r, column) (sum)
+  #define get_value(sum, A, p, at, r, column) (sum)
 
 static inline void
-find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
+find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclArguments p,
                long last)
 {
   const int steps = (p.K + STEP - 1) / STEP * PARTS;
@@ -341,7 +341,7 @@ multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const Dpa
  * constants; see REPEAT. */
 static inline void
 store_block (global const A_MEM *A, global const C_MEM *C, global const float *bias,
-             global D_MEM *D, const GemmclProblem p, const Place *at, int m, int c, DpasSum sum)
+             global D_MEM *D, const GemmclArguments p, const Place *at, int m, int c, DpasSum sum)
 {
   const int column = c * SUBGROUP_SIZE + sg_lane ();
   const long j = at->left + column;
@@ -358,7 +358,7 @@ store_block (global const A_MEM *A, global const C_MEM *C, global const float *b
 
 static inline void
 store (global const A_MEM *A, global const C_MEM *C, global const float *bias, global D_MEM *D,
-       const GemmclProblem p, const Place *at, const DpasSum sum[BLOCKS_M * OWN_N])
+       const GemmclArguments p, const Place *at, const DpasSum sum[BLOCKS_M * OWN_N])
 {
 #define STORE_BLOCK(i) store_block (A, C, bias, D, p, at, (i) / OWN_N, (i) % OWN_N, sum[i]);
   REPEAT (BLOCKS_M * OWN_N, STORE_BLOCK)
@@ -375,7 +375,7 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 #ifdef WHOLE_ROWS
 static inline void
 get_rows (float x[TILE_M * TILE_N], global const A_MEM *A, global const C_MEM *C,
-          global const float *bias, const GemmclProblem p, const Place *at,
+          global const float *bias, const GemmclArguments p, const Place *at,
           const DpasSum sum[BLOCKS_M * TILE_N])
 {
   SG_UNROLL
@@ -400,7 +400,8 @@ get_rows (float x[TILE_M * TILE_N], global const A_MEM *A, global const C_MEM *C
 }
 
 static inline void
-store_rows (global D_MEM *D, const GemmclProblem p, const Place *at, const float x[TILE_M * TILE_N])
+store_rows (global D_MEM *D, const GemmclArguments p, const Place *at,
+            const float x[TILE_M * TILE_N])
 {
   SG_UNROLL
   for (int r = 0; r < TILE_M; r++) {
@@ -417,7 +418,7 @@ store_rows (global D_MEM *D, const GemmclProblem p, const Place *at, const float
 #endif
 
 static inline void
-find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p)
+find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclArguments p)
 {
   const int2 tile = group_tile ();
 
@@ -436,7 +437,7 @@ find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const Gemmc
   #define OWN_STEPS (ACROSS > 1 ? 1 : 2)
 
 static inline void
-prefetch_steps (const GemmclProblem p, const Place *at, int k)
+prefetch_steps (const GemmclArguments p, const Place *at, int k)
 {
   const int across = sg_id () % ACROSS, down = sg_id () / ACROSS;
   const int rows = 2 / OWN_STEPS * OWN_M / ACROSS;
@@ -474,7 +475,7 @@ prefetch_steps (const GemmclProblem p, const Place *at, int k)
   }
 
 kernel SG_KERNEL void
-gemm (GEMM_ARGUMENTS)
+gemm (GEMM_PARAMETERS)
 {
   SG_SHARED_OF (DpasRows, shared, BLOCKS_M);
 

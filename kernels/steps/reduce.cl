@@ -10,7 +10,7 @@
 
 kernel void
 reduce (global const float *restrict workspace, global const C_MEM *C,
-        global const float *restrict bias, global D_MEM *D, const GemmclProblem p)
+        global const float *restrict bias, global D_MEM *D, const GemmclArguments p)
 {
   const long i = get_global_id (1);
   const long j = get_global_id (0);

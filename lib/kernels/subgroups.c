@@ -13,7 +13,7 @@
 #define FIRST_DP4A 61 /* NVIDIA's compute capability 6.1: PTX ISA, dp4a */
 
 static const gchar *const level_names[] = {"native", "khr", "emulated"};
-static const gchar *const level_macros[] = {"SG_NATIVE", "SG_KHR", "SG_EMULATED"}; /* problem.h */
+static const gchar *const level_macros[] = {"SG_NATIVE", "SG_KHR", "SG_EMULATED"}; /* arguments.h */
 
 const gchar *
 gemmcl_kernel_level_get_name (GemmclKernelLevel level)

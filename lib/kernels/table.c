@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "shared/problem.h"
+#include "shared/arguments.h"
 
 #define MAX_NEAR 5 /* similar names in the message about an unknown one */
 

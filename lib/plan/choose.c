@@ -100,12 +100,12 @@ run_once (GemmclKernelPlan *self, gpointer a, const gfloat *b, gpointer d, GErro
 {
   const GemmclData in = {.host = {a}}, out = {.host = {d}};
   g_autoptr (GemmclMatrix) matrix =
-      gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, b, error);
+      gemmcl_matrix_new (GEMMCL_TYPE_F32, self->computed.k, self->computed.n, b, error);
   g_auto (GemmclRuns) runs = {0};
   GemmclRun run = GEMMCL_RUN_INIT;
   g_auto (cl_event) done = NULL;
 
-  run.m = self->gemm.m;
+  run.m = self->computed.m;
   run.batch = 1;
   run.a = &in;
   run.d = &out;
@@ -262,7 +262,7 @@ try_tuned (GemmclKernelPlan *self, const GemmclGemm *gemm)
   GemmclTuned tuned;
 
   if (!gemmcl_tuning_find (self->device, gemm, &tuned) ||
-      !gemmcl_choice_check (&tuned.choice, self->device, &self->gemm, NULL))
+      !gemmcl_choice_check (&tuned.choice, self->device, &self->computed, NULL))
     return FALSE;
   if (!is_proven (self->context, tuned.choice.kernel, &failure) ||
       !gemmcl_kernel_plan_build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE,
@@ -286,20 +286,21 @@ choose_kernel (GemmclKernelPlan *self, const gchar *name, GError **error)
     GemmclChoice choice;
     self->source = GEMMCL_CHOICE_NAMED;
     return gemmcl_choice_find (&choice, name, error) &&
-           gemmcl_choice_check (&choice, self->device, &self->gemm, error) &&
+           gemmcl_choice_check (&choice, self->device, &self->computed, error) &&
            is_proven (self->context, choice.kernel, error) &&
            gemmcl_kernel_plan_build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
-  as_run = gemmcl_gemm_get_as_run (&self->gemm);
+  as_run = gemmcl_gemm_get_as_run (&self->computed);
   if (!rules && try_tuned (self, &as_run))
     return TRUE;
   self->source = GEMMCL_CHOICE_RULES;
-  ranked = gemmcl_choice_rank (self->device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT,
-                               FALSE);
+  ranked = gemmcl_choice_rank (self->device, &as_run,
+                               self->computed.batch > 1 ? 1 : GEMMCL_MAX_SPLIT, FALSE);
   if (ranked->len == 0)
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
-        "No kernel writes frames from %zu features a pixel; write a matrix instead.", self->gemm.k);
+        "No kernel writes frames from %zu features a pixel; write a matrix instead.",
+        self->computed.k);
   return try_choices (self, ranked, error);
 }
 

@@ -454,7 +454,7 @@ gemmcl_data_create_copy (GemmclKernelPlan *self, GemmclOperand which, GError **e
                                                   : "the row outputs";
 
   return gemmcl_kernel_plan_create_memory (
-      self, 1, gemmcl_data_get_bytes (self, which, self->gemm.m), what, error);
+      self, 1, gemmcl_data_get_bytes (self, which, self->computed.m), what, error);
 }
 
 /* TRUE if there are no gaps between rows or planes, as in the plan's memory. */

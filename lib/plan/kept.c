@@ -64,7 +64,7 @@ static cl_mem
 pack_b (GemmclKernelPlan *self, cl_command_queue queue, cl_mem plain, cl_mem scales,
         gboolean warm_up, GError **error)
 {
-  const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
+  const GemmclStrides strides = {.row = self->computed.n, .col = 1};
   g_autoptr (GPtrArray) events = gemmcl_events_new ();
   GemmclChain chain = {.queue = queue, .events = events, .warm_up = warm_up};
   g_auto (cl_kernel) pack = gemmcl_pack_create_kernel (self, error);
@@ -74,7 +74,7 @@ pack_b (GemmclKernelPlan *self, cl_command_queue queue, cl_mem plain, cl_mem sca
     return NULL;
   /* A work-item packs a column of int8, or a word of another type. */
   if (self->device->type == GEMMCL_DEVICE_TYPE_CPU)
-    chain.slice = gemmcl_pack_is_int8 (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
+    chain.slice = gemmcl_pack_is_int8 (self) ? MAX (SLICE / self->computed.k, 1) : SLICE;
   packed = gemmcl_pack_create_b (self, 1, error);
   if (packed == NULL ||
       !gemmcl_pack_launch (self, pack, plain, &strides, scales, packed, 1, &chain, error) ||
@@ -86,7 +86,7 @@ pack_b (GemmclKernelPlan *self, cl_command_queue queue, cl_mem plain, cl_mem sca
 gboolean
 gemmcl_kept_warm_up_b (GemmclKernelPlan *self, cl_command_queue queue, GError **error)
 {
-  const gsize size = self->gemm.k * self->gemm.n * sizeof (gfloat);
+  const gsize size = self->computed.k * self->computed.n * sizeof (gfloat);
   cl_mem *b = &self->kept[GEMMCL_PLAN_B].buffer;
   g_auto (cl_mem) plain = gemmcl_context_create_buffer (self->context, size, "B", error);
 
@@ -140,11 +140,11 @@ get_scales (GemmclKernelPlan *self, GemmclMatrix *b)
   const GemmclType type = b->type;
   const gfloat shift = type == GEMMCL_TYPE_U8 ? UNSIGNED_SHIFT : 0;
   GemmclMatrix *scales = b->scales;
-  const gsize n = self->gemm.n;
+  const gsize n = self->computed.n;
   gfloat *both;
 
   if (!gemmcl_pack_is_int8 (self) || (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) ||
-      (scales != NULL && (self->gemm.trans_b ? scales->cols : scales->rows) != 1))
+      (scales != NULL && (self->computed.trans_b ? scales->cols : scales->rows) != 1))
     return NULL;
   both = g_new (gfloat, 2 * n);
   for (gsize j = 0; j < n; j++) {
@@ -159,7 +159,7 @@ static cl_mem
 create_b (GemmclKernelPlan *self, cl_command_queue queue, const gfloat *b, const gfloat *scales,
           GError **error)
 {
-  const gsize n = self->gemm.k * self->gemm.n, n_scales = 2 * self->gemm.n;
+  const gsize n = self->computed.k * self->computed.n, n_scales = 2 * self->computed.n;
   g_auto (cl_mem) plain = create_filled (self, queue, n, b, n, "B", error);
   g_auto (cl_mem) of_columns = NULL;
 
@@ -177,22 +177,23 @@ make_key (GemmclKernelPlan *self, const gfloat *b, const gfloat *scales)
 {
   const GemmclBlocks *blocks = &self->b_blocks;
   g_autofree gchar *columns =
-      scales ? gemmcl_weights_make_key (scales, 2 * self->gemm.n, "") : NULL;
+      scales ? gemmcl_weights_make_key (scales, 2 * self->computed.n, "") : NULL;
   g_autofree gchar *pack = gemmcl_pack_make_options (self);
   g_autofree gchar *layout = g_strdup_printf (
-      "%zu x %zu, %s, size %zu, parts %u, image %zu x %zu, blocks %zu x %zu of %zu%s", self->gemm.k,
-      self->gemm.n, pack, gemmcl_pack_get_size (self), self->split, blocks->image_width,
-      blocks->image_height, blocks->width, blocks->height, blocks->chunk, columns ? columns : "");
+      "%zu x %zu, %s, size %zu, parts %u, image %zu x %zu, blocks %zu x %zu of %zu%s",
+      self->computed.k, self->computed.n, pack, gemmcl_pack_get_size (self), self->split,
+      blocks->image_width, blocks->image_height, blocks->width, blocks->height, blocks->chunk,
+      columns ? columns : "");
 
-  return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
+  return gemmcl_weights_make_key (b, self->computed.k * self->computed.n, layout);
 }
 
 static gboolean
 prepare_b (GemmclKernelPlan *self, GemmclKept *kept, cl_command_queue queue, GError **error)
 {
   GemmclMatrix *b = kept->matrix;
-  const gboolean transposed = self->gemm.trans_b;
-  const gsize k = self->gemm.k, n = self->gemm.n;
+  const gboolean transposed = self->computed.trans_b;
+  const gsize k = self->computed.k, n = self->computed.n;
   g_autoptr (GemmclMatrix) floats = NULL;
   g_autofree gfloat *scales = NULL;
   g_autofree gchar *key = NULL;
@@ -216,7 +217,7 @@ static gboolean
 prepare_floats (GemmclKernelPlan *self, GemmclPlanOperand operand, GemmclKept *kept,
                 cl_command_queue queue, GError **error)
 {
-  const GemmclGemm *gemm = &self->gemm;
+  const GemmclGemm *gemm = &self->computed;
   const gboolean is_c = operand == GEMMCL_PLAN_C;
   const gboolean is_matrix = is_c && gemm->addend == GEMMCL_ADDEND_MATRIX;
   const gboolean is_column = !is_matrix && kept->matrix->cols == 1;

@@ -46,7 +46,7 @@ gemmcl_kernel_plan_alloc (GemmclContext *context, const GemmclGemm *gemm)
   self->context = g_object_ref (context);
   self->device = gemmcl_context_get_device_info (context);
   gemmcl_copy_problem (&self->problem, self->frames, gemm);
-  self->gemm = gemmcl_gemm_get_computed (&self->problem);
+  self->computed = gemmcl_gemm_get_computed (&self->problem);
   return self;
 }
 
@@ -77,7 +77,7 @@ gemmcl_kernel_plan_create_memory (GemmclKernelPlan *self, gsize rows, gsize row_
   gsize size;
 
   if (!g_size_checked_mul (&size, rows, row_bytes) ||
-      !g_size_checked_mul (&size, size, self->gemm.batch))
+      !g_size_checked_mul (&size, size, self->computed.batch))
     size = G_MAXSIZE;
   return gemmcl_context_create_buffer (self->context, size, what, error);
 }
@@ -137,7 +137,7 @@ check_room (GemmclKernelPlan *self, cl_kernel kernel, GemmclKernelLevel level, G
 static GemmclGemm
 get_multiplied (GemmclKernelPlan *self)
 {
-  GemmclGemm gemm = self->gemm;
+  GemmclGemm gemm = self->computed;
 
   if (self->split > 1) {
     gemm.lda = gemmcl_gemm_get_layout (&gemm, GEMMCL_OPERAND_A, FALSE).ld;
@@ -201,7 +201,7 @@ gemmcl_kernel_plan_build_multiply (GemmclKernelPlan *self, const GemmclChoice *c
 void
 gemmcl_kernel_plan_adopt_previous (GemmclKernelPlan *self, GemmclKernelPlan *from)
 {
-  const GemmclGemm *a = &self->gemm, *b = &from->gemm;
+  const GemmclGemm *a = &self->computed, *b = &from->computed;
   cl_mem own = self->state;
 
   self->state_is_void = TRUE;

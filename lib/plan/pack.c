@@ -8,7 +8,7 @@
 
 #include "kernels/options.h"
 #include "matrix/matrix.h"
-#include "shared/problem.h"
+#include "shared/arguments.h"
 #include "shared/quantized.h"
 
 gboolean
@@ -27,7 +27,7 @@ gsize
 gemmcl_pack_get_padded_n (GemmclKernelPlan *self)
 {
   const gsize panel = MAX (gemmcl_kernel_get_panel (self->kernel), 1);
-  return ROUND_UP (self->gemm.n, panel);
+  return ROUND_UP (self->computed.n, panel);
 }
 
 /* Elements of B in a word of 32 bits, if the kernel reads such words of neighbouring rows (see
@@ -56,7 +56,7 @@ get_packed_k (const GemmclKernel *kernel, gsize k)
 gsize
 gemmcl_pack_get_size (GemmclKernelPlan *self)
 {
-  const gsize k = self->gemm.k / self->split;
+  const gsize k = self->computed.k / self->split;
   const gsize packed = get_packed_k (self->kernel, k);
 
   return gemmcl_pack_get_padded_n (self) *
@@ -102,7 +102,7 @@ gemmcl_pack_make_image_options (GemmclKernelPlan *self, GemmclOperand which)
 {
   const gboolean of_a = which == GEMMCL_OPERAND_A;
   const GemmclType type =
-      of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32;
+      of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->computed) : GEMMCL_TYPE_F32;
 
   return g_strdup_printf ("-DA_TYPE=%s%s%s", gemmcl_type_get_dtype (type), of_a ? " -DOF_A" : "",
                           gemmcl_blocks_get_options (self->device));
@@ -167,7 +167,7 @@ gemmcl_pack_launch (GemmclKernelPlan *self, cl_kernel kernel, cl_mem b,
                     const GemmclStrides *strides, cl_mem scales, cl_mem packed, gsize batch,
                     GemmclChain *chain, GError **error)
 {
-  const cl_int n = self->gemm.n, k = self->gemm.k, part = k / (cl_int)self->split;
+  const cl_int n = self->computed.n, k = self->computed.k, part = k / (cl_int)self->split;
   const gboolean is_int8 = gemmcl_pack_is_int8 (self);
   /* A work-item packs a column of int8, or a word of another type. Only int8 has scales, so that
    * otherwise a size of 0 ends the arguments. */
@@ -191,15 +191,15 @@ gemmcl_pack_launch (GemmclKernelPlan *self, cl_kernel kernel, cl_mem b,
 cl_mem
 gemmcl_pack_create_a (GemmclKernelPlan *self, GError **error)
 {
-  return gemmcl_blocks_init (&self->a_blocks, self->kernel, self->device, &self->gemm,
+  return gemmcl_blocks_init (&self->a_blocks, self->kernel, self->device, &self->computed,
                              GEMMCL_OPERAND_A, error) &&
-                 gemmcl_blocks_init (&self->b_blocks, self->kernel, self->device, &self->gemm,
+                 gemmcl_blocks_init (&self->b_blocks, self->kernel, self->device, &self->computed,
                                      GEMMCL_OPERAND_B, error)
              ? create_image (self, &self->a_blocks, "A", error)
              : NULL;
 }
 
-/* Strides in blocks (see shared/problem.h). @shared: all problems of the batch share one matrix */
+/* Strides in blocks (arguments.h). @shared: all problems of the batch share one matrix */
 static GemmclStrides
 get_strides (const GemmclBlocks *self, gboolean shared)
 {
@@ -211,7 +211,7 @@ get_strides (const GemmclBlocks *self, gboolean shared)
 }
 
 gboolean
-gemmcl_pack_launch_a (GemmclKernelPlan *self, cl_kernel kernel, cl_mem from, GemmclProblem *p,
+gemmcl_pack_launch_a (GemmclKernelPlan *self, cl_kernel kernel, cl_mem from, GemmclArguments *p,
                       gsize batch, GemmclChain *chain, GError **error)
 {
   GemmclBlocks blocks = self->a_blocks;

@@ -41,4 +41,4 @@ cl_mem gemmcl_pack_create_a (GemmclKernelPlan *self, GError **error);
 /** Packs A of @p, in @from, into the plan's image. Changes the strides of A and B in @p to those of
  * blocks. */
 gboolean gemmcl_pack_launch_a (GemmclKernelPlan *self, cl_kernel kernel, cl_mem from,
-                               GemmclProblem *p, gsize batch, GemmclChain *chain, GError **error);
+                               GemmclArguments *p, gsize batch, GemmclChain *chain, GError **error);

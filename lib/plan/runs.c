@@ -478,7 +478,7 @@ count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
 static void
 track (Submission *self)
 {
-  const GemmclGemm *gemm = &self->plan->gemm;
+  const GemmclGemm *gemm = &self->plan->computed;
   Slot *slot = self->slot;
 
   slot->first = self->run.chain.first;

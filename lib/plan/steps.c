@@ -38,7 +38,8 @@ tight_strides (gsize rows, gsize cols)
 static gboolean
 converts_frames (GemmclKernelPlan *self)
 {
-  return self->problem.a_frame != NULL && !gemmcl_kernel_takes_pixels (self->kernel, &self->gemm);
+  return self->problem.a_frame != NULL &&
+         !gemmcl_kernel_takes_pixels (self->kernel, &self->computed);
 }
 
 /* TRUE if A of the gemm is the output of im2col or normalize_rows: batch x m x k, tight. */
@@ -59,14 +60,14 @@ normalizes_d (GemmclKernelPlan *self)
 static GemmclStrides
 get_strides (GemmclKernelPlan *self, GemmclOperand which, gboolean tight)
 {
-  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->gemm, which);
+  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->computed, which);
 
   if (which == GEMMCL_OPERAND_A && makes_features (self))
-    return tight_strides (self->gemm.m, self->gemm.k);
+    return tight_strides (self->computed.m, self->computed.k);
   return frame
              ? (GemmclStrides){.batch = gemmcl_frame_get_planes (frame, NULL) /
                                         gemmcl_type_get_size (gemmcl_frame_get_sample_type (frame))}
-             : gemmcl_gemm_get_strides (&self->gemm, which, tight);
+             : gemmcl_gemm_get_strides (&self->computed, which, tight);
 }
 
 /* D of the gemm and of the steps up to store. */
@@ -132,7 +133,7 @@ static gboolean
 launch_pack (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
 {
   const GemmclStrides strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
-  const gsize n = self->gemm.b_stride ? self->gemm.batch : 1;
+  const gsize n = self->computed.b_stride ? self->computed.batch : 1;
   const cl_mem b = run->b;
 
   if (b == self->kept[GEMMCL_PLAN_B].buffer)
@@ -174,14 +175,14 @@ launch_normalize_a (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *r
   const View features = {step->output ? step->output : run->a, run->p.a};
 
   run->a = features.memory;
-  return run->p.K == 0 || launch_rows (self, step, run, self->gemm.k, step->output ? own : features,
-                                       features, TRUE, error);
+  return run->p.K == 0 || launch_rows (self, step, run, self->computed.k,
+                                       step->output ? own : features, features, TRUE, error);
 }
 
 static gboolean
 launch_quantize (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
 {
-  GemmclProblem *p = &run->p;
+  GemmclArguments *p = &run->p;
   const gboolean shared = p->a.batch == 0;
   const gsize global[3] = {(gsize)p->M * self->row_group, 1, shared ? 1 : run->gemm_batch};
   const GemmclStrides a = p->a;
@@ -225,7 +226,7 @@ get_pixels (GemmclKernelPlan *self)
   const GemmclFrame *frame = self->problem.d_frame;
   const gsize samples =
       gemmcl_frame_get_planes (frame, NULL) / gemmcl_pixel_format_get_sample_bytes (frame->format);
-  const gsize m = self->gemm.m, n = self->gemm.n;
+  const gsize m = self->computed.m, n = self->computed.n;
 
   return (Lines){
       .state = {.batch = m * n, .col = n},
@@ -238,7 +239,7 @@ get_pixels (GemmclKernelPlan *self)
 static Lines
 get_lines (GemmclKernelPlan *self, gsize m, gboolean tight)
 {
-  const GemmclMatrixLayout state = gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, TRUE);
+  const GemmclMatrixLayout state = gemmcl_gemm_get_layout (&self->computed, GEMMCL_OPERAND_D, TRUE);
   const GemmclMatrixLayout d = gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_D, tight);
   Lines lines = {
       .state = {.batch = state.stride, .row = state.ld, .col = 1},
@@ -273,7 +274,7 @@ convert_state (GemmclKernelPlan *self, GemmclStep *step, cl_mem d, GemmclKernelR
 static gboolean
 fill_state (GemmclKernelPlan *self, GemmclChain *chain, GError **error)
 {
-  const gsize size = self->gemm.m * self->gemm.n * self->gemm.batch * sizeof (gfloat);
+  const gsize size = self->computed.m * self->computed.n * self->computed.batch * sizeof (gfloat);
   const gfloat zero = 0.0f;
   cl_event done = NULL;
   const cl_int status = clEnqueueFillBuffer (chain->queue, self->state, &zero, sizeof (zero), 0,
@@ -302,12 +303,12 @@ launch_store (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GE
 /* @p: the arguments of the whole gemm, or of its parts. With alpha 0 there may be no B; a kernel
  * then gets any image or buffer instead: llvmpipe reads B even where no work-item does. */
 static gboolean
-multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclProblem *p, gsize batch,
+multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclArguments *p, gsize batch,
           cl_mem c, cl_mem bias, cl_mem d, GError **error)
 {
   const gsize group = self->kernel->group_m * self->kernel->group_n;
   const GemmclTiles groups =
-      gemmcl_kernel_get_groups (self->kernel, self->device, &self->gemm, p->M, batch);
+      gemmcl_kernel_get_groups (self->kernel, self->device, &self->computed, p->M, batch);
   const gsize global[3] = {groups.m * group, groups.n, batch};
   const cl_mem b = run->b ? run->b : self->image ? self->image : d;
   const cl_long outputs_batch = get_outputs_batch (self);
@@ -330,10 +331,10 @@ launch_multiply (GemmclKernelPlan *self, G_GNUC_UNUSED GemmclStep *step, GemmclK
 static gboolean
 launch_parts (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
 {
-  const GemmclProblem *p = &run->p;
-  const gsize part = self->gemm.k / self->split;
+  const GemmclArguments *p = &run->p;
+  const gsize part = self->computed.k / self->split;
   const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
-  GemmclProblem parts = *p;
+  GemmclArguments parts = *p;
 
   parts.K = p->K ? part : 0;
   parts.a.batch = part * p->a.col;
@@ -355,7 +356,7 @@ launch_softmax (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, 
 {
   const View sums = {run->sums, run->p.d};
 
-  return launch_rows (self, step, run, self->gemm.n, sums,
+  return launch_rows (self, step, run, self->computed.n, sums,
                       normalizes_d (self) ? sums : get_d (self, run), FALSE, error);
 }
 
@@ -364,16 +365,16 @@ launch_normalize_d (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *r
 {
   const View sums = {run->sums, run->p.d};
 
-  return launch_rows (self, step, run, self->gemm.n, sums, get_d (self, run), TRUE, error);
+  return launch_rows (self, step, run, self->computed.n, sums, get_d (self, run), TRUE, error);
 }
 
 static gchar *
 make_normalize_d_options (GemmclKernelPlan *self)
 {
   const gboolean by_column =
-      gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, FALSE).by_column;
+      gemmcl_gemm_get_layout (&self->computed, GEMMCL_OPERAND_D, FALSE).by_column;
 
-  return make_step_options (self, self->gemm.d_type,
+  return make_step_options (self, self->computed.d_type,
                             !by_column     ? " -DA_UNIT_COL -DD_UNIT_COL"
                             : self->logits ? " -DA_UNIT_COL"
                                            : "");
@@ -398,7 +399,7 @@ launch_row_outputs (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *r
 {
   const GemmclStrides d = gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, run->tight);
   const cl_long outputs_batch = get_outputs_batch (self);
-  const cl_int n = self->gemm.n;
+  const cl_int n = self->computed.n;
   const gsize global[3] = {run->m * self->row_group, 1, run->batch};
 
   return LAUNCH (&run->chain, step->kernel, "row_outputs", global, IN_A_ROW (self->row_group),
@@ -410,8 +411,8 @@ launch_row_outputs (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *r
 static cl_mem
 create_floats (GemmclKernelPlan *self, const gchar *what, GError **error)
 {
-  return gemmcl_kernel_plan_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat), what,
-                                           error);
+  return gemmcl_kernel_plan_create_memory (self, self->computed.m,
+                                           self->computed.n * sizeof (gfloat), what, error);
 }
 
 /* Allocates the memory that several steps use. */
@@ -425,7 +426,7 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
     return FALSE;
   clRetainMemObject (self->zeros);
   self->kept[GEMMCL_PLAN_BIAS].buffer = self->zeros;
-  return (!gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) ||
+  return (!gemmcl_kernel_needs_logits (self->kernel, &self->computed, self->split) ||
           (self->logits = create_floats (self, "D before softmax or norms", error))) &&
          ((!keeps && !gemmcl_gemm_scales_d (&self->problem)) ||
           (self->state = create_floats (self, keeps ? "the previous result" : "D before its scale",
@@ -444,7 +445,7 @@ add_step (GemmclKernelPlan *self, const StepRow *row, GError **error)
           (step->kernel = gemmcl_context_create_kernel (self->context, row->source, row->options,
                                                         row->function, error))) &&
          (row->row_bytes == 0 || (step->output = gemmcl_kernel_plan_create_memory (
-                                      self, self->gemm.m, row->row_bytes, row->what, error)));
+                                      self, self->computed.m, row->row_bytes, row->what, error)));
 }
 
 /* The table of steps, in the order of a run. */
@@ -452,7 +453,7 @@ static gboolean
 add_steps (GemmclKernelPlan *self, GError **error)
 {
   const GemmclKernel *kernel = self->kernel;
-  const GemmclGemm *problem = &self->problem, *gemm = &self->gemm;
+  const GemmclGemm *problem = &self->problem, *gemm = &self->computed;
   const guint split = self->split;
   const gsize k_bytes = gemm->k * sizeof (gfloat), n_bytes = gemm->n * sizeof (gfloat);
   const gboolean from_frames = converts_frames (self), norms_d = normalizes_d (self);
@@ -506,7 +507,7 @@ gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
   self->row_group = cpu ? 1 : gemmcl_kernel_plan_fit_group (self, GROUP);
   self->row_width = cpu ? 16 : 4;
   self->makes_row_outputs =
-      gemmcl_kernel_makes_row_outputs (self->kernel, &self->gemm, self->split);
+      gemmcl_kernel_makes_row_outputs (self->kernel, &self->computed, self->split);
   return allocate_shared (self, error) && add_steps (self, error);
 }
 
@@ -514,10 +515,10 @@ gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
 static void
 set_b (GemmclKernelPlan *self, GemmclKernelRun *run)
 {
-  run->p.b = (GemmclStrides){.row = self->gemm.n, .col = 1};
+  run->p.b = (GemmclStrides){.row = self->computed.n, .col = 1};
   if (run->b != NULL && !gemmcl_pack_is_needed (self))
     run->p.b = get_strides (self, GEMMCL_OPERAND_B, FALSE);
-  else if (run->b != NULL && self->gemm.b_stride)
+  else if (run->b != NULL && self->computed.b_stride)
     run->p.b.batch = gemmcl_pack_get_size (self);
   if (run->b == NULL)
     run->b = self->kept[GEMMCL_PLAN_B].buffer;
@@ -529,7 +530,7 @@ static void
 set_c (GemmclKernelPlan *self, GemmclKernelRun *run, View d)
 {
   const gboolean own = run->c == NULL;
-  const GemmclAddend addend = self->gemm.addend;
+  const GemmclAddend addend = self->computed.addend;
 
   run->p.c = (GemmclStrides){0};
   if (own)
@@ -543,7 +544,7 @@ set_c (GemmclKernelPlan *self, GemmclKernelRun *run, View d)
   } else {
     run->p.c = addend == GEMMCL_ADDEND_MATRIX
                    ? get_strides (self, GEMMCL_OPERAND_C, own)
-                   : (GemmclStrides){.offset = own ? 0 : self->gemm.c_start, .col = 1};
+                   : (GemmclStrides){.offset = own ? 0 : self->computed.c_start, .col = 1};
     if (own)
       run->p.c.batch = 0;
   }
@@ -555,11 +556,11 @@ set_c (GemmclKernelPlan *self, GemmclKernelRun *run, View d)
 static void
 collapse_batch (GemmclKernelPlan *self, GemmclKernelRun *run)
 {
-  GemmclProblem *p = &run->p;
+  GemmclArguments *p = &run->p;
   const gsize max_m = self->kernel->max_m, rows = p->M * run->batch;
 
   run->gemm_batch = run->batch;
-  if (run->batch == 1 || (self->makes_row_outputs && (gsize)p->M != self->gemm.m) ||
+  if (run->batch == 1 || (self->makes_row_outputs && (gsize)p->M != self->computed.m) ||
       (max_m && rows > max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
       p->a.batch != p->M * p->a.row || p->d.batch != p->M * p->d.row ||
       p->c.batch != p->M * p->c.row)
@@ -572,15 +573,15 @@ gboolean
 gemmcl_steps_enqueue (GemmclKernelPlan *self, GemmclKernelRun *run, GError **error)
 {
   const View d = get_d (self, run);
-  GemmclProblem *p = &run->p;
+  GemmclArguments *p = &run->p;
 
   p->M = run->m;
-  p->N = self->gemm.n;
-  p->K = p->alpha != 0.0f ? self->gemm.k : 0;
-  p->a_scale = self->gemm.a_scale;
-  p->a_shift = self->gemm.a_shift;
+  p->N = self->computed.n;
+  p->K = p->alpha != 0.0f ? self->computed.k : 0;
+  p->a_scale = self->computed.a_scale;
+  p->a_shift = self->computed.a_shift;
   p->a = get_strides (self, GEMMCL_OPERAND_A, run->tight);
-  p->d = self->logits ? tight_strides (self->gemm.m, self->gemm.n) : d.strides;
+  p->d = self->logits ? tight_strides (self->computed.m, self->computed.n) : d.strides;
   run->sums = self->logits ? self->logits : d.memory;
   set_b (self, run);
   set_c (self, run, d);

@@ -19,7 +19,7 @@ struct _GemmclKernelRun {
 
   /* The gemm: its arguments, of which only alpha, beta and progressive are set at first, its output
    * and its batch, 1 if all problems together are one tall problem. */
-  GemmclProblem p;
+  GemmclArguments p;
   cl_mem sums;
   gsize gemm_batch;
 };

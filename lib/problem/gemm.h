@@ -6,7 +6,7 @@
 #pragma once
 
 #include "gemmcl-gemm.h"
-#include "shared/problem.h"
+#include "shared/arguments.h"
 
 typedef enum {
   GEMMCL_OPERAND_A,

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The structure and the constants that the host and the kernels share. Every gemm kernel gets a
- * GemmclProblem by value: the sizes, strides and scalars. Its members have fixed widths, the widest
- * first, so that both compilers lay it out without gaps between members.
+ * GemmclArguments by value: the sizes, strides and scalars. Its members have fixed widths, the
+ * widest first, so that both compilers lay it out without gaps between members.
  *
  *     A(i, k) = A[a.offset + batch * a.batch + i * a.row + k * a.col]       i < M, k < K
  *
@@ -35,7 +35,7 @@ typedef struct {
   float a_scale, a_shift;
   gemmcl_i32 progressive; /* A_INTERLACED frames of this run are not interlaced */
   gemmcl_i32 chunk;       /* of images: columns of A and rows of B in a block */
-} GemmclProblem;
+} GemmclArguments;
 
 /* Values of SUBGROUP_LEVEL, in the order of GemmclKernelLevel */
 #define SG_NATIVE   0
