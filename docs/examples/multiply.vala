@@ -14,8 +14,8 @@ int main () {
     var context = new Gemmcl.Context (null);
     var plan = new Gemmcl.Plan (context, gemm, null);
 
-    plan.set (Gemmcl.PlanOperand.B, Gemmcl.Matrix.parse ("[[1,0],[0,1],[1,-1]]"));
-    plan.set (Gemmcl.PlanOperand.BIAS, Gemmcl.Matrix.parse ("[0.5,0]"));
+    plan.set (Gemmcl.PlanOperand.B, Gemmcl.Matrix.load ("[[1,0],[0,1],[1,-1]]"));
+    plan.set (Gemmcl.PlanOperand.BIAS, Gemmcl.Matrix.load ("[0.5,0]"));
     for (int i = 0; i < 2; i++) {
       plan.run_host (1, 0, a, d, null);
       print ("%g %g\n%g %g\n", d[0], d[1], d[2], d[3]);

@@ -108,16 +108,27 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclMatrix, gemmcl_matrix_unref)
 /**
  * gemmcl_matrix_load:
  * @where: one of
- *   - `[[1, 2], [3, 4]]` or `[1, 2, 3]`: a literal, see gemmcl_matrix_parse()
- *   - the path or file: URI of a .npy file, optionally with `#bf16`: see gemmcl_matrix_load_npy()
- *   - `FILE.safetensors#NAME`: see gemmcl_matrix_load_safetensors(); of the only tensor of a file
- *     `#NAME` may be left out, here and in the next line
- *   - `FILE.onnx#NAME`: see gemmcl_matrix_load_onnx()
- *   - `FILE.raw#TYPE:ROWSxCOLS`, as in `w.raw#f32:64x10`: see gemmcl_matrix_load_raw()
+ *   - `[[1, 2], [3, 4]]` or `[1, 2, 3]`: a literal, row by row. The decimal separator is a point in
+ *     every locale. `inf` and `nan` are numbers
+ *   - the path or file: URI of a NumPy file, `FILE.npy`, of version 1, 2 or 3: an array in C or
+ *     Fortran order of a plain little-endian type, f2 to f8, i1 to i8 or u1 to u8. With `#bf16`
+ *     elements of NumPy's type `|V2` (two untyped bytes) are bf16
+ *   - `FILE.safetensors#NAME`: a tensor, quantized if it has 8 bits and there is `NAME.scale`, and
+ *     optionally `NAME.zero_point`: see gemmcl_matrix_new_quantized(). A vector of scales is per
+ *     column if its length is the number of columns, else per row. `#NAME` may be left out for the
+ *     only tensor, besides its scales and zero points, and in the next line
+ *   - `FILE.onnx#NAME`: an initializer, or the output of a Constant node, of a model of at most 2
+ *     GiB, also from another file (external data) below the model's folder. A location with ".." or
+ *     an absolute one is refused; symbolic links below the folder are followed
+ *   - `FILE.raw#TYPE:ROWSxCOLS`, as in `w.raw#f32:64x10`: a file of row-major elements, no more
  *
- * Loads a matrix that a user names. A pipe, socket or device is refused, not read.
+ * Loads a matrix that a user names. Files hold 0, 1 or 2 dimensions, and are copied: later changes
+ * do not affect the matrix. A pipe, socket or device is refused, not read, and so is a finite f64
+ * beyond the range of f32.
  *
- * Returns: (transfer full): the matrix, or %NULL with @error set.
+ * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_IO, %GEMMCL_ERROR_FORMAT, whose
+ *   message names the place of the mistake or lists the file's tensors, or %GEMMCL_ERROR_TOO_LARGE
+ *   (not enough memory, or more than G_MAXINT32 rows or columns).
  */
 GemmclMatrix *gemmcl_matrix_load (const gchar *where, GError **error);
 
@@ -128,75 +139,6 @@ GemmclMatrix *gemmcl_matrix_load (const gchar *where, GError **error);
  *   [[1, 2], [3, 4]], FILE.npy, ... or FILE.raw#TYPE:ROWSxCOLS"; static.
  */
 const gchar *gemmcl_matrix_get_grammar (void);
-
-/**
- * gemmcl_matrix_parse:
- * @literal: numbers in brackets, row by row: `[[1, 2], [3, 4]]`, or one row: `[1, 2]`. The decimal
- *   separator is a point in every locale. `inf` and `nan` are numbers.
- *
- * Returns: (transfer full): a row-major f32 matrix, or %NULL with %GEMMCL_ERROR_FORMAT, whose
- *   message names the place of the mistake.
- */
-GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
-
-/**
- * gemmcl_matrix_load_npy:
- * @path: a NumPy file of version 1, 2 or 3, with 0, 1 or 2 dimensions in C or Fortran order and a
- *   plain little-endian type: f2, f4, f8, i1 to i8 or u1 to u8
- * @v2_is_bf16: read elements of NumPy's type `|V2` (two untyped bytes) as bf16; %FALSE refuses them
- *
- * The matrix holds a copy of the elements, which later changes of the file do not affect. A finite
- * f64 beyond the range of f32 is refused.
- *
- * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_IO, %GEMMCL_ERROR_FORMAT or
- *   %GEMMCL_ERROR_TOO_LARGE (not enough memory, or more than G_MAXINT32 rows or columns).
- */
-GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error);
-
-/**
- * gemmcl_matrix_load_safetensors:
- * @path: a safetensors file
- * @name: (nullable): the name of a tensor in it, or %NULL or "" for the only tensor, besides its
- *   scales and zero points; the message for an unknown name lists tensors of the file
- *
- * Tensors of type F64, F32, F16, BF16, I8 to I64 and U8 to U64 with 0, 1 or 2 dimensions can be
- * loaded. An 8-bit tensor with a tensor `NAME.scale`, and optionally `NAME.zero_point`, beside it
- * is quantized: see gemmcl_matrix_new_quantized(). A vector of scales is per column if its length
- * is the number of columns, else per row. Only the header and these tensors are read, and copied.
- *
- * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy().
- */
-GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error);
-
-/**
- * gemmcl_matrix_load_onnx:
- * @path: an ONNX model of at most 2 GiB
- * @name: (nullable): the name of an initializer or of the output of a Constant node, or %NULL or ""
- *   for the only one; the message for an unknown name lists tensors of the model
- *
- * Tensors of float, double, float16, bfloat16, int8 to int64 and uint8 to uint64 with 0, 1 or 2
- * dimensions can be loaded, also from another file (external data) below the model's folder. A
- * location with ".." or an absolute one is refused; symbolic links below the folder are followed,
- * wherever they lead.
- *
- * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy(), or with
- *   %GEMMCL_ERROR_FORMAT if the library was built without protobuf-c.
- */
-GemmclMatrix *gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error);
-
-/**
- * gemmcl_matrix_load_raw:
- * @path: a file that consists of @rows x @cols row-major elements of @type
- * @type: the type of an element
- * @rows: the number of rows, at least 1
- * @cols: the number of columns, at least 1
- *
- * The size of the file is checked before its elements are read.
- *
- * Returns: (transfer full): the matrix, a copy, or %NULL with an error as gemmcl_matrix_load_npy().
- */
-GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols,
-                                      GError **error);
 
 /**
  * gemmcl_matrix_new:

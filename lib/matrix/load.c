@@ -93,13 +93,13 @@ parse_row (Parser *parser, GError **error)
                       parser->rows, parser->cols, cols);
 }
 
+/* The literal starts with a bracket, perhaps after spaces. */
 static gboolean
 parse_matrix (Parser *parser, GError **error)
 {
   gboolean nested;
 
-  if (!take (parser, '['))
-    return expected (parser, "“[”", error);
+  take (parser, '[');
   nested = take (parser, '[');
   do {
     if (parser->rows > 0 && !take (parser, '['))
@@ -112,14 +112,12 @@ parse_matrix (Parser *parser, GError **error)
   return take (parser, '\0') || expected (parser, "nothing after the last “]”", error);
 }
 
-GemmclMatrix *
-gemmcl_matrix_parse (const gchar *literal, GError **error)
+static GemmclMatrix *
+parse_literal (const gchar *literal, GError **error)
 {
   Parser parser = {.start = literal, .p = literal};
   g_autofree gfloat *values = NULL;
   gsize max_values = 1;
-
-  g_return_val_if_fail (literal != NULL, NULL);
 
   /* There is at most one number more than commas. */
   for (const gchar *p = literal; (p = strchr (p, ',')) != NULL; p++)
@@ -269,7 +267,7 @@ gemmcl_matrix_load (const gchar *where, GError **error)
   while (g_ascii_isspace (*start))
     start++;
   if (*start == '[')
-    return gemmcl_matrix_parse (where, error);
+    return parse_literal (where, error);
 
   if (g_ascii_strncasecmp (where, "file:", strlen ("file:")) == 0)
     path = split_uri (where, &part, error);

@@ -93,7 +93,7 @@ gchar *gemmcl_describe_conversion (const gchar *path, const gchar *program, cons
 gchar *gemmcl_describe_tensor (const gchar *name);
 
 /** Finds the index of @name in @names, the tensors of the file. Fails if it is not among them.
- * @names: (element-type utf8) */
+ * @names: (element-type utf8); @index: (out) (optional) */
 gboolean gemmcl_find_tensor (const GPtrArray *names, const gchar *name, const gchar *path,
                              guint *index, GError **error);
 

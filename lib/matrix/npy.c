@@ -147,8 +147,8 @@ parse_header (const gchar *text, gsize length, gboolean v2_is_bf16, GemmclMatrix
   return find_type (source->file->path, descr + 1, v2_is_bf16, &source->type, error);
 }
 
-GemmclMatrix *
-gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
+static GemmclMatrix *
+load_npy (const gchar *path, const gchar *part, GError **error)
 {
   g_auto (GemmclFile) file = {.fd = -1};
   GemmclMatrixSource source = {.file = &file, .prefix = ""};
@@ -156,29 +156,21 @@ gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
   g_autofree guint8 *data = NULL;
   gsize start = 0, length = 0;
 
-  g_return_val_if_fail (path != NULL, NULL);
+  if (part != NULL && !g_str_equal (part, "bf16")) {
+    g_autofree gchar *found = gemmcl_quote (part);
 
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
+                           "After a .npy file expected nothing or #bf16, found “#%s”.", found);
+  }
   if (!gemmcl_file_open (&file, path, error))
     return NULL;
   data = gemmcl_file_read (&file, 0, MIN (file.size, MAX_START), error);
   if (data == NULL || !find_header (&file, data, &start, &length, error) ||
-      !parse_header ((const gchar *)data + start, length, v2_is_bf16, &source, &dims, error))
+      !parse_header ((const gchar *)data + start, length, part != NULL, &source, &dims, error))
     return NULL;
   source.offset = start + length;
   source.length = file.size - source.offset;
   return gemmcl_matrix_new_from_source (&source, error);
-}
-
-static GemmclMatrix *
-load_npy (const gchar *path, const gchar *part, GError **error)
-{
-  g_autofree gchar *found = NULL;
-
-  if (part == NULL || g_str_equal (part, "bf16"))
-    return gemmcl_matrix_load_npy (path, part != NULL, error);
-  found = gemmcl_quote (part);
-  return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
-                         "After a .npy file expected nothing or #bf16, found “#%s”.", found);
 }
 
 const GemmclReader gemmcl_reader_npy = {".npy", "FILE.npy, FILE.npy#bf16", load_npy};

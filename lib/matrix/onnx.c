@@ -208,16 +208,14 @@ load_tensor (const GemmclFile *file, const gchar *name, const OnnxTensor *tensor
                                            : load_own (&source, tensor, error);
 }
 
-GemmclMatrix *
-gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
+static GemmclMatrix *
+load_onnx (const gchar *path, const gchar *name, GError **error)
 {
   g_auto (GemmclFile) file = {.fd = -1};
   g_autoptr (OnnxModel) model = NULL;
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GPtrArray) tensors = NULL;
   guint index;
-
-  g_return_val_if_fail (path != NULL, NULL);
 
   if (!gemmcl_file_open (&file, path, error) || (model = read_model (&file, error)) == NULL)
     return NULL;
@@ -231,11 +229,9 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
 
 #else
 
-GemmclMatrix *
-gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
+static GemmclMatrix *
+load_onnx (const gchar *path, G_GNUC_UNUSED const gchar *name, GError **error)
 {
-  g_return_val_if_fail (path != NULL, NULL);
-
   return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, path,
                          "This build of gemmcl reads no ONNX models, since it was built without "
                          "protobuf-c. Save the tensor as .npy or .safetensors instead.");
@@ -243,4 +239,4 @@ gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
 
 #endif
 
-const GemmclReader gemmcl_reader_onnx = {".onnx", "FILE.onnx#NAME", gemmcl_matrix_load_onnx};
+const GemmclReader gemmcl_reader_onnx = {".onnx", "FILE.onnx#NAME", load_onnx};

@@ -6,7 +6,7 @@
  *     N (u64)  N bytes of JSON: { "name": { "dtype", "shape", "data_offsets": [begin, end] }, ... }
  *     elements of all tensors, one after another without gaps
  *
- * The whole header is checked before a tensor is read.
+ * Only the entries of the tensors that are loaded are checked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +21,6 @@
 /* Suffixes of the tensors that belong to a quantized tensor. */
 #define SCALE_SUFFIX      ".scale"
 #define ZERO_POINT_SUFFIX ".zero_point"
-
-/* Strings and the shape belong to the parsed header. */
-typedef struct {
-  const gchar *name;
-  const gchar *dtype;
-  GemmclType type; /* GEMMCL_N_TYPES: no matrix has this type */
-  json_t *shape;
-  gsize begin;
-  gsize end;
-} Tensor;
 
 /* Gets the length of the header. */
 static gboolean
@@ -97,117 +87,21 @@ get_shape (const json_t *list)
   return g_steal_pointer (&sizes);
 }
 
-/* TRUE if the shape matches the bytes between the offsets. */
-static gboolean
-shape_fits (const Tensor *tensor, const GArray *shape)
-{
-  gsize n_bytes = gemmcl_type_get_size (tensor->type);
-
-  for (guint i = 0; i < shape->len; i++)
-    if (!g_size_checked_mul (&n_bytes, n_bytes, g_array_index (shape, gsize, i)))
-      return FALSE;
-  return n_bytes == tensor->end - tensor->begin;
-}
-
-static gboolean
-parse_tensor (const gchar *path, const gchar *name, json_t *entry, Tensor *tensor, GError **error)
-{
-  g_autoptr (GArray) shape = NULL;
-  g_autofree gchar *dims = NULL, *quoted = gemmcl_quote (name);
-  json_int_t begin, end;
-
-  if (json_unpack (entry, "{s:s, s:o, s:[II!]}", "dtype", &tensor->dtype, "shape", &tensor->shape,
-                   "data_offsets", &begin, &end) != 0 ||
-      begin < 0 || begin > end || (guint64)end > G_MAXSSIZE ||
-      (shape = get_shape (tensor->shape)) == NULL)
-    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                             "The safetensors header is damaged: "
-                             "for “%s” expected a dtype, a shape and data_offsets [begin, end].",
-                             quoted);
-  tensor->name = name;
-  tensor->begin = begin;
-  tensor->end = end;
-  if (!gemmcl_type_from_name (tensor->dtype, gemmcl_type_get_dtype, &tensor->type) ||
-      shape_fits (tensor, shape))
-    return TRUE;
-  dims = gemmcl_describe_dims ((const gsize *)(gpointer)shape->data, shape->len);
-  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                           "The safetensors header is damaged: "
-                           "“%s” (%s %s) does not fit the %zu bytes of its data_offsets.",
-                           quoted, dims, tensor->dtype, tensor->end - tensor->begin);
-}
-
-static gboolean
-check_metadata (const gchar *path, json_t *metadata, GError **error)
-{
-  gboolean ok = json_is_object (metadata);
-  const gchar *key;
-  json_t *value;
-
-  json_object_foreach (metadata, key, value)
-    ok = ok && json_is_string (value);
-  if (!ok)
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "The safetensors header is damaged: expected strings in __metadata__.");
-  return ok;
-}
-
-static gint
-compare_tensors (gconstpointer a, gconstpointer b)
-{
-  const Tensor *x = a, *y = b;
-
-  if (x->begin != y->begin)
-    return x->begin < y->begin ? -1 : 1;
-  return (x->end > y->end) - (x->end < y->end);
-}
-
 /* A file and its header. */
 typedef struct {
   const GemmclFile *file;
   json_t *header;
   gsize start;      /* of the elements */
-  GArray *tensors;  /* Tensor, in the order of the file, checked */
-  GPtrArray *names; /* the tensors' names */
+  GPtrArray *names; /* the tensors' names, which belong to the header */
 } Tensors;
 
 static void
 tensors_clear (Tensors *self)
 {
   g_clear_pointer (&self->header, json_decref);
-  g_clear_pointer (&self->tensors, g_array_unref);
   g_clear_pointer (&self->names, g_ptr_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Tensors, tensors_clear)
-
-static gboolean
-check_offsets (Tensors *self, GError **error)
-{
-  const gchar *path = self->file->path;
-  const gsize data_size = self->file->size - self->start;
-  gsize end = 0;
-
-  g_array_sort (self->tensors, compare_tensors);
-  for (guint i = 0; i < self->tensors->len; i++) {
-    const Tensor *tensor = &g_array_index (self->tensors, Tensor, i);
-
-    if (tensor->begin != end) {
-      g_autofree gchar *name = gemmcl_quote (tensor->name);
-
-      return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                               "The safetensors header is damaged: "
-                               "expected “%s” to begin at byte %zu of the elements, found %zu.",
-                               name, end, tensor->begin);
-    }
-    end = tensor->end;
-    g_ptr_array_add (self->names, (gpointer)tensor->name);
-  }
-  if (end == data_size)
-    return TRUE;
-  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                           "The file is %s: expected %zu bytes of elements, found %zu.",
-                           end > data_size ? "truncated" : "too long", end, data_size);
-}
 
 static gboolean
 read_tensors (Tensors *self, GError **error)
@@ -216,44 +110,45 @@ read_tensors (Tensors *self, GError **error)
   json_t *entry;
 
   self->header = read_header (self->file, &self->start, error);
-  self->tensors = g_array_new (FALSE, FALSE, sizeof (Tensor));
   self->names = g_ptr_array_new ();
-  json_object_foreach (self->header, name, entry) {
-    Tensor tensor;
-
-    if (g_str_equal (name, "__metadata__")) {
-      if (!check_metadata (self->file->path, entry, error))
-        return FALSE;
-    } else if (parse_tensor (self->file->path, name, entry, &tensor, error)) {
-      g_array_append_val (self->tensors, tensor);
-    } else {
-      return FALSE;
-    }
-  }
-  return self->header != NULL && check_offsets (self, error);
+  json_object_foreach (self->header, name, entry)
+    if (!g_str_equal (name, "__metadata__"))
+      g_ptr_array_add (self->names, (gpointer)name);
+  return self->header != NULL;
 }
 
 static GemmclMatrix *
-load_tensor (const Tensors *self, guint index, GError **error)
+load_tensor (const Tensors *self, const gchar *name, GError **error)
 {
-  const Tensor *tensor = &g_array_index (self->tensors, Tensor, index);
-  g_autoptr (GArray) shape = get_shape (tensor->shape);
-  g_autofree gchar *prefix = gemmcl_describe_tensor (tensor->name);
-  g_autofree gchar *dtype = gemmcl_quote (tensor->dtype);
+  json_t *entry = json_object_get (self->header, name), *list;
+  const guint64 most = self->file->size - self->start;
+  g_autofree gchar *prefix = gemmcl_describe_tensor (name);
+  g_autoptr (GArray) shape = NULL;
+  json_int_t begin, end;
+  const gchar *dtype;
+  GemmclType type;
 
-  if (tensor->type == GEMMCL_N_TYPES) {
+  if (json_unpack (entry, "{s:s, s:o, s:[II!]}", "dtype", &dtype, "shape", &list, "data_offsets",
+                   &begin, &end) != 0 ||
+      begin < 0 || begin > end || (shape = get_shape (list)) == NULL)
+    return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, self->file->path,
+                           "%sThe safetensors header is damaged: expected a dtype, a shape and "
+                           "data_offsets [begin, end].",
+                           prefix);
+  if (!gemmcl_type_from_name (dtype, gemmcl_type_get_dtype, &type)) {
     g_autofree gchar *known = gemmcl_type_list (gemmcl_type_get_dtype);
+    g_autofree gchar *found = gemmcl_quote (dtype);
 
     return FAIL_FILE_NULL (error, GEMMCL_ERROR_FORMAT, self->file->path,
-                           "%sexpected elements of %s, found %s.", prefix, known, dtype);
+                           "%sexpected elements of %s, found %s.", prefix, known, found);
   }
   return gemmcl_matrix_new_from_source (
       &(GemmclMatrixSource){.file = self->file,
                             .prefix = prefix,
-                            .offset = self->start + tensor->begin,
-                            .length = tensor->end - tensor->begin,
+                            .offset = self->start + MIN (most, (guint64)begin),
+                            .length = MIN (most, (guint64)end) - MIN (most, (guint64)begin),
                             .exact = TRUE,
-                            .type = tensor->type,
+                            .type = type,
                             .dims = (const gsize *)(gpointer)shape->data,
                             .n_dims = shape->len},
       error);
@@ -267,14 +162,13 @@ load_companion (const Tensors *self, const gchar *name, const gchar *suffix, Gem
 {
   const gsize rows = elements->rows;
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
+  const json_t *entry = json_object_get (self->header, full);
   g_autoptr (GemmclMatrix) floats = NULL;
-  guint index;
 
-  if (!g_ptr_array_find_with_equal_func (self->names, full, g_str_equal, &index))
+  if (entry == NULL)
     return TRUE;
-  *companion = load_tensor (self, index, error);
-  if (*companion == NULL ||
-      json_array_size (g_array_index (self->tensors, Tensor, index).shape) != 1 ||
+  *companion = load_tensor (self, full, error);
+  if (*companion == NULL || json_array_size (json_object_get (entry, "shape")) != 1 ||
       rows == elements->cols || rows != (*companion)->cols)
     return *companion != NULL;
   floats = gemmcl_matrix_to_f32 (*companion, TRUE, error);
@@ -309,9 +203,10 @@ add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError
 
 /* The name of the only tensor besides its own scales and zero points; "" if there are several. */
 static const gchar *
-get_only_name (const GPtrArray *names)
+get_only_name (const Tensors *self)
 {
   static const gchar *const suffixes[] = {SCALE_SUFFIX, ZERO_POINT_SUFFIX};
+  const GPtrArray *names = self->names;
 
   for (guint i = 0; names->len <= 1 + G_N_ELEMENTS (suffixes) && i < names->len; i++) {
     guint n = 1;
@@ -319,7 +214,7 @@ get_only_name (const GPtrArray *names)
     for (guint j = 0; j < G_N_ELEMENTS (suffixes); j++) {
       g_autofree gchar *full = g_strconcat (names->pdata[i], suffixes[j], NULL);
 
-      n += g_ptr_array_find_with_equal_func ((GPtrArray *)names, full, g_str_equal, NULL);
+      n += json_object_get (self->header, full) != NULL;
     }
     if (n == names->len)
       return names->pdata[i];
@@ -327,28 +222,25 @@ get_only_name (const GPtrArray *names)
   return "";
 }
 
-GemmclMatrix *
-gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
+static GemmclMatrix *
+load_safetensors (const gchar *path, const gchar *name, GError **error)
 {
   g_auto (GemmclFile) file = {.fd = -1};
   g_auto (Tensors) tensors = {.file = &file};
-  g_autoptr (GemmclMatrix) matrix = NULL;
-  guint index;
-
-  g_return_val_if_fail (path != NULL, NULL);
+  GemmclMatrix *matrix;
 
   if (!gemmcl_file_open (&file, path, error) || !read_tensors (&tensors, error))
     return NULL;
   if (name == NULL || *name == '\0')
-    name = get_only_name (tensors.names);
-  if (!gemmcl_find_tensor (tensors.names, name, path, &index, error))
+    name = get_only_name (&tensors);
+  if (!gemmcl_find_tensor (tensors.names, name, path, NULL, error))
     return NULL;
-  matrix = load_tensor (&tensors, index, error);
-  return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
+  matrix = load_tensor (&tensors, name, error);
+  return matrix != NULL ? add_scales (&tensors, name, matrix, error) : NULL;
 }
 
 const GemmclReader gemmcl_reader_safetensors = {".safetensors", "FILE.safetensors#NAME",
-                                                gemmcl_matrix_load_safetensors};
+                                                load_safetensors};
 
 /* Adds @matrix to @header. Its elements begin at byte *@end, which is advanced to their end. */
 static void

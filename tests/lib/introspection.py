@@ -105,7 +105,7 @@ class Introspection(unittest.TestCase):
 
     def test_errors_have_their_domain(self):
         with self.assertRaises(GLib.Error) as caught:
-            Gemmcl.Matrix.parse("[1,")
+            Gemmcl.Matrix.load("[1,")
         self.assertTrue(caught.exception.matches(Gemmcl.error_quark(), Gemmcl.Error.FORMAT))
         self.assertEqual(caught.exception.domain, "gemmcl-error-quark")
 

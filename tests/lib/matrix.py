@@ -55,8 +55,6 @@ class Literals(TestCase):
         "[nan, -NaN]": [[np.nan, np.nan]],
     }
     BAD = {
-        "": "at character 1: expected “[”, found the end",
-        "1, 2": "at character 1: expected “[”, found “1”",
         "[": "at character 2: expected a number, found the end",
         "[]": "at character 2: expected a number, found “]”",
         "[[]]": "at character 3: expected a number, found “]”",
@@ -87,13 +85,13 @@ class Literals(TestCase):
     def test_good(self):
         large = np.arange(500 * 401, dtype="f4").reshape(500, 401)
         for text, values in {**self.GOOD, str(large.tolist()): large}.items():
-            matrix = get_matrix("matrix_parse", text)
+            matrix = get_matrix("matrix_load", text)
             self.assertEqual((matrix.type, matrix.is_column_major), ("f32", False))
             self.same(matrix.read(), values)
 
     def test_bad(self):
         for text, words in self.BAD.items():
-            self.refuses("format", words, "matrix_parse", text)
+            self.refuses("format", words, "matrix_load", text)
 
     def test_locale(self):
         """A decimal comma of the locale changes nothing."""
@@ -103,7 +101,7 @@ class Literals(TestCase):
                 locale.setlocale(locale.LC_NUMERIC, name)
             except locale.Error:
                 continue
-            return self.same(get_matrix("matrix_parse", "[1.5, 2.5]").read(), [[1.5, 2.5]])
+            return self.same(get_matrix("matrix_load", "[1.5, 2.5]").read(), [[1.5, 2.5]])
         return self.skipTest("no locale with a decimal comma is installed")
 
 
@@ -178,7 +176,7 @@ class Npy(TestCase):
     def test_good(self):
         for version, text, shape, is_column_major in self.GOOD:
             path = self.write("a.npy", npy(text, version=version))
-            matrix = get_matrix("matrix_load_npy", path, True)
+            matrix = get_matrix("matrix_load", path + "#bf16")
             self.assertEqual((matrix.shape, matrix.is_column_major), (shape, is_column_major))
             self.assertEqual(matrix.type, "bf16" if "V2" in text else "f32")
             data = matrix.read().ravel("K").tobytes()
@@ -187,7 +185,7 @@ class Npy(TestCase):
     def test_bad(self):
         files = [(npy(text), words) for text, words in self.BAD_HEADERS] + self.BAD_FILES
         for content, words in files:
-            self.refuses("format", words, "matrix_load_npy", self.write("a.npy", content), False)
+            self.refuses("format", words, "matrix_load", self.write("a.npy", content))
 
     def draw(self, kind, shape, rng):
         """All values of a type, its ends among them; doubles that a float can be."""
@@ -208,7 +206,7 @@ class Npy(TestCase):
                 for shape in self.SHAPES:
                     array = np.array(self.draw(kind, shape, rng), order=order)
                     np.save(path, array)
-                    loaded = get_matrix("matrix_load_npy", path, True)
+                    loaded = get_matrix("matrix_load", path + "#bf16")
                     array = np.atleast_2d(array)
                     if kind == "bf16":
                         expected = (array.view("u2").astype("u4") << 16).view("f4")
@@ -221,7 +219,7 @@ class Npy(TestCase):
                         self.same(floats.read(), expected.T if transpose else expected)
                     ask("matrix_save_npy", loaded, path)
                     self.assertEqual(os.path.getsize(path) % 64, array.nbytes % 64)
-                    again = get_matrix("matrix_load_npy", path, True)
+                    again = get_matrix("matrix_load", path + "#bf16")
                     self.assertEqual(again.is_column_major, loaded.is_column_major)
                     for saved in np.load(path), again.read(), loaded.read():
                         self.assertEqual(saved.tobytes(), array.tobytes())
@@ -234,10 +232,12 @@ class Npy(TestCase):
 
 
 class Safetensors(TestCase):
-    SHAPELESS = "for “t” expected a dtype, a shape"
+    SHAPELESS = "“t”: The safetensors header is damaged: expected a dtype, a shape"
     BAD = [
-        ({"t": tensor("F32", [5], 0, 24)}, "“t” (5 F32) does not fit the 24 bytes"),
-        ({"t": tensor("F32", [2**32, 2**32], 0, 24)}, "does not fit the 24 bytes"),
+        ({"t": tensor("F32", [5], 0, 24)},
+         "“t”: The file is too long: expected 20 bytes of elements (5 f32), found 24"),
+        ({"t": tensor("F32", [2**32, 2**32], 0, 24)}, "more than memory can hold"),
+        ({"t": tensor("F32", [7], 0, 24)}, "truncated: expected 28 bytes of elements"),
         ({"t": tensor("F32", [99999999999999999999], 0, 24)}, "header is damaged"),
         ({"t": tensor("F32", [-6], 0, 24)}, SHAPELESS),
         ({"t": tensor("F32", [6.0], 0, 24)}, SHAPELESS),
@@ -247,17 +247,10 @@ class Safetensors(TestCase):
         ({"t": tensor("F32", [6], 24, 0)}, SHAPELESS),
         ({"t": tensor("F32", [6], -24, 0)}, SHAPELESS),
         ({"t": 1}, SHAPELESS),
-        ({"t": tensor("F32", [7], 0, 28)}, "truncated: expected 28 bytes of elements, found 24"),
-        ({"t": tensor("F32", [5], 0, 20)}, "too long: expected 20 bytes of elements, found 24"),
-        ({"t": tensor("F32", [5], 4, 24)}, "expected “t” to begin at byte 0 of the elements"),
-        ({"a": tensor("F32", [2], 0, 8), "t": tensor("F32", [3], 12, 24)},
-         "expected “t” to begin at byte 8 of the elements, found 12"),
-        ({"a": tensor("F32", [4], 0, 16), "t": tensor("F32", [3], 12, 24)},
-         "expected “t” to begin at byte 16 of the elements, found 12"),
+        ({"t": tensor("F32", [7], 0, 28)}, "truncated: expected 28 bytes of elements (7 f32)"),
+        ({"t": tensor("F32", [6], 8, 32)}, "expected 24 bytes of elements (6 f32), found 16"),
+        ({"t": tensor("F32", [6], 2**62, 2**62 + 24)}, "(6 f32), found 0"),
         ('{"t": 1, "t": 1}', "duplicate"),
-        ({"__metadata__": {"x": 1}, "t": tensor("F32", [6], 0, 24)},
-         "expected strings in __metadata__"),
-        ({"__metadata__": [], "t": tensor("F32", [6], 0, 24)}, "expected strings in __metadata__"),
         ('{"t": ', "header is damaged: at its byte"),
         ("{} {}", "header is damaged: at its byte"),
         ("[{}]", "does not start with the length"),
@@ -284,21 +277,23 @@ class Safetensors(TestCase):
                    "t": tensor("F32", [2, 2], 0, 16), "s": tensor("F32", [0], 24, 24)}
         for pad in range(8):
             path = self.write("a.safetensors", safetensors(tensors, pad=pad))
-            t = get_matrix("matrix_load_safetensors", path, "t")
-            self.same(get_matrix("matrix_load_safetensors", path, "b").read(), [[5, 6]])
+            t = get_matrix("matrix_load", path + "#t")
+            self.same(get_matrix("matrix_load", path + "#b").read(), [[5, 6]])
             self.same(t.read(), [[1, 2], [3, 4]])
             self.assertEqual(t.to_f32().address % 4, 0)
 
     def test_types(self):
         for kind, dtype in DTYPES.items():
             shape = [24 // np.dtype(dtype).itemsize]
-            path = self.write("a", safetensors({"t": tensor(kind.upper(), shape, 0, 24)}))
-            self.assertEqual(get_matrix("matrix_load_safetensors", path, "t").type, kind)
+            path = self.write("a.safetensors",
+                              safetensors({"t": tensor(kind.upper(), shape, 0, 24)}))
+            self.assertEqual(get_matrix("matrix_load", path + "#t").type, kind)
 
     def test_bad(self):
         for content, words in self.BAD:
             content = content if isinstance(content, bytes) else safetensors(content)
-            self.refuses("format", words, "matrix_load_safetensors", self.write("a", content), "t")
+            path = self.write("a.safetensors", content)
+            self.refuses("format", words, "matrix_load", path + "#t")
 
     def test_large(self):
         """Only the named tensor of a large sparse file is read."""
@@ -313,7 +308,7 @@ class Safetensors(TestCase):
         except OSError:
             self.skipTest("the file system has no sparse files of 3 GB")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        matrix = get_matrix("matrix_load_safetensors", path, "t")
+        matrix = get_matrix("matrix_load", path + "#t")
         self.assertEqual(matrix.read().tobytes(), DATA)
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         self.assertLess(after - before, 100 * 1024)  # KiB
@@ -429,8 +424,6 @@ class Load(TestCase):
             self.refuses(code, words, "matrix_load", self.place(name))
         for where, code, words in self.BAD_WHERE:
             self.refuses(code, words, "matrix_load", where)
-        self.refuses("io", "found a pipe, socket or device", "matrix_load_raw", "/dev/null",
-                     TYPES.index("u8"), 1, 1)
 
     def write_all(self, values):
         """Writes a file of each kind. Returns their names."""
@@ -501,7 +494,7 @@ class Conversion(TestCase):
         n = 100000000
         path = self.write("sparse.raw", b"")
         os.truncate(path, n)
-        matrix = get_matrix("matrix_load_raw", path, TYPES.index("u8"), 1, n)
+        matrix = get_matrix("matrix_load", f"{path}#u8:1x{n}")
         with open("/proc/self/statm", encoding="ascii") as statm:
             size = int(statm.read().split()[0]) * resource.getpagesize()
         limits = resource.getrlimit(resource.RLIMIT_AS)

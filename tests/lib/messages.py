@@ -45,7 +45,7 @@ class Messages(TestCase):
             self.assertTrue(message.isprintable(), message)
 
     def list_files(self, text):
-        """Names and contents of files, with the functions and names that load them."""
+        """The suffixes and contents of files."""
         name = json.dumps(text.decode("utf-8", "surrogateescape")).encode()
         entry = b'{"dtype":"F32","shape":[6],"data_offsets":[0,24]}'
         for header in (b"{%s:%s}" % (name, entry), b"{%s:%s}" % (name, entry.replace(b"6", b"7")),
@@ -53,10 +53,10 @@ class Messages(TestCase):
                        b"{%s:%s}" % (name, entry.replace(b"0,", b"8,")),
                        b'{"t":%s}' % entry.replace(b'"F32"', name), b'{"t":%s}' % text,
                        b'{"%s":%s}' % (text, entry)):
-            yield "matrix_load_safetensors", safetensors(header)
+            yield ".safetensors", safetensors(header)
         for model in (onnx(6, name=text), onnx(6, location=text), onnx(6, location=b"../" + text),
                       onnx(6, location=b"none.bin/" + text)):
-            yield "matrix_load_onnx", model
+            yield ".onnx", model
 
     def test_names(self):
         self.write("w.npy", npy(header()))
@@ -78,25 +78,24 @@ class Messages(TestCase):
 
     def test_files(self):
         for text in self.HOSTILE.values():
-            for name, content in self.list_files(text):
-                self.quotes(name, self.write("a", content), "t")
+            for suffix, content in self.list_files(text):
+                self.quotes("matrix_load", self.write("a" + suffix, content) + "#t")
             descr = header("{}").encode().replace(b"{}", text[:9000])
             for start in descr, text[:9000]:
-                self.quotes("matrix_load_npy", self.write("a", npy(start)), False)
+                self.quotes("matrix_load", self.write("a.npy", npy(start)))
 
     def test_many(self):
         """Lists of names and of dimensions are cut."""
         dims = [1] * 100000
-        self.quotes("matrix_load_onnx", self.write("a", onnx(*dims)), "t")
-        self.refuses("format", "100000 (1 x 1 x 1 x 1 x 1 x 1 x 1 x 1 x …)", "matrix_load_onnx",
-                     self.write("a", onnx(*dims)), "t")
-        self.quotes("matrix_load_safetensors",
-                    self.write("a", safetensors({"t": tensor("U8", dims + [24], 0, 24)})),
-                    "t")
+        where = self.write("a.onnx", onnx(*dims)) + "#t"
+        self.quotes("matrix_load", where)
+        self.refuses("format", "100000 (1 x 1 x 1 x 1 x 1 x 1 x 1 x 1 x …)", "matrix_load", where)
+        content = safetensors({"t": tensor("U8", dims + [24], 0, 24)})
+        self.quotes("matrix_load", self.write("a.safetensors", content) + "#t")
         names = {f"{i:0150}": tensor("U8", [1], i, i + 1) for i in range(24)}
-        path = self.write("a", safetensors(names))
-        self.quotes("matrix_load_safetensors", path, "t" * 1000)
-        self.refuses("format", "1 and 22 more.", "matrix_load_safetensors", path, "t")
+        path = self.write("a.safetensors", safetensors(names))
+        self.quotes("matrix_load", path + "#" + "t" * 1000)
+        self.refuses("format", "1 and 22 more.", "matrix_load", path + "#t")
 
     def test_form(self):
         for text, quoted in [
