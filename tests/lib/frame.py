@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Frames and tensors as matrices: formats, shapes, planes, and the messages of refused ones."""
@@ -12,15 +11,10 @@ from tap_unittest import main
 
 class Frames(TestCase):
     SHAPES = [  # feature mode, patch, M and K of 640 x 480 in RGB
-        (PIXEL, (), 640 * 480, 3),
-        (ROW, (), 480, 640 * 3),
-        (FRAME, (), 1, 640 * 480 * 3),
-        (PATCH, (16, 16), 40 * 30, 16 * 16 * 3),
-        (PATCH, (7, 100), 91 * 4, 7 * 100 * 3),
-        (PATCH, (640, 480), 1, 640 * 480 * 3),
-        (PATCH, (7, 7, 2, 3), 320 * 240, 7 * 7 * 3),
-        (PATCH, (3, 3, 1, 2, 2), 640 * 480, 3 * 3 * 3),
-        (PATCH, (5, 1, 4, 0, 3), 157 * 120, 5 * 3),
+        (PIXEL, (), 640 * 480, 3), (ROW, (), 480, 640 * 3), (FRAME, (), 1, 640 * 480 * 3),
+        (PATCH, (16, 16), 40 * 30, 16 * 16 * 3), (PATCH, (7, 100), 91 * 4, 7 * 100 * 3),
+        (PATCH, (640, 480), 1, 640 * 480 * 3), (PATCH, (7, 7, 2, 3), 320 * 240, 7 * 7 * 3),
+        (PATCH, (3, 3, 1, 2, 2), 640 * 480, 3 * 3 * 3), (PATCH, (5, 1, 4, 0, 3), 157 * 120, 5 * 3),
         (PATCH, (642, 480, 1, 1, 1), 1 * 3, 642 * 480 * 3),
         (ROW, (0, 0, 2, 3, 2), 480, 640 * 3),  # only patches have them
     ]
@@ -34,15 +28,11 @@ class Frames(TestCase):
         (True, 1, 0): (640, 360), (True, 0, 1): (640, 360), (True, 0, 2): (640, 360),
         (True, 0, 3): (640, 361)}
     REFUSED = [
-        ({"form": "NV12", "kr": 0.5, "kb": 0.25, "left": 2}, "left must be 0 to 1, not 2"),
-        ({"form": "NV12", "kr": 0.5, "kb": 0.25, "top": 2}, "top must be 0 to 1, not 2"),
-        ({"form": "NV12", "kr": 0.5, "kb": 0.25, "interlaced": True, "top": 4},
-         "top must be 0 to 3, not 4"),
-        ({"form": len(FORMATS)}, "format"),
-        ({"width": 0}, "width"),
-        ({"width": 65536}, "65536"),
-        ({"height": HUGE}, "height"),
-        ({"features": PATCH + 1}, "feature mode"),
+        *(({"form": "NV12", "kr": 0.5, "kb": 0.25, **fields}, words) for fields, words in (
+            ({"left": 2}, "left must be 0 to 1, not 2"), ({"top": 2}, "top must be 0 to 1, not 2"),
+            ({"interlaced": True, "top": 4}, "top must be 0 to 3, not 4"))),
+        ({"form": len(FORMATS)}, "format"), ({"width": 0}, "width"), ({"width": 65536}, "65536"),
+        ({"height": HUGE}, "height"), ({"features": PATCH + 1}, "feature mode"),
         ({"features": PATCH}, "patch width"),
         ({"features": PATCH, "patch": (640, 481)}, "640 x 481 pixels with a dilation of 1"),
         ({"features": PATCH, "patch": (640, 0)}, "patch height must be 1"),
@@ -52,13 +42,11 @@ class Frames(TestCase):
          "patch dilation must be 0 to 65535, not 65536"),
         ({"features": PATCH, "patch": (640, 161, HUGE)}, "patch stride"),
         ({"features": PATCH, "patch": (640, 161, 1, HUGE)}, "patch padding"),
-        ({"form": "NV12"}, "luma"),
-        ({"form": "NV12", "kr": 0.5, "kb": 0.5}, "0.5 and 0.5"),
+        ({"form": "NV12"}, "luma"), ({"form": "NV12", "kr": 0.5, "kb": 0.5}, "0.5 and 0.5"),
         ({"form": "NV12", "kr": 0.5, "kb": float("nan")}, "luma"),
         ({"form": 0, "type": len(TYPES), "channels": 5}, "a tensor's type, 0 to 11"),
         ({"form": "NV12", "channels": 5}, "no pixel format"),
-        ({"form": 0, "channels": 65536}, "number of channels must be 0 to 65535"),
-    ]
+        ({"form": 0, "channels": 65536}, "number of channels must be 0 to 65535")]
     TOO_LARGE = [
         ({"features": PATCH, "patch": (65535, 65535, 1, 65535)}, "Choose a larger stride"),
         ({"features": FRAME, "width": 65535, "height": 65535}, "feature mode"),

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Matrices: literals, the readers of .npy, .safetensors and raw files with their messages, the ways
@@ -54,33 +53,21 @@ class Literals(TestCase):
         "[inf, -INF, Infinity]": [[np.inf, -np.inf, np.inf]],
         "[nan, -NaN]": [[np.nan, np.nan]],
     }
-    BAD = {
-        "[": "at character 2: expected a number, found the end",
-        "[]": "at character 2: expected a number, found “]”",
-        "[[]]": "at character 3: expected a number, found “]”",
-        "[1,]": "at character 4: expected a number, found “]”",
-        "[1 2]": "at character 4: expected “,” or “]” after a number, found “2”",
-        "[1, é]": "at character 5: expected a number, found “é”",
-        b"[1, \xff]": "at character 5: expected a number, found “\\xff”",
-        "[1; 2]": "at character 3: expected “,” or “]” after a number, found “;”",
-        "[[1, 2], [3]]": "row 2: expected 2 numbers as in row 1, found 1",
-        "[[1], [2], [3, 4]]": "row 3: expected 1 numbers as in row 1, found 2",
-        "[[1], 2]": "at character 7: expected the “[” of a row, found “2”",
-        "[[1],]": "at character 6: expected the “[” of a row, found “]”",
-        "[[1] [2]]": "at character 6: expected “,” or “]” after a row, found “[”",
-        "[[1]": "at character 5: expected “,” or “]” after a row, found the end",
-        "[[[1]]]": "at character 3: expected a number, found “[”",
-        "[1] x": "at character 5: expected nothing after the last “]”, found “x”",
-        "[[1]]]": "at character 6: expected nothing after the last “]”, found “]”",
-        "[0x10]": "at character 3: expected “,” or “]” after a number, found “x”",
-        "[1e]": "at character 2: expected a number, found “1”",
-        "[-]": "at character 2: expected a number, found “-”",
-        "[.]": "at character 2: expected a number, found “.”",
-        "[1, 1e39]": "at character 5: expected a number of at most 3.4e38, the largest of an f32, "
-                     "found 1e39.",
-        "[-1e999]": "the largest of an f32, found -1e999.",
-        "[nano]": "at character 5: expected “,” or “]” after a number, found “o”",
+    BAD = {  # what is expected: the texts, the place, and what is found there
+        "a number": [
+            ("[", 2, "the end"), ("[]", 2, "“]”"), ("[[]]", 3, "“]”"), ("[1,]", 4, "“]”"),
+            ("[1, é]", 5, "“é”"), (b"[1, \xff]", 5, "“\\xff”"), ("[[[1]]]", 3, "“[”"),
+            ("[1e]", 2, "“1”"), ("[-]", 2, "“-”"), ("[.]", 2, "“.”")],
+        "“,” or “]” after a number": [
+            ("[1 2]", 4, "“2”"), ("[1; 2]", 3, "“;”"), ("[0x10]", 3, "“x”"), ("[nano]", 5, "“o”")],
+        "the “[” of a row": [("[[1], 2]", 7, "“2”"), ("[[1],]", 6, "“]”")],
+        "“,” or “]” after a row": [("[[1] [2]]", 6, "“[”"), ("[[1]", 5, "the end")],
+        "nothing after the last “]”": [("[1] x", 5, "“x”"), ("[[1]]]", 6, "“]”")],
+        "a number of at most 3.4e38, the largest of an f32": [
+            ("[1, 1e39]", 5, "1e39."), ("[-1e999]", 2, "-1e999.")],
     }
+    BAD_ROWS = {"[[1, 2], [3]]": "row 2: expected 2 numbers as in row 1, found 1",
+                "[[1], [2], [3, 4]]": "row 3: expected 1 numbers as in row 1, found 2"}
 
     def test_good(self):
         large = np.arange(500 * 401, dtype="f4").reshape(500, 401)
@@ -90,7 +77,11 @@ class Literals(TestCase):
             self.same(matrix.read(), values)
 
     def test_bad(self):
-        for text, words in self.BAD.items():
+        for expected, cases in self.BAD.items():
+            for text, at, found in cases:
+                self.refuses("format", f"at character {at}: expected {expected}, found {found}",
+                             "matrix_load", text)
+        for text, words in self.BAD_ROWS.items():
             self.refuses("format", words, "matrix_load", text)
 
     def test_locale(self):
@@ -107,18 +98,14 @@ class Literals(TestCase):
 
 class Npy(TestCase):
     GOOD = [  # version, header, shape, and whether it is column-major
-        (1, header(), (2, 3), False),
-        (2, header(), (2, 3), False),
-        (3, header(), (2, 3), False),
+        *((version, header(), (2, 3), False) for version in (1, 2, 3)),
         (1, header(order=True), (2, 3), True),
         (1, header(order=True, shape="(1, 6)"), (1, 6), False),
-        (1, header(shape="(6,)"), (1, 6), False),
-        (1, header(shape="()"), (1, 1), False),
+        (1, header(shape="(6,)"), (1, 6), False), (1, header(shape="()"), (1, 1), False),
+        (1, header(shape="(2, 2)"), (2, 2), False),
         (1, "{'shape':(2L,3L,),\"fortran_order\":False,'descr':\"<f4\"}", (2, 3), False),
         (1, " { 'shape' : ( 3 , 2 ) , 'descr' : '<f4' , 'fortran_order' : False } ", (3, 2), False),
-        (1, header(shape="(2, 2)"), (2, 2), False),
-        (1, header("<V2", shape="(4, 3)"), (4, 3), False),
-    ]
+        (1, header("<V2", shape="(4, 3)"), (4, 3), False)]
     PLAIN = "Expected the .npy header of numbers of one plain type"
     BAD_HEADERS = [
         (header(">f4"), "of type '>f4'. Expected little-endian numbers. Convert the file: python3"),
@@ -126,41 +113,25 @@ class Npy(TestCase):
         (header("|b1"), "not booleans"),
         (header("|V2"), "say so with #bf16"),
         (header("|V4"), "of type '|V4'. Expected little-endian <f4"),
-        (header("<c8"), "of type '<c8'"),
-        (header("<U3"), "of type '<U3'"),
-        (header(""), "of type ''"),
-        (header().replace("'<f4'", "[('a', '<f4'), ('b', '<f4')]"), PLAIN),
-        (header().replace("'<f4'", "('<f4', (2,))"), PLAIN),
-        ("{'descr': '<f4", PLAIN),
-        (header("<f\\x34"), PLAIN),
-        (header().replace("'<f4'", "4"), PLAIN),
+        *((header(descr), f"of type '{descr}'") for descr in ("<c8", "<U3", "")),
         (header(shape="(2, 3, 4)"), "at most 2 dimensions, found 3 (2 x 3 x 4)"),
         (header(shape="(0,)"), "at least one element, found a shape of 0"),
         (header(shape="(3, 0)"), "at least one element, found a shape of 3 x 0"),
         (header(shape="(2, 4)"), "truncated: expected 32 bytes of elements (2 x 4 f32), found 24"),
-        (header(shape="(4294967296, 4294967296)"),
-         "4294967296 f32 is more than memory can hold"),
-        (header(shape="(2305843009213693952, 2)"), "more than memory can hold"),
-        (header(shape="(99999999999999999999999, 2)"), "more than memory can hold"),
+        (header(shape=f"({2**32}, {2**32})"), "4294967296 f32 is more than memory can hold"),
+        *((header(shape=f"({rows}, 2)"), "more than memory can hold")
+          for rows in ("2305843009213693952", "9" * 23)),
         (header(shape="(1000000, 1000000)"), "truncated: expected 4000000000000 bytes"),
-        (header(shape="(-1, 3)"), PLAIN),
-        (header(shape="(6)"), PLAIN),
-        (header(shape="(2 3)"), PLAIN),
-        (header(shape="(,)"), PLAIN),
-        (header(shape="[2, 3]"), PLAIN),
-        (header(shape="(2, 3"), PLAIN),
-        ("", PLAIN + ", such as"),
-        ("{}", PLAIN),
-        ("{'descr': '<f4', 'shape': (2, 3)}", PLAIN),
-        ("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}", PLAIN),
-        ("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", PLAIN),
-        (header(order=1), PLAIN),
-        ("{'descr' '<f4'}", PLAIN),
-        ("{'descr': '<f4' 'shape': (2, 3)}", PLAIN),
-        (header() + " + {}", PLAIN),
-        (header().replace("'<f4'", "__import__('os')"), PLAIN),
-        (" " * 10001, "at most 10000 bytes, found 10038"),
+        ("", PLAIN + ", such as"), (" " * 10001, "at most 10000 bytes, found 10038"),
     ]
+    NOT_PLAIN = [
+        *(header().replace("'<f4'", descr) for descr in (
+            "[('a', '<f4'), ('b', '<f4')]", "('<f4', (2,))", "4", "__import__('os')")),
+        *(header(shape=shape) for shape in ("(-1, 3)", "(6)", "(2 3)", "(,)", "[2, 3]", "(2, 3")),
+        "{'descr': '<f4", header("<f\\x34"), header(order=1), header() + " + {}", "{}",
+        "{'descr': '<f4', 'shape': (2, 3)}", "{'descr' '<f4'}", "{'descr': '<f4' 'shape': (2, 3)}",
+        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}"]
     BAD_FILES = [
         (b"", "The file is empty"),
         (b"\x93NUMPY", "does not start with"),
@@ -183,8 +154,8 @@ class Npy(TestCase):
             self.assertEqual(data, DATA[:len(data)])
 
     def test_bad(self):
-        files = [(npy(text), words) for text, words in self.BAD_HEADERS] + self.BAD_FILES
-        for content, words in files:
+        headers = self.BAD_HEADERS + [(text, self.PLAIN) for text in self.NOT_PLAIN]
+        for content, words in [(npy(text), words) for text, words in headers] + self.BAD_FILES:
             self.refuses("format", words, "matrix_load", self.write("a.npy", content))
 
     def draw(self, kind, shape, rng):
@@ -232,28 +203,24 @@ class Npy(TestCase):
 
 
 class Safetensors(TestCase):
-    SHAPELESS = "“t”: The safetensors header is damaged: expected a dtype, a shape"
     BAD = [
         ({"t": tensor("F32", [5], 0, 24)},
          "“t”: The file is too long: expected 20 bytes of elements (5 f32), found 24"),
         ({"t": tensor("F32", [2**32, 2**32], 0, 24)}, "more than memory can hold"),
         ({"t": tensor("F32", [7], 0, 24)}, "truncated: expected 28 bytes of elements"),
         ({"t": tensor("F32", [99999999999999999999], 0, 24)}, "header is damaged"),
-        ({"t": tensor("F32", [-6], 0, 24)}, SHAPELESS),
-        ({"t": tensor("F32", [6.0], 0, 24)}, SHAPELESS),
-        ({"t": tensor("F32", 6, 0, 24)}, SHAPELESS),
-        ({"t": tensor(32, [6], 0, 24)}, SHAPELESS),
-        ({"t": tensor("F32", [6], 0, 12, 24)}, SHAPELESS),
-        ({"t": tensor("F32", [6], 24, 0)}, SHAPELESS),
-        ({"t": tensor("F32", [6], -24, 0)}, SHAPELESS),
-        ({"t": 1}, SHAPELESS),
+        *(({"t": each}, "“t”: The safetensors header is damaged: expected a dtype, a shape")
+          for each in (
+              tensor("F32", [-6], 0, 24), tensor("F32", [6.0], 0, 24), tensor("F32", 6, 0, 24),
+              tensor(32, [6], 0, 24), tensor("F32", [6], 0, 12, 24), tensor("F32", [6], 24, 0),
+              tensor("F32", [6], -24, 0), 1)),
         ({"t": tensor("F32", [7], 0, 28)}, "truncated: expected 28 bytes of elements (7 f32)"),
         ({"t": tensor("F32", [6], 8, 32)}, "expected 24 bytes of elements (6 f32), found 16"),
         ({"t": tensor("F32", [6], 2**62, 2**62 + 24)}, "(6 f32), found 0"),
         ('{"t": 1, "t": 1}', "duplicate"),
-        ('{"t": ', "header is damaged: at its byte"),
-        ("{} {}", "header is damaged: at its byte"),
-        ("[{}]", "does not start with the length"),
+        *((text, "header is damaged: at its byte") for text in ('{"t": ', "{} {}")),
+        *((content, "does not start with the length") for content in (
+            "[{}]", b"\2\0\0\0", b"\0\0\0\0\0\0\0\0{}", b"\xff\xff\xff\xff\xff\xff\xff\xff{}")),
         ({"t": tensor("F32", [1, 2, 3], 0, 24)}, "“t”: Expected a matrix of at most 2 dimensions"),
         ({"t": tensor("BOOL", [24], 0, 24)}, "“t”: expected elements of F32, F64"),
         ({"t": tensor("F4", [48], 0, 24)}, "U64, found F4"),
@@ -263,9 +230,6 @@ class Safetensors(TestCase):
          "found “t”. The file holds one, two"),
         ({f"n{i}": tensor("U8", [1], i, i + 1) for i in range(24)}, "n18, n19 and 4 more."),
         (b"", "The file is empty"),
-        (b"\2\0\0\0", "does not start with the length"),
-        (b"\0\0\0\0\0\0\0\0{}", "does not start with the length"),
-        (b"\xff\xff\xff\xff\xff\xff\xff\xff{}", "does not start with the length"),
         (b"\3\0\0\0\0\0\0\0{}", "truncated: expected a header of 3 bytes, found 2"),
         (b"\2\0\0\0\0\0\0\0{}", "found “t”. The file holds no tensors"),
         (b"\4\0\0\0\0\0\0\0{\"\xff\"", "header is damaged"),
@@ -315,31 +279,19 @@ class Safetensors(TestCase):
 
 
 class Load(TestCase):
-    """The ways to name a matrix."""
-
     GOOD = [
-        ("w.npy", (1, 6), "f32"),
-        ("W.NPY", (1, 5), "f32"),
-        ("w.npy#bf16", (1, 6), "f32"),
-        ("half.npy#bf16", (1, 12), "bf16"),
-        ("with#hash.npy", (1, 4), "f32"),
-        ("with#half.npy#bf16", (1, 11), "bf16"),
-        ("t.safetensors#fc1.weight", (2, 3), "f32"),
-        ("odd.safetensors#a#b c", (3, 2), "f32"),
-        ("odd.safetensors", (3, 2), "f32"),
-        ("scaled.safetensors", (1, 4), "i8"),
-        ("scaled.safetensors#w.scale", (1, 1), "f32"),
-        ("w.raw#f32:2x3", (2, 3), "f32"),
-        ("w.raw#u8:24x1", (24, 1), "u8"),
-        ("file:w.npy", (1, 6), "f32"),
-        ("file:half.npy#bf16", (1, 12), "bf16"),
-        ("file:sp%20ace.npy", (1, 3), "f32"),
-        ("file:with%23half.npy#bf16", (1, 11), "bf16"),
-        ("file:odd.safetensors#a%23b%20c", (3, 2), "f32"),
-    ]
+        ("w.npy", (1, 6), "f32"), ("W.NPY", (1, 5), "f32"), ("w.npy#bf16", (1, 6), "f32"),
+        ("half.npy#bf16", (1, 12), "bf16"), ("with#hash.npy", (1, 4), "f32"),
+        ("with#half.npy#bf16", (1, 11), "bf16"), ("t.safetensors#fc1.weight", (2, 3), "f32"),
+        ("odd.safetensors#a#b c", (3, 2), "f32"), ("odd.safetensors", (3, 2), "f32"),
+        ("scaled.safetensors", (1, 4), "i8"), ("scaled.safetensors#w.scale", (1, 1), "f32"),
+        ("w.raw#f32:2x3", (2, 3), "f32"), ("w.raw#u8:24x1", (24, 1), "u8"),
+        ("file:w.npy", (1, 6), "f32"), ("file:half.npy#bf16", (1, 12), "bf16"),
+        ("file:sp%20ace.npy", (1, 3), "f32"), ("file:with%23half.npy#bf16", (1, 11), "bf16"),
+        ("file:odd.safetensors#a%23b%20c", (3, 2), "f32")]
     BAD = [
-        ("none.npy", "io", "none.npy: Cannot open the file: No such file"),
-        ("none.npy#bf16", "io", "none.npy: Cannot open the file: No such file"),
+        *((name, "io", "none.npy: Cannot open the file: No such file")
+          for name in ("none.npy", "none.npy#bf16", "file:none.npy")),
         ("none.safetensors#a#b", "io", "none.safetensors: Cannot open the file"),
         ("none.raw#f32:2x3", "io", "none.raw: Cannot open the file"),
         ("empty.npy", "format", "empty.npy: The file is empty"),
@@ -350,26 +302,19 @@ class Load(TestCase):
         ("t.safetensors#fc2", "format", "found “fc2”. The file holds fc1.weight"),
         ("w.raw", "format", "expected #TYPE:ROWSxCOLS, as in #f32:64x10, found nothing"),
         ("w.raw#f33:2x3", "format", "found #f33:2x3. The types are f32, f64"),
-        ("w.raw#f32:2x", "format", "found #f32:2x"),
-        ("w.raw#f32:2x3x1", "format", "found #f32:2x3x1"),
-        ("w.raw#f32:-2x3", "format", "found #f32:-2x3"),
-        ("w.raw#f32:0x3", "format", "found #f32:0x3"),
-        ("w.raw#", "format", "as in #f32:64x10, found #."),
-        ("w.raw#f32", "format", "found #f32."),
+        *((f"w.raw#{shape}", "format", f"as in #f32:64x10, found #{shape}.")
+          for shape in ("f32:2x", "f32:2x3x1", "f32:-2x3", "f32:0x3", "", "f32")),
         ("w.raw#f32:2x4", "format", "truncated: expected 32 bytes"),
         ("w.raw#f32:2x2", "format", "too long: expected 16 bytes"),
         ("w.raw#f32:4294967296x4294967296", "format", "more than memory can hold"),
         ("w.raw#u8:1x3000000000", "too-large", "at most 2147483647 rows and columns, found"),
         ("w.bin", "format", "w.bin: Expected a literal such as [[1, 2], [3, 4]]"),
-        ("m.npz", "format", "m.npz: gemmcl does not read .npz. Convert the file: python3 -c"),
-        ("m.PT#fc1", "format", "m.PT: gemmcl does not read .pt. Convert the file: python3 -c"),
-        ("m.pth", "format", "m.pth: gemmcl does not read .pth. Convert the file: python3 -c"),
-        ("m.csv", "format", "m.csv: gemmcl does not read .csv. Convert the file: python3 -c"),
-        ("M.TXT", "format", "M.TXT: gemmcl does not read .txt. Convert the file: python3 -c"),
+        *((name + more, "format", f"{name}: gemmcl does not read {name[1:].lower()}. Convert the "
+           "file: python3 -c") for name, more in (
+               ("m.npz", ""), ("m.PT", "#fc1"), ("m.pth", ""), ("m.csv", ""), ("M.TXT", ""))),
         ("m.safetensors.index.json#fc1", "format", "one of the .safetensors files that this index"),
         ("fifo.npy", "io", "found a pipe, socket or device"),
         ("directory.npy", "io", "found a directory"),
-        ("file:none.npy", "io", "none.npy: Cannot open the file: No such file"),
         ("file:odd.safetensors#a%zz", "format", "two hexadecimal digits"),
         ("file:sp%2", "io", "Cannot read the URI"),
     ]
