@@ -84,7 +84,6 @@ def time_cublas(torch, shape, precision, **output):
 
 
 def time_gemmcl(shape, options):
-    """gemmcl's kernel and its TFLOPS; raises Wrong."""
     sizes = [word for letter, size in zip("MNK", shape) for word in (f"-{letter}", str(size))]
     said = subprocess.run(
         [options.gemmcl, "bench", "-t", "gpu", "-k", "auto", *sizes, "-i", str(RUNS),
@@ -98,7 +97,6 @@ def time_gemmcl(shape, options):
 
 
 def measure(torch, shape, options):
-    """Measures a row of the table and prints it; raises Wrong."""
     kernel, ours = time_gemmcl(shape, options) if options.gemmcl else ("", 0)
     outputs = [{"out_dtype": torch.float32}, {}] if options.precision in NARROW else [{}]
     peers = [time_cublas(torch, shape, options.precision, **output) for output in outputs]

@@ -42,7 +42,6 @@ TIMEOUT_SECONDS = 60
 
 
 def mix(inputs, outputs):
-    """Returns gemmcl's and audiomixmatrix' lines for the same matrix."""
     rows = [[round((1 + (i + j) % 5) / 16, 4) for i in range(inputs)] for j in range(outputs)]
     weight = str([list(column) for column in zip(*rows)]).replace(" ", "")
     matrix = ",".join("<" + ",".join(f"(double){value}" for value in row) + ">" for row in rows)
@@ -51,7 +50,6 @@ def mix(inputs, outputs):
 
 
 def layers(folder):
-    """Yields the cases of a layer, whose weights and models are written into the folder."""
     element = subprocess.run(["gst-inspect-1.0", "--exists", "onnxinference"], check=False)
     if element.returncode or not importlib.util.find_spec("onnx"):
         return
@@ -102,7 +100,6 @@ def cases(folder):
 
 
 def play(source, line, count):
-    """Returns the seconds that this number of buffers takes."""
     command = f"{source.format(n=count)} ! {line} ! fakesink sync=false".split()
     said = subprocess.run(["gst-launch-1.0", *command], capture_output=True, text=True,
                           timeout=TIMEOUT_SECONDS, env={**os.environ, "LC_ALL": "C"}, check=False)
@@ -114,7 +111,6 @@ def play(source, line, count):
 
 
 def count_buffers(source, line):
-    """Returns the number of buffers of a turn."""
     count = 50
     while (seconds := play(source, line, count)) < TURN_SECONDS / 4:
         count *= 4
@@ -122,7 +118,6 @@ def count_buffers(source, line):
 
 
 def compare(name, other, source, ours, theirs, rounds):  # pylint: disable=too-many-arguments
-    """Prints a row of the table."""
     lines = ours, theirs
     counts = [count_buffers(source, line) for line in lines]
     times = [[play(source, line, count) / count * 1e6 for line, count in zip(lines, counts)]

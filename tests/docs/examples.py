@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Builds and runs the programs of docs/examples and docs/library.md, and checks their results.
@@ -25,7 +24,6 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 
 def load_weights():
-    """The module docs/examples/weights.py."""
     if "GI_TYPELIB_PATH" not in os.environ:
         raise tap.Skipped(
             "the build has no typelib (gobject-introspection, libgirepository1.0-dev)")
@@ -49,7 +47,6 @@ def run(compiler, example, *options):
 
 
 def run_c(example, package):
-    """The same for an example in C."""
     flags = tap.require("pkg-config", "--cflags", "--libs", package, stderr=None).split()
     return run([*COMPILER, *WARNINGS], example, *flags)
 

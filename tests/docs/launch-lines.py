@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the commands that README.md and docs/ show. TAP out.
@@ -46,7 +45,6 @@ def blocks(path):
 
 
 def run(script):
-    """Runs a block; raises Failed."""
     for real, fake in FAKES.items():
         script = re.sub(rf"\b{re.escape(real)}\b", fake, script)
     with tempfile.TemporaryDirectory() as directory:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the pipelines of several machines that docs/scaling.md shows, on the loopback, and compares
@@ -49,14 +48,12 @@ RESULT = re.compile(r"filesink location=(\S+)")
 
 
 def free_port(kind):
-    """A port at which nobody listens."""
     with socket.socket(socket.AF_INET, kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def localize(block):
-    """The lines of the block, with the loopback and free ports."""
     kind = socket.SOCK_DGRAM if "udpsink" in block else socket.SOCK_STREAM
     ports = {port: str(free_port(kind)) for port in PORT.findall(block)}
     block = PORT.sub(lambda found: "port=" + ports[found.group(1)], block)
@@ -73,19 +70,16 @@ def find_sockets(kind, port):
 
 
 def listens(kind, port):
-    """True if a process listens at the port."""
     state = "07" if kind == "udpsrc" else "0A"
     return any(row[3] == state for row in find_sockets(kind, port))
 
 
 def find_missing(lines):
-    """The elements of the lines that are not installed."""
     names = {name for line in lines for name in ELEMENT.findall(line)}
     return [name for name in sorted(names) if tap.run("gst-inspect-1.0", name).returncode]
 
 
 def start(line, folder):
-    """Starts a line, and waits until it listens."""
     with open(folder / "log", "ab") as log:
         process = subprocess.Popen(shlex.split(line), cwd=folder, stdin=subprocess.DEVNULL,
                                    stdout=log, stderr=log)
@@ -118,7 +112,6 @@ def wait_until_idle(process, port, end):
 
 
 def run(lines, folder):
-    """Runs the lines at the same time."""
     processes = []
     end = time.monotonic() + SECONDS
     try:
@@ -151,7 +144,6 @@ def make_frames(line, folder):
 
 
 def check(path, expected, is_ordered):
-    """Compares a file with the expected frames, which are floats."""
     data = path.read_bytes()
     size = expected.size
     if len(data) not in (size, 4 * size):
@@ -172,7 +164,6 @@ def check(path, expected, is_ordered):
 
 
 def play(block):
-    """Runs a block."""
     lines = localize(block)
     missing = find_missing(lines)
     if missing:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The property auto-tune: a faster kernel is found while buffers flow, and replaces the first one
@@ -56,7 +55,6 @@ class Flow:
             self.n += 1
 
     def change(self, rows):
-        """Pushes caps and a buffer with this number of rows."""
         self.test.assertTrue(self.stream.push_caps(tensors(f"{K}:{rows}")))
         self.push(rows=rows)
 
@@ -69,7 +67,6 @@ class Flow:
         self.has("swapped", "tuned", kernel)
 
     def has(self, state, source, kernel=None):
-        """The stats have this state of auto-tune and this kernel."""
         get = self.stream.get_stat
         self.test.assertEqual((get("auto-tune"), get("kernel-source"), kernel and get("kernel")),
                               (state, source, kernel))

@@ -21,14 +21,12 @@ for function in "clCreateUserEvent", "clCreateCommandQueue":
 
 
 class Methods(ctypes.Structure):
-    """GstGemmclMemoryMethods."""
     _fields_ = [("size", c_size_t), ("get_context", CFUNCTYPE(c_void_p, c_void_p)),
                 ("get_events", CFUNCTYPE(c_uint, c_void_p, c_int, ctypes.POINTER(c_void_p))),
                 ("add_event", CFUNCTYPE(None, c_void_p, c_int, c_void_p))]
 
 
 class Map(ctypes.Structure):
-    """GstMapInfo."""
     _fields_ = fields("pointer memory, int flags, pointer data, size size maxsize, reserved user"
                       " reserved")
 
@@ -55,8 +53,6 @@ class Gate:
 
 
 class Memory:
-    """An OpenCL GstMemory."""
-
     def __init__(self, memory):
         self.memory, self.address = memory, hash(memory)
         self._as_parameter_ = c_void_p(self.address)
@@ -76,7 +72,6 @@ class Memory:
             GST.gst_memory_unmap(self, byref(info))
 
     def read(self):
-        """Returns the bytes that the host reads."""
         with self.map(READ) as info:
             return ctypes.string_at(info.data, info.size)
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Frames in dma-bufs give the same results as in system memory, with any strides and offsets. The
@@ -33,7 +32,6 @@ class Layout:
     pieces: str = "whole"
 
     def make(self, info, seed):
-        """Returns a buffer with a frame in this layout."""
         planes, offsets, ends = draw(info, seed), [], [self.before]
         strides = [plane.shape[1] + self.padding for plane in planes]
         for plane, stride in zip(planes, strides):

@@ -35,7 +35,6 @@ Result = namedtuple("Result", "outputs memory error warning")
 
 
 class Counts(ctypes.Structure):
-    """DoublesCounts."""
     _fields_ = fields("int live_surfaces live_contexts live_objects surface_readbacks"
                       " surface_exports va_objects dmabuf_objects acquires")
 
@@ -46,7 +45,6 @@ class Fault(ctypes.Structure):
 
 
 class Fences(ctypes.Structure):
-    """DoublesFences."""
     _fields_ = fields("int unknown pending broken exports starts ends")
 
 
@@ -74,7 +72,6 @@ def without(extensions):
 
 
 def get_video_info(caps):
-    """Returns the GstVideoInfo of caps."""
     return GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps))
 
 
@@ -90,7 +87,6 @@ def draw(info, seed):
 
 
 def lay_out(planes, size, offsets, strides):
-    """Returns the bytes of a frame."""
     data = np.zeros(size, "u1")
     for plane, offset, stride in zip(planes, offsets, strides):
         for y, row in enumerate(plane):
@@ -99,13 +95,11 @@ def lay_out(planes, size, offsets, strides):
 
 
 def make_frame(caps, seed):
-    """Returns a frame in system memory."""
     info = get_video_info(caps)
     return Gst.Buffer.new_wrapped(lay_out(draw(info, seed), info.size, info.offset, info.stride))
 
 
 def make_cropped(caps, seed, place):
-    """Returns a frame in system memory, cropped by a meta."""
     info, frame = get_video_info(caps), make_frame(caps, seed)
     GstVideo.buffer_add_video_meta_full(frame, 0, info.finfo.format, info.width, info.height,
                                         info.finfo.n_planes, info.offset, info.stride)
@@ -158,7 +152,6 @@ class TestCase(stream.TestCase):
         self.assertEqual((COUNTS.live_objects, COUNTS.live_contexts), (0, 0))
 
     def make_context(self, *properties):
-        """Returns a cl_context, as an application makes it."""
         cl, status = get_device().cl, c_int()
         cl.clCreateContext.restype = c_void_p
         context = cl.clCreateContext((c_ssize_t * 5)(USER_SYNC, 1, *properties), 1,

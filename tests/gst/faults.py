@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Each OpenCL call of a short stream fails in turn, alone or with all later calls, or a kernel
@@ -40,7 +39,6 @@ def caps(rows):
 
 
 def times(factor):
-    """Returns the weight that multiplies by factor."""
     return str((factor * np.eye(COLUMNS, dtype=int)).tolist()).replace(" ", "")
 
 
@@ -79,7 +77,6 @@ HELD = [(Kind(f"{FIRST} queue-depth=3"), 5),
 
 
 def read(buffer):
-    """Returns the bytes of the buffer at an address; None if it cannot be mapped."""
     info = Map()
     if not GST.gst_buffer_map(c_void_p(buffer), byref(info), READ):
         return None
@@ -113,11 +110,9 @@ class Play:
         return ERRORS in self.posted
 
     def set_state(self, state):
-        """Returns whether it succeeded."""
         return self.stream.element.set_state(state) != FAILURE
 
     def start(self):
-        """Returns whether it plays."""
         if self.set_state(PLAYING):
             return True
         self.test.assertTrue(self.has_failed())
@@ -129,7 +124,6 @@ class Play:
         return not self.has_failed()
 
     def push(self, count=1):
-        """Returns whether all were taken."""
         for _ in range(count):
             number = len(self.results) + 1
             values = [previous + factor * number * self.kind.factor
@@ -189,7 +183,6 @@ class Play:
         return failed
 
     def play_again(self, state=NULL):
-        """Plays the same elements again, without faults, from this state."""
         self.has_failed()
         self.reset()
         self.test.assertTrue(self.set_state(state) and self.start() and self.begin())
@@ -254,7 +247,6 @@ class Faults(FailingTestCase, TestCase):
 
     @contextlib.contextmanager
     def compiling(self, play):
-        """Keeps the compiler from returning."""
         self.assertTrue(play.start())
         with self.holding(LAYER.hold_builds, play.begin):
             self.wait_for(lambda: LAYER.get_state().held)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Memory of another owner in caps with memory:OpenCL is read on the host. The memory resembles that
@@ -76,7 +75,6 @@ class Owner:
         self.unmap_file(memory)
 
     def make(self, data):
-        """Returns a memory with these bytes."""
         return GstAllocators.FdAllocator.alloc(self.allocator, make_file(data), len(data),
                                                GstAllocators.FdMemoryFlags.NONE)
 
@@ -89,8 +87,6 @@ def make_buffer(*memories):
 
 
 class Pool(Gst.BufferPool):
-    """A pool of an owner's memory."""
-
     owner, made = None, 0
 
     def do_alloc_buffer(self, _params):

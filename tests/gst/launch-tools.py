@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs gst-inspect-1.0 on the element, and pipelines under GStreamer's tracers. TAP out."""

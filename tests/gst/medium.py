@@ -61,7 +61,6 @@ class Medium:
                           (layout.stride[plane], kind.pixel_stride[i]))
 
     def encode(self, values):
-        """Returns a buffer of these numbers; an empty one for no numbers."""
         values = np.array(values).astype(self.type)
         size = self.info.size if self.name == "video" and values.size else values.nbytes
         buffer = Gst.Buffer.new_wrapped(bytes(size)) if size else Gst.Buffer.new()
@@ -79,7 +78,6 @@ class Medium:
         buffer.fill(0, bytes(data))
 
     def read(self, buffer):
-        """Returns the bytes of the numbers, without gaps."""
         return self.decode(buffer).astype(self.type).tobytes()
 
     def is_interlaced(self, buffer):

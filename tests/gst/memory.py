@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The element's OpenCL memory: each side reads what the other side wrote, in any order of commands.
@@ -28,7 +27,6 @@ def frames(pixels, size="width=5,height=3"):
 
 
 def configure(pool, caps, size=0):
-    """Returns whether the pool takes this configuration."""
     config = pool.get_config()
     Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(caps), size, 0, 0)
     return pool.set_config(config)
@@ -54,7 +52,6 @@ class Tests:
         self.addCleanup(CL.clReleaseCommandQueue, self.queue)
 
     def allocate(self, size=BYTES, **parameters):
-        """Returns a memory of the element's allocator; None if the allocation fails."""
         params = Gst.AllocationParams()
         for name, value in parameters.items():
             setattr(params, name, value)
@@ -79,14 +76,12 @@ class Tests:
             self.queue, buffer, byref(c_ubyte(value)), c_size_t(1), *rest))
 
     def device_read(self, memory):
-        """Returns the bytes that the device reads."""
         data = ctypes.create_string_buffer(memory.memory.get_sizes()[0])
         self.enqueue(memory, READ, None, lambda buffer, offset, size, *rest: CL.clEnqueueReadBuffer(
             self.queue, buffer, 1, offset, size, data, *rest))
         return data.raw
 
     def has(self, data, *parts):
-        """The bytes have these values, each repeated."""
         self.assertTrue(data == b"".join(bytes([value]) * number for value, number in parts))
 
     def test_late_write(self):
@@ -270,8 +265,6 @@ class Staged(Tests, TestCase):
 
 
 class Pool(TestCase):
-    """The pool that the element offers upstream."""
-
     def setUp(self):
         super().setUp()
         stream = self.start(frames("RGB"), "gemmcl weight=[[1],[1],[1]]")

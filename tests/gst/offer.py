@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Allocation: the memory that the element offers upstream and that the device reads without a copy,
@@ -121,7 +120,6 @@ class Offer(TestCase):
     ]
 
     def check_memory(self, discrete, with_meta, buffer):
-        """The pool that the element offers has buffers in this memory."""
         meta = GstVideo.buffer_get_video_meta(buffer)
         if discrete:
             self.assertTrue(buffer.peek_memory(0).is_type("GemmclMemory"))

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs pipelines of GStreamer's onnxinference and the element, and compares their outputs with
@@ -28,7 +27,6 @@ EMBEDDING, GALLERY, TOP = 6, 20, 3
 
 
 def launch(directory, line):
-    """Runs gst-launch-1.0."""
     source = (f"filesrc location=in.rgb ! rawvideoparse format=rgb width={WIDTH} height={HEIGHT} "
               "framerate=10/1 ! onnxinference model-file=embed.onnx ! ")
     tap.require("gst-launch-1.0", "--quiet", *(source + line).split(), cwd=directory,

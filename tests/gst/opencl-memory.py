@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """OpenCL memory between elements: the same results as through system memory, without copies. Also
@@ -51,7 +50,6 @@ CHAINS = [
 
 
 def get_context(buffer):
-    """Returns the cl_context of a cl_mem."""
     context = c_void_p()
     CL.clGetMemObjectInfo(c_void_p(buffer), CONTEXT, c_size_t(8), byref(context), None)
     return context.value
@@ -79,7 +77,6 @@ class OpenCl(TestCase):
         return caps.get_features(0).contains("memory:OpenCL")
 
     def has_memory(self, stream, name, memory, size):
-        """An element has this stat memory, and this number of bytes passed through the host."""
         self.assertEqual((stream.get_stat("memory", name), stream.get_stat("bytes", name)),
                          (memory, size))
 
@@ -125,7 +122,6 @@ class OpenCl(TestCase):
         return buffer
 
     def make_frame(self, stream, offset=0, stride=159, seed=0):
-        """Returns a frame behind offset bytes and with rows stride bytes apart."""
         buffer = self.make_buffer(stream, offset + 9 * stride, offset, stride)
         FRAMES.write(buffer, np.arange(BYTES) + 31 * seed)
         return buffer
@@ -227,7 +223,6 @@ class OpenCl(TestCase):
                                          for output in inverted])
 
     def hold(self, buffer):
-        """Makes the buffer's content wait for a gate. Returns the gate."""
         memory = Memory(buffer.peek_memory(0))
         gate = Gate(memory.context)
         memory.use(WRITE, gate)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The precision that the property or the weight's file selects, and the precision in the stats."""
@@ -17,7 +16,6 @@ FLOATS_TOLERANCE = 1e-4
 
 
 def describe(kind):
-    """Returns caps of audio, video or tensors of a type."""
     if "GRAY" in kind:
         return video(kind, 8, 4)
     return audio(kind, 1) if "LE" in kind else tensors("1:32", kind)

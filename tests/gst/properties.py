@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The element's properties: their flags and texts, their table in docs/element.md, the tool's
@@ -24,14 +23,12 @@ ELEMENT_ONLY = {("precision", "auto")}
 
 
 def convert(value):
-    """Returns the value in a form that can be compared."""
     if isinstance(value, Gst.ValueArray):
         return [convert(item) for item in value] or None
     return int(value) if isinstance(value, int) else value
 
 
 def choose_other(spec):
-    """Returns a value in the property's range other than the default."""
     kind = spec.value_type.fundamental.name
     if spec.value_type.name == "GstValueArray":
         return Gst.ValueArray([Gst.ValueArray([1.0, 2.0])] if "matrix" in spec.name else [1.0, 2.0])
@@ -47,7 +44,6 @@ def get_nick(value):
 
 
 def get_values(value):
-    """Returns the values of an enumeration or flags, by their numbers."""
     kind = type(value)
     return getattr(kind, "__enum_values__", getattr(kind, "__flags_values__", {}))
 

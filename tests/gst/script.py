@@ -34,12 +34,10 @@ UNTOLD = (Gst.EventType.STREAM_START, Gst.EventType.CAPS, Gst.EventType.SEGMENT,
 
 
 def get_rates(caps):
-    """Returns the sample rates and frame rates in caps."""
     return re.findall(r"rate=\(\w+\)([\d/]+)", caps.to_string())
 
 
 def parse(text):
-    """Returns the flags and the numbers of a buffer in a script."""
     flags, numbers = re.fullmatch("([DGM]*) ?(.*)", text).groups()
     values = []
     for word in numbers.split():

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The dimensions of results: what an element behind a layer sees. All numbers are small integers,
@@ -30,7 +29,6 @@ def convolve(a):
 
 class Layers(TestCase):
     def gives_array(self, data, expected):
-        """A buffer has these numbers."""
         np.testing.assert_array_equal(
             np.frombuffer(get_bytes(data), "f4").reshape(expected.shape), expected)
 
@@ -95,7 +93,6 @@ class Layers(TestCase):
                                 caps.to_string())
 
     def pull_both(self, stream):
-        """Returns the next output and its caps."""
         while not isinstance((arrived := stream.arrivals.get())[0], Gst.Buffer):
             pass
         return arrived

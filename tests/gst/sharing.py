@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Elements share an OpenCL context with each other, across elements that forward no queries, and
@@ -22,7 +21,6 @@ CLOSED = "gemmcl name=a ! identity name=closed ! gemmcl name=b"
 
 
 def query(element):
-    """Returns the GstContext that the element has, or None."""
     asked = Gst.Query.new_context("OpenCL")
     if not element.get_static_pad("sink").query(asked):
         return None
@@ -41,13 +39,11 @@ def get_field(shared, name):
 
 
 def get_object(element):
-    """Returns the GemmclContext of an element."""
     shared = query(element)
     return shared and get_field(shared, "gemmcl-context")
 
 
 def get_cl(element):
-    """Returns the cl_context of an element, or None."""
     shared = query(element)
     context = shared and get_field(shared, "cl_context")
     return None if context is None else hash(context)
@@ -84,7 +80,6 @@ class Line:
         return self.bin.get_by_name(name)
 
     def was_given(self, name):
-        """Returns whether a bin gave a context to the element."""
         return self[name].get_context("OpenCL") is not None
 
     def stop(self):
@@ -107,7 +102,6 @@ class Sharing(TestCase):
         self.assertEqual(element.set_state(state), Gst.StateChangeReturn.SUCCESS)
 
     def make_context(self, device=0):
-        """Returns a cl_context, as an application makes it."""
         made = c_void_p(ask("context_new", byref(Query(None, 0, str(device).encode()))))
         context = call("context_get_cl_context", made)
         get_device().cl.clRetainContext(c_void_p(context))
@@ -116,7 +110,6 @@ class Sharing(TestCase):
         return context
 
     def count(self, context):
-        """Returns the number of references to a cl_context."""
         count = ctypes.c_uint()
         status = get_device().cl.clGetContextInfo(c_void_p(context), REFERENCE_COUNT,
                                                   ctypes.c_size_t(4), byref(count), None)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The property stats, the reported latency, and buffers that QoS skips."""
@@ -41,7 +40,6 @@ class Stats(TestCase):
     """The times of reports, and the choice of a kernel in the stats and the log."""
 
     def pop_report(self, stream):
-        """Returns the stats of the next report, or None."""
         while message := stream.bus.pop_filtered(Gst.MessageType.ELEMENT):
             if message.has_name("gemmcl-stats"):
                 return message.get_structure()

@@ -224,13 +224,11 @@ class Stream:
         return self.src.push(data)
 
     def pull_buffer(self):
-        """Returns the next output buffer, which another thread may push."""
         while not isinstance(arrived := self.arrivals.get(timeout=SECONDS)[0], Gst.Buffer):
             pass
         return arrived
 
     def pull(self):
-        """Returns the bytes of the next output."""
         return get_bytes(self.pull_buffer())
 
     def end(self):
@@ -259,7 +257,6 @@ class Stream:
         return parse()[0]
 
     def query_caps(self, pad, asked=None):
-        """Returns the caps that a pad of the element can have."""
         return self.element.get_static_pad(pad).query_caps(asked)
 
     def stop(self):
@@ -289,7 +286,6 @@ class TestCase(gemmcl.TestCase):
         return stream
 
     def run_one(self, stream, data):
-        """Pushes data. Returns the bytes of its output."""
         self.assertEqual(stream.push(data), OK)
         return stream.pull()
 
@@ -332,7 +328,6 @@ class TestCase(gemmcl.TestCase):
 
 
 def find_live(tracer):
-    """Returns the types of the objects that exist."""
     live = tracer.emit("get-live-objects")
     # The list holds no references to the objects that it names, but freeing it would drop
     # references.

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random streams: whatever happens between buffers, each output comes once, in order, with the
@@ -115,7 +114,6 @@ class RandomStream:
         self.script.test.assertIsNone(error)
 
     def do(self, step, *arguments):
-        """Does a step of the script."""
         if SINGLE:
             print("#", step, *arguments, flush=True)
         getattr(self.script, step)(*arguments)
@@ -282,7 +280,6 @@ class RandomStream:
 
 
 def get_resident():
-    """Returns the memory of the process, in KiB."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGESIZE") // 1024
 
@@ -326,7 +323,6 @@ class Timeouts(TestCase):
         self.assertEqual(stream.push(np.float32(index), pts=index * FRAME, duration=duration), OK)
 
     def pull(self, stream, index):
-        """Takes the next output. Returns the time."""
         buffer, now = stream.pull_buffer(), time.monotonic()
         self.assertEqual(buffer.pts, index * FRAME)
         self.assertFalse(buffer.has_flags(Gst.BufferFlags.DISCONT))

@@ -53,17 +53,14 @@ class Tensor(ctypes.Structure):
 
 
 class TensorMeta(ctypes.Structure):
-    """GstTensorMeta."""
     _fields_ = fields("size flags info n, pointer tensors")
 
 
 class Mtd(ctypes.Structure):
-    """GstAnalyticsMtd."""
     _fields_ = fields("int id, pointer meta")
 
 
 def wrap(data):
-    """Returns a buffer of these bytes, of which there may be none."""
     buffer = Gst.Buffer.new_allocate(None, len(data), None)
     buffer.fill(0, data)
     return buffer
@@ -87,7 +84,6 @@ def attach(buffer, ident, values, **others):
 
 
 def carry(values, ident="a", **others):
-    """Returns a frame with a tensor."""
     buffer = wrap(bytes(range(48)))
     attach(buffer, ident, values, **others)
     return buffer
@@ -110,7 +106,6 @@ def carry_guarded(values, **others):
 
 
 def find_tensors(buffer):
-    """Returns the tensors of a buffer, in a list for each meta."""
     state, metas = c_void_p(), []
     while address := call("gst_buffer_iterate_meta_filtered", buffer, byref(state),
                           call("gst_tensor_meta_api_get_type")):
@@ -126,7 +121,6 @@ def get_tensors(buffer):
 
 
 def find_analytics(buffer, kind):
-    """Returns the first analytics of a kind in a buffer."""
     meta, found = call("gst_buffer_get_analytics_relation_meta", buffer), Mtd()
     assert meta and call("gst_analytics_relation_meta_iterate", c_void_p(meta), byref(c_void_p()),
                          call(f"gst_analytics_{kind}_mtd_get_mtd_type"), byref(found))
@@ -155,7 +149,6 @@ class MetaTestCase(TestCase):
         return self.start(caps, f"gemmcl weight={text} {settings}")
 
     def multiplies(self, stream, a, weight=WEIGHT, buffer=None, is_meta=False):
-        """A, in the metadata of the buffer, is multiplied by the weight."""
         self.assertEqual(stream.push(buffer or carry(a)), OK)
         self.is_product(stream.pull_buffer(), a, weight, is_meta)
 

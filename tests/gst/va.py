@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """VA surfaces under the doubles: frames of vapostproc give the same results as frames in system
@@ -55,7 +54,6 @@ for function in ("gst_buffer_new", "gst_buffer_peek_memory", "gst_memory_share",
 
 
 def literal(*shape):
-    """Returns a weight of multiples of 1/8."""
     values = np.random.default_rng(1).integers(-8, 9, shape) / 8
     return str(values.tolist()).replace(" ", "")
 
@@ -175,7 +173,6 @@ class Untiled(Surfaces):
         self.is_right()
 
     def play_surfaces(self, pools, *set_up):
-        """Plays four frames of two pools."""
         surfaces = (self.make_surface(pools[i // 2], i) for i in range(4))
         return self.play(PIXELS, OF_SURFACES, surfaces, *set_up)
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The outputs of the element compared with NumPy, in each format, mode and property. Tests of the
@@ -209,15 +208,12 @@ def convolve(image, weight, stride, padding, dilation):
 
 
 def write(value):
-    """Returns the text of a property's value."""
     if isinstance(value, tuple):
         return f"<{','.join(map(repr, value))}>"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Run:
-    """A case with its numbers, rounded as on the device."""
-
     def __init__(self, test, seed, one):
         self.test, self.case, self.rng = test, one, np.random.default_rng([SEED, seed])
         self.medium = Medium(Gst.Caps.from_string(one.caps), one.wider)
@@ -275,13 +271,11 @@ class Run:
         return a * np.resize(scale, a.shape[1]) + np.resize(offset, a.shape[1])
 
     def describe(self):
-        """Returns the element, in the syntax of gst-launch-1.0."""
         words = {**self.properties, **self.case.settings}
         return " ".join(["gemmcl", *(f"{name.replace('_', '-')}={write(value)}"
                                      for name, value in words.items())])
 
     def check(self, outputs, medium):
-        """Returns a description of the wrong outputs, or None."""
         settings, operands = self.case.settings, self.operands
         previous = None
         for data, output in zip(self.data, outputs):

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests every row of the table of kernels with an Intel GPU's driver: the driver builds and
@@ -149,7 +148,6 @@ class Driver(TestCase):
 
 
 def add_rows():
-    """Adds the rows without subgroups, and those whose subgroup size the device supports."""
     for row in ROWS:
         if is_meant(row) or not IS_BRIEF and row.subgroup in (0, *get_subgroups()):
             add_test(Driver, row, "row")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the sources for the matrix engines and 2D block reads of Intel's GPUs on Intel's OpenCL
@@ -140,7 +139,6 @@ def add_rows():
 
 
 def find_intel():
-    """The info of Intel's runtime for CPUs, or None."""
     try:
         info = get_array("list_devices", None, DeviceInfo)[0]
     except Refused:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests the kernels on Oclgrind, an OpenCL device that checks each access: nothing is read or
@@ -38,7 +37,6 @@ class Oclgrind(ProblemTestCase):
     seen = 0
 
     def get_complaint(self):
-        """Oclgrind's log since the last call."""
         with open(LOG, encoding="utf-8") as file:
             file.seek(Oclgrind.seen)
             log = file.read()
@@ -46,7 +44,6 @@ class Oclgrind(ProblemTestCase):
         return log
 
     def check(self, kernel, *sizes, **fields):
-        """Solves a problem, and checks Oclgrind's log."""
         self.solve("run_device", kernel, *sizes, **fields)
         self.assertEqual(self.get_complaint().strip().split("\n\t\n")[0], "", (kernel, fields))
 
@@ -68,7 +65,6 @@ class Oclgrind(ProblemTestCase):
         self.check("gemm_naive/2", 7, 13, 32, addend="matrix", beta=2, bias=True)
 
     def provoke(self, source):
-        """Runs a kernel on two floats. Returns Oclgrind's complaint."""
         launch(source, np.zeros(2, "f4"), 2)
         return self.get_complaint()
 
@@ -84,7 +80,6 @@ class Oclgrind(ProblemTestCase):
 
 
 def add_rows():
-    """Adds a test for each row."""
     rows = table.load()
     across = next(row for row in rows if row.is_across)
     seen = set()

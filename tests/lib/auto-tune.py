@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """gemmcl_plan_auto_tune(): a plan runs without a pause while a faster kernel is found and takes

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The disk cache of programs. GLib reads the cache's path once in a process, so each probe is a
@@ -54,7 +53,6 @@ class Cache(TestCase):
         self.ends(self.start(activation), expected)
 
     def fill(self):
-        """Writes the cache's only entry. Returns its path."""
         self.probe()
         path, = self.dir.iterdir()
         self.assertEqual(path.suffix, ".bin")

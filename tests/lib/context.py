@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Devices by number, name and type; contexts, also around an OpenCL context; machines without a
@@ -31,8 +30,6 @@ def list_devices(*query):
 
 
 class Context:
-    """A GemmclContext, with a reference that it releases."""
-
     def __init__(self, function, *arguments):
         self._as_parameter_ = c_void_p(ask("context_" + function, *arguments))
 

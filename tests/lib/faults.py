@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Each OpenCL call of a plan's life fails, alone or with all later calls. The library reports an
@@ -99,7 +98,6 @@ class Life:
         return True
 
     def set_operands(self, which):
-        """Sets one of the two B, and the others."""
         b = self.b[which]
         if self.scale:
             b = get_matrix("matrix_new_quantized", make(b, "i8"), make([self.scale]), None)

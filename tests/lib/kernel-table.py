@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The table of kernels as users see it: names, methods, needs, sources, numbers of built kernels,
@@ -19,7 +18,6 @@ LOCAL_MEM_SIZE = 0x1023  # CL_DEVICE_...
 
 
 def get_source(name, gemm):
-    """The program of a kernel, and its options."""
     options = c_void_p()
     source = ask("kernel_get_source", name, byref(gemm), byref(options))
     return ctypes.string_at(source).decode(), take(options.value)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs on frames in images, with and without an acquire. Each result is, to the last bit, that of
@@ -20,12 +19,10 @@ HANDOVER = CFUNCTYPE(c_int, c_void_p, c_uint, c_void_p, c_uint, c_void_p, c_void
 
 
 class Format(Structure):
-    """cl_image_format."""
     _fields_ = fields("int order type")
 
 
 class Description(Structure):
-    """cl_image_desc."""
     _fields_ = fields("int type, size width height depth array row_pitch slice_pitch, int levels"
                       " samples, pointer buffer")
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """D = alpha A B + beta times the previous result, which the plan keeps."""
@@ -44,7 +43,6 @@ class Feedback(Problem):
         self.plan = self.make_plan(self.kernel)
 
     def update(self, alpha, beta, m=None, batch=None):
-        """Computes the next result."""
         self.gemm.alpha, self.gemm.beta = alpha, beta
         for at in range(batch or len(self.state)):
             self.state[at, :m] = self.expect(at, self.state[at])[0][:m]
@@ -72,7 +70,6 @@ class Feedback(Problem):
         return super().compare(at, expected, bound, m)
 
     def run(self, alpha, beta, m=None, batch=None):
-        """Runs, and returns what is wrong, or None."""
         self.update(alpha, beta, m, batch)
         others = {"d": list(self.frames)} if self.form else {}
         if not alpha:
@@ -120,7 +117,6 @@ class Previous(TestCase):
         np.testing.assert_array_equal(problem.frames[0].ravel(), np.arange(256))
 
     def test_normalized(self):
-        """The previous result is the normalized one."""
         problem = Feedback(1, 2, 2, normalize=NORM_D, d_type="i8")
         problem.a.elements[...] = 3, 4
         problem.b.elements[0] = np.eye(2)

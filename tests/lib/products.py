@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Products that need more than a kernel: K in parts, softmax and row outputs as separate steps,

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Quantized matrices: their values, their files, and their use as the B of int8 kernels."""
@@ -25,7 +24,6 @@ def quantized(values, scales, zeros=None, kind="i8"):
 
 
 def get_part(name, matrix):
-    """The scales or zero points of a matrix, or None."""
     part = getattr(matrix.fields, name)
     return part and Matrix(call("matrix_ref", part)).read()
 
@@ -99,7 +97,6 @@ class Matrices(TestCase):
 
 class Products(TestCase):
     def multiply(self, a, b, **fields):
-        """The product of a row and a column."""
         plan = Plan(describe(1, 1, max(b.shape), precision="i8", **fields), KERNEL, b=b)
         self.assertEqual(plan.get_info().precision, 4)
         d = np.full((1, 1), np.nan, "f4")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plans and their runs: operands that do not fit, smaller runs, several in-flight runs, events to
@@ -37,7 +36,6 @@ def solve(plan, **fields):
 
 
 def after(event):
-    """The fields of a run that waits for an event."""
     return {"n_wait": 1, "wait": cast((c_void_p * 1)(event), c_void_p)}
 
 
@@ -127,7 +125,6 @@ class Runs(TestCase):
         good(self.cl.clWaitForEvents(1, byref(event)), "clWaitForEvents")
 
     def make_gate(self):
-        """An event for runs to wait for."""
         gate = c_void_p(self.cl.clCreateUserEvent(get_device().cl_context, None))
         self.addCleanup(self.cl.clReleaseEvent, gate)
         return gate
@@ -283,7 +280,6 @@ class Queues(Runs):
         return make_plan(SIZE, SIZE, SIZE, b=b, **fields)
 
     def enqueue(self, plan, a, d, **fields):
-        """Returns the events of a run."""
         return self.submit(plan, a=a, d=d, strided=True, **fields)
 
     def holds(self, buffer, value):

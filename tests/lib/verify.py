@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """gemmcl_gemm_verify() accepts right results, and refuses errors just above the bound. NumPy makes

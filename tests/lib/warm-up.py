@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A new plan has compiled all that its first run needs. PoCL compiles a kernel at its first launch.

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plans of one context share equal weights, and never different ones."""
@@ -27,7 +26,6 @@ class Weights(TestCase):
         return Plan(describe(m, N, K, **fields), kernel, self.context, b=b)
 
     def has(self, count):
-        """Checks the number of weights on the device."""
         found, size = count_weights(self.context)
         self.assertEqual((found, size > 0), (count, count > 0))
 

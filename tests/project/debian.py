@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Builds Debian's packages, checks them with lintian, installs them and runs debian/tests. TAP out.
@@ -29,7 +28,6 @@ PACKAGES = "libgemmcl0 libgemmcl-dev gir1.2-gemmcl-1.0 gstreamer1.0-gemmcl gemmc
 
 
 def run(line, **environment):
-    """Runs a shell's line in the copy of the sources; raises Failed."""
     tap.require("sh", "-ec", line, cwd=TOP / "gemmcl", env={
         **os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **environment})
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compiles every row of kernels.def as OpenCL C 1.2 with clang, without a device. TAP out.

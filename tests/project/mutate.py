@@ -58,8 +58,6 @@ def find(root, mutation):
 
 
 class Copy:
-    """A copy of the tree, and its build."""
-
     def __init__(self, folder, jobs):
         self.source = folder / "source"
         self.build = folder / "build"
@@ -84,7 +82,6 @@ class Copy:
                         ignore=shutil.ignore_patterns("build", "build-*", ".git", "__pycache__"))
 
     def make(self):
-        """The command that builds it."""
         return "ninja", "--quiet", "-C", self.build, f"-j{self.jobs}"
 
     def find_failure(self, names):

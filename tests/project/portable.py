@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Packs tests with scripts/maintain/portable-tests.py, moves the folder and runs it. TAP out.

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """scripts/setup.sh with an apt-get that installs nothing: when it may ask, and failures. TAP out.

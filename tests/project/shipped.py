@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks tuning-shipped.json by the rules for entries in lib/kernels/tuning.h. TAP out.
@@ -42,7 +41,6 @@ def is_sound(entry):
 
 
 def check(shipped):
-    """The rules for a file of entries."""
     entries = shipped["entries"]
     if shipped["version"] != 1 or not entries:
         yield "expected version 1 and entries, found another version or no entries"

@@ -23,7 +23,6 @@ class State(Structure):
 
 
 class Layer(Structure):
-    """FaultsLayer."""
     _fields_ = [("get_state", CFUNCTYPE(State)), ("set", CFUNCTYPE(None, c_int, c_int)),
                 ("hold_builds", CFUNCTYPE(None, c_int)), ("hold_kernels", CFUNCTYPE(None, c_int))]
 

@@ -98,7 +98,6 @@ def ask(name, *arguments):
 
 
 class PtrArray(Structure):
-    """GPtrArray."""
     _fields_ = fields("pointer data, int len")
 
     def get_addresses(self):
@@ -121,7 +120,6 @@ def get_array(name, argument, kind=None):
 
 
 class Candidate(Structure):
-    """GemmclTuningCandidate."""
     _fields_ = fields("text kernel, double seconds, text why, int faulty lost")
 
     @property
@@ -130,7 +128,6 @@ class Candidate(Structure):
 
 
 class Result(Structure):
-    """GemmclTuningResult."""
     _fields_ = [("candidates", POINTER(PtrArray)), ("first", POINTER(Candidate)),
                 ("best", POINTER(Candidate)), *fields("double gain device_seconds, int stored,"
                                                       " text why_not_stored")]
@@ -146,12 +143,10 @@ class Options(Structure):
 
 
 class Entry(Structure):
-    """GemmclTuningEntry."""
     _fields_ = fields("int source precision layout, size m n k, text kernel, double gflops")
 
 
 class Kernel(Structure):
-    """GemmclKernelInfo."""
     _fields_ = fields("text name method summary, int precision, text needs, size max_m max_n max_k,"
                       " int work_group subgroup images matrix_engines")
 
@@ -161,13 +156,10 @@ FIRST_OF_METHOD = {kernel.method: kernel for kernel in reversed(KERNELS)}
 
 
 class MatrixFields(Structure):
-    """GemmclMatrix."""
     _fields_ = fields("int type, size rows cols, int column_major, pointer data scales zero_points")
 
 
 class Matrix:
-    """A GemmclMatrix, which it owns."""
-
     def __init__(self, pointer):
         self._as_parameter_ = c_void_p(pointer)
         self.fields = MatrixFields.from_address(pointer)
@@ -261,7 +253,6 @@ def get_level(kernel, context=None):
 
 
 def count_weights(context=None):
-    """The different weights on the device, and their bytes."""
     stats = struct("int programs compiled weights, size weight_bytes")
     call("context_get_stats", context or get_context(), byref(stats))
     return stats.weights, stats.weight_bytes

@@ -3,7 +3,7 @@
 """The parts of gemmcl's and OpenCL's C interfaces that the benchmarks call, through ctypes.
 
 The environment variable GEMMCL_LIBRARY names the library (default: the installed one). Matrices are
-row-major.
+row-major. Structures have the library's names, without Gemmcl.
 """
 
 import ctypes
@@ -27,7 +27,6 @@ def fields(text):
 
 
 class Query(ctypes.Structure):
-    """GemmclDeviceQuery."""
     _fields_ = fields("text platform, int type, text device, reserved reserved")
 
 
@@ -38,7 +37,6 @@ class Info(ctypes.Structure):
 
 
 class Frame(ctypes.Structure):
-    """GemmclFrame."""
     _fields_ = fields(
         "int format, size width height, int features, size patch_width patch_height patch_stride"
         " patch_padding patch_dilation, double kr kb, int full_range interlaced left top"
@@ -47,7 +45,6 @@ class Frame(ctypes.Structure):
 
 
 class Gemm(ctypes.Structure):
-    """GemmclGemm."""
     _fields_ = fields(
         "size m n k, int layout trans_a trans_b, size lda ldb ldc ldd, size a_start b_start"
         " c_start d_start batch, size a_stride b_stride c_stride d_stride, int a_type d_type"
@@ -57,21 +54,18 @@ class Gemm(ctypes.Structure):
 
 
 class Data(ctypes.Structure):
-    """GemmclData."""
     _fields_ = fields("int kind, planes host objects, offsets offset, strides stride, size x y,"
                       " int acquired,"
                       " reserved reserved")
 
 
 class Run(ctypes.Structure):
-    """GemmclRun."""
     _fields_ = fields("size size m batch, double alpha beta, pointer a d row_outputs, int strided,"
                       " pointer b c previous acquire release queue, int n_wait, pointer wait,"
                       " int progressive")
 
 
 class Error(ctypes.Structure):
-    """GError."""
     _fields_ = fields("int domain code, text message")
 
 
@@ -141,11 +135,9 @@ class Context:
         return c_void_p(result)
 
     def finish(self):
-        """Waits for the queue."""
         good(self.cl.clFinish(self.queue), "clFinish")
 
     def wait(self, event):
-        """Waits for an event, and releases it."""
         good(self.cl.clWaitForEvents(1, byref(event)), "clWaitForEvents")
         self.cl.clReleaseEvent(event)
 

@@ -34,7 +34,6 @@ def require(*command, **options):
 
 
 def expect(found, expected, about=""):
-    """Fails unless both are equal."""
     if found != expected:
         raise Failed(f"{found!r} instead of {expected!r}: {about}")
 
@@ -62,7 +61,6 @@ wait_until.seconds = SECONDS
 
 
 def skip_all(reason):
-    """Skips the whole test."""
     print(f"1..0 # SKIP {reason}")
     sys.exit(0)
 

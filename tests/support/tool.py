@@ -37,7 +37,6 @@ def run(*arguments, **environment):
 
 
 def start(*arguments, **environment):
-    """Starts the tool."""
     return subprocess.Popen([TOOL, *map(str, arguments)], **pipes(environment))
 
 
@@ -66,8 +65,6 @@ def faults(**variables):
 
 
 class TestCase(unittest.TestCase):
-    """A test of the tool's output and exit status."""
-
     maxDiff = None
 
     def ends(self, status, *arguments, **environment):
@@ -88,7 +85,6 @@ class TestCase(unittest.TestCase):
             self.assertIsNone(process.poll())
 
     def interrupted(self, process):
-        """Interrupts the tool, which must say so."""
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=SECONDS)
         self.assertEqual(process.returncode, 130, errors)
@@ -103,7 +99,6 @@ class TestCase(unittest.TestCase):
         return json.loads(self.ends(0, *arguments, **environment).stdout)
 
     def choose(self, m, n, k):
-        """The kernel that the rules choose."""
         result, = self.read("bench", "-M", m, "-N", n, "-K", k, "-i", 0, "-k", "rules", "--json",
                             "-")
         return result["kernel"]

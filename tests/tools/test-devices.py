@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl devices` and `gemmcl kernels`, read by people and by programs. TAP out."""

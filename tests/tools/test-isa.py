@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """isa.py: how it reads listings, and the kernels' figures with Intel's compilers. TAP out.

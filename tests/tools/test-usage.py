@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The tool's help, man page and exit statuses, without a device. TAP out."""
@@ -15,7 +14,6 @@ ARTICLE = {"p": "platform", "t": "type", "d": "device", "M": "size1", "K": "size
 
 
 def options_of(text):
-    """The long options that a help text explains, with their short ones."""
     return {long: short for short, long, _ in OPTION.findall(text)}
 
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl warm`: it compiles the programs, and the next process compiles nothing. TAP out."""
@@ -15,7 +14,6 @@ VARIANT = re.compile(r"(_b?f16|_tf32|_i8|_padded|_float4|_permuted|_apart)?_\d.*
 
 
 def needs_device(test):
-    """Skips the test without a device."""
     said = tool.run("devices", "--json")
     if said.returncode != 0:
         test.skipTest(said.stderr.strip())

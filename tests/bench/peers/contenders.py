@@ -187,7 +187,6 @@ class Contender:
         return answer
 
     def turn(self, runs):
-        """Runs it that many times, and returns the seconds of each run."""
         self.pipe.send(runs)
         return self.receive()
 
@@ -210,6 +209,5 @@ class Contender:
         return False
 
     def close(self):
-        """Ends the process."""
         self.process.terminate()
         self.process.join()

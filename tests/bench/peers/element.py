@@ -55,7 +55,6 @@ class Element:
         self.about = f"{line}, GStreamer {'.'.join(map(str, Gst.version()))}"
 
     def _describe(self, settings, folder):
-        """The element with its properties, whose weights are files in a folder."""
         names = ["weight", "bias"] if self.problem.is_layer else ["weight"]
         words = ["gemmcl", *settings.properties.split()]
         for name, array in zip(names, (self.problem.b, self.problem.bias[None])):
@@ -97,7 +96,6 @@ class Element:
         return lambda: self.source.emit("push-buffer-list", buffers)
 
     def play(self, count):
-        """The seconds of that many buffers."""
         send = self.prepare(count)
         self.done.clear()
         begin = time.perf_counter()
@@ -140,7 +138,6 @@ class Pooled(Element):
         self.prepare = lambda count: functools.partial(self.send, count)
 
     def send(self, count):
-        """Sends that many buffers of the pool."""
         for _ in range(count):
             flow, buffer = self.pool.acquire_buffer(None)
             if flow != Gst.FlowReturn.OK:

@@ -43,7 +43,6 @@ DEFAULT_ROWS = [(shape, form) for shape in GOALS
 
 
 def parse_options():
-    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--build", default="build", help="the build directory (default: build)")
     parser.add_argument("--json", type=pathlib.Path, help="write the results there")
@@ -62,7 +61,6 @@ def parse_options():
 
 
 def describe_cpu():
-    """The CPU's name and numbers, by lscpu."""
     said = subprocess.run("lscpu", stdout=subprocess.PIPE, text=True, check=True,
                           env={**os.environ, "LC_ALL": "C"}).stdout
     lines = (map(str.strip, line.split(":", 1)) for line in said.splitlines())
@@ -70,7 +68,6 @@ def describe_cpu():
 
 
 def print_head():
-    """The head of the table."""
     print(f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
           f"{'ratio to it, with its goal (quartiles)':42} to CLBlast\n"
           "    below each row: ratios by medians, and in brackets by the fastest runs")
@@ -84,7 +81,6 @@ def describe_speed(row):
 
 
 def describe_ratio(ratio):
-    """A judged ratio as text."""
     if ratio is None:
         return "-"
     verdict = {None: "not judged", True: "reached", False: "MISSED"}[ratio["reached"]]
@@ -111,7 +107,6 @@ def print_row(row):
 
 
 def print_foot(rows):
-    """The contenders that took part, and the missing contenders."""
     about, missing = (collections.ChainMap(*(row[key] for row in reversed(rows)))
                       for key in ("about", "missing"))
     print("\nThe contenders, as described in the last row of each:")

@@ -66,7 +66,6 @@ class Match:
             contender.close()
 
     def _wants(self, kind):
-        """True if a contender takes part."""
         chosen = self.settings.contenders
         if self.settings.isa and kind.name in UNLIMITED or self.row[1] not in kind.forms:
             return False
@@ -111,7 +110,6 @@ class Match:
 
     @staticmethod
     def _count_runs(contender):
-        """The runs of a turn."""
         least = min(contender.turn(5)[1:])
         return min(max(math.ceil(TURN_SECONDS / least), 2), MOST_RUNS)
 

@@ -16,7 +16,6 @@ ALLOCATE = c_size_t(-1)  # DNNL_MEMORY_ALLOCATE
 
 
 class Argument(ctypes.Structure):
-    """dnnl_exec_arg_t."""
     _fields_ = [("which", c_int), ("memory", c_void_p)]
 
 
@@ -93,7 +92,6 @@ class Matmul:
         return self._make("memory_create", layout, self.engine, c_void_p(array.ctypes.data))
 
     def _pack(self, layout, b, description):
-        """B in the order that the primitive chose."""
         self.library.dnnl_primitive_desc_query_md.restype = c_void_p
         wanted = c_void_p(self.library.dnnl_primitive_desc_query_md(description, WEIGHTS_QUERY, 0))
         result = self._make("memory_create", wanted, self.engine, ALLOCATE)
@@ -103,7 +101,6 @@ class Matmul:
         return result
 
     def _prepare(self, description, memories):
-        """A function that runs a primitive on its memories."""
         primitive = self._make("primitive_create", description)
         arguments = (Argument * len(memories))(
             *((which, memory.value) for which, memory in memories.items()))

@@ -21,7 +21,6 @@ READ_WRITE = 3  # CL_MAP_READ | CL_MAP_WRITE
 
 
 def in_buffer(buffer):
-    """The GemmclData of a buffer."""
     data = (Data * 1)(Data(kind=IN_BUFFER))
     data[0].objects[0] = buffer
     return cast(data, c_void_p)
@@ -38,11 +37,9 @@ class OnDevice:
         self.results = [(self.copy(problem.d), problem.d)]
 
     def copy(self, array):
-        """A buffer with the elements of an array."""
         return self.context.buffer(array.nbytes, array.ctypes.data)
 
     def read(self):
-        """Copies the results to the problem's arrays."""
         for buffer, array in self.results:
             self.context.read(buffer, array.nbytes, array.ctypes.data)
 
@@ -75,7 +72,6 @@ class Gemmcl(OnDevice):
         return byref(self.plan.make_run(a=a, d=d, row_outputs=rows))
 
     def submit(self, first=None, last=None):
-        """Enqueues a run, with its first and its last event."""
         self.context.call("plan_submit", self.plan, self.runs[0], first, last)
 
     def run(self):
@@ -100,7 +96,6 @@ class Stream(Gemmcl):
     for the one before."""
 
     def play(self, count):
-        """The seconds of that many runs."""
         begin = time.perf_counter()
         last = None
         for _ in range(count):
@@ -192,7 +187,6 @@ class Link(OnDevice):
         return copy, queue
 
     def play(self, count):
-        """The seconds of that many copies each way."""
         begin = time.perf_counter()
         for _ in range(count):
             for copy, _ in self.ways:

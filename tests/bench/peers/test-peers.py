@@ -35,16 +35,12 @@ ALWAYS = [kind for kind in KINDS if not kind.install or kind.name == "NumPy"]
 
 
 def run(script, *arguments):
-    """Runs a benchmark. Returns its exit status and output."""
     return subprocess.run([sys.executable, HERE / script, *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
 
 class Peers(tool.FolderTestCase):
-    """The comparison with other libraries."""
-
     def play(self, status, *arguments):
-        """Runs it, which must exit with that status; skips the test without a device."""
         said = run("main.py", "--build", BUILD, "--seconds", "0", *arguments)
         if said.returncode == 77:
             self.skipTest(said.stderr.strip())
@@ -86,7 +82,6 @@ class Peers(tool.FolderTestCase):
                 importlib.import_module("element")
 
     def test_usage(self):
-        """An invalid row is wrong usage."""
         for row in ("8x8", "0x8x8", "8x8x8+f64", "8xax8", "8x4x8+search"):
             self.play(2, row)
 
@@ -96,8 +91,6 @@ class Peers(tool.FolderTestCase):
 
 
 class Elements(tool.TestCase):
-    """The comparison with other elements."""
-
     def test_case(self):
         if not shutil.which("gst-inspect-1.0"):
             self.skipTest("there is no gst-inspect-1.0")
@@ -115,8 +108,6 @@ class Elements(tool.TestCase):
 
 
 class Check(unittest.TestCase):
-    """Results are compared with double precision."""
-
     def test_products(self):
         """A right result passes. One wrong element fails, and so does NaN."""
         for form in PLAIN, LAYER, BYTES:
@@ -147,8 +138,6 @@ class Check(unittest.TestCase):
 
 
 class Judge(unittest.TestCase):
-    """The choice of the best peer, and of reached goals."""
-
     def judge(self, others, seconds):
         """The row of the first goal for turns of these seconds; ours take one."""
         match = Match(next(iter(GOALS)), PLAIN, None)
