@@ -152,12 +152,11 @@ context_on (GemmclDevice *device, const cl_context_properties *properties, GErro
   return context_around (context, FALSE, device, error);
 }
 
-gboolean
-gemmcl_context_has_properties (GemmclContext *self, const cl_context_properties *properties)
+/* TRUE if the OpenCL context was made with all of @properties. */
+static gboolean
+has_properties (GemmclContext *self, const cl_context_properties *properties)
 {
   cl_context_properties all[128] = {0}; /* several times as many as OpenCL defines */
-
-  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), FALSE);
 
   clGetContextInfo (self->context, CL_CONTEXT_PROPERTIES, sizeof (all), all, NULL);
   for (gsize i = 0; i < count_properties (properties); i += 2) {
@@ -224,9 +223,8 @@ share (GemmclDevice *device, cl_context wrapped, const cl_context_properties *pr
     if (context == NULL)
       place = shared->pdata[i];
     else if (context->device->id == device->id &&
-             (wrapped != NULL
-                  ? context->context == wrapped
-                  : !context->wrapped && gemmcl_context_has_properties (context, properties)))
+             (wrapped != NULL ? context->context == wrapped
+                              : !context->wrapped && has_properties (context, properties)))
       return g_steal_pointer (&context);
   }
   if (place == NULL) {

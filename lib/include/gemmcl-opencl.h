@@ -48,16 +48,6 @@ GemmclContext *gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
                                                GError **error);
 
 /**
- * gemmcl_context_has_properties:
- * @properties: (type gpointer): names and values alternately, then 0
- *
- * Returns: %TRUE if the OpenCL context was made with all of @properties (see
- *   gemmcl_context_get_shared_with()).
- */
-gboolean gemmcl_context_has_properties (GemmclContext *self,
-                                        const cl_context_properties *properties);
-
-/**
  * gemmcl_context_is_wrapped:
  *
  * Returns: %TRUE if the caller made the OpenCL context, %FALSE if the library did.

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <gio/gio.h>
+
 #include "gemmcl-kernels.h"
 
 GEMMCL_BEGIN_DECLS
@@ -33,6 +35,7 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
  * @gemm: a valid problem of matrices, not frames, without a batch
  * @kernel: the fastest kernel, as gemmcl_plan_get_kernel() returns it
  * @gflops: its speed in 10^9 operations per second, by the device's clock
+ * @cancellable: (nullable): ends the wait for another process
  *
  * Writes an entry to the file, in place of one for the same device, driver and problem. Removes
  * entries that are not JSON objects.
@@ -43,7 +46,7 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
  *   holds the lock.
  */
 gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
-                              gdouble gflops, GError **error);
+                              gdouble gflops, GCancellable *cancellable, GError **error);
 
 /**
  * gemmcl_tuning_forget:

@@ -30,4 +30,3 @@
 #include "gemmcl-tuning.h"
 #include "gemmcl-plan.h"
 #include "gemmcl-search.h"
-#include "gemmcl-verify.h"

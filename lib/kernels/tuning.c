@@ -354,9 +354,8 @@ change_file (const GemmclDeviceInfo *device, const GemmclTuned *tuned, GCancella
 }
 
 gboolean
-gemmcl_tuning_store_cancellable (GemmclContext *context, const GemmclGemm *gemm,
-                                 const gchar *kernel, gdouble gflops, GCancellable *cancellable,
-                                 GError **error)
+gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                     gdouble gflops, GCancellable *cancellable, GError **error)
 {
   GemmclTuned tuned = {.gflops = gflops};
   const GemmclDeviceInfo *device;
@@ -373,13 +372,6 @@ gemmcl_tuning_store_cancellable (GemmclContext *context, const GemmclGemm *gemm,
   return gemmcl_choice_find (&tuned.choice, kernel, error) &&
          gemmcl_choice_check (&tuned.choice, device, gemm, error) &&
          change_file (device, &tuned, cancellable, error);
-}
-
-gboolean
-gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
-                     gdouble gflops, GError **error)
-{
-  return gemmcl_tuning_store_cancellable (context, gemm, kernel, gflops, NULL, error);
 }
 
 gboolean

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include <gio/gio.h>
 #include "kernels/choice.h"
 
 /**
@@ -27,12 +26,6 @@ typedef struct {
 
 /** TRUE if @gemm can have entries: no batch, D is a matrix, and rows of A are not pixels. */
 gboolean gemmcl_tuning_has_entries (const GemmclGemm *gemm);
-
-/** gemmcl_tuning_store(), which does not wait for another process once @cancellable (nullable) is
- * cancelled. */
-gboolean gemmcl_tuning_store_cancellable (GemmclContext *context, const GemmclGemm *gemm,
-                                          const gchar *kernel, gdouble gflops,
-                                          GCancellable *cancellable, GError **error);
 
 /** TRUE if an entry applies to @gemm on the device. @found: the nearest of the user's entries, or
  * else of the shipped ones */

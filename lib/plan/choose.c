@@ -11,7 +11,6 @@
 
 #include "device/cache.h"
 #include "device/program.h"
-#include "gemmcl-verify.h"
 #include "kernels/subgroups.h"
 #include "kernels/tuning.h"
 #include "plan/data.h"

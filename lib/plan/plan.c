@@ -56,6 +56,24 @@ gemmcl_plan_class_init (GemmclPlanClass *klass)
   G_OBJECT_CLASS (klass)->finalize = gemmcl_plan_finalize;
 }
 
+static void
+result_clear (gpointer data)
+{
+  GemmclTuningResult *result = data;
+
+  g_ptr_array_unref (result->candidates);
+  g_free (result->why_not_stored);
+}
+
+void
+gemmcl_tuning_result_free (GemmclTuningResult *result)
+{
+  g_atomic_rc_box_release_full (result, result_clear);
+}
+
+G_DEFINE_BOXED_TYPE (GemmclTuningResult, gemmcl_tuning_result, g_atomic_rc_box_acquire,
+                     gemmcl_tuning_result_free)
+
 GemmclPlan *
 gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                  GError **error)

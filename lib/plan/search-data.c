@@ -10,7 +10,6 @@
 
 #include "device/commands.h"
 #include "device/context.h"
-#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 #include "problem/frame.h"
 #include "problem/gemm.h"

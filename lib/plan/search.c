@@ -472,9 +472,9 @@ store (Search *self, GemmclContext *context)
 
   if (result->best == NULL || self->options.dry_run || !gemmcl_tuning_has_entries (gemm))
     return;
-  result->stored = gemmcl_tuning_store_cancellable (
-      context, gemm, result->best->kernel,
-      2e-9 * gemm->m * gemm->n * gemm->k / result->best->seconds, self->cancellable, &why);
+  result->stored = gemmcl_tuning_store (context, gemm, result->best->kernel,
+                                        2e-9 * gemm->m * gemm->n * gemm->k / result->best->seconds,
+                                        self->cancellable, &why);
   if (!result->stored)
     result->why_not_stored = g_strdup (why->message);
 }

@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "shared/activations.h"
-#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 

@@ -113,7 +113,7 @@ class Stats(TestCase):
         self.assertIn(untuned, ("shipped", "rules"))
         others = self.check_choice(untuned, plan.kernel)
         self.assertIn(plan.kernel, self.check_choice("named", "gemm_naive"))
-        ask("tuning_store", get_context(), byref(gemm), others[0], 1.0)
+        ask("tuning_store", get_context(), byref(gemm), others[0], 1.0, None)
         self.assertEqual({others[0], *self.check_choice("tuned", others[0])},
                          {plan.kernel, *others})
         ask("tuning_forget", get_context())

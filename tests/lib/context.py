@@ -43,9 +43,6 @@ class Context:
     def get(self, name):
         return c_void_p(call("context_get_" + name, self))
 
-    def has(self, properties):
-        return bool(call("context_has_properties", self, properties, result=c_int))
-
 
 class Devices(TestCase):
     def setUp(self):
@@ -270,8 +267,6 @@ class Wrapped(TestCase):
         context with any properties."""
         wanted = (c_ssize_t * 3)(USER_SYNC, 1, 0)
         plain = Context("get_shared", None)
-        self.assertTrue(plain.has(None))
-        self.assertFalse(plain.has(wanted))
         platform, found = c_ssize_t(), (c_ssize_t * 5)()
         self.cl.clGetDeviceInfo(self.device, DEVICE_PLATFORM, c_size_t(8), byref(platform), None)
         asked = (c_ssize_t * 5)(PLATFORM, platform.value, USER_SYNC, 1, 0)
@@ -284,7 +279,6 @@ class Wrapped(TestCase):
         first, second = (Context("get_shared_with", None, wanted) for _ in range(2))
         self.assertEqual(first, second)
         self.assertNotEqual(first, plain)
-        self.assertTrue(first.has(wanted))
         self.assertFalse(call("context_is_wrapped", first, result=c_int))
         del plain
         self.assertEqual(Context("get_shared", None), first)

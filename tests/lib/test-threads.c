@@ -290,7 +290,7 @@ store_one (gpointer gemm)
 {
   g_autoptr (GError) error = NULL;
 
-  gemmcl_tuning_store (context, gemm, "gemm_naive", 12.5, &error);
+  gemmcl_tuning_store (context, gemm, "gemm_naive", 12.5, NULL, &error);
   g_assert_no_error (error);
   return NULL;
 }

@@ -25,7 +25,7 @@ def list_entries():
 
 
 def store(gemm, kernel=NAIVE, gflops=12.5):
-    ask("tuning_store", get_context(), byref(gemm), kernel, gflops)
+    ask("tuning_store", get_context(), byref(gemm), kernel, gflops, None)
 
 
 class Tuning(TestCase):
@@ -233,7 +233,8 @@ class Tuning(TestCase):
         for code, kernel, gflops in (("kernel", "gemm_clever", 1.0),
                                      ("kernel", "gemv_1x4_64x4", 1.0),
                                      ("invalid", NAIVE, float("inf"))):
-            self.refuses(code, "", "tuning_store", get_context(), byref(self.gemm), kernel, gflops)
+            self.refuses(code, "", "tuning_store", get_context(), byref(self.gemm), kernel, gflops,
+                         None)
         store(self.gemm)
         os.unlink(self.path)
         os.mkdir(self.path, 0o700)
