@@ -94,7 +94,5 @@
   ROW (HARD_SWISH)                                                                                 \
   ROW (SOFTMAX)
 
-#define ACTIVATION_NAME(name, text, kind, value, slope, growth)  name
-#define ACTIVATION_TEXT(name, text, kind, value, slope, growth)  text
 #define ACTIVATION_KIND(name, text, kind, value, slope, growth)  kind
 #define ACTIVATION_VALUE(name, text, kind, value, slope, growth) value

@@ -70,7 +70,7 @@ gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *g
 gboolean
 gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  return gemm->activation == GEMMCL_ACTIVATION_SOFTMAX && !owns_rows (kernel, gemm, split);
+  return gemmcl_activation_is_of_rows (gemm->activation) && !owns_rows (kernel, gemm, split);
 }
 
 gboolean
@@ -209,7 +209,8 @@ append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGem
 {
   const gboolean outputs = gemmcl_kernel_makes_row_outputs (kernel, gemm, 1);
 
-  if (!outputs && (gemm->activation != GEMMCL_ACTIVATION_SOFTMAX || !owns_rows (kernel, gemm, 1)))
+  if (!outputs &&
+      (!gemmcl_activation_is_of_rows (gemm->activation) || !owns_rows (kernel, gemm, 1)))
     return;
   g_string_append (options, " -DWHOLE_ROWS");
   if (shares_rows (kernel, gemm))

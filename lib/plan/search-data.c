@@ -271,7 +271,7 @@ get_tolerance (const GemmclSearchData *self, gdouble y)
   const gdouble size = fabs (y);
   gdouble tolerance = self->off;
 
-  if (self->gemm.activation == GEMMCL_ACTIVATION_SOFTMAX)
+  if (gemmcl_activation_is_of_rows (self->gemm.activation))
     tolerance = size * (expm1 (2 * self->off) + self->gemm.n * 2 * UNIT_ROUNDOFF);
   if (self->gemm.activation != GEMMCL_ACTIVATION_NONE)
     tolerance = self->slope * tolerance + 2 * self->error * MAX (size, 1);

@@ -15,12 +15,13 @@
 
 #define EXACT_FLOATS (1 << 24) /* a float represents every integer up to this one */
 
+#define FIELDS(name, text, kind, value, slope, growth) name, text, kind
+
 static const struct {
   const gchar *name, *text;
+  guint kind;
 } activations[] = {
-#define ROW(ID)                                                                                    \
-  [GEMMCL_ACTIVATION_##                                                                            \
-      ID] = {ACTIVATION_##ID (ACTIVATION_NAME, , ), ACTIVATION_##ID (ACTIVATION_TEXT, , )},
+#define ROW(ID) [GEMMCL_ACTIVATION_##ID] = {ACTIVATION_##ID (FIELDS, , )},
     ACTIVATIONS (ROW)
 #undef ROW
 };
@@ -38,6 +39,12 @@ gemmcl_activation_get_text (GemmclActivation activation)
 {
   g_return_val_if_fail ((guint)activation < GEMMCL_N_ACTIVATIONS, NULL);
   return activations[activation].text;
+}
+
+gboolean
+gemmcl_activation_is_of_rows (GemmclActivation activation)
+{
+  return activations[activation].kind == ACTIVATION_ROW;
 }
 
 gboolean

@@ -35,6 +35,9 @@ GemmclMatrixLayout gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand
 /** Bytes per element of a matrix of a valid problem. */
 gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which);
 
+/** TRUE if an element of D depends on its whole row. */
+gboolean gemmcl_activation_is_of_rows (GemmclActivation activation);
+
 /** The number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 

@@ -403,7 +403,7 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
     for (gsize j = 0; self.errors.is_int8 && i == 0 && gemm->alpha != 0 && j < gemm->n; j++)
       b_steps[j] = get_b_step (&self, batch, j);
     compute_row (&self, batch, i, row);
-    if (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX)
+    if (gemmcl_activation_is_of_rows (gemm->activation))
       softmax_row (gemm->n, row);
     else
       activate_row (gemm->activation, gemm->n, row);
