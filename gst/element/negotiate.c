@@ -4,7 +4,7 @@
 
 #include "element/element.h"
 #include "element/plans.h"
-#include "memory/dmabuf.h"
+#include "memory/imports.h"
 #include "memory/va.h"
 
 /* Warnings that are posted once. */
@@ -44,8 +44,7 @@ offer (GstGemmcl *self, GstCaps *caps, gboolean several)
   va = several ? refuse_memory (&reason) : gst_gemmcl_va_check (&self->sharing, context, &reason);
   if (!va)
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
-  caps =
-      gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (&self->sharing));
+  caps = gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (context));
   /* Upstream accepts only surfaces. */
   if (!was_empty && gst_caps_is_empty (caps))
     warn_once (self, WARNED_OF_SURFACES,

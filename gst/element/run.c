@@ -3,7 +3,7 @@
 #include "element/run.h"
 
 #include "element/element.h"
-#include "memory/dmabuf.h"
+#include "memory/imports.h"
 #include "memory/memory.h"
 #include "memory/queues.h"
 #include "memory/va.h"

@@ -94,41 +94,29 @@ events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event,
   }
 }
 
-/* TRUE if the last write failed, or if the driver does not tell. */
+/* Logs that @call failed, unless @status is CL_SUCCESS, and leaves @queue, (nullable), in which it
+ * failed. FALSE if it failed. */
 static gboolean
-events_failed (const GstGemmclEvents *self)
-{
-  cl_int status;
-
-  return self->lost || !gst_gemmcl_event_ask (self->written, &status) || status < CL_COMPLETE;
-}
-
-/* Logs that @call failed, unless @status is CL_SUCCESS. FALSE if it failed. */
-static gboolean
-check (GstGemmclMemory *self, cl_int status, const gchar *call)
+check (GstGemmclMemory *self, cl_command_queue queue, cl_int status, const gchar *call)
 {
   if (status == CL_SUCCESS)
     return TRUE;
+  if (queue)
+    gst_gemmcl_queues_leave (self->parent.allocator, queue);
   GST_ERROR_OBJECT (get_allocator (self), "%s failed with %d for a memory of %zu bytes", call,
                     status, self->parent.maxsize);
   return FALSE;
 }
 
-/* As check(), for the result of enqueueing @call in @queue, which is left if that failed. */
+/* TRUE if the last write failed, or if the driver does not tell. */
 static gboolean
-check_command (GstGemmclMemory *self, cl_command_queue queue, cl_int status, const gchar *call)
-{
-  if (status != CL_SUCCESS)
-    gst_gemmcl_queues_leave (self->parent.allocator, queue);
-  return check (self, status, call);
-}
-
-static gboolean
-are_lost (GstGemmclMemory *self)
+is_lost (GstGemmclMemory *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  cl_int status;
 
-  return events_failed (&self->events);
+  return self->events.lost || !gst_gemmcl_event_ask (self->events.written, &status) ||
+         status < CL_COMPLETE;
 }
 
 static guint
@@ -154,8 +142,9 @@ wait_for_device (GstGemmclMemory *self, GstMapFlags access)
     ok &= gst_gemmcl_queues_wait (get_allocator (self), events[i]) ||
           gst_gemmcl_event_has_ended (events[i]);
   gst_gemmcl_release_events (n, events);
-  return (ok && !(access & GST_MAP_READ && are_lost (self))) ||
-         check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "the last write of the device");
+  return (ok && !(access & GST_MAP_READ && is_lost (self))) ||
+         check (self, NULL, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "the last write of the device");
 }
 
 static void
@@ -168,16 +157,16 @@ add_event (GstMemory *memory, GstMapFlags access, cl_event event)
 }
 
 /* Finishes the enqueueing of @call, a command of @access in @queue. Releases the @n @events that it
- * waits for and its event @done, which it records. */
+ * waits for and its event @done, which it records. Needs @lock. */
 static gboolean
 end_command (GstGemmclMemory *self, cl_command_queue queue, cl_int status, const gchar *call,
              GstMapFlags access, guint n, const cl_event *events, cl_event done)
 {
   gst_gemmcl_release_events (n, events);
-  if (!check_command (self, queue, status, call))
+  if (!check (self, queue, status, call))
     return FALSE;
   clFlush (queue);
-  add_event (&self->parent, access, done);
+  events_add (&self->events, access, done, get_allocator (self));
   clReleaseEvent (done);
   return TRUE;
 }
@@ -194,14 +183,14 @@ map_buffer (GstGemmclMemory *self, cl_mem buffer, cl_map_flags flags, const gcha
   gpointer data = clEnqueueMapBuffer (queue, buffer, CL_FALSE, flags, 0, self->parent.maxsize, 0,
                                       NULL, &done, &status);
 
-  if (!check_command (self, queue, status, what))
+  if (!check (self, queue, status, what))
     return NULL;
   ok = gst_gemmcl_queues_wait (allocator, done);
   clReleaseEvent (done);
   if (ok)
     return data;
   clEnqueueUnmapMemObject (gst_gemmcl_queues_get (allocator), buffer, data, 0, NULL, NULL);
-  check (self, CL_MAP_FAILURE, what);
+  check (self, NULL, CL_MAP_FAILURE, what);
   return NULL;
 }
 
@@ -236,7 +225,7 @@ make_staging (GstGemmclMemory *self)
     return TRUE;
   self->pinned =
       clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
-  if (check (self, status, "pinning memory of the host"))
+  if (check (self, NULL, status, "pinning memory of the host"))
     self->staging = map_buffer (self, self->pinned, CL_MAP_READ | CL_MAP_WRITE,
                                 "mapping pinned memory of the host");
   if (!self->staging)
@@ -264,11 +253,9 @@ fetch (GstGemmclMemory *self, GstMapFlags access)
   n = events_get (&self->events, GST_MAP_READ, wait_list);
   status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->parent.maxsize,
                                 self->staging, n, n > 0 ? wait_list : NULL, &done);
-  gst_gemmcl_release_events (n, wait_list);
-  if (!check_command (self, queue, status, "clEnqueueReadBuffer"))
+  if (!end_command (self, queue, status, "clEnqueueReadBuffer", GST_MAP_READ, n, wait_list, done))
     return FALSE;
-  clFlush (queue);
-  events_add (&self->events, GST_MAP_READ, done, get_allocator (self));
+  clRetainEvent (done);
   g_clear_pointer (&self->fetched, clReleaseEvent);
   self->fetched = done;
   self->need_download = FALSE;
@@ -294,7 +281,7 @@ wait_for_fetched (GstGemmclMemory *self)
   g_mutex_lock (&self->lock);
   self->need_download = TRUE;
   g_mutex_unlock (&self->lock);
-  return check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "the copy to the host");
+  return check (self, NULL, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "the copy to the host");
 }
 
 /* Copies the content to the host, if that is needed. A copy that was enqueued right after the run
@@ -347,12 +334,8 @@ upload (GstGemmclMemory *self)
   cl_int status = clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, 0, size, self->staging, n,
                                         n > 0 ? wait_list : NULL, &done);
 
-  gst_gemmcl_release_events (n, wait_list);
-  if (!check_command (self, queue, status, "clEnqueueWriteBuffer"))
+  if (!end_command (self, queue, status, "clEnqueueWriteBuffer", GST_MAP_WRITE, n, wait_list, done))
     return FALSE;
-  clFlush (queue);
-  events_add (&self->events, GST_MAP_WRITE, done, get_allocator (self));
-  clReleaseEvent (done);
   self->need_upload = FALSE;
   return TRUE;
 }
@@ -410,25 +393,22 @@ gst_gemmcl_memory_map_host (GstGemmclMemory *self, GstMapFlags access)
 void
 gst_gemmcl_memory_unmap_host (GstGemmclMemory *self)
 {
-  cl_command_queue queue;
+  g_autoptr (GMutexLocker) host_locker G_GNUC_UNUSED = NULL, locker G_GNUC_UNUSED = NULL;
+  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
   cl_event done;
   cl_int status;
 
   if (get_allocator (self)->is_staged)
     return;
-  g_mutex_lock (&self->host_lock);
-  if (--self->n_maps == 0) {
-    queue = gst_gemmcl_queues_get (get_allocator (self));
-    status = clEnqueueUnmapMemObject (queue, self->buffer, self->mapped, 0, NULL, &done);
-    if (!end_command (self, queue, status, "clEnqueueUnmapMemObject", self->mapped_access, 0, NULL,
-                      done) &&
-        self->mapped_access & GST_MAP_WRITE) {
-      g_mutex_lock (&self->lock);
-      self->events.lost = TRUE;
-      g_mutex_unlock (&self->lock);
-    }
-  }
-  g_mutex_unlock (&self->host_lock);
+  host_locker = g_mutex_locker_new (&self->host_lock);
+  if (--self->n_maps > 0)
+    return;
+  locker = g_mutex_locker_new (&self->lock);
+  status = clEnqueueUnmapMemObject (queue, self->buffer, self->mapped, 0, NULL, &done);
+  if (!end_command (self, queue, status, "clEnqueueUnmapMemObject", self->mapped_access, 0, NULL,
+                    done) &&
+      self->mapped_access & GST_MAP_WRITE)
+    self->events.lost = TRUE;
 }
 
 gboolean
@@ -437,12 +417,14 @@ gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size)
   GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
   const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
   cl_int status;
   guint n;
 
   if (!gst_gemmcl_memory_open_device (self, GST_MAP_WRITE))
     return FALSE;
-  n = get_events (&self->parent, GST_MAP_WRITE, wait_list);
+  locker = g_mutex_locker_new (&self->lock);
+  n = events_get (&self->events, GST_MAP_WRITE, wait_list);
   status = clEnqueueFillBuffer (queue, self->buffer, pattern, size, 0, size, n,
                                 n > 0 ? wait_list : NULL, &done);
   return end_command (self, queue, status, "clEnqueueFillBuffer", GST_MAP_WRITE, n, wait_list,
@@ -454,14 +436,16 @@ gst_gemmcl_memory_copy (GstGemmclMemory *from, gsize offset, GstGemmclMemory *to
 {
   const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (from));
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
   cl_int status;
   guint n;
 
   /* With some drivers a command that waits for a failed event never ends. */
-  if (are_lost (from) || !gst_gemmcl_memory_open_device (from, GST_MAP_READ) ||
+  if (is_lost (from) || !gst_gemmcl_memory_open_device (from, GST_MAP_READ) ||
       !gst_gemmcl_memory_open_device (to, GST_MAP_WRITE))
     return FALSE;
-  n = get_events (&from->parent, GST_MAP_READ, wait_list);
+  locker = g_mutex_locker_new (&from->lock);
+  n = events_get (&from->events, GST_MAP_READ, wait_list);
   status = clEnqueueCopyBuffer (queue, from->buffer, to->buffer, offset, 0, size, n,
                                 n > 0 ? wait_list : NULL, &done);
   if (status == CL_SUCCESS)
@@ -492,7 +476,7 @@ free_staging (GstGemmclMemory *self)
   if (!self->staging)
     return;
   n = events_get (&self->events, GST_MAP_WRITE, wait_list);
-  check (self,
+  check (self, NULL,
          clEnqueueUnmapMemObject (queue, self->pinned, self->staging, n, n > 0 ? wait_list : NULL,
                                   NULL),
          "clEnqueueUnmapMemObject");

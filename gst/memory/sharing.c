@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/sharing.h"
 
-#include "memory/dmabuf.h"
 #include "memory/error.h"
 #include "memory/va.h"
 
@@ -184,7 +183,6 @@ gst_gemmcl_sharing_open (GstGemmclSharing *self, GemmclDeviceQuery query, GError
   self->query = query;
   g_mutex_lock (&self->lock);
   g_set_object (&self->context, context);
-  gst_gemmcl_dmabuf_find_functions (self);
   g_mutex_unlock (&self->lock);
   return TRUE;
 }

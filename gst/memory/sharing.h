@@ -32,8 +32,6 @@ typedef struct {
   GemmclContext *context;  /* NULL in the state NULL */
   GemmclDeviceQuery query; /* the query of context; its strings are interned */
   GHashTable *warned;      /* (element-type utf8): warnings about devices that were posted */
-  GCallback acquire;       /* acquires dma-bufs; NULL: context cannot. dmabuf.c sets both */
-  GCallback release;       /* releases them */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c sets it and the next two */
   gint display_failed;     /* atomic: making a context with display failed */
   gint display_is_new;     /* atomic: display was not yet compared with that of context */

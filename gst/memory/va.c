@@ -13,19 +13,9 @@
 
 #define EXTENSION "cl_intel_va_api_media_sharing"
 #define N_PLANES  2
-#define LOOK_UP(name)                                                                              \
+/* Of the platform of @context; NULL if it lacks the function. Each is cheap to look up. */
+#define LOOK_UP(context, name)                                                                     \
   ((name##_fn)clGetExtensionFunctionAddressForPlatform (gst_gemmcl_get_platform (context), #name))
-
-/* The support of a context for VA surfaces; looked up once. */
-typedef struct {
-  /* Functions of the platform; each nullable. */
-  clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices;
-  clCreateFromVA_APIMediaSurfaceINTEL_fn create;
-  clEnqueueAcquireVA_APIMediaSurfacesINTEL_fn acquire;
-  clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
-
-  VADisplay display; /* (nullable): the display with which the context was made */
-} Support;
 
 /* Returns: (nullable): the VADisplay with which the OpenCL context was made. Properties are read
  * only with the extension: PoCL 3 crashes if a context was made without properties. */
@@ -46,27 +36,6 @@ find_display (GemmclContext *context)
     if (properties[i] == CL_CONTEXT_VA_API_DISPLAY_INTEL)
       return (VADisplay)properties[i + 1];
   return NULL;
-}
-
-/* Returns: (transfer none): the support, which lives as long as @context. */
-static Support *
-get_support (GemmclContext *context)
-{
-  const GQuark quark = g_quark_from_static_string ("gst-gemmcl-va-sharing");
-  static GMutex lock; /* elements in several threads share a context */
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
-  Support *self = g_object_get_qdata (G_OBJECT (context), quark);
-
-  if (self)
-    return self;
-  self = g_new0 (Support, 1);
-  self->get_devices = LOOK_UP (clGetDeviceIDsFromVA_APIMediaAdapterINTEL);
-  self->create = LOOK_UP (clCreateFromVA_APIMediaSurfaceINTEL);
-  self->acquire = LOOK_UP (clEnqueueAcquireVA_APIMediaSurfacesINTEL);
-  self->release = LOOK_UP (clEnqueueReleaseVA_APIMediaSurfacesINTEL);
-  self->display = find_display (context);
-  g_object_set_qdata_full (G_OBJECT (context), quark, self, g_free);
-  return self;
 }
 
 /* Fails with a message of @format, a literal that states what was found and what was expected. Adds
@@ -138,7 +107,7 @@ shares_display (GemmclContext *context, GstVaDisplay *display)
   cl_device_id devices[64];
   cl_uint n = 0;
 
-  if (get_support (context)->get_devices (
+  if (LOOK_UP (context, clGetDeviceIDsFromVA_APIMediaAdapterINTEL) (
           gst_gemmcl_get_platform (context), CL_VA_API_DISPLAY_INTEL,
           gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL,
           G_N_ELEMENTS (devices), devices, &n) != CL_SUCCESS)
@@ -176,7 +145,6 @@ static gboolean
 check_device (GemmclContext *context, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
-  const Support *support;
 
   if (!gemmcl_device_info_has_extension (device, EXTENSION))
     return REFUSE (error,
@@ -184,8 +152,10 @@ check_device (GemmclContext *context, GError **error)
                    ", which Intel's driver for GPUs has: choose such a device with the properties "
                    "platform, device-type and device.",
                    device->name);
-  support = get_support (context);
-  if (support->get_devices && support->create && support->acquire && support->release)
+  if (LOOK_UP (context, clGetDeviceIDsFromVA_APIMediaAdapterINTEL) &&
+      LOOK_UP (context, clCreateFromVA_APIMediaSurfaceINTEL) &&
+      LOOK_UP (context, clEnqueueAcquireVA_APIMediaSurfacesINTEL) &&
+      LOOK_UP (context, clEnqueueReleaseVA_APIMediaSurfacesINTEL))
     return TRUE;
   return REFUSE (error,
                  "%s has " EXTENSION
@@ -206,7 +176,7 @@ find_missing (GstGemmclSharing *self, GemmclContext *context)
   if (!display || g_atomic_int_get (&self->display_failed) || !check_device (context, NULL))
     return NULL;
   found = gst_va_display_get_va_dpy (display);
-  if (found == get_support (context)->display)
+  if (found == find_display (context))
     return NULL;
   if (check_display (context, display, &error))
     return found;
@@ -249,7 +219,7 @@ gst_gemmcl_va_bind (GstGemmclSharing *self, GemmclContext *context)
   g_autoptr (GstVaDisplay) display = get_display (self);
   g_autofree gchar *key = NULL;
 
-  if (!display || gst_va_display_get_va_dpy (display) != get_support (context)->display)
+  if (!display || gst_va_display_get_va_dpy (display) != find_display (context))
     return;
   key = g_strdup_printf ("gst-gemmcl-va-display-%p", display);
   g_object_set_data_full (G_OBJECT (context), key, g_steal_pointer (&display), gst_object_unref);
@@ -265,7 +235,7 @@ gst_gemmcl_va_check (GstGemmclSharing *self, GemmclContext *context, GError **er
   if (g_atomic_int_get (&self->display_failed))
     return REFUSE (
         error, "No OpenCL context could be made with the VADisplay; an earlier warning says why.");
-  if (!gemmcl_context_is_wrapped (context) || get_support (context)->display)
+  if (!gemmcl_context_is_wrapped (context) || find_display (context))
     return TRUE;
   return REFUSE (error, "The application's OpenCL context was made without a VADisplay: make it "
                         "with CL_CONTEXT_VA_API_DISPLAY_INTEL.");
@@ -295,7 +265,7 @@ peek_display (GstBuffer *buffer)
 gboolean
 gst_gemmcl_va_is_shared (GstGemmclSharing *self, GstBuffer *buffer)
 {
-  return gst_va_display_get_va_dpy (peek_display (buffer)) == get_support (self->context)->display;
+  return gst_va_display_get_va_dpy (peek_display (buffer)) == find_display (self->context);
 }
 
 gboolean
@@ -315,13 +285,14 @@ create_images (GstGemmclSharing *self, GstMemory *memory G_GNUC_UNUSED, guintptr
                cl_mem images[GEMMCL_MAX_PLANES], GError **error)
 {
   const cl_context cl = gemmcl_context_get_cl_context (self->context);
-  const Support *support = get_support (self->context);
+  const clCreateFromVA_APIMediaSurfaceINTEL_fn create =
+      LOOK_UP (self->context, clCreateFromVA_APIMediaSurfaceINTEL);
   VASurfaceID surface = id;
 
   for (guint i = 0; i < N_PLANES; i++) {
     cl_int status = CL_SUCCESS;
 
-    images[i] = support->create (cl, CL_MEM_READ_ONLY, &surface, i, &status);
+    images[i] = create (cl, CL_MEM_READ_ONLY, &surface, i, &status);
     if (images[i] && status == CL_SUCCESS)
       continue;
     for (guint j = 0; j < i; j++)
@@ -340,19 +311,19 @@ gboolean
 gst_gemmcl_va_open (GstGemmclSharing *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
                     GError **error)
 {
-  const Support *support = get_support (self->context);
+  const VADisplay known = find_display (self->context);
   GstMemory *memory = gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0));
   const VADisplay display = gst_va_display_get_va_dpy (peek_display (buffer));
   const VASurfaceID surface = gst_va_memory_get_surface (memory);
   VAStatus status;
 
-  if (display != support->display)
+  if (display != known)
     return gst_gemmcl_va_check (self, self->context, error) &&
            REFUSE (
                error,
                "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: use "
                "one display for all elements upstream and for the context of the application.",
-               surface, display, support->display);
+               surface, display, known);
   *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
   gst_gemmcl_get_crop (buffer, &data->x, &data->y);
   if (!gst_gemmcl_import (self, memory, surface, create_images, data->objects, error))
@@ -364,7 +335,7 @@ gst_gemmcl_va_open (GstGemmclSharing *self, GstBuffer *buffer, GemmclData *data,
         "vaSyncSurface failed for VA surface %#x: %s. Rendering it may have failed before; "
         "LIBVA_MESSAGING_LEVEL=2 shows messages of libva.",
         surface, vaErrorStr (status));
-  run->acquire = G_CALLBACK (support->acquire);
-  run->release = G_CALLBACK (support->release);
+  run->acquire = G_CALLBACK (LOOK_UP (self->context, clEnqueueAcquireVA_APIMediaSurfacesINTEL));
+  run->release = G_CALLBACK (LOOK_UP (self->context, clEnqueueReleaseVA_APIMediaSurfacesINTEL));
   return TRUE;
 }
