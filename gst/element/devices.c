@@ -9,7 +9,6 @@
 #include <gemmcl-opencl.h>
 
 #include "memory/allocator.h"
-#include "memory/pool.h"
 
 static gboolean
 has_device (const GPtrArray *contexts, GemmclContext *context)

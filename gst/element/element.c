@@ -5,7 +5,6 @@
  */
 #include "element/element.h"
 
-#include "element/allocation.h"
 #include "element/meta.h"
 #include "element/negotiate.h"
 #include "element/plans.h"
@@ -470,7 +469,6 @@ gst_gemmcl_class_init (GstGemmclClass *klass)
   trans_class->query = query;
   gst_gemmcl_negotiate_install (trans_class);
   gst_gemmcl_allocation_install (trans_class);
-  gst_gemmcl_output_install (trans_class);
   gst_gemmcl_properties_install (G_OBJECT_CLASS (klass));
   describe (GST_ELEMENT_CLASS (klass));
 }

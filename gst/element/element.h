@@ -5,7 +5,7 @@
 #include "element/batch.h"
 #include "element/input.h"
 #include "element/operands.h"
-#include "element/output.h"
+#include "element/allocation.h"
 #include "element/stats.h"
 #include "memory/error.h"
 #include "memory/sharing.h"

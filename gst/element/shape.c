@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/shape.h"
 
+#include <math.h>
+
 #include "memory/error.h"
 
 const gchar *
@@ -251,4 +253,231 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "Audio leaves as audio, which has no place for row outputs. Expected "
                           "row-outputs=0, output=meta, or video or tensors.");
+}
+
+/* Most sides of a frame, and most channels of a format. */
+#define MAX_SIDE     G_MAXUINT16
+#define MAX_CHANNELS 4
+
+static gboolean
+allows_mode (const GstGemmclSettings *settings, GstGemmclFeatureMode mode)
+{
+  return settings->feature_mode == mode || settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO;
+}
+
+void
+gst_gemmcl_add_input_formats (GValue *values, gsize channels)
+{
+  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++)
+    if (channels == 0 || gemmcl_pixel_format_get_channels (i) == channels)
+      gst_gemmcl_values_add (values, g_strdup (gemmcl_pixel_format_get_name (i)));
+}
+
+/* Appends video in the formats with @channels; 0: any number. Returns: (nullable): the new
+ * structure, which @result owns; NULL if there is no such format. */
+static GstStructure *
+append_formats (GstCaps *result, gsize channels)
+{
+  GValue formats = G_VALUE_INIT;
+  GstStructure *structure;
+
+  gst_gemmcl_add_input_formats (&formats, channels);
+  if (!G_IS_VALUE (&formats))
+    return NULL;
+  structure = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
+  gst_structure_take_value (structure, "format", &formats);
+  gst_caps_append_structure (result, structure);
+  return structure;
+}
+
+/* Returns: (transfer full): @filter, (nullable), in plain formats and without memory; NULL: ANY. */
+static GstCaps *
+new_plain_filter (const GstCaps *filter)
+{
+  GstCaps *plain;
+
+  if (!filter || gst_caps_is_any (filter))
+    return gst_caps_new_any ();
+  plain = gst_caps_new_empty ();
+  for (guint i = 0; i < gst_caps_get_size (filter); i++)
+    gst_caps_append_structure (plain, gst_gemmcl_drm_to_plain (gst_caps_get_structure (filter, i)));
+  return plain;
+}
+
+static gboolean
+fits (const GstCaps *filter, const GstStructure *structure)
+{
+  g_autoptr (GstCaps) caps = gst_caps_new_full (gst_structure_copy (structure), NULL);
+
+  return gst_caps_can_intersect (filter, caps);
+}
+
+static void
+remove_last (GstCaps *caps)
+{
+  gst_caps_remove_structure (caps, gst_caps_get_size (caps) - 1);
+}
+
+/* Appends frames that hold a patch, if patches of @channels have @k elements and @filter allows
+ * such frames. */
+static void
+append_patched (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *settings, gsize k,
+                guint channels)
+{
+  const guint sizes[] = {settings->patch_width, settings->patch_height};
+  gint64 least[2];
+  GstStructure *structure;
+
+  if (k != (gsize)sizes[0] * sizes[1] * channels)
+    return;
+  for (guint i = 0; i < 2; i++) {
+    least[i] = (gint64)settings->patch_dilation * (sizes[i] - 1) + 1 - 2 * settings->patch_padding;
+    least[i] = MAX (least[i], 1);
+    if (least[i] >= MAX_SIDE)
+      return;
+  }
+  if (!(structure = append_formats (result, channels)))
+    return;
+  gst_structure_set (structure, "width", GST_TYPE_INT_RANGE, (gint)least[0], MAX_SIDE, "height",
+                     GST_TYPE_INT_RANGE, (gint)least[1], MAX_SIDE, NULL);
+  if (!fits (filter, structure))
+    remove_last (result);
+}
+
+/* Finds the sizes of frames of @pixels that @filter allows for @video. @best: (nullable): gets the
+ * width and height of a square or of the size nearest to 4:3. @all: (nullable): gets lists of all
+ * widths and heights: a structure for each size would make caps slow to compare. Returns: their
+ * number. */
+static guint
+find_sizes (gsize pixels, const GstCaps *filter, const GstStructure *video, GstStructure *best,
+            GstStructure *all)
+{
+  g_autoptr (GstStructure) sized = gst_structure_copy (video);
+  g_auto (GValue) widths = G_VALUE_INIT, heights = G_VALUE_INIT;
+  gdouble least = G_MAXDOUBLE, distance;
+  guint n = 0;
+
+  gst_value_list_init (&widths, 0);
+  gst_value_list_init (&heights, 0);
+  for (gsize width = 1; width <= MIN (pixels, MAX_SIDE); width++) {
+    const gsize height = pixels / width;
+
+    if (pixels % width > 0 || height > MAX_SIDE)
+      continue;
+    gst_structure_set (sized, "width", G_TYPE_INT, (gint)width, "height", G_TYPE_INT, (gint)height,
+                       NULL);
+    if (!fits (filter, sized))
+      continue;
+    n++;
+    gst_value_list_append_value (&widths, gst_structure_get_value (sized, "width"));
+    gst_value_list_append_value (&heights, gst_structure_get_value (sized, "height"));
+    distance = width == height ? -1.0 : fabs (log2 (3.0 * width) - log2 (4.0 * height));
+    if (best && distance < least)
+      gst_structure_set (best, "width", G_TYPE_INT, (gint)width, "height", G_TYPE_INT, (gint)height,
+                         NULL);
+    least = MIN (least, distance);
+  }
+  if (all) {
+    gst_structure_set_value (all, "width", &widths);
+    gst_structure_set_value (all, "height", &heights);
+  }
+  return n;
+}
+
+/* Appends frames of @channels with the number of @pixels: the best size that @filter allows, then
+ * lists of all widths and heights. */
+static void
+append_frames (GstCaps *result, const GstCaps *filter, gsize pixels, guint channels)
+{
+  g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
+  GstStructure *best = append_formats (result, channels), *all = append_formats (result, channels);
+
+  for (guint n = best ? find_sizes (pixels, filter, video, best, all) : 2; n < 2; n++)
+    remove_last (result);
+}
+
+/* The result that downstream takes: dimensions of a tensor without those of 1 behind the last. Of
+ * rank 0 if downstream does not state them. */
+static GstGemmclTensor
+read_result (const GstStructure *output)
+{
+  const gchar *dimensions = gst_structure_get_string (output, "dimensions");
+  const gchar *types = gst_structure_get_string (output, "types");
+  GstGemmclTensors tensors;
+  GstGemmclTensor *d = &tensors.tensor[0];
+
+  if (!dimensions ||
+      !gst_gemmcl_tensors_parse (&tensors, dimensions, types ? types : "float32", 0, NULL))
+    return (GstGemmclTensor){.rank = 0};
+  while (d->rank > 1 && d->dims[d->rank - 1] == 1)
+    d->rank--;
+  return *d;
+}
+
+/* Appends video whose pixels have @k channels, in the size that @d states, if @filter allows it. */
+static void
+append_pixels (GstCaps *result, const GstCaps *filter, const GstGemmclTensor *d, gsize k)
+{
+  GstStructure *video = append_formats (result, k);
+  gboolean allowed = TRUE;
+
+  if (!video)
+    return;
+  if (d->rank > 2) {
+    allowed = d->rank == 3 && MAX (d->dims[1], d->dims[2]) <= MAX_SIDE;
+    gst_structure_set (video, "width", G_TYPE_INT, (gint)d->dims[1], "height", G_TYPE_INT,
+                       (gint)d->dims[2], NULL);
+  } else if (d->rank > 0) {
+    /* N:M leaves the width open. */
+    allowed = find_sizes (d->dims[1], filter, video, NULL, NULL) > 0;
+  }
+  if (!allowed || !fits (filter, video))
+    remove_last (result);
+}
+
+/* Appends frames whose rows, or which as a whole, have @k elements, as @settings allow. */
+static void
+append_sized (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *settings,
+              const GstGemmclTensor *d, gsize k, guint channels)
+{
+  const gsize pixels = k / channels;
+  GstStructure *structure;
+
+  if (k % channels > 0)
+    return;
+  if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_ROW) && MAX (pixels, d->dims[1]) <= MAX_SIDE &&
+      d->rank <= 2 && (structure = append_formats (result, channels))) {
+    gst_structure_set (structure, "width", G_TYPE_INT, (gint)pixels, NULL);
+    if (d->rank > 0)
+      gst_structure_set (structure, "height", G_TYPE_INT, (gint)d->dims[1], NULL);
+  }
+  if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_FRAME) && d->rank <= 1)
+    append_frames (result, filter, pixels, channels);
+}
+
+GstCaps *
+gst_gemmcl_new_fitting_video (const GstCaps *upstream, const GstStructure *output,
+                              const GstGemmclSettings *settings, gsize k)
+{
+  const gboolean has_pixels = allows_mode (settings, GST_GEMMCL_FEATURE_MODE_PIXEL);
+  const GstGemmclTensor d = read_result (output);
+  g_autoptr (GstCaps) filter = new_plain_filter (upstream);
+  GstCaps *result = gst_caps_new_empty ();
+
+  if (k == 0) {
+    append_formats (result, 0);
+    return result;
+  }
+  if (has_pixels)
+    append_pixels (result, filter, &d, k);
+  for (guint i = 1; i <= MAX_CHANNELS; i++)
+    if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_PATCH))
+      append_patched (result, filter, settings, k, i);
+  if (!gst_caps_is_any (filter) && !gst_caps_is_empty (result))
+    return result;
+  for (guint i = 1; i <= MAX_CHANNELS; i++)
+    /* Pixels of K channels already have any size. */
+    if (i != k || !has_pixels)
+      append_sized (result, filter, settings, &d, k, i);
+  return result;
 }

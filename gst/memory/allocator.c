@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/allocator.h"
 
+#include "memory/memory-caps.h"
 #include "memory/memory.h"
 #include "memory/queues.h"
 
@@ -175,4 +176,209 @@ gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
   if (!gst_gemmcl_queues_open (self, error))
     return NULL;
   return g_steal_pointer (&allocator);
+}
+
+/* The qdata key of the memory with which the pool made a buffer. */
+#define OWN g_quark_from_static_string ("gst-gemmcl-pool-memory")
+
+/* The page size of devices and drivers. */
+#define PAGE 4096
+
+struct _GstGemmclPool {
+  GstBufferPool parent;
+
+  GstAllocator *given;     /* (nullable): of gst_gemmcl_pool_new() */
+  GstAllocator *allocator; /* NULL: system memory */
+  GstAllocationParams params;
+  guint size;
+  gboolean is_laid_out; /* frames have the library's layout and a video meta */
+  GstVideoInfo info;    /* of frames; with the library's offsets and strides if is_laid_out */
+};
+
+G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
+
+static const gchar **
+get_options (GstBufferPool *pool G_GNUC_UNUSED)
+{
+  static const gchar *options[] = {GST_BUFFER_POOL_OPTION_VIDEO_META, NULL};
+
+  return options;
+}
+
+/* Replaces GStreamer's layout by the library's. FALSE for formats that the library does not
+ * support. */
+static gboolean
+lay_out (GstVideoInfo *info)
+{
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  GemmclFrame frame;
+
+  if (!gst_gemmcl_frame_init (&frame, info))
+    return FALSE;
+  GST_VIDEO_INFO_SIZE (info) = gemmcl_frame_get_planes (&frame, planes);
+  for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    GST_VIDEO_INFO_PLANE_OFFSET (info, i) = planes[i].offset;
+    GST_VIDEO_INFO_PLANE_STRIDE (info, i) = planes[i].row_bytes;
+  }
+  return TRUE;
+}
+
+/* Raises @size to the size of a frame. Adds the option of the video meta to @config if frames have
+ * the library's layout. FALSE for formats that are not supported. */
+static gboolean
+configure_video (GstGemmclPool *self, GstStructure *config, GstCaps *caps, guint *size)
+{
+  if (!gst_video_info_from_caps (&self->info, caps))
+    return FALSE;
+  self->is_laid_out = gst_gemmcl_caps_get_memory (caps, 0) == GST_GEMMCL_MEMORY_OPENCL ||
+                      gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (self->is_laid_out) {
+    if (!lay_out (&self->info))
+      return FALSE;
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  }
+  if (GST_VIDEO_INFO_SIZE (&self->info) > G_MAXUINT)
+    return FALSE;
+  *size = MAX (*size, GST_VIDEO_INFO_SIZE (&self->info));
+  return TRUE;
+}
+
+void
+gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size)
+{
+  const gsize used = params->prefix + size + params->padding;
+
+  params->align |= PAGE - 1;
+  if (size > 0 && used % PAGE > 0)
+    params->padding += PAGE - used % PAGE;
+}
+
+static gboolean
+set_config (GstBufferPool *pool, GstStructure *config)
+{
+  GstGemmclPool *self = GST_GEMMCL_POOL (pool);
+  GstAllocator *allocator = self->given;
+  guint size, min, max;
+  GstCaps *caps;
+
+  if (!gst_buffer_pool_config_get_params (config, &caps, &size, &min, &max))
+    return FALSE;
+  self->is_laid_out = FALSE;
+  if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA) &&
+      !configure_video (self, config, caps, &size))
+    return FALSE;
+  self->size = size;
+  gst_allocation_params_init (&self->params);
+  if (!allocator)
+    gst_buffer_pool_config_get_allocator (config, &allocator, &self->params);
+  gst_object_replace ((GstObject **)&self->allocator, (GstObject *)allocator);
+  if (!allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0)
+    gst_gemmcl_pool_ask_for_pages (&self->params, size);
+  gst_buffer_pool_config_set_params (config, caps, size, min, max);
+  return GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->set_config (pool, config);
+}
+
+static GstFlowReturn
+alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
+              GstBufferPoolAcquireParams *acquire G_GNUC_UNUSED)
+{
+  GstGemmclPool *self = GST_GEMMCL_POOL (pool);
+  GstVideoInfo *info = &self->info;
+  GstMemory *memory = gst_allocator_alloc (self->allocator, self->size, &self->params);
+
+  if (!memory)
+    return GST_FLOW_ERROR;
+  *buffer = gst_buffer_new ();
+  gst_buffer_append_memory (*buffer, memory);
+  gst_mini_object_set_qdata (GST_MINI_OBJECT (*buffer), OWN, gst_memory_ref (memory),
+                             (GDestroyNotify)gst_memory_unref);
+  if (self->is_laid_out)
+    gst_buffer_add_video_meta_full (*buffer, GST_VIDEO_FRAME_FLAG_NONE,
+                                    GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
+                                    GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
+                                    info->offset, info->stride);
+  return GST_FLOW_OK;
+}
+
+/* Removes all memories but the buffer's own. With other memories the buffer would not return to the
+ * pool. */
+static void
+drop_guests (GstBuffer *buffer)
+{
+  const gpointer own = gst_mini_object_get_qdata (GST_MINI_OBJECT (buffer), OWN);
+  gboolean has_own = FALSE;
+
+  for (guint i = gst_buffer_n_memory (buffer); i > 0; i--) {
+    if (gst_buffer_peek_memory (buffer, i - 1) == own)
+      has_own = TRUE;
+    else
+      gst_buffer_remove_memory (buffer, i - 1);
+  }
+  if (has_own)
+    GST_BUFFER_FLAG_UNSET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);
+}
+
+static void
+reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  GstMemory *memory;
+
+  if (gst_buffer_n_memory (buffer) > 1)
+    drop_guests (buffer);
+  GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->reset_buffer (pool, buffer);
+  memory = gst_buffer_n_memory (buffer) > 0 ? gst_buffer_peek_memory (buffer, 0) : NULL;
+  if (memory && gst_is_gemmcl_memory (memory))
+    gst_gemmcl_memory_recycle (memory);
+}
+
+static void
+gst_gemmcl_pool_init (GstGemmclPool *self G_GNUC_UNUSED)
+{
+}
+
+static void
+gst_gemmcl_pool_finalize (GObject *object)
+{
+  GstGemmclPool *self = GST_GEMMCL_POOL (object);
+
+  G_OBJECT_CLASS (gst_gemmcl_pool_parent_class)->finalize (object);
+  /* The parent frees the buffers, which use the allocators. */
+  gst_clear_object (&self->allocator);
+  gst_clear_object (&self->given);
+}
+
+static void
+gst_gemmcl_pool_class_init (GstGemmclPoolClass *klass)
+{
+  GstBufferPoolClass *pool_class = GST_BUFFER_POOL_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_gemmcl_pool_finalize;
+  pool_class->get_options = get_options;
+  pool_class->set_config = set_config;
+  pool_class->alloc_buffer = alloc_buffer;
+  pool_class->reset_buffer = reset_buffer;
+}
+
+GstBufferPool *
+gst_gemmcl_pool_new (GstAllocator *allocator)
+{
+  GstGemmclPool *self = gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_POOL, NULL));
+
+  self->given = allocator ? gst_object_ref (allocator) : NULL;
+  return GST_BUFFER_POOL (self);
+}
+
+GstBufferPool *
+gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size, guint min,
+                                gboolean video_meta)
+{
+  GstBufferPool *pool = gst_gemmcl_pool_new (allocator);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (config, caps, size, min, 0);
+  if (video_meta)
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config (pool, config))
+    g_clear_pointer (&pool, gst_object_unref);
+  return pool;
 }
