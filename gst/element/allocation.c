@@ -302,15 +302,6 @@ shares_memory (GstGemmclSharing *sharing)
   return context && gemmcl_context_get_device_info (context)->host_unified;
 }
 
-/* Returns: the largest number of inputs that the element holds at once: those of all runs in
- * flight, and of a batch that is being collected. The buffer that upstream is pushing is not
- * counted. */
-static guint
-get_held (const GstGemmclSettings *settings, guint n_devices)
-{
-  return settings->batch_size * (settings->queue_depth * n_devices + 1) - 1;
-}
-
 /* Returns: the bytes of an input; 0 if inputs differ, have several memories or are too large for
  * a pool. */
 static guint
@@ -362,12 +353,15 @@ static gboolean
 propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
+  const GstGemmclSettings *settings = &self->stream.settings;
   GstAllocationParams params;
   GstGemmclFormat format;
   gboolean need_pool;
   GstCaps *caps = NULL;
   guint size;
-  const guint held = get_held (&self->stream.settings, self->n_devices);
+  /* Inputs that the element holds at once: those of all runs in flight, and of a batch that is
+   * collected. The buffer that upstream is pushing is not counted. */
+  const guint held = settings->batch_size * (settings->queue_depth * self->n_devices + 1) - 1;
   const gboolean is_passed = gst_gemmcl_stream_is_meta (&self->stream) &&
                              propose_of_downstream (trans->srcpad, query, held);
 
@@ -378,7 +372,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!caps ||
       (is_passed &&
        gst_query_get_n_allocation_params (query) + gst_query_get_n_allocation_pools (query) > 0) ||
-      gst_gemmcl_carriers_have (caps, 0, &self->stream.settings) ||
+      gst_gemmcl_carriers_have (caps, 0, settings) ||
       !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
   size = get_input_size (&format);

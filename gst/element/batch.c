@@ -223,21 +223,17 @@ push_first (GstGemmcl *self)
 /* Returns: the number of buffers of @input's pool that the element may hold at once: one less than
  * the pool's maximum, and at least one. */
 static guint
-get_limit (GstGemmclRuns *self, GstBuffer *input)
+get_limit (GstBuffer *input)
 {
   GstStructure *config;
   guint max = 0;
 
-  if (input->pool == self->pool && self->limit > 0)
-    return self->limit;
-  self->pool = input->pool;
   if (input->pool) {
     config = gst_buffer_pool_get_config (input->pool);
     gst_buffer_pool_config_get_params (config, NULL, NULL, NULL, &max);
     gst_structure_free (config);
   }
-  self->limit = max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
-  return self->limit;
+  return max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
 }
 
 /* Returns: the number of inputs that @next and the runs in flight hold. Releases the inputs of
@@ -263,8 +259,7 @@ count_held (GstGemmclRuns *self, const GstGemmclRun *next)
 static gboolean
 can_submit (GstGemmclRuns *self, const GstGemmclRun *next)
 {
-  return self->n < self->size - 1 &&
-         count_held (self, next) <= get_limit (self, next->inputs[0].buffer);
+  return self->n < self->size - 1 && count_held (self, next) <= get_limit (next->inputs[0].buffer);
 }
 
 /* Pushes the outputs of complete runs, in order. With @waits, waits for all runs; otherwise only
@@ -466,7 +461,7 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
   run->inputs[run->n++].buffer = buffer;
   input->data = NULL;
   g_ptr_array_add (run->items, buffer);
-  limit = get_limit (runs, buffer);
+  limit = get_limit (buffer);
   if (run->n >= MIN (batch_size, limit) || count_held (runs, run) > limit)
     return gst_gemmcl_batch_end (self);
   if (run->n == 1)

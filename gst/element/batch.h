@@ -31,10 +31,6 @@ typedef struct {
                        * which resets it (element.c) */
   gboolean discont;   /* QoS dropped the buffer before the next one */
   GstClockID timer;   /* (nullable): of the timeout of the batch */
-
-  /* The pool of the last input, and the largest number of its buffers that the element may hold. */
-  gconstpointer pool; /* compared only */
-  guint limit;
 } GstGemmclRuns;
 
 /** gst_gemmcl_runs_start: Allocates queue-depth runs of batch-size buffers for each device. */

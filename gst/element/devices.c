@@ -61,7 +61,6 @@ open_contexts (GstGemmcl *self, GError **error)
   for (guint i = 0; entries && entries[i]; i++)
     if (!set_name (&query, entries[i], error) || !add_contexts (contexts, &query, error))
       return NULL;
-  gst_gemmcl_sharing_warn (&self->sharing, &query);
   if (contexts->len <= GST_GEMMCL_MAX_DEVICES)
     return g_steal_pointer (&contexts);
   gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID, "devices selects %u devices; expected at most %u.",

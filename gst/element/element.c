@@ -410,7 +410,8 @@ gst_gemmcl_finalize (GObject *object)
   gst_gemmcl_operands_close (self);
   g_mutex_clear (&self->operands.change_lock);
   gst_gemmcl_sharing_clear (&self->sharing);
-  gst_gemmcl_properties_clear (&self->properties);
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_value_unset (&self->properties.source[i]);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (gst_gemmcl_parent_class)->finalize (object);
 }

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/formats.h"
 
-#include <string.h>
-
 #include "memory/error.h"
 
 /* Fails for frames whose fields lie apart. */
@@ -52,35 +50,12 @@ read_audio (GstGemmclFormat *format, const GstCaps *caps)
   return tensor->type < GEMMCL_N_TYPES;
 }
 
-/* Returns: (nullable): the first field that @structure, of video or audio, needs and lacks, with a
- * value as an example. */
-static const gchar *
-find_missing (const GstStructure *structure)
-{
-  static const gchar *const video[] = {"format=RGB", "width=320", "height=240", NULL};
-  static const gchar *const audio[] = {"format=S16LE", "rate=48000", "channels=2",
-                                       "layout=interleaved", NULL};
-  const gboolean is_audio = gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA);
-  gint channels = 0;
-
-  for (const gchar *const *each = is_audio ? audio : video; *each; each++) {
-    g_autofree gchar *field = g_strndup (*each, strcspn (*each, "="));
-
-    if (!gst_structure_has_field (structure, field))
-      return *each;
-  }
-  if (is_audio && gst_structure_get_int (structure, "channels", &channels) && channels > 2 &&
-      !gst_structure_has_field (structure, "channel-mask"))
-    return "channel-mask=(bitmask)0";
-  return NULL;
-}
-
 gboolean
 gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   g_autofree gchar *text = NULL;
-  const gchar *medium, *missing;
+  const gchar *expected;
 
   *format = (GstGemmclFormat){.memory = gst_gemmcl_caps_get_memory (caps, 0)};
   if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA)) {
@@ -89,12 +64,13 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
       return FALSE;
     if (read_video (format, structure))
       return TRUE;
-    medium = "a video";
+    expected = "format, width and height";
   } else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA)) {
     format->medium = GST_GEMMCL_MEDIUM_AUDIO;
     if (read_audio (format, caps))
       return TRUE;
-    medium = "interleaved audio";
+    expected = "format, rate, channels, layout=interleaved and, for more than 2 channels, "
+               "channel-mask, such as (bitmask)0,";
   } else {
     format->medium = GST_GEMMCL_MEDIUM_TENSORS;
     if (!gst_gemmcl_tensors_from_caps (&format->tensors, caps, error))
@@ -103,14 +79,10 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
     return TRUE;
   }
   text = gst_gemmcl_quote_caps (caps);
-  missing = find_missing (structure);
-  if (missing)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "gemmcl cannot read these caps of %s, which lack a field: %s. Expected "
-                            "one more field, such as %s.",
-                            medium, text, missing);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "gemmcl cannot read these caps of %s: %s.",
-                          medium, text);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "gemmcl cannot read the caps %s. Expected the fields %s with values that "
+                          "\"gst-inspect-1.0 gemmcl\" lists.",
+                          text, expected);
 }
 
 #define FRAMERATE ", framerate = " GST_VIDEO_FPS_RANGE

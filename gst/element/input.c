@@ -59,44 +59,29 @@ drop_events (GQueue *waiting, GstEventType type)
   }
 }
 
-/* Puts the caps event back and marks the formats and the plan as stale: the sink pad already has
- * these caps. If the base class later finds the caps of both pads unchanged, it does not call
- * set_caps(), so negotiate() (element.c) does. */
-static void
-keep_caps (GstGemmcl *self, GstEvent *event)
-{
-  g_queue_push_head (&self->described.waiting, event);
-  g_mutex_lock (&self->lock);
-  self->stream.configured = FALSE;
-  g_mutex_unlock (&self->lock);
-}
-
-/* TRUE if @caps, new caps of the sink pad, have to wait for a buffer. */
-static gboolean
-must_wait (GstGemmcl *self, const GstCaps *caps)
-{
-  const GstGemmclSettings *settings = &self->stream.settings;
-  const GstGemmclTensor unknown = {.rank = 0};
-  GstGemmclFormat format;
-
-  drop_events (&self->described.waiting, GST_EVENT_CAPS);
-  forget_tensor (self);
-  return gst_gemmcl_carriers_have (caps, 0, settings) &&
-         !gst_gemmcl_input_from_caps (&format, caps, settings, &unknown, NULL);
-}
-
 gboolean
 gst_gemmcl_input_take_event (GstGemmcl *self, GstEvent *event)
 {
   const gboolean waits = GST_EVENT_IS_SERIALIZED (event) && self->described.waiting.length > 0;
+  const GstGemmclSettings *settings = &self->stream.settings;
+  const GstGemmclTensor unknown = {.rank = 0};
+  GstGemmclFormat format;
   GstCaps *caps;
 
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_CAPS:
     gst_event_parse_caps (event, &caps);
-    if (!must_wait (self, caps))
+    drop_events (&self->described.waiting, GST_EVENT_CAPS);
+    forget_tensor (self);
+    if (!gst_gemmcl_carriers_have (caps, 0, settings) ||
+        gst_gemmcl_input_from_caps (&format, caps, settings, &unknown, NULL))
       return FALSE;
-    keep_caps (self, event);
+    /* The sink pad already has these caps. If the base class later finds the caps of both pads
+     * unchanged, it does not call set_caps(), so negotiate() (element.c) does. */
+    g_queue_push_head (&self->described.waiting, event);
+    g_mutex_lock (&self->lock);
+    self->stream.configured = FALSE;
+    g_mutex_unlock (&self->lock);
     return TRUE;
   case GST_EVENT_STREAM_START:
   case GST_EVENT_EOS:

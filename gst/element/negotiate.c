@@ -11,7 +11,6 @@
 enum {
   WARNED_OF_SURFACES = 1 << 0,
   WARNED_OF_STRINGS = 1 << 1,
-  WARNED_OF_ADDEND = 1 << 2,
 };
 
 /* Posts a warning once: the element that fails later only reports "not negotiated". */
@@ -219,22 +218,6 @@ warn_of_infinities (GstGemmcl *self, GemmclPlan *plan)
         (NULL));
 }
 
-/* Warns of an addend that has no effect, since beta is 0. */
-static void
-warn_of_idle_addend (GstGemmcl *self)
-{
-  const GstGemmclFactors factors = gst_gemmcl_get_properties (self).factors;
-  g_autoptr (GstControlBinding) binding =
-      gst_object_get_control_binding (GST_OBJECT (self), "beta");
-  g_autoptr (GError) error =
-      g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                           "An addend is set, but beta is 0, so the addend is not added. Expected "
-                           "another beta, such as beta=1, or no addend.");
-
-  if (self->operands.current.addend && factors.has_beta && factors.beta == 0.0 && !binding)
-    warn_once (self, WARNED_OF_ADDEND, NULL, error);
-}
-
 static gboolean
 set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
 {
@@ -261,7 +244,6 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
     self->stats.noted_copies = 0;
     if (plan)
       warn_of_infinities (self, plan);
-    warn_of_idle_addend (self);
     if (self->stream.settings.batch_size > 1)
       gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
     return TRUE;

@@ -107,20 +107,12 @@ job_run (gpointer data)
   return NULL;
 }
 
-/* Returns: (transfer full): the name of the device in use, or the number of devices. */
+/* Returns: (transfer full): the name of the device, or the number of devices. */
 static gchar *
 print_devices (const GstGemmclDevice *devices, guint n)
 {
-  const GstGemmclDevice *used = NULL;
-  guint n_used = 0;
-
-  for (guint i = 0; i < n; i++)
-    if (!devices[i].failed) {
-      used = &devices[i];
-      n_used++;
-    }
-  return n_used == 1 ? g_strdup (gemmcl_context_get_device_info (used->context)->name)
-                     : g_strdup_printf ("%u devices", n_used);
+  return n == 1 ? g_strdup (gemmcl_context_get_device_info (devices->context)->name)
+                : g_strdup_printf ("%u devices", n);
 }
 
 static void

@@ -354,10 +354,3 @@ gst_gemmcl_properties_init (GstGemmcl *self)
       set_field (&self->properties, &table[i], g_param_spec_get_default_value (spec));
   }
 }
-
-void
-gst_gemmcl_properties_clear (GstGemmclProperties *self)
-{
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_value_unset (&self->source[i]);
-}

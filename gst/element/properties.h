@@ -10,4 +10,3 @@ void gst_gemmcl_properties_install (GObjectClass *klass);
 
 /** gst_gemmcl_properties_init: Sets all defaults. */
 void gst_gemmcl_properties_init (GstGemmcl *self);
-void gst_gemmcl_properties_clear (GstGemmclProperties *self);

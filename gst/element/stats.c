@@ -335,28 +335,22 @@ gst_gemmcl_copies_add (GstGemmclStats *self, GstGemmclCopy copy)
   note (self, copy);
 }
 
-/* TRUE if @buffer is in OpenCL memory of another context than that of @device. A carrier may
- * have no memory. */
-static gboolean
-is_foreign (const GstGemmclDevice *device, GstBuffer *buffer)
-{
-  gpointer context = gst_buffer_n_memory (buffer) > 0
-                         ? gst_gemmcl_memory_get_cl_context (gst_buffer_peek_memory (buffer, 0))
-                         : NULL;
-
-  return context && context != gemmcl_context_get_cl_context (device->context);
-}
-
 void
 gst_gemmcl_copies_note_run (GstGemmclStats *self, const GstGemmclDevice *device,
                             const GemmclRun *run, GstBuffer *input)
 {
+  /* A carrier may have no memory. */
+  const cl_context context =
+      gst_buffer_n_memory (input) > 0
+          ? gst_gemmcl_memory_get_cl_context (gst_buffer_peek_memory (input, 0))
+          : NULL;
   GemmclCopyReason a, d;
 
   if (gst_debug_category_get_threshold (performance) < GST_LEVEL_INFO)
     return;
   gemmcl_plan_explain_copies (device->plan, run, &a, &d);
-  if (run->a->kind == GEMMCL_DATA_HOST && is_foreign (device, input))
+  if (run->a->kind == GEMMCL_DATA_HOST && context &&
+      context != gemmcl_context_get_cl_context (device->context))
     note (self, GST_GEMMCL_COPY_FOREIGN);
   else
     note (self, FIRST_OF_A + a);

@@ -98,19 +98,15 @@ take_of_peer (GstGemmclSharing *self, const GemmclDeviceQuery *query, const gcha
 static GemmclContext *
 find (GstGemmclSharing *self, const GemmclDeviceQuery *query, GError **error)
 {
-  GemmclContext *context = take_own (self, query);
+  GemmclContext *context = NULL;
 
-  if (!context)
-    context = take_of_peer (self, query, "src", "an element downstream");
-  if (!context)
-    context = take_of_peer (self, query, "sink", "an element upstream");
-  if (!context) {
-    gst_element_post_message (
-        self->element,
-        gst_message_new_need_context (GST_OBJECT (self->element), GST_GEMMCL_CONTEXT_TYPE));
-    context = take_own (self, query);
-  }
-  if (context)
+  if ((context = take_own (self, query)) ||
+      (context = take_of_peer (self, query, "src", "an element downstream")) ||
+      (context = take_of_peer (self, query, "sink", "an element upstream")))
+    return context;
+  gst_element_post_message (self->element, gst_message_new_need_context (GST_OBJECT (self->element),
+                                                                         GST_GEMMCL_CONTEXT_TYPE));
+  if ((context = take_own (self, query)))
     return context;
   context = gst_gemmcl_va_add_display (self, query, gemmcl_context_get_shared (query, error));
   if (context)
@@ -122,8 +118,7 @@ find (GstGemmclSharing *self, const GemmclDeviceQuery *query, GError **error)
 void
 gst_gemmcl_sharing_init (GstGemmclSharing *self, GstElement *element)
 {
-  *self = (GstGemmclSharing){
-      .element = element, .warned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL)};
+  *self = (GstGemmclSharing){.element = element};
   g_mutex_init (&self->lock);
 }
 
@@ -134,14 +129,12 @@ gst_gemmcl_sharing_close (GstGemmclSharing *self)
   g_clear_object (&self->context);
   gst_clear_object (&self->display);
   g_mutex_unlock (&self->lock);
-  g_hash_table_remove_all (self->warned);
 }
 
 void
 gst_gemmcl_sharing_clear (GstGemmclSharing *self)
 {
   gst_gemmcl_sharing_close (self);
-  g_hash_table_unref (self->warned);
   g_mutex_clear (&self->lock);
 }
 
@@ -160,6 +153,24 @@ is_fresh (GstGemmclSharing *self, const GemmclDeviceQuery *query)
     return FALSE;
   gst_gemmcl_va_ask_for_display (self, gemmcl_context_get_device_info (self->context));
   return gst_gemmcl_va_fits (self, self->context);
+}
+
+/* Posts a warning for each device of @query that the library passed over since OpenCL could not
+ * make a context on it. */
+static void
+warn_of_skipped (GstGemmclSharing *self, const GemmclDeviceQuery *query)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
+
+  for (guint i = 0; devices && i < devices->len; i++) {
+    const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
+    g_autoptr (GError) problem = NULL;
+
+    if (!info->problem)
+      continue;
+    gst_gemmcl_fail (&problem, GEMMCL_ERROR_OPENCL, "%s", info->problem);
+    gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "A device was skipped.", problem);
+  }
 }
 
 gboolean
@@ -184,23 +195,8 @@ gst_gemmcl_sharing_open (GstGemmclSharing *self, GemmclDeviceQuery query, GError
   g_mutex_lock (&self->lock);
   g_set_object (&self->context, context);
   g_mutex_unlock (&self->lock);
+  warn_of_skipped (self, &query);
   return TRUE;
-}
-
-void
-gst_gemmcl_sharing_warn (GstGemmclSharing *self, const GemmclDeviceQuery *query)
-{
-  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
-
-  for (guint i = 0; devices && i < devices->len; i++) {
-    const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
-    g_autoptr (GError) problem = NULL;
-
-    if (!info->problem || !g_hash_table_add (self->warned, g_strdup (info->problem)))
-      continue;
-    gst_gemmcl_fail (&problem, GEMMCL_ERROR_OPENCL, "%s", info->problem);
-    gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "A device was skipped.", problem);
-  }
 }
 
 GemmclContext *

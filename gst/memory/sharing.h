@@ -31,7 +31,6 @@ typedef struct {
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
   GemmclDeviceQuery query; /* the query of context; its strings are interned */
-  GHashTable *warned;      /* (element-type utf8): warnings about devices that were posted */
   GstObject *display;      /* (nullable): a GstVaDisplay; va.c sets it and the next two */
   gint display_failed;     /* atomic: making a context with display failed */
   gint display_is_new;     /* atomic: display was not yet compared with that of context */
@@ -49,16 +48,12 @@ void gst_gemmcl_sharing_clear (GstGemmclSharing *self);
  * GstContext or the VADisplay has changed. A new context comes from the first of these that has
  * one: the element's own GstContexts (gst_element_set_context()); elements downstream; elements
  * upstream; bins and the application, by a need-context message; and last the process-wide context,
- * which is announced by a have-context message. Any thread, no lock held.
+ * which is announced by a have-context message. With a new context, a warning is posted for each
+ * device of @query on which OpenCL could not make one. Any thread, no lock held.
  *
  * Returns: %FALSE with the error of the last step.
  */
 gboolean gst_gemmcl_sharing_open (GstGemmclSharing *self, GemmclDeviceQuery query, GError **error);
-
-/** gst_gemmcl_sharing_warn: Posts a warning for each device of @query that the library passed over
- * since OpenCL could not make a context on it. Posts the same warnings only once until
- * gst_gemmcl_sharing_close(). No lock held. */
-void gst_gemmcl_sharing_warn (GstGemmclSharing *self, const GemmclDeviceQuery *query);
 
 /** gst_gemmcl_sharing_close: Releases the context and the display. */
 void gst_gemmcl_sharing_close (GstGemmclSharing *self);
