@@ -270,7 +270,7 @@ choose_queue (const GstGemmclRun *run, const GstGemmclLastRun *last)
   for (guint i = 0; i < run->n; i++)
     if (run->a[i].kind == GEMMCL_DATA_HOST)
       return NULL;
-  return gst_gemmcl_memory_get_kernel_queue (output);
+  return g_atomic_pointer_get (&GST_GEMMCL_ALLOCATOR (output->allocator)->kernels);
 }
 
 /* Collects the events that @run waits for: those of its memories and, if the last run was in

@@ -15,25 +15,6 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYP
                                GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
                                                         "OpenCL memory"))
 
-/* GStreamer adds the offset of @memory to the result, so it is subtracted from a cl_mem. */
-static gpointer
-memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
-{
-  GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
-
-  if (!(info->flags & GST_GEMMCL_MAP_OPENCL))
-    return gst_gemmcl_memory_map_host (self, info->flags);
-  return gst_gemmcl_memory_open_device (self, info->flags) ? (guchar *)self->buffer - memory->offset
-                                                           : NULL;
-}
-
-static void
-memory_unmap (GstMemory *memory, GstMapInfo *info)
-{
-  if (!(info->flags & GST_GEMMCL_MAP_OPENCL))
-    gst_gemmcl_memory_unmap_host (gst_gemmcl_memory_get (memory));
-}
-
 /* Parts of a memory are read-only, like those of GStreamer's memory: they lock their root. */
 static GstMemory *
 memory_share (GstMemory *memory, gssize offset, gssize size)
@@ -47,22 +28,6 @@ memory_share (GstMemory *memory, gssize offset, gssize size)
                    memory->allocator, root, root->maxsize, root->align, memory->offset + offset,
                    size);
   return &self->parent;
-}
-
-/* Copies on the device. */
-static GstMemory *
-memory_copy (GstMemory *memory, gssize offset, gssize size)
-{
-  GstMemory *copy;
-
-  if (size == -1)
-    size = memory->size > (gsize)offset ? memory->size - offset : 0;
-  copy = gst_allocator_alloc (memory->allocator, size, NULL);
-  if (copy && size > 0 &&
-      !gst_gemmcl_memory_copy (gst_gemmcl_memory_get (memory), memory->offset + offset,
-                               gst_gemmcl_memory_get (copy), size))
-    g_clear_pointer (&copy, gst_memory_unref);
-  return copy;
 }
 
 static cl_mem
@@ -125,12 +90,6 @@ gst_is_gemmcl_memory (GstMemory *memory)
   return memory->allocator && GST_IS_GEMMCL_ALLOCATOR (memory->allocator);
 }
 
-cl_command_queue
-gst_gemmcl_memory_get_kernel_queue (GstMemory *memory)
-{
-  return g_atomic_pointer_get (&GST_GEMMCL_ALLOCATOR (memory->allocator)->kernels);
-}
-
 static void
 gst_gemmcl_allocator_init (GstGemmclAllocator *self)
 {
@@ -138,10 +97,10 @@ gst_gemmcl_allocator_init (GstGemmclAllocator *self)
 
   gst_gemmcl_queues_init (self);
   allocator->mem_type = GST_GEMMCL_MEMORY_TYPE_NAME;
-  allocator->mem_map_full = memory_map;
-  allocator->mem_unmap_full = memory_unmap;
+  allocator->mem_map_full = gst_gemmcl_memory_map;
+  allocator->mem_unmap_full = gst_gemmcl_memory_unmap;
   allocator->mem_share = memory_share;
-  allocator->mem_copy = memory_copy;
+  allocator->mem_copy = gst_gemmcl_memory_copy;
   g_object_set_data (G_OBJECT (self), GST_GEMMCL_MEMORY_METHODS,
                      (gpointer)&gst_gemmcl_memory_methods);
 }

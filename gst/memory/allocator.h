@@ -35,10 +35,6 @@ GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
 /** gst_is_gemmcl_memory: Returns: %TRUE if a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
 
-/** gst_gemmcl_memory_get_kernel_queue: @memory: of a #GstGemmclAllocator. Returns: (nullable): a
- * queue without profiling, for kernels that need not be timed; %NULL if timing costs nothing. */
-cl_command_queue gst_gemmcl_memory_get_kernel_queue (GstMemory *memory);
-
 /** GstGemmclPool: Allocates buffers of one memory each. If caps have OpenCL memory, or the
  * configuration has GST_BUFFER_POOL_OPTION_VIDEO_META, frames have the library's layout and a
  * GstVideoMeta; formats that the library does not support are refused. Other frames have

@@ -16,6 +16,13 @@ get_allocator (const GstGemmclMemory *self)
   return GST_GEMMCL_ALLOCATOR (self->parent.allocator);
 }
 
+/* Returns: the queue for the next copy or map. */
+static cl_command_queue
+get_queue (const GstGemmclMemory *self)
+{
+  return g_atomic_pointer_get (&get_allocator (self)->queue);
+}
+
 /* Releases the events of all reads or, without @all, of reads that have ended. */
 static void
 drop_read (GstGemmclEvents *self, gboolean all)
@@ -64,7 +71,7 @@ events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_GEMMC
 static void
 join_read (GstGemmclEvents *self, GstGemmclAllocator *allocator)
 {
-  const cl_command_queue queue = gst_gemmcl_queues_get (allocator);
+  const cl_command_queue queue = g_atomic_pointer_get (&allocator->queue);
   cl_event all = NULL;
 
   if (clEnqueueMarkerWithWaitList (queue, self->n_read, self->read, &all) == CL_SUCCESS)
@@ -176,7 +183,7 @@ static gpointer
 map_buffer (GstGemmclMemory *self, cl_mem buffer, cl_map_flags flags, const gchar *what)
 {
   GstGemmclAllocator *allocator = get_allocator (self);
-  const cl_command_queue queue = gst_gemmcl_queues_get (allocator);
+  const cl_command_queue queue = g_atomic_pointer_get (&allocator->queue);
   gboolean ok;
   cl_event done = NULL;
   cl_int status;
@@ -189,7 +196,7 @@ map_buffer (GstGemmclMemory *self, cl_mem buffer, cl_map_flags flags, const gcha
   clReleaseEvent (done);
   if (ok)
     return data;
-  clEnqueueUnmapMemObject (gst_gemmcl_queues_get (allocator), buffer, data, 0, NULL, NULL);
+  clEnqueueUnmapMemObject (g_atomic_pointer_get (&allocator->queue), buffer, data, 0, NULL, NULL);
   check (self, NULL, CL_MAP_FAILURE, what);
   return NULL;
 }
@@ -329,7 +336,7 @@ upload (GstGemmclMemory *self)
 {
   const gsize size = self->parent.maxsize;
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
-  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
+  const cl_command_queue queue = get_queue (self);
   guint n = events_get (&self->events, GST_MAP_WRITE, wait_list);
   cl_int status = clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, 0, size, self->staging, n,
                                         n > 0 ? wait_list : NULL, &done);
@@ -340,8 +347,10 @@ upload (GstGemmclMemory *self)
   return TRUE;
 }
 
-gboolean
-gst_gemmcl_memory_open_device (GstGemmclMemory *self, GstMapFlags access)
+/* Sends the content to the device if needed, without waiting. If @access has neither GST_MAP_READ
+ * nor GST_MAP_WRITE, also waits for the last write. FALSE if the sending or that write failed. */
+static gboolean
+open_device (GstGemmclMemory *self, GstMapFlags access)
 {
   gboolean ok;
 
@@ -373,12 +382,17 @@ gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, gbool
 }
 
 gpointer
-gst_gemmcl_memory_map_host (GstGemmclMemory *self, GstMapFlags access)
+gst_gemmcl_memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
 {
+  GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
   g_autoptr (GstGemmclInflight) inflight = NULL;
-  gpointer data =
-      get_allocator (self)->is_staged ? map_staged (self, access) : map_mapped (self, access);
+  gpointer data;
 
+  /* GStreamer adds the offset of @memory to the result, so it is subtracted from a cl_mem. */
+  if (info->flags & GST_GEMMCL_MAP_OPENCL)
+    return open_device (self, info->flags) ? (guchar *)self->buffer - memory->offset : NULL;
+  data = get_allocator (self)->is_staged ? map_staged (self, info->flags)
+                                         : map_mapped (self, info->flags);
   if (!data)
     return NULL;
   g_mutex_lock (&self->lock);
@@ -391,14 +405,15 @@ gst_gemmcl_memory_map_host (GstGemmclMemory *self, GstMapFlags access)
 }
 
 void
-gst_gemmcl_memory_unmap_host (GstGemmclMemory *self)
+gst_gemmcl_memory_unmap (GstMemory *memory, GstMapInfo *info)
 {
+  GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
   g_autoptr (GMutexLocker) host_locker G_GNUC_UNUSED = NULL, locker G_GNUC_UNUSED = NULL;
-  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
+  const cl_command_queue queue = get_queue (self);
   cl_event done;
   cl_int status;
 
-  if (get_allocator (self)->is_staged)
+  if (info->flags & GST_GEMMCL_MAP_OPENCL || get_allocator (self)->is_staged)
     return;
   host_locker = g_mutex_locker_new (&self->host_lock);
   if (--self->n_maps > 0)
@@ -415,13 +430,13 @@ gboolean
 gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size)
 {
   GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
-  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
+  const cl_command_queue queue = get_queue (self);
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
   cl_int status;
   guint n;
 
-  if (!gst_gemmcl_memory_open_device (self, GST_MAP_WRITE))
+  if (!open_device (self, GST_MAP_WRITE))
     return FALSE;
   locker = g_mutex_locker_new (&self->lock);
   n = events_get (&self->events, GST_MAP_WRITE, wait_list);
@@ -431,26 +446,41 @@ gst_gemmcl_memory_fill (GstMemory *memory, gconstpointer pattern, gsize size)
                       done);
 }
 
-gboolean
-gst_gemmcl_memory_copy (GstGemmclMemory *from, gsize offset, GstGemmclMemory *to, gsize size)
+/* Enqueues a copy of the start of @to, of its size, from @from. */
+static gboolean
+copy_from (GstMemory *to, GstGemmclMemory *from, gsize offset)
 {
-  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (from));
+  const cl_command_queue queue = get_queue (from);
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+  GstGemmclMemory *target = gst_gemmcl_memory_get (to);
   cl_int status;
   guint n;
 
   /* With some drivers a command that waits for a failed event never ends. */
-  if (is_lost (from) || !gst_gemmcl_memory_open_device (from, GST_MAP_READ) ||
-      !gst_gemmcl_memory_open_device (to, GST_MAP_WRITE))
+  if (is_lost (from) || !open_device (from, GST_MAP_READ) || !open_device (target, GST_MAP_WRITE))
     return FALSE;
   locker = g_mutex_locker_new (&from->lock);
   n = events_get (&from->events, GST_MAP_READ, wait_list);
-  status = clEnqueueCopyBuffer (queue, from->buffer, to->buffer, offset, 0, size, n,
+  status = clEnqueueCopyBuffer (queue, from->buffer, target->buffer, offset, 0, to->size, n,
                                 n > 0 ? wait_list : NULL, &done);
   if (status == CL_SUCCESS)
-    add_event (&to->parent, GST_MAP_WRITE, done);
+    add_event (to, GST_MAP_WRITE, done);
   return end_command (from, queue, status, "clEnqueueCopyBuffer", GST_MAP_READ, n, wait_list, done);
+}
+
+GstMemory *
+gst_gemmcl_memory_copy (GstMemory *memory, gssize offset, gssize size)
+{
+  GstMemory *copy;
+
+  if (size == -1)
+    size = memory->size > (gsize)offset ? memory->size - offset : 0;
+  copy = gst_allocator_alloc (memory->allocator, size, NULL);
+  if (copy && size > 0 &&
+      !copy_from (copy, gst_gemmcl_memory_get (memory), memory->offset + offset))
+    g_clear_pointer (&copy, gst_memory_unref);
+  return copy;
 }
 
 void
@@ -469,7 +499,7 @@ gst_gemmcl_memory_recycle (GstMemory *memory)
 static void
 free_staging (GstGemmclMemory *self)
 {
-  const cl_command_queue queue = gst_gemmcl_queues_get (get_allocator (self));
+  const cl_command_queue queue = get_queue (self);
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS];
   guint n;
 

@@ -49,24 +49,14 @@ gst_gemmcl_memory_get (GstMemory *memory)
 /** gst_gemmcl_memory_clear: Releases everything. OpenCL keeps objects that a command still uses. */
 void gst_gemmcl_memory_clear (GstGemmclMemory *self);
 
-/** gst_gemmcl_memory_map_host: Waits until the host may access the memory by @access, and fetches
- * the content if needed. Returns: (nullable): the first byte; %NULL if the map, the fetch or the
- * last write failed. */
-gpointer gst_gemmcl_memory_map_host (GstGemmclMemory *self, GstMapFlags access);
-
-void gst_gemmcl_memory_unmap_host (GstGemmclMemory *self);
-
-/** gst_gemmcl_memory_open_device: Sends the content to the device if needed, without waiting. If
- * @access has neither GST_MAP_READ nor GST_MAP_WRITE, also waits for the last write. Returns:
- * %FALSE if the sending or that write failed. */
-gboolean gst_gemmcl_memory_open_device (GstGemmclMemory *self, GstMapFlags access);
+/* For GstAllocator. A map for the host waits for the device, and fetches the content if needed. A
+ * map for the device sends it without waiting. A copy is made on the device. Each returns %NULL if
+ * an OpenCL call or the last write failed. */
+gpointer gst_gemmcl_memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize);
+void gst_gemmcl_memory_unmap (GstMemory *memory, GstMapInfo *info);
+GstMemory *gst_gemmcl_memory_copy (GstMemory *memory, gssize offset, gssize size);
 
 extern const GstGemmclMemoryMethods gst_gemmcl_memory_methods;
-
-/** gst_gemmcl_memory_copy: Enqueues a copy of @size bytes at @offset of @from to the start of @to.
- * Returns: %FALSE if that fails, or if the last write to @from failed. */
-gboolean gst_gemmcl_memory_copy (GstGemmclMemory *from, gsize offset, GstGemmclMemory *to,
-                                 gsize size);
 
 /* The following functions are for memory of a #GstGemmclAllocator. */
 

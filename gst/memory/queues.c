@@ -87,12 +87,6 @@ gst_gemmcl_queues_leave (GstAllocator *allocator, cl_command_queue failed)
       replace (self, in_order[i], create_queue (self->context, 0, NULL));
 }
 
-cl_command_queue
-gst_gemmcl_queues_get (GstGemmclAllocator *self)
-{
-  return g_atomic_pointer_get (&self->queue);
-}
-
 gboolean
 gst_gemmcl_queues_wait (GstGemmclAllocator *self, cl_event event)
 {

@@ -14,9 +14,6 @@ void gst_gemmcl_queues_init (GstGemmclAllocator *self);
 gboolean gst_gemmcl_queues_open (GstGemmclAllocator *self, GError **error);
 void gst_gemmcl_queues_clear (GstGemmclAllocator *self);
 
-/** gst_gemmcl_queues_get: Returns: the queue for the next copy or map. */
-cl_command_queue gst_gemmcl_queues_get (GstGemmclAllocator *self);
-
 /** gst_gemmcl_queues_wait: Waits for @event, and leaves its queue if its command failed. Returns:
  * %TRUE if it is complete. */
 gboolean gst_gemmcl_queues_wait (GstGemmclAllocator *self, cl_event event);
