@@ -18,7 +18,7 @@
 #include "shared/row_steps.clh"
 #include "shared/quantized.h"
 
-#define INTS PASTE (int, WIDTH)
+#define INTS   PASTE (int, WIDTH)
 #define UCHARS PASTE (uchar, WIDTH)
 
 /* Adding ONES rounds to nearest: a float of this size has a resolution of 1, and the integer is in
@@ -31,11 +31,16 @@
   #define UNROLL
 #endif
 
-#define JOIN(a, b) (float4)(min ((a).s0, (b).s0), max ((a).s1, (b).s1), (a).s2 + (b).s2, 0)
 DEFINE_COMBINE (get_low, float, min)
 DEFINE_COMBINE (get_high, float, max)
-DEFINE_COMBINE (add_floats, float, SUM)
 DEFINE_COMBINE (add_ints, int, SUM)
+
+/* The least element, the greatest one, and the sum of `invalid`. */
+static inline float4
+join (float4 a, float4 b)
+{
+  return (float4)(min (a.s0, b.s0), max (a.s1, b.s1), a.s2 + b.s2, 0);
+}
 
 ROW_KERNEL
 quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *restrict bytes,
@@ -49,16 +54,17 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   const float least = a_shift - (A_TYPE == I8 ? 128.0f * a_scale : 0.0f), step = a_scale;
   const float spoilt = 0.0f;
 #else
-  /* x * 0 is 0 for a finite x, and NaN otherwise. */
-  FLOATS low = 0.0f, high = 0.0f, invalid = 0.0f;
+  FLOATS low = 0.0f, high = 0.0f;
+  INTS invalid = 0;
   UNROLL
   for (int k = first; k < K; k += GROUP * WIDTH) {
     const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
     low = min (low, x);
     high = max (high, x);
-    invalid += x * 0.0f;
+    /* Not by x * 0: Mesa's Rusticl 25.0 takes that for 0. */
+    invalid |= !(fabs (x) < INFINITY);
   }
-  SHARE (float4, range, JOIN, ((float4)(get_low (low), get_high (high), add_floats (invalid), 0)))
+  SHARE (float4, range, join, ((float4)(get_low (low), get_high (high), add_ints (invalid), 0)))
   /* Divided before the subtraction: high - low may overflow. */
   const float least = range.s0, step = range.s1 / 255.0f - least / 255.0f, spoilt = range.s2;
 #endif
