@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The flow of data, events, states and new operands, with numbers that are easy to follow, on one
 device and, with GEMMCL_TEST_DEVICES, on several. script.py explains the steps."""
@@ -19,8 +18,7 @@ GRAY = video("GRAY8", 2, 2)
 ROWS = "weight=[[1,2,-1]] bias=[0,0,3] row-outputs=sum+max+arg-max"
 SEVERAL = "gemmcl name=a auto-tune=off devices=all"
 
-# Each stream: the element's settings or all elements, the steps, and the caps of the input and of
-# downstream.
+# Each stream: the element's settings or all elements, the steps, and the caps of both sides.
 SCRIPTS = {
     "states": ("weight=[2]", "ready; play; ready; play; 1; 2; > 2; > 4; ready; input-offset=1; "
                "weight=[3]; activation=relu; play; 3; -3; 4; > 12; > 0; > 15; eos; > E"),
@@ -41,13 +39,11 @@ SCRIPTS = {
                    "10*2; 2048*4; > 5*1.5; > 1024*3; 2050*2; 6*4; > 1025*1.5; > 3*3; 10000*2; 2 4; "
                    "> 5000*1.5; > 2", STEREO),
     "alpha": ("weight=[1]", "1; alpha=2; 1; alpha=3; 1; alpha=4; 1; > 1; > 2; > 3; > 4"),
-
     "change_same_shape": (
         "weight=[[1],[2]] bias=[0]",
         "1 1; 1 1; > 3; > 3; weight=[[10],[20]]; 1 1; > 30; bias=[5]; 1 1; 1 1; > 35; > 35; bias=; "
         "1 1; > 30; addend=[7]; beta=1; 1 1; > 37; addend=[8]; 1 1; > 38", PAIR),
-    # 2 x + 1 and 3 x - 1: the offsets are a part of the bias, which therefore changes with the
-    # weight.
+    # 2 x + 1 and 3 x - 1: the offsets are a part of the bias, which thus changes with the weight.
     "change_lists": (
         "weight=[[1],[2]] input-scale=<2,3> input-offset=<1,-1>",
         "1 1; 1 1; > 7; > 7; weight=[[10],[20]]; 1 1; 1 1; > 70; > 70; bias=[5]; 1 0; > 15; "
@@ -73,7 +69,6 @@ SCRIPTS = {
         "weight=[[1],[3]]",
         "ready; refuse /nonexistent.npy weight=/nonexistent.npy; weight=[[2],[3]]; play; 1 1; > 5",
         PAIR),
-
     "types_downstream": ("weight=[[2],[3]]", "1 1; > 5; 100 -10; > 170; 100 100; > 255; -1 0; > 0",
                          PAIR, "other/tensors,types=(string)uint8"),
     "types_scaled": ("weight=[[2],[3]] output-type=u8 output-scale=.5 output-offset=-1",
@@ -85,7 +80,6 @@ SCRIPTS = {
                        "1 3 5 -1 -3 32767 -32768 0; > 0 2 2 0 -2 16384 -16384 0", SAMPLES),
     "types_saturation": ("weight=[1e6]",
                          "1 3 -1 32767 -32768 0; > 32767 32767 -32768 32767 -32768 0", SAMPLES),
-
     "batch_ends": (
         "weight=[2] batch-size=3 batch-timeout=0",
         "0; 1; -; 2; > 0; > 2; > 4; 7; -; D 8; > 14; -; alpha=10; 9; > D 16; -; eos; > 180; > E"),
@@ -103,14 +97,11 @@ SCRIPTS = {
         "mark; > e; 1; mark; tag; 2; gap; -; 3; > 2; > e; > e; > 4; > e; > 6; mark; > e; 4; mark; "
         "-; eos; > 8; > e; > E"),
     # With batch-timeout=0 a batch ends only when it is full.
-    "batch_no_timeout": ("weight=[2] batch-size=3 batch-timeout=0",
-                         "1; 2; wait 300; -; 3; > 2; > 4; > 6"),
     "batch_timeout": ("weight=[2] batch-size=4 batch-timeout=50000000",
                       "1; mark; 2; mark; > 2; > e; > 4; > e; 3; > 6"),
     # A DISCONT ends the batch before its buffer; the timeout then ends that buffer's batch.
     "batch_timeout_and_discont": ("weight=[2] batch-size=4 batch-timeout=50000000",
                                   "1; D 2; > 2; > D 4; 3; > 6"),
-
     "rows_tensors": (ROWS, "0; 1; -3; > 0 0 3 3 3 2; > 1 2 2 5 2 1; > -3 -6 6 -3 6 2"),
     "rows_batch": (f"{ROWS} batch-size=2",
                    "1 2; 3 -4; > 1 2 2 2 4 1 5 2 1 7 4 1; > 3 6 0 -4 -8 7 9 6 1 -5 7 2",

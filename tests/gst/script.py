@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Streams whose buffers and events must arrive in order, with their numbers, times, offsets, flags
 and rates. A script describes such a stream by steps, separated by ';':
@@ -8,7 +7,6 @@ and rates. A script describes such a stream by steps, separated by ';':
     mark, tag, gap  pushes an event of this type; eos ends the stream, flush flushes it
     caps CAPS       pushes other caps
     ready, play     changes the state; then the stream begins again
-    wait N          waits for N ms
     NAME=VALUE      sets a property of the element "a", or of the only element
     refuse WORDS NAME=VALUE  sets a property; a warning with WORDS is posted, the old value stays
     fail WORDS 1 2  pushing this buffer must fail with an error that has these WORDS
@@ -21,7 +19,6 @@ a warning may have been posted."""
 
 import queue
 import re
-import time
 
 from medium import Medium
 from stream import OK, READY, SECONDS, Gst, get_bytes, np, tensors
@@ -186,7 +183,6 @@ class Script:
         self.next = None
 
     def take_event(self, is_eos):
-        """The next arrival must be the next pushed event."""
         arrival = self.peek(SECONDS)
         buffers, n = self.taken
         self.test.assertEqual(arrival, self.events[n])
@@ -217,20 +213,14 @@ class Script:
         elif "=" in word:
             self.set(text)
         else:
-            {">": lambda: self.take(*parse(rest)),
-             "-": self.take_none,
-             "flush": self.flush,
-             "caps": lambda: self.change_caps(rest),
-             "ready": self.stop,
-             "play": self.play,
-             "wait": lambda: time.sleep(int(rest) / 1000),
+            {">": lambda: self.take(*parse(rest)), "-": self.take_none, "flush": self.flush,
+             "caps": lambda: self.change_caps(rest), "ready": self.stop, "play": self.play,
              "refuse": lambda: self.refuse(words, more),
              "fail": lambda: self.fail(words, *parse(more)),
             }.get(word, lambda: self.push(*parse(text)))()
 
 
 def run(test, elements, steps, caps=tensors("1:1"), output=None):
-    """Runs a script. elements: in the syntax of gst-launch-1.0."""
     script = Script(test, elements, caps, output)
     for number, step in enumerate(steps.split(";"), 1):
         try:

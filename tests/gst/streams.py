@@ -1,9 +1,7 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random streams: whatever happens between buffers, each output comes once, in order, with the
 right values. All numbers are small integers or halves, so that sums in f32 are exact in any order.
 Also the time at which batch-timeout ends a batch, and the memory of a stream with many buffers.
-
 GEMMCL_TEST_STREAMS is the number of streams. GEMMCL_TEST_STREAM selects a single one, by the number
 that is printed before a failure, and prints its steps."""
 
@@ -222,8 +220,7 @@ class RandomStream:
         time.sleep(self.random.randint(0, 3) / 1000)
 
     def choose_numbers(self):
-        """Chooses the numbers of a buffer. Many audio buffers are as long as the buffer before, and
-        a few are longer than all before."""
+        """Chooses a buffer's numbers. Most audio buffers are as long as the last, few longer."""
         if self.medium.name != "audio":
             m = np.prod(self.medium.shape) // self.family.k
         elif self.is_true(1):
@@ -322,8 +319,6 @@ class Streams(TestCase):
 
 
 class Timeouts(TestCase):
-    """Batches that batch-timeout ends."""
-
     def push(self, stream, index, duration=Gst.CLOCK_TIME_NONE):
         self.assertEqual(stream.push(np.float32(index), pts=index * FRAME, duration=duration), OK)
 
@@ -335,9 +330,8 @@ class Timeouts(TestCase):
         return now
 
     def test_pause(self):
-        """Two of the four buffers of a batch come, several times. Their outputs come after the
-        timeout and no earlier; how much later depends on the machine. The default timeout is the
-        duration of a batch, by the caps."""
+        """Two of the four buffers of a batch come, several times, and their outputs after the
+        timeout, no earlier. Its default is the duration of a batch, by the caps."""
         for timeout, rate, expected in [(100000000, "0/1", 0.1), (5000000, "10/1", 0.005),
                                         (-1, "20/1", 0.2), (-1, "50/1", 0.08)]:
             stream = self.start(tensors("1:1", rate=rate), "gemmcl weight=[2] batch-size=4 "
@@ -351,10 +345,10 @@ class Timeouts(TestCase):
             self.is_quiet(stream)
 
     def test_never(self):
-        """A batch ends only when it is full: by default, if neither caps nor buffers state a
-        duration, and if the timeout or the duration of a batch is too long for a clock."""
+        """A batch ends only when it is full: with a timeout of 0, by default, if neither caps nor
+        buffers state a duration, and if either is too long for a clock."""
         for timeout, duration in [(-1, Gst.CLOCK_TIME_NONE), (2**63 - 1, Gst.CLOCK_TIME_NONE),
-                                  (2**63 - 10**18, FRAME), (-1, 2**63 + 25000000)]:
+                                  (0, FRAME), (2**63 - 10**18, FRAME), (-1, 2**63 + 25000000)]:
             with self.subTest(timeout=timeout, duration=duration):
                 stream = self.start(tensors("1:1", rate="0/1"), "gemmcl weight=[2] batch-size=2 "
                                     f"batch-timeout={timeout}")
@@ -377,8 +371,7 @@ class Timeouts(TestCase):
         begins = []
 
         def hold(_pad, info):
-            """At buffer 9, pushes other buffers while it holds the pad's lock, beyond the first
-            timeout, and drops buffer 9."""
+            """At buffer 9, pushes others beyond the first timeout, with the pad's lock."""
             if info.get_buffer().pts != 9 * FRAME:
                 return Gst.PadProbeReturn.OK
             self.push(stream, 0)

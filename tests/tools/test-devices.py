@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl devices` and `gemmcl kernels`, read by people and by programs. TAP out."""
 
@@ -9,6 +8,9 @@ import tool
 
 # By the suffix of the method's name.
 PRECISIONS = {"f16": "f16", "bf16": "bf16", "tf32": "tf32", "i8": "i8", "dot": "i8"}
+# Extensions
+ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
+TF32 = f"{ENGINES} {ENGINES}_tf32"
 
 
 class Json(tool.FolderTestCase):
@@ -79,11 +81,7 @@ class Devices(tool.TestCase):
 
 
 class Peaks(tool.TestCase):
-    """The peaks of matrix engines, against the figures that the vendors publish: TFLOPS or TOPS
-    without sparsity."""
-
-    ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
-    TF32 = f"{ENGINES} {ENGINES}_tf32"
+    """The peaks of matrix engines are the vendors' figures, TFLOPS or TOPS of dense products."""
 
     def peaks(self, extensions="", sizes="", **numbers):
         info = " ".join(f"{key}={value}" for key, value in numbers.items())
@@ -106,11 +104,11 @@ class Peaks(tool.TestCase):
             return {"nvidia_capability": capability, "compute_units": units, "clock_mhz": clock}
 
         for name, expected, extensions, sizes, numbers in (
-            ("Arc A770", (137.6, 137.6, None, 275), self.ENGINES, "8 16", intel(12, 55, 512, 2100)),
-            ("Max 1550", (839, 839, 419, 1678), self.TF32, "16 32", intel(12, 60, 1024, 1600)),
-            ("Arc B580", (116.7, 116.7, 58.4, 233), self.TF32, "16 32", intel(20, 1, 160, 2850)),
+            ("Arc A770", (137.6, 137.6, None, 275), ENGINES, "8 16", intel(12, 55, 512, 2100)),
+            ("Max 1550", (839, 839, 419, 1678), TF32, "16 32", intel(12, 60, 1024, 1600)),
+            ("Arc B580", (116.7, 116.7, 58.4, 233), TF32, "16 32", intel(20, 1, 160, 2850)),
             ("no engines", (None,) * 4, "", "8 16", intel(12, 70, 128, 2000)),
-            ("of another time", (None,) * 4, self.TF32, "16 32", intel(99, 0, 128, 2000)),
+            ("of another time", (None,) * 4, TF32, "16 32", intel(99, 0, 128, 2000)),
             ("V100", (125, None, None, None), "", "", nvidia(70, 80, 1530)),
             ("T4", (65, None, None, 130), "", "", nvidia(75, 40, 1590)),
             ("A100", (312, 312, 156, 624), "", "", nvidia(80, 108, 1410)),
@@ -129,9 +127,6 @@ class Peaks(tool.TestCase):
 class MatrixShapes(tool.TestCase):
     """The products of matrix engines, from a device's extensions and smallest subgroup."""
 
-    ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
-    ALL = f"{ENGINES} {ENGINES}_tf32"
-
     def shapes(self, extensions, sizes):
         device = self.read("devices", "--json", **tool.faults(
             GEMMCL_EXTENSIONS=extensions, GEMMCL_SUBGROUP_SIZES=sizes))[0]
@@ -144,11 +139,9 @@ class MatrixShapes(tool.TestCase):
         wide = {("bf16", "f32", 16, 16), ("f16", "f16", 16, 16), ("i8", "i32", 16, 32)}
         tf32 = {("tf32", "f32", 16, 8)}
         for extensions, sizes, number, among, not_among in (
-            (self.ENGINES, "8 16", 10, narrow, {("bf16", "bf16", 8, 16)}),
-            (self.ENGINES, "16 32", 12, wide, tf32),
-            (self.ALL, "16 32", 13, wide | tf32, set()),
-            ("", "8 16", 0, set(), set()),
-            (self.ENGINES, "4 8", 0, set(), set()),
+            (ENGINES, "8 16", 10, narrow, {("bf16", "bf16", 8, 16)}),
+            (ENGINES, "16 32", 12, wide, tf32), (TF32, "16 32", 13, wide | tf32, set()),
+            ("", "8 16", 0, set(), set()), (ENGINES, "4 8", 0, set(), set()),
         ):
             with self.subTest(extensions=extensions, sizes=sizes):
                 shapes = self.shapes(extensions, sizes)
@@ -163,7 +156,7 @@ class MatrixShapes(tool.TestCase):
         """One shape is used for each precision that has kernels for matrix engines."""
         wanted = {kernel["precisions"] for kernel in self.read("kernels", "--json")
                   if "matrix engines" in kernel["needs"]}
-        used = {shape["type_b"] for shape in self.shapes(self.ALL, "16 32") if shape["used"]}
+        used = {shape["type_b"] for shape in self.shapes(TF32, "16 32") if shape["used"]}
         self.assertEqual(used, wanted)
 
 
@@ -184,14 +177,6 @@ class Kernels(tool.TestCase):
 
 class Programs(tool.TestCase):
     """gemmcl kernels --source, which needs no device."""
-
-    def test_all(self):
-        programs = self.read("kernels", "--json", "--source", "all")
-        names = {kernel["name"] for kernel in self.read("kernels", "--json")}
-        self.assertEqual({program["name"] for program in programs}, names)
-        for program in programs:
-            self.assertIn("gemm (", program["source"])
-            self.assertIn("-DTILE_M=", program["options"])
 
     def test_text_tells_the_same(self):
         names = "naive,tiled_8x8_8x8"
