@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares gemmcl with cuBLAS on an NVIDIA GPU, through PyTorch: products in f32 without tf32, or
 in another precision, with A stored in that precision. `gemmcl bench` runs directly before cuBLAS
@@ -10,8 +9,7 @@ Both are timed by the GPU's clock, each run separately, queued one after the oth
 counts. cuBLAS's result is compared with double precision, closely enough to reveal tf32.
 
 Exit status: 0; 1 if a result is wrong or gemmcl fails; 2 for wrong usage; 77, with the reason, if
-PyTorch or the GPU is missing.
-"""
+PyTorch or the GPU is missing."""
 
 import argparse
 import json
@@ -31,8 +29,7 @@ SHAPES = (
     (230400, 64, 64))
 WARM_UP, RUNS = 5, 23
 ROWS_CHECKED = 16
-# torch's type for each precision, and the error bound relative to the result's norm. Errors of f32
-# are about 1e-6, of tf32 several 1e-4.
+# torch's type for each precision, and the relative error bound; f32 errs by 1e-6, tf32 by 1e-4.
 PRECISIONS = {"f32": ("float32", 3e-5), "tf32": ("float32", 2e-3), "f16": ("float16", 2e-3),
               "bf16": ("bfloat16", 1e-2), "i8": ("int8", 0)}
 NARROW = ("f16", "bf16")  # whose results may have that type
@@ -44,7 +41,6 @@ class Wrong(Exception):
 
 
 def load_torch(precision):
-    """PyTorch, if it is installed and has a GPU."""
     try:
         import torch  # pylint: disable=import-outside-toplevel
         if not torch.cuda.is_available():

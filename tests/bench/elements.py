@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares the element with GStreamer's own elements for the same task, in gst-launch-1.0 lines.
 
@@ -10,8 +9,7 @@ Compiling happens before, in PAUSED. "3 times" is three elements that hand on Op
 the same with system memory between them. A layer of a frame is compared with onnxinference where
 GStreamer has that element and Python the module onnx.
 
-Exit status: 0; 1 if a line fails; 2 for wrong usage.
-"""
+Exit status: 0; 1 if a line fails; 2 for wrong usage."""
 
 import argparse
 import importlib.util

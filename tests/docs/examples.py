@@ -1,14 +1,9 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds and runs the programs of docs/examples and docs/library.md, and checks their results.
-TAP out.
+"""Builds and runs the programs of docs/examples and docs/library.md, and checks their results. TAP
+out. usage: examples.py EXAMPLES LIBRARIES VALAC COMPILER..., where VALAC may be empty.
 
-usage: examples.py EXAMPLES LIBRARIES VALAC COMPILER...
-
-EXAMPLES: docs/examples. LIBRARIES: the directory of the library. VALAC: valac, or nothing.
 PKG_CONFIG_PATH, XDG_DATA_DIRS and GI_TYPELIB_PATH have the .pc files, the .vapi and the typelib, as
-in `meson devenv`; the compilers get no other option to find gemmcl.
-"""
+in `meson devenv`; the compilers get no other option to find gemmcl."""
 
 import importlib
 import os
@@ -39,7 +34,6 @@ def load_weights():
 
 
 def run(compiler, example, *options):
-    """The output of an example that must build and succeed."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "program")
         tap.require(*compiler, Path(EXAMPLES, example), *options, "-o", program)

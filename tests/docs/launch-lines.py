@@ -1,15 +1,11 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the commands that README.md and docs/ show. TAP out.
-
-usage: launch-lines.py SOURCE-ROOT
 
 Each fenced block marked `sh` with a line that starts gst-launch-1.0, gst-inspect-1.0 or gemmcl is
 one test: the whole block runs as a script that stops at the first failure, in an empty directory
 with a link to the repository's `demos`. A line must end by itself (num-buffers). The test replaces
 autovideosink and autoaudiosink by fake sinks. network.py runs the blocks marked `sh network`.
-Blocks of another mark are not run and must not have a gst-launch-1.0 line.
-"""
+Blocks of another mark are not run and must not have a gst-launch-1.0 line."""
 
 import os
 import re
@@ -29,8 +25,7 @@ FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(gst-launch-1\.0|gst-inspect-1\.0|gemmcl) ", re.M)
 # Without --no-fault, gst-launch-1.0 waits for a debugger instead of crashing.
 FAKES = {
-    "autovideosink": "fakevideosink",
-    "autoaudiosink": "fakeaudiosink",
+    "autovideosink": "fakevideosink", "autoaudiosink": "fakeaudiosink",
     "gst-launch-1.0": "gst-launch-1.0 --no-fault",
 }
 

@@ -1,9 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that the files and headings to which the documents refer exist. TAP out.
-
-usage: links.py SOURCE-ROOT
-"""
+"""Checks that the files and headings to which the documents refer exist. TAP out."""
 
 import re
 import sys

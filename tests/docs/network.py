@@ -1,17 +1,12 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the pipelines of several machines that docs/scaling.md shows, on the loopback, and compares
 their results with NumPy. TAP out.
 
-usage: network.py SCALING.md
-
 Each block marked `sh network` is one test. Each of its gst-launch-1.0 lines is a machine: a process
 of its own, started when all before it listen. Hosts become the loopback, and ports free ones. The
 line with videotestsrc sends the frames, and lines with gemmcl multiply them by the weight that they
-state. A line with udpsrc is interrupted when it has read all datagrams. The files that filesink
-writes must have all frames multiplied, once: in their order, or in any order where a line has a
-funnel.
-"""
+state. A line with udpsrc is interrupted when it has read all datagrams. The files of filesink must
+have all frames multiplied, once, in order unless a line has a funnel."""
 
 import ast
 import contextlib
@@ -61,7 +56,6 @@ def localize(block):
 
 
 def find_sockets(kind, port):
-    """The rows of the system's tables for the sockets at the port."""
     tables = [Path(f"/proc/net/{'udp' if kind == 'udpsrc' else 'tcp'}{version}")
               for version in ("", "6")]
     rows = (row.split() for table in tables if table.exists()

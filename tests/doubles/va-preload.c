@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #define GST_USE_UNSTABLE_API
 #include <errno.h>
 #include <gst/gst.h>

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The property auto-tune: a faster kernel is found while buffers flow, and replaces the first one
 between two buffers. tests/lib/auto-tune.py tests the search and the kernels' results; here each
@@ -31,8 +30,7 @@ def make_weight(factor):
 
 
 class Flow:
-    """A stream of buffers that are each full of one number. The weight changes after each period.
-    n: the number of buffers so far"""
+    """A stream of buffers (n so far), each full of one number. The weight changes periodically."""
 
     def __init__(self, test, settings, period=None):
         self.test, self.period, self.n, self.previous = test, period, 0, 0
@@ -83,8 +81,7 @@ class AutoTune(TestCase):
         self.clock = Clock(self)
 
     def begin(self):
-        """Forgets earlier measurements, and makes another kernel than the rules' choice the
-        fastest. Returns its name."""
+        """Forgets earlier measurements, and makes another kernel the fastest. Returns its name."""
         context = c_void_p(ask("context_new", None))
         ask("tuning_forget", context)
         kernel = list_candidates(describe(M, N, K), context)[2]
@@ -102,8 +99,7 @@ class AutoTune(TestCase):
         return kernel
 
     def test_swap(self):
-        """The previous output survives the swap. The next start takes the kernel from the tuning
-        file."""
+        """The previous output survives the swap. The next start takes the kernel from the file."""
         settings = "auto-tune=on beta=1"
         kernel = self.swaps(settings)
         flow = Flow(self, settings)
@@ -112,7 +108,6 @@ class AutoTune(TestCase):
         flow.end()
 
     def test_caps(self):
-        """New caps end the search and begin another one."""
         kernel = self.begin()
         self.clock.usual = ENDLESS
         flow = Flow(self, "auto-tune=on")
@@ -127,7 +122,6 @@ class AutoTune(TestCase):
         flow.end()
 
     def test_stop(self):
-        """The element stops at any moment of a search."""
         for i in range(6):
             self.begin()
             flow = Flow(self, "auto-tune=on")
@@ -147,7 +141,6 @@ class AutoTune(TestCase):
             flow.end()
 
     def test_gpu(self):
-        """By default there is a search on a GPU."""
         self.addCleanup(pretend(GPU))
         self.swaps("")
 

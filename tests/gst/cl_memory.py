@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """OpenCL memory as other elements use it, through gst/memory/gstgemmclmemory.h."""
 
@@ -80,8 +79,7 @@ class Memory:
             ctypes.memset(info.data + offset, value, size or info.size - offset)
 
     def get_events(self, access):
-        """Returns the events that a command with this access waits for. The caller releases
-        them."""
+        """Returns the events to wait for with this access. The caller releases them."""
         events = (c_void_p * MAX_EVENTS)()
         return events[:self.methods.get_events(self, access, events)]
 

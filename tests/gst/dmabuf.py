@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Frames in dma-bufs give the same results as in system memory, with any strides and offsets. The
 dma-bufs are files in memory, and the doubles import them. va.py tests dma-bufs of surfaces."""
@@ -22,9 +21,8 @@ class Layout:
     """How a frame lies in a dma-buf.
 
     before: bytes of the dma-buf before the memory; gap: bytes in the memory before each plane
-    padding: bytes after each row
-    pieces: "whole": one memory; "planes": a memory for each plane; "files": a dma-buf for each
-    plane"""
+    padding: bytes after each row; pieces: "whole": one memory; "planes", "files": a memory or a
+    dma-buf for each plane"""
 
     before: int = 0
     gap: int = 0
@@ -74,7 +72,6 @@ class Dmabufs(TestCase):
                          frames * (N // 2))
 
     def agree(self, memory, layout, pixels="NV12", settings="", is_drm=False):
-        """Frames in dma-bufs and in system memory give the same results."""
         caps = CAPS.format(pixels)
         expected = self.play(f"{TEXT} {settings}", caps,
                              [make_frame(caps, i % 2) for i in range(N)])
@@ -84,9 +81,8 @@ class Dmabufs(TestCase):
         self.is_clean()
 
     def test_import(self):
-        """A dma-buf in the plan's layout is read in place. In another layout, the device copies
-        each plane once. Planes may be in several memories of one dma-buf; the host copies planes of
-        several dma-bufs."""
+        """A dma-buf in the plan's layout is read in place; in another, each plane is copied once.
+        Planes may be in several memories of one dma-buf; those of several are copied."""
         for pixels, layout, copies in [
                 ("NV12", Layout(), 0), ("NV12", Layout(padding=10), 2 * N), ("NV12", ODD, 2 * N),
                 ("I420", ODD, 3 * N), ("BGRx", Layout(padding=10), N), ("RGB", Layout(), 0),
@@ -102,7 +98,6 @@ class Dmabufs(TestCase):
                     self.assertEqual(count_copies().copies, copies)
 
     def test_crop(self):
-        """The device copies the cropped frame of a dma-buf."""
         whole = CAPS.format("NV12")
         part = whole.replace("22", "12").replace("14", "8")
         for place in (4, 2, 12, 8), (5, 3, 12, 8):
@@ -158,7 +153,6 @@ class Dmabufs(TestCase):
                                  is_last)
 
     def test_drm(self):
-        """Caps and metas name formats as DRM formats."""
         if not HAS_DRM_FORMATS:
             self.skipTest("GStreamer before 1.24 has no DRM formats")
         self.agree("DMABuf to system", ODD, is_drm=True)
@@ -167,8 +161,7 @@ class Dmabufs(TestCase):
 
     def test_fences(self):
         """The element waits for fences, and lets the driver of the dma-buf finish its writes. A
-        dma-buf that is not written in time, or not at all, is left to a map of the host; older
-        kernels do not know the calls."""
+        dma-buf that is late is left to a map of the host; older kernels do not know the calls."""
         before = FENCES.exports, FENCES.starts, FENCES.ends
         self.agree("DMABuf to system", ODD)
         after = FENCES.exports, FENCES.starts, FENCES.ends
@@ -181,8 +174,7 @@ class Dmabufs(TestCase):
                 setattr(FENCES, name, 0)
 
     def test_failures(self):
-        """A dma-buf that the driver does not import is copied, and its import is not tried again. A
-        later failure is an error."""
+        """A dma-buf that the driver does not import is copied; a later failure is an error."""
         imported = COUNTS.dmabuf_objects
         fail("clCreateBufferWithProperties", 1, -61)
         self.agree("DMABuf to system", ODD)

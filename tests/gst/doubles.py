@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plays elements under the doubles (tests/doubles/README.md), which count the calls of OpenCL and
-VA and make them fail on request."""
+"""Plays elements under the doubles (tests/doubles), which count and fail calls of OpenCL and VA."""
 
 import contextlib
 import ctypes
@@ -29,8 +27,7 @@ DMABUFS = GstAllocators.DmaBufAllocator.new()
 ERROR, WARNING = Gst.MessageType.ERROR, Gst.MessageType.WARNING
 HAS_DRM_FORMATS = Gst.version() >= (1, 24)
 
-# outputs: the bytes of each output; memory: the stat of that name; error, warning: the text of the
-# first one, or "".
+# outputs: the bytes of each output; memory: that stat; error, warning: the first text, or "".
 Result = namedtuple("Result", "outputs memory error warning")
 
 
@@ -62,8 +59,7 @@ def fail(function, number, error):
 
 @contextlib.contextmanager
 def without(extensions):
-    """Hides these extensions of the device. mock.patch.dict() would write the whole environment at
-    the end, while threads may read it."""
+    """Hides these extensions. mock.patch.dict() would write variables that threads may read."""
     os.environ["GEMMCL_DOUBLES_WITHOUT"] = extensions
     try:
         yield
@@ -76,7 +72,6 @@ def get_video_info(caps):
 
 
 def draw(info, seed):
-    """Returns the planes of a frame, as arrays of rows x bytes."""
     rng, planes = np.random.default_rng(seed), []
     for plane in range(info.finfo.n_planes):
         part = info.finfo.plane.index(plane)  # the first component in it
@@ -107,7 +102,6 @@ def make_cropped(caps, seed, place):
 
 
 def make_file(data):
-    """Returns a file that stands for a dma-buf."""
     file = os.memfd_create("frame")
     os.write(file, data)
     return file
@@ -121,8 +115,6 @@ def make_memory(file, start, end):
 
 
 class TestCase(stream.TestCase):
-    """A test that is skipped without the doubles."""
-
     def setUp(self):
         super().setUp()
         self.needs_doubles()
@@ -142,8 +134,7 @@ class TestCase(stream.TestCase):
         return value.raw
 
     def is_clean(self):
-        """No object or context of OpenCL or VA is left. OpenCL's threads may hold some for a
-        moment."""
+        """No object or context of OpenCL or VA is left, after a moment for OpenCL's threads."""
         def has_none():
             gc.collect()
             return COUNTS.live_objects + COUNTS.live_contexts == 0

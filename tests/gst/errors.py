@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Each bad setting and each bad buffer ends in a single error, which says what was expected and
-what was found."""
+"""Each bad setting and each bad buffer ends in one error, with what was expected and found."""
 
 import tempfile
 
@@ -20,8 +18,7 @@ def flexible(count):
     return f"other/tensors,format=flexible,num_tensors={count},framerate=10/1"
 
 
-# Refused caps: the settings, the caps, the domain of the error, its words, and the caps of
-# downstream if they matter.
+# Refused caps: settings, caps, the error's domain and words, and caps of downstream, if any.
 CAPS = [
     ("weight=[[1],[2]]", FRAME, "stream",
      "K = 2|6x4|pixel: K = 3|row: K = 18|frame: K = 72|patch: needs patch-width"),
@@ -107,8 +104,7 @@ CAPS = [
 ] + [
     # Caps of tensors that lack a field or contradict themselves.
     ("weight=[[1],[2],[3]]", caps, "resource", words) for caps, words in [
-        ("other/tensors", "have no format|num_tensors=0"),
-        (flexible(17), "num_tensors=17"),
+        ("other/tensors", "have no format|num_tensors=0"), (flexible(17), "num_tensors=17"),
         (f"{STATIC},num_tensors=1,types=float32", "no dimensions"),
         (f"{STATIC},num_tensors=1,dimensions=(string)3", "no types"),
         (f"{STATIC},num_tensors=1,dimensions=3,types=(string)float32,framerate=0/1",
@@ -136,8 +132,7 @@ BUFFERS = [
     ("[2]", tensors("1,1", "int8,int8"), 1, "Tensor 1|0 bytes|expected 1"),
 ]
 
-# Settings with which the element does not reach a state: the settings, the state, the domain of the
-# error, and its words.
+# Settings with which the element does not reach a state: the state, the error's domain and words.
 STATES = [
     ("", PAUSED, "resource", "No weight|Expected|.npy"),
     ("weight=/none.npy", READY, "resource", "weight=/none.npy|No such file"),
@@ -145,9 +140,7 @@ STATES = [
     ("weight=/none.bin", READY, "resource", "weight=/none.bin|Expected"),
     ("weight=[1] kernel=gem_naive", READY, "library", "gem_naive|gemm_naive"),
     ("weight=[1] device=nothing", READY, "resource", "nothing"),
-] + ([
-    ('weight=[1] output=meta tensor-id="a b"', READY, None, "tensor-id|a b"),
-] if ANALYTICS else [
+] + ([('weight=[1] output=meta tensor-id="a b"', READY, None, "tensor-id|a b")] if ANALYTICS else [
     (f"weight=[1] {setting}", READY, None, f"{setting.replace('-tensor-id=a', '=meta')}|"
      "gstreamer-analytics-1.0") for setting in ("output=meta", "input=meta", "input-tensor-id=a")
 ])
@@ -192,8 +185,7 @@ class Errors(Imagined, TestCase):
         self.is_quiet(stream)
 
     def quotes(self, stream, caps=None, kind=Gst.MessageType.ERROR):
-        """The element does not start, or there is a warning. The message is a printable line of
-        1400 bytes at most."""
+        """The element does not start, or warns: a printable line of 1400 bytes at most."""
         if kind == Gst.MessageType.ERROR and caps:
             self.assertFalse(stream.play(caps))
         elif kind == Gst.MessageType.ERROR:
@@ -266,7 +258,6 @@ class Errors(Imagined, TestCase):
             self.says(stream, "clCreateContext on Lost failed", "library")
 
     def test_downstream(self):
-        """A flow error from downstream is returned."""
         stream = self.start(tensors("1:1"), "gemmcl weight=[2] queue-depth=2")
         stream.sink.set_active(False)
         flows = {stream.push(bytes(4)) for _ in range(10)}

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Each OpenCL call of a short stream fails in turn, alone or with all later calls, or a kernel
 fails. Either the element posts an error, or all outputs come; no output is wrong, state changes
@@ -61,12 +60,10 @@ class Kind:
 
 FIRST, SECOND = f"{GEMMCL} name=a weight={times(2)}", f"! {GEMMCL} weight={times(5)}"
 KINDS = {
-    "single": Kind(FIRST),
-    "batch": Kind(f"{FIRST} batch-size=2 queue-depth=3"),
+    "single": Kind(FIRST), "batch": Kind(f"{FIRST} batch-size=2 queue-depth=3"),
     "previous": Kind(f"{FIRST} beta=1", adds=True),
     "flexible": Kind(f"{FIRST} output=flexible {SECOND}", 5, header=32),
-    "row": Kind(f"{FIRST} {SECOND}", 5),
-    "devices": Kind(f"{FIRST} devices=all"),
+    "row": Kind(f"{FIRST} {SECOND}", 5), "devices": Kind(f"{FIRST} devices=all"),
 }
 if ANALYTICS:
     KINDS["meta"] = Kind(f"{FIRST} output=meta")
@@ -152,9 +149,8 @@ class Play:
                 self.push(2)
 
     def check_output(self, output):
-        """Outputs come in order. An output cannot be mapped if a call of the map failed; the map
-        reports that. If its run failed, the element posts an error, too. If a weight is refused
-        with a warning, the old weight stays."""
+        """Outputs come in order. An output cannot be mapped if a call of the map or its run failed,
+        the latter with an error. If a weight is refused with a warning, the old one stays."""
         strikes = LAYER.get_state().strikes
         index = output.pts // FRAME
         self.test.assertIn(index, range(self.next, len(self.results)))
@@ -195,8 +191,7 @@ class Faults(FailingTestCase, TestCase):
 
     @contextlib.contextmanager
     def playing(self, kind, mode=NONE, n=0):
-        """Yields a stream and sets this mode of the layer before it starts. At the end no object is
-        left."""
+        """Yields a stream, before whose start the mode is set. No object is left at the end."""
         print(f"# {kind.elements}, mode {mode}, call {n}", flush=True)
         play = Play(self, kind)
         self.addCleanup(LAYER.set, NONE, 0)
@@ -236,7 +231,6 @@ class Faults(FailingTestCase, TestCase):
 
     @contextlib.contextmanager
     def holding(self, hold, function):
-        """Holds back kernels or builds while a thread calls function."""
         thread = threading.Thread(target=function)
         hold(True)
         self.addCleanup(hold, False)
@@ -280,8 +274,7 @@ class Faults(FailingTestCase, TestCase):
             self.assertFalse(play.check())
 
     def test_held(self):
-        """Each device has up to queue-depth runs in flight before a push waits. An element does not
-        wait for the element before it."""
+        """Up to queue-depth runs of a device are in flight; elements do not wait for each other."""
         for kind, count in HELD:
             with self.playing(kind, ONE) as play:
                 pushed, free = [], 3 * kind.n_devices
@@ -298,7 +291,6 @@ class Faults(FailingTestCase, TestCase):
                 self.assertFalse(play.check())
 
     def test_refused(self):
-        """A refused buffer makes no new queues."""
         stream = self.start(video("GRAY8", 4, 2), f"{GEMMCL} weight=[2]")
         self.run_one(stream, bytes(8))
         queues = LAYER.get_state().objects[QUEUES]

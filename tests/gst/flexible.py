@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Flexible tensors that change from buffer to buffer, that are one of several, and that are
-refused."""
+"""Flexible tensors that change from buffer to buffer, that are one of several, and refused ones."""
 
 from flexible_tensors import FLEXIBLE, TYPES, write
 from stream import OK, TestCase, get_bytes, join, main, np, tensors, video
@@ -23,30 +21,24 @@ class Flexible(TestCase):
     def test_wrong_words(self):
         """Each wrong word of a header ends the stream with an error that explains it."""
         for word, value, words in [
-                (MAGIC, 0, "0x00000000|0xfeedcced"),
-                (MAGIC, 0xedccedfe, "0xedccedfe|0xfeedcced"),
+                (MAGIC, 0, "0x00000000|0xfeedcced"), (MAGIC, 0xedccedfe, "0xedccedfe|0xfeedcced"),
                 (VERSION, 0xde002000, "0xde002000|version 1"),
-                (VERSION, 0, "0xfeedcced 0x00000000"),
-                (TYPE, 11, "type 11|type 0 to 10"),
-                (TYPE, 2**32 - 1, "type 4294967295"),
-                (DIMS, 0, "Dimension 0|is 0|1 to"),
+                (VERSION, 0, "0xfeedcced 0x00000000"), (TYPE, 11, "type 11|type 0 to 10"),
+                (TYPE, 2**32 - 1, "type 4294967295"), (DIMS, 0, "Dimension 0|is 0|1 to"),
                 (DIMS, 2**31, "Dimension 0|2147483648"),
                 (DIMS, 4, "Tensor 0|24 bytes behind its header|expected 32"),
                 (DIMS, 2, "8 bytes|header of 128 bytes"),
                 (DIMS + 1, 2**31 - 1, "bytes behind its header|expected 25769803764"),
                 (DIMS + 1, 2**32 - 1, "Dimension 1"),
                 (DIMS + 3, 1, "Dimension 2|is 0|behind the last"),
-                (DIMS + 15, 5, "Dimension 2|is 0"),
-                (FORMAT, 2, "format 2 and|sparse"),
-                (FORMAT, 77, "format 77"),
-                (MEDIA, 5, "media type 5|media type 0 to 4")]:
+                (DIMS + 15, 5, "Dimension 2|is 0"), (FORMAT, 2, "format 2 and|sparse"),
+                (FORMAT, 77, "format 77"), (MEDIA, 5, "media type 5|media type 0 to 4")]:
             with self.subTest(word=word, value=value):
                 data = np.frombuffer(make(2)[1], "<u4").copy()
                 data[word] = value
                 self.fails(self.start(FLEXIBLE, TEXT), data, words)
 
     def test_changes(self):
-        """M and the type differ from buffer to buffer."""
         for more in ("", "batch-size=2 batch-timeout=0",
                      "! capsfilter caps=other/tensors(memory:OpenCL) ! "
                      "gemmcl weight=[[1,0],[0,1]]"):
@@ -66,8 +58,7 @@ class Flexible(TestCase):
                 self.gives(stream, FLEXIBLE)
 
     def test_previous(self):
-        """The previous output is kept while the number of rows stays, even if the type of A
-        changes."""
+        """The previous output is kept while the number of rows stays, with any type of A."""
         stream = self.start(FLEXIBLE, f"{TEXT} beta=1")
         previous = np.zeros((0, 2))
         for seed, (kind, m) in enumerate([("float64", 4), ("float64", 4), ("float64", 6),
@@ -132,8 +123,7 @@ class Flexible(TestCase):
                            join([first, *[data] * (memories - 1)]), words)
 
     def test_output(self):
-        """With output=flexible, the output of a frame or static tensor has a header, in each
-        type."""
+        """With output=flexible, the output of a frame or static tensor has a header."""
         a = np.array([[1, 2, 3]])
         for caps, data in [(video("RGB", 1, 1), bytes([1, 2, 3, 0])),
                            (tensors("3:1"), a.astype("f4").tobytes())]:
@@ -146,8 +136,7 @@ class Flexible(TestCase):
     def test_outer(self):
         """The headers of results have the outer dimensions of frames and of static tensors."""
         a = (np.arange(24) % 7).reshape(2, 4, 3)
-        for caps, data in [(video("RGB", 4, 2), a.astype("u1")),
-                           (tensors("3:4:2"), a.astype("f4")),
+        for caps, data in [(video("RGB", 4, 2), a.astype("u1")), (tensors("3:4:2"), a.astype("f4")),
                            (tensors("3:4:2:1"), a.astype("f4"))]:
             stream = self.start(caps, f"{TEXT} feature-mode=pixel output=flexible "
                                 "row-outputs=sum")

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Arrays as flexible tensors, apart from the code: a header of 32 words of 32 bits, and bytes."""
 

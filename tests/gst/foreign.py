@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Memory of another owner in caps with memory:OpenCL is read on the host. The memory resembles that
 of DL Streamer: it has the type name of gemmcl's memory, a map with the value of
@@ -20,11 +19,9 @@ RGB, SIZE = video("RGB", 53, 9), 9 * 160
 COLOUR = "weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
 # Each stream: the caps, the settings, and the bytes of a buffer.
 INPUTS = [
-    (RGB, f"{COLOUR} queue-depth=3", SIZE),
-    (video("NV12", 64, 8), COLOUR, 64 * 12),
+    (RGB, f"{COLOUR} queue-depth=3", SIZE), (video("NV12", 64, 8), COLOUR, 64 * 12),
     (RGB, f"{COLOUR} batch-size=3 batch-timeout=0", SIZE),
-    (RGB, f"{COLOUR} alpha=.5 beta=.5", SIZE),
-    (audio("S16LE", 2), "weight=[[.5],[.25]]", 4 * 100),
+    (RGB, f"{COLOUR} alpha=.5 beta=.5", SIZE), (audio("S16LE", 2), "weight=[[.5],[.25]]", 4 * 100),
     (tensors("3:5"), COLOUR, 60),
 ]
 TYPES = ["OpenCL", "GemmclMemory"]
@@ -110,7 +107,6 @@ class Foreign(TestCase):
         return [medium.read(output) for output in stream.end()]
 
     def test_inputs(self):
-        """The outputs equal those of system memory."""
         for (caps, settings, size), kind in itertools.product(INPUTS, TYPES):
             with self.subTest(settings=settings, kind=kind):
                 rng, owner = np.random.default_rng(1), Owner(kind)
@@ -137,8 +133,7 @@ class Foreign(TestCase):
             self.is_clean(owner)
 
     def test_passed_tensor(self):
-        """A tensor that passes through is copied, because the caps of the output promise gemmcl's
-        memory."""
+        """A tensor that passes through is copied, because the caps promise gemmcl's memory."""
         for kind, is_mappable in itertools.product(TYPES, (True, False)):
             stream = self.start(name_opencl(tensors("7,2:1", "uint8,float32")),
                                 "gemmcl weight=[[1],[1]] tensor-index=1 ! "
@@ -160,9 +155,8 @@ class Foreign(TestCase):
                 self.is_clean(owner)
 
     def test_offered(self):
-        """Downstream offers its allocator and pool. Outputs in memory:OpenCL are in gemmcl's own
-        memory nevertheless; for outputs in system memory, a device that shares the memory of the
-        host uses the pool."""
+        """Downstream offers its allocator and pool. Outputs in memory:OpenCL are in gemmcl's memory
+        nevertheless; for others, a device that shares the host's memory uses the pool."""
         data, plain = np.random.default_rng(1).bytes(SIZE), self.start(RGB, f"gemmcl {COLOUR}")
         self.assertEqual(plain.push(data), OK)
         expected = self.end(plain)

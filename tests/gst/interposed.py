@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Counts the copies of OpenCL, by hooks.c, and pretends that devices have memory of their own."""
 
@@ -12,7 +11,6 @@ COUNTS = [ctypes.c_int.in_dll(ctypes.CDLL(None), f"count_{kind}") for kind in Co
 
 
 def count_copies():
-    """Returns the copies since reset_copies()."""
     return Copies(*(count.value for count in COUNTS))
 
 

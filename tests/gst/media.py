@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Frames and audio: their layout in memory, their metas, and refused caps. flow.py tests audio
 whose lengths change, values.py the formats."""
@@ -80,8 +79,7 @@ class Media(TestCase):
         self.assertEqual(self.run_one(stream, data), (2 * values).tobytes())
 
     def test_lengths_in_batch(self):
-        """Audio buffers of equal sizes do not share a batch if their metas state different numbers
-        of samples."""
+        """Audio buffers of equal sizes whose metas state different lengths do not share a batch."""
         stream, lengths = self.start(MONO, "gemmcl weight=[2] batch-size=2"), (5000, 4, 4)
         values = (np.random.default_rng(1).integers(-8, 9, 5000) / 8).astype("f4")
         inputs = [make_audio(values, samples)[0] for samples in lengths]
@@ -89,7 +87,6 @@ class Media(TestCase):
             self.assertEqual(get_bytes(output), (2 * values[:samples]).tobytes())
 
     def test_too_short(self):
-        """A buffer that does not hold the samples of its meta is refused."""
         stream = self.start(MONO, "gemmcl weight=[2]")
         buffer, samples = make_audio(np.ones(4, "f4"), 4)
         samples.value = 5
@@ -119,12 +116,10 @@ class Media(TestCase):
         self.assertIsNone(output.get_meta(GstAudio.audio_level_meta_api_get_type()))
 
     def test_metas_of_video(self):
-        """The output keeps a meta about the frame if it is a frame, and a meta about the stream
-        also if it is tensors."""
+        """The output keeps metas about the frame if it is a frame, and those about the stream."""
         for weight, caps in [
                 ("[[1,0,0],[0,1,0],[0,0,1]]", "video/x-raw,colorimetry=sRGB,framerate=10/1"),
-                ("[[1,0],[0,1],[0,0]]",
-                 "other/tensors,dimensions=(string)2:4:2,framerate=10/1")]:
+                ("[[1,0],[0,1],[0,0]]", "other/tensors,dimensions=(string)2:4:2,framerate=10/1")]:
             stream = self.start(video("RGB", 4, 2) + ",colorimetry=sRGB", f"gemmcl weight={weight}")
             data, stamp = Gst.Buffer.new_wrapped(bytes(24)), Gst.Caps.from_string("timestamp/x-a")
             GstVideo.buffer_add_video_region_of_interest_meta(data, "face", 0, 0, 1, 1)
@@ -140,7 +135,6 @@ class Media(TestCase):
             self.gives(stream, caps)
 
     def test_fields_apart(self):
-        """Frames whose fields lie apart are refused."""
         for mode in "fields", "alternate":
             stream = self.make("gemmcl weight=[[1],[0],[0]]")
             self.assertFalse(stream.play(video("NV12", 8, 8) + f",interlace-mode={mode}"))
@@ -171,8 +165,7 @@ class Media(TestCase):
             self.assertEqual(*found)
 
     def draw_frame(self, stream, caps):
-        """Returns a frame of these caps, in their memory, with a video meta. It is the same each
-        time."""
+        """Returns a frame of these caps, in their memory, with a video meta; the same each time."""
         info = GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps))
         allocator = (stream.ask_allocation(caps).parse_nth_allocation_param(0)[0]
                      if "OpenCL" in caps else None)

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Buffers of video, audio and tensors as arrays of rows x columns x channels."""
 
@@ -13,8 +12,7 @@ AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
 
 
 def crop(buffer, x, y, width, height):
-    """Adds a GstVideoCropMeta, behind whose GstMeta of 16 bytes are its four numbers. Returns the
-    buffer."""
+    """Adds a GstVideoCropMeta: a GstMeta of 16 bytes, and four numbers. Returns the buffer."""
     meta = buffer.add_meta(GstVideo.VideoCropMeta.get_info(), None)
     (c_uint * 4).from_address(hash(meta) + 16)[:] = x, y, width, height
     return buffer
@@ -50,8 +48,7 @@ class Medium:
             self.shape = size // channels // columns, columns, channels
 
     def get_component(self, data, buffer, i):
-        """Returns component i, such as R or Cb, in the bytes of a frame. Its meta, if any, gives
-        the layout."""
+        """Returns component i, such as R or Cb, of a frame's bytes, by its meta's layout."""
         kind, (height, width, _) = self.info.finfo, self.shape
         layout, plane = GstVideo.buffer_get_video_meta(buffer) or self.info, kind.plane[i]
         if self.info.interlace_mode != GstVideo.VideoInterlaceMode.PROGRESSIVE and kind.h_sub[i]:
@@ -68,7 +65,6 @@ class Medium:
         return buffer
 
     def write(self, buffer, values):
-        """Writes numbers to a buffer; bytes between them stay."""
         values = values.astype(self.type)
         data = values.tobytes()
         if self.name == "video" and values.size:
@@ -82,8 +78,7 @@ class Medium:
 
     def is_interlaced(self, buffer):
         mode, modes = self.info.interlace_mode, GstVideo.VideoInterlaceMode
-        return (mode == modes.INTERLEAVED or
-                mode == modes.MIXED and buffer.has_flags(INTERLACED))
+        return (mode == modes.INTERLEAVED or mode == modes.MIXED and buffer.has_flags(INTERLACED))
 
     def decode(self, buffer):
         """Returns the numbers of a buffer. A chroma sample applies to 2 x 2 pixels, of an

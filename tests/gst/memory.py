@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The element's OpenCL memory: each side reads what the other side wrote, in any order of commands.
 Also the layout of frames in its pool. test-context.c tests threads that read at once. On GPUs a
@@ -33,8 +32,7 @@ def configure(pool, caps, size=0):
 
 
 class Tests:
-    """is_staged: the device reports memory of its own, so contents are copied between both
-    sides."""
+    """is_staged: the device reports memory of its own, so contents are copied between sides."""
 
     is_staged = False
 
@@ -118,8 +116,7 @@ class Tests:
         self.assertEqual(count_copies().writes, self.is_staged)
 
     def test_many_readers(self):
-        """With many readers, a map that writes waits for all of them; a map that reads waits for
-        none."""
+        """A map that writes waits for all of many readers, one that reads for none."""
         memory = self.allocate()
         self.device_fill(memory, 1)
         gates = [Gate(memory.context) for _ in range(3 * MAX_EVENTS)]
@@ -225,8 +222,7 @@ class Tests:
 
     def test_recycles(self):
         """A pool gives the same memory again, at its full size. A map that writes it fetches
-        nothing. The next writer waits for commands that are not complete; events of complete
-        commands are released."""
+        nothing. The next writer waits for pending commands; events of others are released."""
         pool, found = self.stream.ask_allocation(CAPS).parse_nth_allocation_pool(0)[0], set()
         self.assertTrue(configure(pool, CAPS, BYTES) and pool.set_active(True))
         self.addCleanup(pool.set_active, False)

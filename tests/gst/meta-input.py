@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """input=meta: A is a tensor in the metadata of frames, where the test attaches it. The element
 learns the type and shape of A from buffers, unless caps announce them."""
@@ -15,24 +14,21 @@ COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 40 if "GEMMCL_TEST_BRIEF" in o
 A = "input=meta tensor-id=a"
 OUT = "gemmcl-out"
 ONE = np.ones((3, 1), int)
-# Each stream: the settings, the weight, and A of each buffer. M and the type also change before a
-# batch is full.
+# Each stream: the settings, the weight, and A of each buffer, which also changes within a batch.
 CHANGES = [draw(m, 3, seed=i, kind="float32" if i < 7 else "int8")
            for i, m in enumerate([2, 2, 5, 5, 5, 1, 3, 3, 2])]
 STREAMS = [
     (f"input=meta input-tensor-id=a {more}", WEIGHT, CHANGES)
     for more in ("queue-depth=3", "batch-size=4", "output=meta", "output=meta batch-size=2")
 ] + [
-    ("input=meta output=meta", WEIGHT, [draw(2, 3)]),
-    ("input-tensor-id=a", WEIGHT, [draw(2, 3)]),
+    ("input=meta output=meta", WEIGHT, [draw(2, 3)]), ("input-tensor-id=a", WEIGHT, [draw(2, 3)]),
     # A is rows of height x width x channels.
     (f"{A} feature-mode=row", np.ones((12, 1), int), [draw(1, m, 4, 3, seed=m) for m in (3, 2, 4)]),
 ] + [
     (A, WEIGHT, [draw(2, 2, 3, seed=seed, kind=kind) for seed in range(3)])
     for kind in TYPES if kind not in ("int4", "uint4", "bfloat16")
 ]
-# Tensors that cannot be A: the id, the shape, fields that contradict it, the settings, and the
-# error's words.
+# Tensors that cannot be A: id, shape, fields that contradict it, settings, and the error's words.
 REFUSED = [
     ("b", (2, 3), {}, "tensor-id=a", 'no tensor "a"|"b", "c"'),
     ("b", (2, 3), {}, "output=meta", '2 tensors|input-tensor-id|"b", "c"'),
@@ -40,12 +36,9 @@ REFUSED = [
     ((2, 4), {}, "float32 of 2 x 4|K = 4|K = 3"),
     ((2, 3), {"type": TYPES.index("bfloat16")}, '"a"|bfloat16'),
     ((2, 3), {"type": TYPES.index("int4")}, '"a"|another type'),
-    ((2, 3), {"type": 999}, '"a"|another type'),
-    ((2, 3), {"is_column_major": 1}, '"a"|row-major'),
-    ((2, 3), {"layout": 1}, '"a"|row-major'),
-    ((2, 3), {"data": None}, '"a"|0 bytes|24'),
-    ((0, 3), {}, '"a"|Dimension 1|1 to'),
-    ((1,), {"dims": []}, '"a"|0 dimensions'),
+    ((2, 3), {"type": 999}, '"a"|another type'), ((2, 3), {"is_column_major": 1}, '"a"|row-major'),
+    ((2, 3), {"layout": 1}, '"a"|row-major'), ((2, 3), {"data": None}, '"a"|0 bytes|24'),
+    ((0, 3), {}, '"a"|Dimension 1|1 to'), ((1,), {"dims": []}, '"a"|0 dimensions'),
     ((1,), {"dims": [1] * 17}, '"a"|17 dimensions'),
     ((2, 3), {"dims": [2**64 - 1, 3]}, '"a"|Dimension 1'),
     ((2, 3), {"dims": [2**31 - 1] * 3 + [3]}, '"a"|larger than memory'),
@@ -60,8 +53,7 @@ PARTLY = [announce(text) for text in (
 
 
 def describe_result(a, weight=WEIGHT):
-    """Returns the caps of the result of A: N and the outer dimensions of A, whose rows may be rows
-    of height x width x channels."""
+    """Returns the caps of the result of A, whose rows may be rows of height x width x channels."""
     outer = a.shape[-2::-1] if a.shape[-1] == len(weight) else [a.size // len(weight)]
     return tensors(":".join(map(str, (weight.shape[1], *outer))))
 
@@ -85,7 +77,6 @@ class Inputs(MetaTestCase):
                 self.gives(stream, RGB if is_meta else describe_result(arrays[-1], weight))
 
     def test_rows(self):
-        """Row outputs are a second tensor."""
         stream, a = self.start_weight(f"{A} row-outputs=max"), draw(4, 3)
         d = a @ WEIGHT
         found = np.frombuffer(self.run_one(stream, carry(a)), "f4")
@@ -93,8 +84,7 @@ class Inputs(MetaTestCase):
         self.gives(stream, tensors("2:4,1:4", "float32,float32"))
 
     def test_data(self):
-        """The data of A may have surplus bytes, be unaligned, or lie in several memories. A
-        buffer's only tensor needs no id."""
+        """The data of A may have surplus bytes, be unaligned, or in parts, and need no id."""
         stream, a = self.start_weight("input=meta"), draw(2, 3)
         whole = a.tobytes()
         more, odd, parts = wrap(whole + bytes(9)), wrap(b"-" + whole), join([whole[:8], whole[8:]])
@@ -164,7 +154,6 @@ class Inputs(MetaTestCase):
         self.refuses(stream, carry(draw(1, 3)), "addend is 2 x 2|D is 1 x 2")
 
     def test_new_n(self):
-        """The weight gets another N while playing."""
         stream = self.start_weight(A)
         self.multiplies(stream, draw(2, 3))
         stream.element.props.weight = "[[1],[1],[1]]"
@@ -377,8 +366,7 @@ class Announced(MetaTestCase):
         self.is_quiet(stream)
 
     def test_auto(self):
-        """input=auto is meta if the caps announce tensors and the element cannot read the medium;
-        otherwise media."""
+        """input=auto is meta if the caps announce tensors in a medium that cannot be read."""
         planar = video("RGBP", 4, 4)
         caps = announce(describe("a", "2,3"), frame=planar)
         stream = self.start_weight("tensor-id=a", caps)

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """output=meta: D as a tensor in the metadata of the input, which passes through."""
 
@@ -19,8 +18,7 @@ CASES = [
     (RGB, f"feature-mode=row {ROWS} batch-size=3", "u1", (4, 12), 2, 0),
     (audio("F32LE", 2), "", "f4", (20, 2), 3, 0),
     (audio("S16LE", 2), f"{ROWS} queue-depth=1", "i2", (2200, 2), 3, 0),
-    (tensors("6:2"), "", "f4", (2, 6), 2, 0),
-    (tensors("6"), "", "f4", (1, 6), 2, 0),
+    (tensors("6:2"), "", "f4", (2, 6), 2, 0), (tensors("6"), "", "f4", (1, 6), 2, 0),
     (tensors("6:2:3:1"), ROWS, "f4", (1, 3, 2, 6), 2, 0),
     (tensors("5,6:2", "float32,float32"), f"tensor-index=1 {ROWS}", "f4", (2, 6), 3, 20),
 ]
@@ -65,8 +63,7 @@ class Results(MetaTestCase):
                     self.same_tensors(output, {SOFTMAX: d, **(rows if ROWS in settings else {})})
 
     def test_caps(self):
-        """Caps pass in each kind of memory that the element supports, with the tensors of
-        upstream."""
+        """Caps pass in each kind of memory that the element supports, with upstream's tensors."""
         text = "gemmcl output=meta weight=[[1,0],[0,1],[1,1]]"
         frames = [("OpenCL", "NV12"), *[
             ("VAMemory", "NV12"), ("DMABuf", "DMA_DRM,drm-format=NV12:0x0100000000000002")] * VA]
@@ -149,7 +146,6 @@ class Results(MetaTestCase):
                           for output in self.run_all(stream, inputs)], [(0, 1), (1, 1), (2, 0)])
 
     def test_new_n(self):
-        """A weight of another N, while playing, changes the tensors."""
         stream = self.start(GRAY, "gemmcl weight=[[1,1]] feature-mode=pixel output=meta")
         for n in 2, 4:
             stream.element.props.weight = str([[1] * n])
@@ -162,7 +158,6 @@ class Results(MetaTestCase):
 @since_1_28
 class Announced(MetaTestCase):
     def test_down(self):
-        """Tensors are appended to those of upstream."""
         before = announce(describe("before", "3,4"), group="before")
         stream = self.start(before, f"{COLOURS} output=meta tensor-id=mine row-outputs=sum+max")
         for caps in before, *(announce(describe(name, f"4,4,{n}"), group=name)

@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Negotiation: the caps of one pad, given the caps of the other and the weight's shape, and the
-caps that the element chooses."""
+"""The caps of one pad, given those of the other and the weight's shape, and the chosen caps."""
 
 import os
 import random
@@ -39,8 +37,7 @@ def dims(*texts, more=""):
     return ";".join(f'other/tensors,dimensions=(string)"{text}"{more}' for text in texts)
 
 
-# Each case: the caps of upstream, the weight's K and N, caps that downstream can have, caps that it
-# cannot have, and settings.
+# Each case: upstream's caps, K, N, caps that downstream can have, and cannot have, and settings.
 DOWN = [
     # Without a weight all caps are possible.
     (video("RGB"), 0, 0, "video/x-raw,format=GRAY8; video/x-raw,format=RGBA; other/tensors", ""),
@@ -51,8 +48,7 @@ DOWN = [
     # Rows and frames become tensors. Trailing dimensions of 1 may be omitted.
     (video("RGB"), 12, 5, dims("5:2"), "video/x-raw"),
     (video("RGB"), 24, 3, dims("3:1", "3", "3:1:1:1", "3:1:0:0"), f"video/x-raw;{dims('1:3')}"),
-    # The output keeps the outer dimensions of the input, which a next convolution needs, unless
-    # downstream asks for a matrix.
+    # The output keeps the outer dimensions of the input, unless downstream asks for a matrix.
     (tensors("8:8:8"), 8, 16, dims("16:8:8", "16:8:8:1", "16:8:8:0", "16:64", "16:64:1:1"),
      dims("16:8", "16:32:2", "8:8:16")),
     (tensors("8:4:1:2"), 8, 16, dims("16:4:1:2", "16:8"), dims("16:4:2", "16:4:2:1")),
@@ -83,8 +79,7 @@ DOWN = [
      dims("2:448,10,4:1:1:1", more=',types=(string)"float32,float32,float16"'), ""),
     (tensors("5:2:0", "int8"), 5, 1, dims("1:2"), ""),
     (tensors("5:2:0:0:0:0:0:0:0:0:0:0:0:0:0: 0", "int8"), 5, 1, dims("1:2"), ""),
-    # Static tensors stay static and flexible ones flexible. With output=flexible, outputs of static
-    # tensors and frames are flexible, too.
+    # Static tensors stay static and flexible ones flexible. With output=flexible all are flexible.
     (tensors("3:2", "int16"), 3, 2, STATIC, f"{FLEXIBLE}; video/x-raw"),
     (f"{FLEXIBLE},framerate=10/1", 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
     ("other/tensors", 3, 2, f"{STATIC};{FLEXIBLE}", "video/x-raw"),
@@ -96,12 +91,10 @@ DOWN = [
     (text, 3, 3, video("BGR"), f"{SURFACE}4; {DMABUF}")
     for text in [f"{SURFACE}4,framerate=30/1", *drm(TILES)] * VA + drm("NV12")
 ]
-# Each case: the caps of downstream, K and N, caps that upstream can have, caps that it cannot have,
-# and settings.
+# Each case: downstream's caps, K, N, caps that upstream can have, and cannot have, and settings.
 UP = [
     ("other/tensors", 0, 0, "video/x-raw,format=I420; other/tensors", ""),
-    # K limits the formats of upstream. If no format fits, all are accepted, so that the element can
-    # post the reason.
+    # K limits the formats of upstream. If none fits, all are accepted, to post the reason.
     ("video/x-raw", 4, 3, "video/x-raw,format=RGBA",
      "video/x-raw,format=RGB; video/x-raw,format=GRAY8"),
     ("other/tensors,framerate=30/1", 3, 2, "video/x-raw,framerate=30/1",
@@ -154,8 +147,7 @@ NEITHER = [f"{SURFACE}63", SURFACE.replace("=2", "=3") + "64", *STRANGE]
 HDR = (",mastering-display-info=(string)35400:14600:8500:39850:6550:2300:15635:16450:10000000:1"
        ",content-light-level=(string)1000:200")
 # Each case: format and colours of the input, N, the colours that downstream allows, and those of
-# the output: primaries and transfer of the input. Luma and chroma become colours of the full range;
-# other samples keep their range.
+# the output: the input's primaries and transfer. Luma and chroma become colours of the full range.
 COLOURS = [
     ("RGB", "sRGB", 3, "", "sRGB"), ("RGBA", "2:1:5:1", 3, "", "2:1:5:1"),
     ("RGB", "sRGB", 1, "", "1:4:7:1"), ("NV12", "bt2100-pq", 3, "", "1:1:14:7"),
@@ -172,8 +164,7 @@ DEPTHS = [(1, 3, "ANY", "{GRAY16_LE,GRAY8}", "GRAY8"), (1, 1, "ANY", "{GRAY16_LE
           (3, 3, "video/x-raw", "{P010_10LE,NV12}", "NV12"),
           (3, 1, "video/x-raw,format=GRAY16_LE", "{NV12,P010_10LE}", "P010_10LE")]
 
-# Each case: the caps of the input, the caps of downstream, K, N, a part of the output's caps, and
-# settings.
+# Each case: the caps of both sides, K, N, a part of the output's caps, and settings.
 CHOICES = [
     (video("BGR"), "video/x-raw", 3, 3, "video/x-raw,format=BGR"),
     (video("BGRA"), "video/x-raw", 4, 3, "video/x-raw,format=BGR"),
@@ -200,8 +191,7 @@ CHOICES = [
     (STEREO, "audio/x-raw,channel-mask=(bitmask)0", 2, 4, "audio/x-raw,channel-mask=(bitmask)0"),
     (STEREO, "audio/x-raw", 2, 9, "audio/x-raw,channel-mask=(bitmask)0"),
     (STEREO, "audio/x-raw", 2, 1, "audio/x-raw,channels=1"),
-    # Downstream chooses the type; otherwise the first type is taken. The plain spelling is the
-    # first one.
+    # Downstream chooses the type; otherwise the first type is taken, in the plain spelling.
     (tensors("3:2", "int16"), "other/tensors", 3, 2, dims("2:2", more=",types=(string)float32")),
     (tensors("3:1", "int16"), "other/tensors", 3, 2, dims("2:1")),
 ] + [
@@ -241,14 +231,12 @@ class Negotiation(TestCase):
                    "", Gst.Caps.from_string("video/x-raw,format=RGB"))
 
     def test_filter(self):
-        """Of what upstream and downstream can use, feature-mode=auto prefers pixels and patches to
-        rows and frames. A frame has one size if upstream has one of its sides; otherwise the first
-        size is a square or near to 4:3."""
+        """Of what both sides can use, feature-mode=auto prefers pixels and patches to rows and
+        frames. A frame has one size if one side is given; otherwise a square or near 4:3."""
         gray_or_rgb = "video/x-raw,format={GRAY8,RGB}"
         gray, rgb = (f"{pixels},width=3,height=2" for pixels in (GRAY, RGB))
         for k, asked, has, lacks, settings, *output in [
-                (3, gray_or_rgb, rgb, gray, ""),
-                (3, GRAY, gray, rgb, ""),
+                (3, gray_or_rgb, rgb, gray, ""), (3, GRAY, gray, rgb, ""),
                 (6, gray_or_rgb, rgb, f"{GRAY},width=6", "patch-width=2 patch-height=1"),
                 (3, f"{gray_or_rgb},width=3,height=2", rgb, gray, "", dims("2:6")),
                 (3, f"{gray_or_rgb},width=3,height=2", gray, rgb, "", dims("2:2")),
@@ -271,8 +259,7 @@ class Negotiation(TestCase):
             self.assertTrue(found.copy().truncate().is_subset(first), found.to_string())
 
     def test_upstream(self):
-        """Elements upstream scale and convert to what the weight needs, and to the size that
-        downstream needs of the result."""
+        """Elements upstream scale and convert to what weight and downstream need."""
         three = "video/x-raw,format={RGB,BGR,RGBx,BGRx,xRGB,xBGR}"
         for converter, caps, k, n, part, settings in [
                 ("videoscale", "RGB", 672, 8, f"{RGB},width=224", "feature-mode=row"),
@@ -298,8 +285,7 @@ class Negotiation(TestCase):
                 self.assertTrue(found.is_subset(Gst.Caps.from_string(part)), found.to_string())
 
     def test_memories(self):
-        """Without a device the sink pad accepts all memory; with this device, the memory that it
-        reads. It copies dma-bufs."""
+        """The sink pad accepts all memory; with a device, what that reads. dma-bufs are copied."""
         stream = self.make("gemmcl", "other/tensors")
         found = self.check(stream, "sink", ";".join(BUFFERS), ";".join(NEITHER), None, NULL)
         self.assertEqual({found.can_intersect(Gst.Caps.from_string(text)) for text in SURFACES},
@@ -366,8 +352,7 @@ MODES = "auto", "pixel", "row", "frame", "patch"
 
 
 class Offers(TestCase):
-    """The caps of the sink pad have all inputs that the element accepts and, where caps can express
-    that, no others."""
+    """The sink pad's caps are the accepted inputs, and no others where caps can say that."""
 
     def choose_settings(self, mode):
         """Returns properties. Some of them fit no input."""
@@ -401,7 +386,6 @@ class Offers(TestCase):
         return caps, channels * size[choose((*size,)) if mode == "auto" else mode]
 
     def check(self, stream, caps, mode):
-        """Returns whether the element accepts these caps."""
         wanted = Gst.Caps.from_string(caps)
         stream.element.set_state(READY)
         offered, asked = stream.query_caps("sink"), stream.query_caps("sink", wanted)
@@ -417,9 +401,8 @@ class Offers(TestCase):
         return accepted
 
     def test_random(self):
-        """Random inputs, settings and downstream caps. A frame's sizes are lists of widths and
-        heights, and feature-mode=auto may fit several modes, so these are offered more than they
-        accept."""
+        """Random inputs, settings and downstream caps. Sizes of frames and modes that
+        feature-mode=auto finds are offered more than they are accepted."""
         count = {True: 0, False: 0}
         for seed in range(40 if "GEMMCL_TEST_BRIEF" in os.environ else 100):
             self.choice = random.Random(seed).choice

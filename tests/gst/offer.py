@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Allocation: the memory that the element offers upstream and that the device reads without a copy,
 the copies that other memory costs, and the memory of outputs. On GPUs a search for a faster kernel
@@ -110,12 +109,10 @@ class Offer(TestCase):
     # the allocator of pinned memory makes; the notes in the log.
     INPUTS = [
         # Rows have no gaps if upstream supports GstVideoMeta; otherwise GStreamer's layout.
-        (False, True, 0, 0, [D_GAPS]),
-        (False, False, 1, 0, [A_GAPS, D_GAPS]),
+        (False, True, 0, 0, [D_GAPS]), (False, False, 1, 0, [A_GAPS, D_GAPS]),
         (False, make_strange, 1, 0, [A_GAPS, D_GAPS]),
         # A device with memory of its own copies frames from pinned memory by itself.
-        (True, True, 1, 1, [D_GAPS]),
-        (True, False, 2, 1, [A_GAPS, D_GAPS]),
+        (True, True, 1, 1, [D_GAPS]), (True, False, 2, 1, [A_GAPS, D_GAPS]),
         (True, make_plain, 1, 0, ["from pageable memory", D_GAPS]),
     ]
 
@@ -133,8 +130,7 @@ class Offer(TestCase):
 
     def test_inputs(self):
         """Frames in each kind of memory give the results of plain buffers. Each D is copied once on
-        the device, into GStreamer's default layout, since downstream does not support
-        GstVideoMeta."""
+        the device, into the default layout, as downstream lacks GstVideoMeta."""
         expected, _ = self.run_drawn(self.start(RGB, WEIGHT))
         for discrete, make, copied, writes, noted in self.INPUTS:
             is_pool = isinstance(make, bool)
@@ -284,8 +280,7 @@ class Offer(TestCase):
                     self.check_reuse(f"gemmcl {text} {force}", TWO, [60, 7], index)
 
     def test_peer_pool(self):
-        """The element does not use a plain pool of downstream, which has no advantage over its
-        own."""
+        """The element does not use a plain pool of downstream, which has no advantage."""
         pool, stream = Gst.BufferPool.new(), self.make(WEIGHT)
         asked = []
         stream.answer_allocation(lambda query: (asked.append(query.type),

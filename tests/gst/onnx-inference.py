@@ -1,10 +1,7 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs pipelines of GStreamer's onnxinference and the element, and compares their outputs with
-NumPy. Writes TAP.
-
-The test writes the model: a layer that computes an embedding of a frame. The element multiplies the
-tensor that onnxinference attaches. All numbers are so small that sums in float32 are exact."""
+NumPy. TAP out. The test writes the model: a layer that computes an embedding of a frame. The
+element multiplies its tensor. All numbers are so small that sums in float32 are exact."""
 
 import functools
 import tempfile

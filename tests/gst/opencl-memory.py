@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """OpenCL memory between elements: the same results as through system memory, without copies. Also
 memory of other elements: in unusual layouts, of another context, changed by an element in between,
@@ -127,8 +126,7 @@ class OpenCl(TestCase):
         return buffer
 
     def test_wrong_metas(self):
-        """A video meta is wrong if the frame does not lie within one memory. Rows may be in reverse
-        order."""
+        """A video meta is wrong if the frame is not in one memory. Rows may be reversed."""
         for layout in [(9 * 160, 0, 161), (9 * 159, 1, 159), (9 * 159, 9 * 159, 159),
                        (8 * 159, 0, 159), (9 * 159, 7 * 159, -159), (9 * 159, 0, 159, 52)]:
             for caps in RGB, OPENCL_RGB:
@@ -150,8 +148,7 @@ class OpenCl(TestCase):
         np.testing.assert_array_equal(plain, reverse[::-1])
 
     def test_strange_inputs(self):
-        """Frames in unusual layouts are copied on the device, memory of another context through the
-        host. The log gives each reason once."""
+        """Unusual layouts are copied on the device, other contexts' memory through the host."""
         stream, stranger = self.start(OPENCL_RGB, f"{WEIGHT} name=a ! identity"), self.make(WEIGHT)
         share(stranger.element, get_device().cl_context.value)
         self.assertTrue(stranger.play(OPENCL_RGB))
@@ -173,8 +170,7 @@ class OpenCl(TestCase):
 
     def run_changed(self, text, inverted=None, blended=None):
         """Returns the outputs of N frames. inverted: the element whose outputs a probe inverts in
-        place. blended: the element whose beta is 0 for two frames, then .5 for two, so that each
-        output is a previous output."""
+        place. blended: the element whose beta is 0 and .5 for two frames each."""
         stream, rng = self.start(RGB, text), np.random.default_rng(1)
 
         def get(name):
@@ -264,8 +260,7 @@ class OpenCl(TestCase):
     def run_long(self, is_discrete):
         """Returns the outputs of LONG frames, each added to the previous output. If the device is
         discrete, the last run before a change of queues ends late."""
-        stream = self.start(OPENCL_RGB,
-                            f"{WEIGHT} alpha=.5 beta=.5 queue-depth=3 auto-tune=off")
+        stream = self.start(OPENCL_RGB, f"{WEIGHT} alpha=.5 beta=.5 queue-depth=3 auto-tune=off")
         frames = [self.make_frame(stream, seed=seed) for seed in range(LONG)]
         found, gate = [], None
         for i, frame in enumerate(frames):
@@ -275,8 +270,7 @@ class OpenCl(TestCase):
             if is_discrete and i in (16, 33):
                 time.sleep(0.02)
                 gate.open()
-            # Outputs return to their pool: new outputs, and further frames, would wait for the late
-            # run.
+            # Outputs return to their pool, so that nothing waits for the late run.
             if i % 13 == 12:
                 found += [FRAMES.read(stream.pull_buffer()) for _ in range(13)]
             if i == 0:

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The precision that the property or the weight's file selects, and the precision in the stats."""
 
@@ -9,8 +8,7 @@ from stream import OK, Gst, TestCase, audio, main, np, tensors, video
 
 M, K, N = 16, 64, 64
 CAPS = tensors("64:16")
-# The largest error of i8, from steps of 2 / 255 in a row and of 1 / 127 in a column. Numbers here
-# are exact in bf16.
+# The largest error of i8, by steps of 2 / 255 in rows and 1 / 127 in columns. bf16 is exact.
 BYTES_TOLERANCE = K * (1 / 255 + 1 / 254 + 1e-4)
 FLOATS_TOLERANCE = 1e-4
 
@@ -32,8 +30,7 @@ class Precision(TestCase):
         self.bytes = self.quantize(b, path)
 
     def quantize(self, values, path):
-        """Writes an int8 weight with a scale for each column. Returns its name for the property
-        weight."""
+        """Writes an int8 weight with scales of columns. Returns its name as a weight."""
         matrix = gemmcl.get_matrix("matrix_quantize", gemmcl.make(values), 0, None)
         ask("matrix_save_safetensors", matrix, path, "w")
         return path + "#w"
@@ -80,8 +77,7 @@ class Precision(TestCase):
         return stream
 
     def test_stated(self):
-        """A weight of int8 selects i8, a weight of floats does not, and precision=f32 is f32 with
-        both."""
+        """A weight of int8 selects i8, one of floats does not; precision=f32 is f32."""
         kernel = "kernel=vector_i8_4x64_1x1"
         stream = self.start(CAPS, f"gemmcl {kernel} weight={self.bytes}")
         self.check(stream, BYTES_TOLERANCE)
@@ -90,7 +86,6 @@ class Precision(TestCase):
             self.check_run(f"{kernel} {text}", CAPS, "computes in i8|asks for f32")
 
     def test_change(self):
-        """A weight that selects another precision than the weight before makes a new plan."""
         stream = self.start(CAPS, f"gemmcl weight={self.floats}")
         native = get_level("vector_i8_4x64_1x1") == "native"
         for weight, precision in [(self.floats, "f32"), (self.bytes, "i8" if native else "f32"),
@@ -100,20 +95,18 @@ class Precision(TestCase):
             self.assertEqual(stream.get_stat("precision"), precision)
 
     def test_range(self):
-        """precision=auto with a weight of f16 is f16, unless integers of the input exceed f16. A
-        kernel of f16 is refused with f32."""
+        """precision=auto and a weight of f16 are f16 unless input exceeds it. f32 refuses it."""
         # Two columns: the output is not frames, which only few kernels write.
         np.save(self.floats, np.ones((1, 2), "f2"))
         for number, (kind, scale, offset, is_half) in enumerate([
                 ("S16LE", 1, 0, True), ("S16LE", -1.999, 0, True), ("S16LE", -2, 0, False),
                 ("S32LE", 1, 0, False), ("S32LE", 2**-31, 0, True), ("F32LE", 1, 0, True),
-                ("F64LE", 65505, 0, False), ("GRAY8", 256, 0, True),
-                ("GRAY8", 256, 225, False), ("GRAY16_LE", 1, 0, False),
-                ("GRAY16_LE", 1, -31, True), ("GRAY16_LE", 1, -65505, False),
-                ("uint8", 1, 0, True), ("uint16", 1, 0, False), ("int16", 1.5, 16000, True),
-                ("int32", 1, 0, False), ("int32", 1, "0 normalize=input", True),
-                ("uint64", 2**-49, 0, True), ("int64", 2**-47, 0, False),
-                ("float16", 1, 0, True), ("float32", 1, 0, True)]):
+                ("F64LE", 65505, 0, False), ("GRAY8", 256, 0, True), ("GRAY8", 256, 225, False),
+                ("GRAY16_LE", 1, 0, False), ("GRAY16_LE", 1, -31, True),
+                ("GRAY16_LE", 1, -65505, False), ("uint8", 1, 0, True), ("uint16", 1, 0, False),
+                ("int16", 1.5, 16000, True), ("int32", 1, 0, False),
+                ("int32", 1, "0 normalize=input", True), ("uint64", 2**-49, 0, True),
+                ("int64", 2**-47, 0, False), ("float16", 1, 0, True), ("float32", 1, 0, True)]):
             mode = "patch patch-width=1 patch-height=1" if number % 2 else "pixel"
             with self.subTest(kind=kind, scale=scale, offset=offset):
                 stream = self.check_run(
@@ -124,8 +117,7 @@ class Precision(TestCase):
                     self.assertEqual(stream.get_stat("precision"), "f16")
 
     def test_lists(self):
-        """An int8 weight with scales of columns works with a list of offsets, but not with a list
-        of scales."""
+        """An int8 weight with scales works with a list of offsets, but not of scales."""
         weight = self.quantize([[0.5], [1]], f"{self.folder}/lists.safetensors")
         for scale, offset, precision, fits in [
                 ("<1,2>", "0", "auto", False), ("<1,2>", "0", "i8", False),

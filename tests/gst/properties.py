@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The element's properties: their flags and texts, their table in docs/element.md, the tool's
 options with the same values, and that setting one changes no other."""
@@ -73,9 +72,8 @@ class Properties(TestCase):
                 if name != "stats"}
 
     def test_set(self):
-        """Each property reads back as it was set, and changes no other property. Exceptions: a
-        matrix can be read in each of its forms, and the default of beta depends on the addend.
-        test_boxed sets boxed matrices."""
+        """Each property reads back as it was set, and changes no other, but a matrix can be read in
+        each of its forms, and beta's default depends on the addend. test_boxed has boxed ones."""
         defaults = {name: convert(getattr(spec, "default_value", None))
                     for name, spec in self.specs.items() if name != "stats"}
         self.assertEqual(self.read(), defaults)
@@ -97,14 +95,12 @@ class Properties(TestCase):
                 self.setUp()
 
     def test_empty(self):
-        """An empty name of a kernel, platform or device stands for auto."""
         for name in "kernel", "platform", "device":
             self.element.set_property(name, "")
             self.assertEqual(self.element.get_property(name), "auto")
 
     def test_quotes(self):
-        """One matching pair of quotation marks, as gst_parse_launch() of GStreamer 1.22 keeps it,
-        is no part of a text."""
+        """A pair of quotation marks, which GStreamer 1.22's parser keeps, is no part of a text."""
         texts = [name for name, spec in self.specs.items()
                  if spec.value_type.fundamental.name == "gchararray"]
         self.assertIn("weight", texts)
@@ -132,19 +128,16 @@ class Properties(TestCase):
             element.set_state(Gst.State.NULL)
 
     def test_flags(self):
-        """The flags agree with the text: properties that may be set while playing, and controllable
-        ones, are mutable in PLAYING."""
+        """Properties that may be set while playing, by text or flags, are mutable in PLAYING."""
         for name, spec in self.specs.items():
             with self.subTest(name=name):
                 self.assertTrue(spec.flags & 1)
-                playing = (spec.flags & Gst.PARAM_CONTROLLABLE or
-                           "set while playing" in spec.blurb)
+                playing = (spec.flags & Gst.PARAM_CONTROLLABLE or "set while playing" in spec.blurb)
                 self.assertEqual(spec.flags & MUTABLE, 0 if not spec.flags & 2 else
                                  PLAYING if playing else READY)
 
     def test_table(self):
-        """The table has each property with its default. `a`, `b` | 1, 0 stands for two
-        properties."""
+        """The table has each property with its default. `a`, `b` | 1, 0 stands for two."""
         section = DOCS.read_text(encoding="utf-8").split("\n## Properties\n")[1].split("\n## ")[0]
         table = {}
         for names, defaults in re.findall(r"^\| (`.*?) \| (.*?) ?\| .*\|$", section, re.M):
@@ -181,9 +174,8 @@ class Properties(TestCase):
             self.assertEqual(self.element.get_property("beta"), beta)
 
     def test_late(self):
-        """A property that needs READY is set while streaming: a warning names it, once in a stream.
-        The value reads back and is used from the next start on. Equal values, and properties that
-        may change while playing, cause no warning."""
+        """A property that needs READY is set while streaming: one warning names it. The value is
+        used from the next start on. Equal values, and other properties, cause no warning."""
         stream = self.start(tensors("1:1"), "gemmcl weight=[-2]")
         for name, spec in self.specs.items():
             if not spec.flags & READY:
@@ -214,8 +206,7 @@ class Properties(TestCase):
         self.is_quiet(stream)
 
     def test_boxed(self):
-        """Boxed matrices and arrays can be set while playing. A matrix that does not fit is
-        refused, and the old one stays."""
+        """Boxed matrices and arrays can be set while playing; wrong ones are refused."""
         Gst.util_set_object_arg(self.element, "weight-matrix", "<<3>,<4>>")
         Gst.util_set_object_arg(self.element, "bias-vector", "<3>")
         stream = self.make("gemmcl")

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The dimensions of results: what an element behind a layer sees. All numbers are small integers,
 so that results are exact."""
@@ -22,7 +21,6 @@ LAYER, FILTERS = draw(8, 16), draw(144, 4, seed=1)
 
 
 def convolve(a):
-    """Returns the convolution of rows x columns x channels, in the same rows and columns."""
     rows = features(a, "patch", (3, 3), 1, 1)
     return (rows @ FILTERS).reshape(*a.shape[:2], -1)
 
@@ -33,12 +31,10 @@ class Layers(TestCase):
             np.frombuffer(get_bytes(data), "f4").reshape(expected.shape), expected)
 
     def test_convolution(self):
-        """A convolution behind a layer sees the pixels before the layer, also with batches, and a
-        last dimension of 1."""
+        """A convolution behind a layer sees the pixels before it, also with batches."""
         self.check_convolutions("", "batch-size=2")
 
     def test_convolution_on_devices(self):
-        """So it does on several devices."""
         self.needs_two_devices()
         self.check_convolutions("devices=all", "batch-size=3 devices=all")
 
@@ -55,7 +51,6 @@ class Layers(TestCase):
                     self.gives(stream, tensors(f"4:{shape[1]}:{shape[0]}"))
 
     def test_pixels(self):
-        """So it does behind a layer of colours."""
         weight, a = draw(3, 16), draw(4, 8, 3) + 2
         stream = self.start(video("RGB", 8, 4), f"{element(weight)} ! "
                             f"{element(FILTERS, CONVOLUTION)}")
@@ -110,8 +105,7 @@ class Layers(TestCase):
         self.gives(stream, tensors("7:2,16:2:4,2:2:4", "uint8,float32,float32"))
 
     def test_devices(self):
-        """Headers state the dimensions of their own buffers, though other buffers come before a run
-        has ended."""
+        """Headers state their own buffers' dimensions, though others come before a run ends."""
         self.needs_two_devices()
         stream = self.start(FLEXIBLE, element(LAYER, "devices=all queue-depth=3"))
         arrays = [draw(*shape, 8, seed=seed) for seed, shape in enumerate(

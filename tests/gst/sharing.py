@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Elements share an OpenCL context with each other, across elements that forward no queries, and
 with the application. Also several devices in one element. test-context.c tests threads."""
@@ -134,7 +133,6 @@ class Sharing(TestCase):
                 self.assertEqual(line.was_given("a") + line.was_given("b"), by_bin)
 
     def test_upstream(self):
-        """An element that is opened later asks upstream."""
         line = self.make_line("gemmcl name=a ! queue ! gemmcl name=b")
         self.set_state(line["a"], READY)
         self.assertIsNone(query(line["b"]))
@@ -157,8 +155,7 @@ class Sharing(TestCase):
         self.assertEqual(len(set(map(get_object, elements))), 1)
 
     def test_process(self):
-        """Pipelines of a process share a context, but not a context that an application gave to one
-        pipeline."""
+        """Pipelines of a process share a context, but not one given to a single pipeline."""
         context, given = self.make_context(), self.make_line("gemmcl name=a")
         share(given.bin, context)
         self.set_state(given.bin, READY)
@@ -183,7 +180,6 @@ class Sharing(TestCase):
         self.assertNotEqual(get_cl(line["a"]), get_cl(line["b"]))
 
     def answer(self, pad, shared):
-        """Links a pad to a pad that answers queries for contexts."""
         is_src = pad.direction == Gst.PadDirection.SRC
         end = Gst.Pad.new("end", Gst.PadDirection.SINK if is_src else Gst.PadDirection.SRC)
         answer(end, Gst.QueryType.CONTEXT, lambda asked: asked.set_context(shared))
@@ -260,8 +256,7 @@ class Sharing(TestCase):
         self.assertEqual(self.count(context), before)
 
     def has_weights(self, context, count):
-        """The devices hold this many weights. A thread frees old weights some time after the
-        exchange."""
+        """The devices hold this many weights, some time after the exchange."""
         self.wait_for(lambda: count_weights(context)[0] == count)
 
     def test_weights(self):
@@ -291,7 +286,6 @@ class Devices(TestCase):
         self.needs_two_devices()
 
     def test_turns(self):
-        """Idle devices get buffers by turns."""
         stream = self.start(ONE, GEMMCL)
         for _ in range(10):
             self.run_one(stream, NUMBER)
@@ -309,8 +303,7 @@ class Devices(TestCase):
         self.is_quiet(stream)
 
     def test_lists(self):
-        """Lists of devices: each device is used once; a list with one device works like that device
-        alone."""
+        """Each device of a list is used once; a list with one device is that device alone."""
         for devices, count in [("all", 2), ("0,1", 2), ("1, 0", 2), ("ALL,0", 2), ("1", 0),
                                ("1,1", 0), ("", 0)]:
             with self.subTest(devices=devices):
@@ -326,8 +319,7 @@ class Devices(TestCase):
             self.says(stream, words)
 
     def test_memory(self):
-        """With several devices outputs are not in OpenCL memory; if downstream accepts any memory,
-        the element chooses system memory."""
+        """With several devices outputs are in system memory, if downstream accepts it."""
         stream = self.make(GEMMCL, "other/tensors(memory:OpenCL)")
         self.assertFalse(stream.play(ONE))
         self.says(stream, "several|system memory")

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The property stats, the reported latency, and buffers that QoS skips."""
 
@@ -70,8 +69,7 @@ class Stats(TestCase):
         self.assertIsNone(self.pop_report(stream))
 
     def test_at_ready(self):
-        """A stream that ends without EOS reports its stats on the way to READY; the next stream
-        counts from 0."""
+        """A stream without EOS reports its stats on the way to READY; the next has its own."""
         stream = self.make(NAIVE)
         for _ in range(2):
             self.assertTrue(stream.play(ONE))
@@ -83,8 +81,7 @@ class Stats(TestCase):
         self.assertIsNone(self.pop_report(stream))
 
     def check_choice(self, source, kernel):
-        """The stats have the choice of the kernel; the log has it once for each plan, with the
-        other candidates. Returns the candidates."""
+        """The stats have the choice; the log has it once for a plan, with the returned others."""
         np.save(f"{self.folder}/w.npy", np.ones((K, N), "f4"))
         with collect_log("gemmcl", Gst.DebugLevel.INFO) as lines:
             stream = self.start(tensors(f"{K}:{M}"), f"gemmcl weight={self.folder}/w.npy "
@@ -104,8 +101,7 @@ class Stats(TestCase):
         return names
 
     def test_choice(self):
-        """A named kernel is used first, then a kernel that was tuned on this machine, then the
-        library's choice."""
+        """A named kernel is used first, then one that was tuned here, then the library's."""
         gemm = describe(M, N, K)
         ask("tuning_forget", get_context())
         plan = Plan(gemm)
@@ -176,9 +172,8 @@ class Times(TestCase):
                 self.assertEqual(self.get_latency(stream, live), collecting)
 
     def test_timeout(self):
-        """The latency of collecting is at most batch-timeout, and batch-timeout itself if neither
-        caps nor buffers state a duration. A timeout or duration of more than 146 years counts as
-        none."""
+        """The latency of collecting is at most batch-timeout, and exactly that if neither caps nor
+        buffers state a duration. More than 146 years count as none."""
         free, slow = tensors("1:1", rate="0/1"), tensors("1:1", rate=f"1/{2**31 - 1}")
         for caps, timeout, latency in [(ONE, -1, 3 * FRAME), (ONE, 4 * FRAME, 3 * FRAME),
                                        (ONE, FRAME, FRAME), (free, -1, 0), (free, FRAME, FRAME),
@@ -190,19 +185,16 @@ class Times(TestCase):
         self.assertEqual(self.get_latency(stream, True), 0)
 
     def test_unlimited(self):
-        """An upstream maximum that is too large for a sum with the element's latency counts as no
-        limit."""
+        """An upstream maximum too large for a sum with the latency counts as no limit."""
         stream = self.start(ONE, "gemmcl weight=[2] batch-size=4")
         answer(stream.src, Gst.QueryType.LATENCY,
                lambda query: query.set_latency(True, UPSTREAM, Gst.CLOCK_TIME_NONE - 1))
         query = Gst.Query.new_latency()
         self.assertTrue(stream.sink.peer_query(query))
-        self.assertEqual(query.parse_latency(),
-                         (True, UPSTREAM + 3 * FRAME, Gst.CLOCK_TIME_NONE))
+        self.assertEqual(query.parse_latency(), (True, UPSTREAM + 3 * FRAME, Gst.CLOCK_TIME_NONE))
 
     def test_percentiles(self):
-        """A percentile is the time that this share of the runs did not exceed, at most 1/16 too
-        long, in any order of runs."""
+        """A percentile is what this share of the runs did not exceed, at most 1/16 too long."""
         stream = self.start(ONE, "gemmcl weight=[2]")
         for _ in range(2):
             for count, time, expected in PARTS:

@@ -1,9 +1,6 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plays elements between two pads of a test, with NumPy arrays as buffers.
-
-GEMMCL_TEST_PLUGINS is the folder of GStreamer's own plugins; only its core plugins are loaded.
-gemmcl.py describes the variables of the library."""
+"""Plays elements between two pads of a test, with NumPy arrays as buffers. GEMMCL_TEST_PLUGINS is
+the folder of GStreamer's own plugins; only its core plugins are loaded."""
 
 import contextlib
 import ctypes
@@ -32,7 +29,6 @@ from tap_unittest import tap
 
 
 def load_plugin(name):
-    """Loads GStreamer's plugin of this name. Returns None if there is none."""
     path = Path(os.environ["GEMMCL_TEST_PLUGINS"], f"libgst{name}.so")
     return Gst.Plugin.load_file(str(path)) if path.exists() else None
 
@@ -91,12 +87,10 @@ def make_shared(kind="OpenCL", **fields):
 
 
 def share(element, context):
-    """Gives a cl_context to an element, as an application does."""
     element.set_context(make_shared(cl_context=(GObject.TYPE_POINTER, context)))
 
 
 def join(parts):
-    """Returns a buffer with a memory for each part, which is bytes."""
     buffer = Gst.Buffer.new()
     for part in parts:
         buffer.append_memory(Gst.Buffer.new_wrapped(part).get_memory(0))
@@ -119,8 +113,7 @@ def answer(pad, kind, fill):
 
 
 def change_buffers(pad, change):
-    """Replaces each buffer of a pad by the result of change. Its argument and its result are
-    addresses of owned buffers."""
+    """Replaces each buffer of a pad by change(buffer); both are addresses of owned buffers."""
     def probe(_pad, info, _data):
         place = c_void_p.from_address(info + 16)  # GstPadProbeInfo.data
         place.value = change(place.value)
@@ -154,8 +147,7 @@ class Stream:
     arrivals: the outputs: buffers with their caps, and the types and numbers of events"""
 
     def __init__(self, text, output=None, upstream=None):
-        """output, upstream: the caps that downstream accepts and that upstream has; None: any
-        caps."""
+        """output, upstream: the caps of downstream and upstream; None: any caps."""
         self.element = (Gst.parse_bin_from_description(text, True) if "!" in text else
                         Gst.parse_launch(text))
         self.bus = Gst.Bus.new()
@@ -245,11 +237,9 @@ class Stream:
         return self[element].props.stats.get_value(name)
 
     def __getitem__(self, name):
-        """Returns the element of this name, or the only element."""
         return self.element.get_by_name(name) if isinstance(self.element, Gst.Bin) else self.element
 
     def pop_message(self, kind):
-        """Returns the next posted error or warning, or None."""
         message = self.bus.pop_filtered(kind)
         if message is None:
             return None
@@ -304,13 +294,11 @@ class TestCase(gemmcl.TestCase):
         self.says(stream, words, domain)
 
     def gives(self, stream, caps):
-        """The caps of the output are a subset of these."""
         found, expected = stream.sink.get_current_caps(), Gst.Caps.from_string(caps)
         self.assertTrue(found.is_subset(expected), f"{found.to_string()} is not of {caps}")
 
     def says(self, stream, words, domain=None, kind=Gst.MessageType.ERROR):
-        """Exactly one error or warning was posted, and has each of the words, which '|'
-        separates."""
+        """Exactly one error or warning was posted, with each of the words between '|'."""
         error = stream.pop_message(kind)
         self.assertIsNotNone(error, "nothing was posted")
         for word in words.split("|"):
@@ -329,15 +317,13 @@ class TestCase(gemmcl.TestCase):
 
 def find_live(tracer):
     live = tracer.emit("get-live-objects")
-    # The list holds no references to the objects that it names, but freeing it would drop
-    # references.
+    # The list holds no references to the objects, but freeing it would drop them.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(live))
     return re.findall(r"object=\((\w+)\)", live.to_string().replace("\\", ""))
 
 
 def main(known=None):
-    """Runs the tests of the main module. They must not leave objects of GStreamer behind, except
-    one of a type that GStreamer itself leaks."""
+    """Runs the main module's tests, which must leave no GStreamer object but a known type's."""
     leaks = Gst.Registry.get().find_feature("leaks", Gst.TracerFactory)
     tracer = GObject.new(leaks.get_tracer_type())
     held = Gst.Pad.new("held", Gst.PadDirection.SRC)

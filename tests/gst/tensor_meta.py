@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tensors in the metadata of buffers (GstTensorMeta), and caps that announce them. All numbers are
-small integers, so that results are exact."""
+"""Tensors in the metadata of buffers (GstTensorMeta), and caps that announce them."""
 
 import ctypes
 import mmap
@@ -29,7 +27,6 @@ TYPES = ("int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float16 f
 
 
 def call(name, *arguments):
-    """Calls a function of GStreamer. Integers are passed as sizes."""
     function = getattr(LIB, name)
     function.restype = c_void_p
     return function(*(c_void_p(hash(each)) if isinstance(each, Gst.Buffer) else
@@ -45,7 +42,6 @@ class Tensor(ctypes.Structure):
         return (c_size_t * self.rank).from_address(ctypes.addressof(self) + ctypes.sizeof(self))
 
     def read(self):
-        """Returns the id and the array of the tensor."""
         data = ctypes.create_string_buffer(call("gst_buffer_get_size", self.data))
         call("gst_buffer_extract", self.data, 0, data, len(data))
         return (GLib.quark_to_string(self.id),
@@ -67,8 +63,7 @@ def wrap(data):
 
 
 def attach(buffer, ident, values, **others):
-    """Adds an array as a tensor in a meta of its own. others: fields of the tensor that differ from
-    the array's."""
+    """Adds an array as a tensor in a meta of its own; others: fields other than the array's."""
     dims, data = others.pop("dims", values.shape), others.pop("data", wrap(values.tobytes()))
     tensor = Tensor.from_address(call("gst_tensor_alloc", len(dims)))
     tensor.id = GLib.quark_from_string(ident) if ident else 0
@@ -153,8 +148,7 @@ class MetaTestCase(TestCase):
         self.is_product(stream.pull_buffer(), a, weight, is_meta)
 
     def is_product(self, output, a, weight, is_meta):
-        """The output is A times B: the last tensor in its metadata with is_meta, otherwise its
-        bytes."""
+        """The output is A times B: its bytes, or with is_meta its last tensor."""
         rows = a if a.shape[-1] == len(weight) else a.reshape(-1, len(weight))
         expected = rows.astype(float) @ weight
         found = get_tensors(output)[-1][-1][1] if is_meta else np.frombuffer(

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """VA surfaces under the doubles: frames of vapostproc give the same results as frames in system
 memory, and the element does not copy them. Three environments have tests of their own: a display of
@@ -43,8 +42,7 @@ VA_DISPLAY = 0x4097  # a property of cl_contexts
 GPU = 2  # GemmclDeviceType
 READ_ONLY = 4  # CL_MEM_READ_ONLY
 CREATE_IMAGE = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_uint64, c_void_p, c_uint, c_void_p)
-# Image queries, and their answers for both planes of a surface: width, height, channels (CL_R and
-# CL_RG of CL_UNORM_INT8), plane.
+# Image queries, and their answers for both planes: width, height, channels (CL_R, CL_RG), plane.
 IMAGE_INFOS = [(0x1114, c_size_t, 64, 32), (0x1115, c_size_t, 48, 24),
                (0x1110, c_uint64, 0x10d2000010b0, 0x10d2000010b2), (0x4099, c_uint, 0, 1)]
 COPY_METADATA = 7  # GstBufferCopyFlags
@@ -68,8 +66,7 @@ class Surfaces(TestCase):
         return self.play(text, caps, (make_frame(caps, i) for i in range(number)), *set_up)
 
     def agree(self, memory, shared, plain=PIXELS, caps=FRAME, number=N):
-        """Both lines have the same outputs; the plain line has frames in system memory. Only the
-        element's kernel has read the surfaces."""
+        """Both lines have the same outputs; only the kernel has read the surfaces."""
         expected = self.play_frames(plain, caps, number)
         reset_copies()
         found = self.play_frames(shared, caps, number)
@@ -83,8 +80,7 @@ class Surfaces(TestCase):
         self.assertEqual(COUNTS.surface_readbacks, 0)
 
     def refuses(self, text, words):
-        """The surfaces are not accepted, and a warning has the reason. Frames in system memory are
-        accepted."""
+        """The surfaces are not accepted, with a warning; frames in system memory are."""
         refused = self.play_frames(f"{text} {PIXELS}")
         self.assertEqual(refused.outputs, [])
         self.has_words(refused.warning, words)
@@ -116,8 +112,7 @@ class Surfaces(TestCase):
 
 class Untiled(Surfaces):
     def test_modes(self):
-        """In each feature mode surfaces are read in place: only the weight is copied, as for plain
-        frames."""
+        """In each feature mode surfaces are read in place: only the weight is copied."""
         patch = ("gemmcl name=g feature-mode=patch patch-width=5 patch-height=4 "
                  f"weight={literal(5 * 4 * 3, 3)}")
         frame = f"gemmcl name=g feature-mode=frame weight={literal(16 * 16 * 3, 2)}"
@@ -149,12 +144,10 @@ class Untiled(Surfaces):
         self.assertEqual(COUNTS.dmabuf_objects, 0)
 
     def test_chain(self):
-        """A second element shares the context of the one that reads surfaces, and its input stays
-        on the device."""
+        """A second element shares the context of the first, and its input stays there."""
         self.agree("VA to OpenCL", f"{SURFACE} {PIXELS} ! {SECOND}", f"{PIXELS} ! {SECOND}")
 
     def test_tee(self):
-        """Two elements read the same surfaces at the same time."""
         self.agree("VA to system", f"{SURFACE} tee name=t  t. ! queue ! "
                    f"gemmcl weight=[[1],[1],[1]] ! fakesink  t. ! queue ! {PIXELS}", number=40)
 
@@ -183,7 +176,6 @@ class Untiled(Surfaces):
         self.is_well(found, 4, "VA to system", expected)
 
     def test_crop(self):
-        """The cropped frame of a surface is read in place."""
         part = SMALL.replace("64", "32").replace("48", "20")
         for more in "", ",interlace-mode=interleaved":
             for place in (8, 4, 32, 20), (9, 7, 32, 20):
@@ -207,16 +199,14 @@ class Untiled(Surfaces):
         self.has_words(refused.error, "was made without a VADisplay")
 
     def test_dmabufs(self):
-        """dma-bufs of vapostproc are surfaces, and may be tiled. They are read as surfaces; without
-        sharing, and in odd sizes, they are mapped."""
+        """dma-bufs of vapostproc, also tiled, are read as surfaces; others are mapped."""
         self.agree("VA to system", f"{DMABUF} {PIXELS}")
         self.agree("system", f"{DMABUF} {PIXELS}", caps=FRAME.replace("66", "65"))
         with without("va"):
             self.agree("system", f"{DMABUF} {PIXELS}")
 
     def test_failures(self):
-        """A call that fails ends in an error that names it, and no surface stays acquired. A failed
-        launch while a plan is made is no error."""
+        """A call that fails ends in an error that names it, except a launch for a new plan."""
         for name, number, error, words in [
                 ("clCreateFromVA_APIMediaSurfaceINTEL", 2, 2,
                  "clCreateFromVA_APIMediaSurfaceINTEL for plane 1"),
@@ -315,8 +305,7 @@ def forge(memory):
 
 class Tiles(Surfaces):
     def play_replaced(self, make):
-        """Plays frames of vapostproc. make replaces the memory of each frame; its argument and its
-        result are addresses."""
+        """Plays frames of vapostproc; make replaces the memory of each, by addresses."""
         def change(buffer):
             buffer, other = c_void_p(buffer), c_void_p(GST.gst_buffer_new())
             GST.gst_buffer_copy_into(other, buffer, COPY_METADATA, c_size_t(0), c_ssize_t(-1))
@@ -337,7 +326,6 @@ class Tiles(Surfaces):
         self.assertEqual(COUNTS.dmabuf_objects, before)
 
     def test_named(self):
-        """Caps name the tiled format by its modifier."""
         if not HAS_DRM_FORMATS:
             self.skipTest("GStreamer before 1.24 has no DRM formats")
         self.agree("VA to system", "vapostproc ! video/x-raw(memory:DMABuf),format=DMA_DRM,"

@@ -1,9 +1,6 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The outputs of the element compared with NumPy, in each format, mode and property. Tests of the
-kernels compare results by the bounds of numpy_gemm.py; here the bounds are a few times larger.
-
-Inputs are pseudo-random, and the same in each run."""
+"""The outputs of the element compared with NumPy, in each format, mode and property, by bounds that
+are a few times those of numpy_gemm.py. Inputs are pseudo-random, and the same in each run."""
 
 import re
 from pathlib import Path
@@ -52,11 +49,9 @@ CASES = [
     # Each input format and each output format.
     case(video("GRAY8", 17, 9), 1, pixels("GRAY8"), weight="literal", bias=20),
     case(video("GRAY16_LE", 11, 6), 1, pixels("GRAY16_LE"), bias=5000, spread=(1.1, 1.3)),
-    case(video("RGB", 13, 7), 3, pixels("RGB")),
-    case(video("BGR", 10, 5), 3, pixels("BGR")),
+    case(video("RGB", 13, 7), 3, pixels("RGB")), case(video("BGR", 10, 5), 3, pixels("BGR")),
     case(video("RGBA", 9, 7), 4, pixels("RGBA"), weight="literal", transpose_weight=True),
-    case(video("BGRA", 6, 9), 4, pixels("BGRA")),
-    case(video("RGBx", 9, 6), 3, pixels("RGBx")),
+    case(video("BGRA", 6, 9), 4, pixels("BGRA")), case(video("RGBx", 9, 6), 3, pixels("RGBx")),
     case(video("BGRx", 7, 5), 4, pixels("BGRA")),
     case(video("xRGB", 5, 8), 3, pixels("xBGR"), bias=10, transpose_weight=True),
     case(video("xBGR", 12, 3), 3, pixels("xRGB"), alpha=1.5),
@@ -112,36 +107,27 @@ CASES = [
          batch_size=2),
     case(video("RGBA", 6, 6), 4, pixels("RGBA"), alpha=0, bias=300),
     # Audio: formats, numbers of channels, saturation, the previous output.
-    sound("F32LE", 2, 1, weight="literal"),
-    sound("F32LE", 3, 5, activation="tanh", spread=(-2, 2)),
+    sound("F32LE", 2, 1, weight="literal"), sound("F32LE", 3, 5, activation="tanh", spread=(-2, 2)),
     sound("F32LE", 2, 2, samples=(100, 100, 100, 70), alpha=0.5, beta=0.5),
-    sound("F64LE", 2, 3, activation="gelu", input_scale=3, input_offset=-0.2,
-         spread=(-1, 1)),
+    sound("F64LE", 2, 3, activation="gelu", input_scale=3, input_offset=-0.2, spread=(-1, 1)),
     sound("S16LE", 1, 1, weight="literal", spread=(1.5, 1.6)),
-    sound("S16LE", 8, 8, transpose_weight=True),
-    sound("S16LE", 2, 6, bias=9000),
+    sound("S16LE", 8, 8, transpose_weight=True), sound("S16LE", 2, 6, bias=9000),
     sound("S16LE", 2, 2, samples=(128,) * 4 + (78,), beta=0.75, alpha=0.25),
-    sound("S16LE", 2, 4, input_scale=0.5, input_offset=1000,
-         samples=(96,) * 5, batch_size=2),
-    sound("S32LE", 2, 2),
-    sound("S32LE", 2, 3, alpha=3, bias=-4e8),
+    sound("S16LE", 2, 4, input_scale=0.5, input_offset=1000, samples=(96,) * 5, batch_size=2),
+    sound("S32LE", 2, 2), sound("S32LE", 2, 3, alpha=3, bias=-4e8),
     # Tensors: types, ranks, batches.
     case(tensors("7:5"), 3, weight="literal"),
     case(tensors("64:3:2:2"), 10, transpose_weight=True, activation="gelu-tanh", spread=(-1, 1)),
-    case(tensors("5"), 1),
-    case(tensors("9:4:1:1"), 65, activation="silu", spread=(-2, 2)),
+    case(tensors("5"), 1), case(tensors("9:4:1:1"), 65, activation="silu", spread=(-2, 2)),
     case(tensors("16:8"), 4, count=5, batch_size=2),
     case(tensors("16:8"), 4, count=4, beta=0.5, activation="hard-swish", spread=(-2, 2)),
     case(tensors("10:6"), 6, addend=6, beta=0.3, bias=2, count=3, batch_size=3),
-    case(tensors("11:6", "float16"), 4),
-    case(tensors("8:9", "float64"), 6),
+    case(tensors("11:6", "float16"), 4), case(tensors("8:9", "float64"), 6),
     case(tensors("24:5", "int8"), 7, input_scale=1 / 128, spread=(-127, 127)),
     case(tensors("27:4", "uint8"), 5, input_scale=1 / 255, input_offset=-0.5),
-    case(tensors("13:3", "int16"), 9),
-    case(tensors("6:10", "uint16"), 3, alpha=-0.1),
+    case(tensors("13:3", "int16"), 9), case(tensors("6:10", "uint16"), 3, alpha=-0.1),
     case(tensors("17:2", "int32"), 4, transpose_weight=True),
-    case(tensors("3:11", "uint32"), 2, bias=1e9),
-    case(tensors("5:5", "int64"), 5),
+    case(tensors("3:11", "uint32"), 2, bias=1e9), case(tensors("5:5", "int64"), 5),
     case(tensors("4:6", "uint64"), 3),
     # Tensors of channels:width:height: convolutions, and the other feature modes.
     convolution(tensors("6:9:7"), 8, **PATCH, patch_stride=2, patch_padding=1, patch_dilation=2,
@@ -182,8 +168,7 @@ CASES = [
 
 
 def draw(medium, rng, samples):
-    """Returns a buffer of all integers of the type, or of floats around 0. The meta of a frame has
-    the places of its planes."""
+    """Returns a buffer of all integers of the type, or of floats around 0, with a frame's meta."""
     if medium.name == "video":
         buffer, info = Gst.Buffer.new_wrapped(rng.bytes(medium.info.size)), medium.info
         GstVideo.buffer_add_video_meta_full(buffer, 0, info.finfo.format, info.width, info.height,
@@ -196,9 +181,8 @@ def draw(medium, rng, samples):
 
 
 def convolve(image, weight, stride, padding, dilation):
-    """Returns the convolution of rows x columns x channels with [out, in, height, width], by the
-    definition of PyTorch's conv2d. It has a row for each place of the patch, from left to right,
-    then down."""
+    """Returns the convolution of rows x columns x channels with [out, in, height, width], by
+    PyTorch's conv2d, with a row for each place of the patch, row by row."""
     image = np.pad(image, [(padding, padding)] * 2 + [(0, 0)])
     steps = [stride or length for length in weight.shape[2:]]
     patches = [[image[y + dilation * i, x + dilation * j] for i, j in np.ndindex(weight.shape[2:])]
@@ -248,8 +232,7 @@ class Run:
         self.operands["weight"] = b
 
     def convolve(self, b):
-        """Returns the weight that the line of docs/element.md makes of a convolution's weight, and
-        checks that it computes that convolution."""
+        """Returns the weight that docs/element.md makes of a convolution's, after a check."""
         docs = (Path(__file__).parents[2] / "docs" / "element.md").read_text(encoding="utf-8")
         line = re.search(r"^b = .*", docs, re.M).group()
         size, *where = self.where

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests every row of the table of kernels with an Intel GPU's driver: the driver builds and
 launches the row, its registers and memory suffice, and the rules choose as they should. Results are
@@ -59,14 +58,12 @@ def has_instructions(row):
     words = get_info().extensions.decode().split()
     if row.dpas:
         return ENGINES + "_tf32" * (row.precision == "tf32") in words
-    return not row.capability and (row.precision != "i8" or
-                                   "cl_khr_integer_dot_product" in words)
+    return not row.capability and (row.precision != "i8" or "cl_khr_integer_dot_product" in words)
 
 
 class Driver(TestCase):
     def check_build(self, row, plan, is_chosen=False):
-        """The build matches the row and the device. A row that the rules chose must neither spill
-        nor use private memory."""
+        """The build matches row and device. A chosen row neither spills nor uses memory."""
         info = plan.get_info()
         figures = get_values(info)
         print(f"# {row.name}: {figures}")
@@ -114,7 +111,6 @@ class Driver(TestCase):
                 self.assertTrue(row.subgroup, row.name)
 
     def test_engines(self):
-        """A precision with matrix engines gets a row for them."""
         found = {row.precision for row in ROWS
                  if row.dpas and is_meant(row) and has_instructions(row)}
         for precision in found:

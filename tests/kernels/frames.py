@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Frames as A and as D with every kernel that reads pixels itself, and with the fallback, for which
-they are converted first; and tensors as A."""
+"""Frames as A and as D with every kernel that reads pixels, and with the fallback; tensors as A."""
 
 from ctypes import byref
 
@@ -82,7 +80,6 @@ class Frame:
             start = end + padding
 
     def describe(self):
-        """The frame as GemmclData."""
         data = Data()
         planes = [self.tensor.elements] if self.tensor else self.planes
         for i, plane in enumerate(planes):
@@ -100,17 +97,14 @@ class Frame:
         return self.samples()[:, :, [order.index(c) for c in "YRGBA" if c in order]]
 
     def chroma_columns(self):
-        """The column of chroma of each column."""
         return [(x + self.cut[1]) // 2 for x in range(self.width)]
 
     def chroma_rows(self, interlaced):
-        """The row of chroma of each row."""
         rows = [y + self.cut[2] for y in range(self.height)]
         return [y // 4 * 2 + y % 2 if interlaced else y // 2 for y in rows]
 
     def chroma(self):
-        """Y, Cb and Cr of each pixel, as colours() takes them: 0 to 255. Samples of 10 bits are
-        the upper bits of 16."""
+        """Y, Cb and Cr of each pixel, 0 to 255. Samples of 10 bits are the upper bits of 16."""
         luma, *rest = [np.ascontiguousarray(plane).view(self.sample).astype(float)
                        for plane in self.planes]
         cb, cr = rest if len(rest) == 2 else (rest[0][:, 0::2], rest[0][:, 1::2])
@@ -133,8 +127,7 @@ class Frame:
         else:
             values = self.channels().astype(float)
             off = np.zeros_like(values)
-        return [features(each, *self.features)
-                for each in (f32(values), off, np.ones_like(values))]
+        return [features(each, *self.features) for each in (f32(values), off, np.ones_like(values))]
 
     def rest_is_good(self):
         """Bytes outside of pixels are unchanged, and samples without a channel are 255."""
@@ -212,8 +205,7 @@ class Frames(TestCase):
                 self.check_format(number, pixels)
 
     def test_cut(self):
-        """Interlaced frames, progressive ones among them, and frames that begin within a sample of
-        chroma; the kernels of pixels, and im2col."""
+        """Interlaced frames, also progressive ones, and ones that begin within a chroma sample."""
         sizes = [(33, 9), (18, 6), (35, 7), (16, 2), (1, 1)]
         cuts = [(False, 1, 0), (False, 0, 1), (True, 0, 0), (True, 1, 3), (True, 0, 1),
                 (True, 1, 2)]
@@ -226,9 +218,8 @@ class Frames(TestCase):
                         self.solve(kernel, {**a, "progressive": progressive}, 2, number + i)
 
     def check_features(self, i, kernel=None, **frame):
-        """A scale and shift of A in the i-th mode: pixel, row, frame, and the patches; A is
-        normalized if i is odd. Without a kernel the rules choose it. Fields without a meaning for
-        frames are ignored."""
+        """A scale and shift of A in the i-th mode: pixel, row, frame, patches; A is normalized if i
+        is odd. Without a kernel the rules choose. Other fields are ignored."""
         mode = min(i % (3 + len(PATCHES)), 3)
         patch = PATCHES[i % (3 + len(PATCHES)) - 3] if mode == 3 else (0,) * 5
         self.solve(kernel, {"mode": MODES[mode], "patch": patch, **frame}, 5, i, a_scale=1 / 255,
@@ -293,7 +284,6 @@ class Frames(TestCase):
                                                       np.broadcast_to(stored[at], (17, n)))
 
     def test_refused(self):
-        """A kernel that cannot write frames is refused."""
         self.refuses("kernel", "write frames", "plan_new", get_context(),
                      byref(describe(16, 1, 1, d_frame=make_frame(4, 4, "GRAY8"))), "gemm_naive")
 

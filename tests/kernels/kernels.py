@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares every row of the table of kernels with a reference, so that a new row needs no new test.
 
@@ -18,8 +17,7 @@ each method with all layouts and vectors of 4. Environment variables:
                                  rounding, which takes hours
     GEMMCL_TEST_ROWS=NAME,...    These rows alone, as with all
     GEMMCL_TEST_ROWS=subgroups   Only the first row of each method for each subgroup size, and only
-                                 its edges
-"""
+                                 its edges"""
 
 import itertools
 import os
@@ -43,19 +41,16 @@ INTEGERS = [kind for kind in TYPES if DTYPES[kind][0] in "iu"]
 
 class Row(table.Row):
     def is_full(self):
-        """True if all types and activations are tested."""
         if self.index == 0 or ROWS not in ("", "subgroups"):
             return True
         gemm = describe(1, 1, 1, d_frame=make_frame(1, 1, "GRAY8"))
         return self.is_first and not find_misfit(self.name, gemm)
 
     def is_like_another(self):
-        """True if the row is for matrix engines, and another row has the same tile in a larger
-        group, or an earlier one the same tile and group with another precision. Int8 has another
-        depth in rows with subgroups."""
+        """True for a row of matrix engines if another has its tile in a larger group, or an earlier
+        one tile and group in another precision, but for int8's depth with subgroups."""
         def kind(row):
-            return (row.engines, row.tile, row.subgroup,
-                    row.subgroup > 0 and row.precision == "i8")
+            return (row.engines, row.tile, row.subgroup, row.subgroup > 0 and row.precision == "i8")
         return self.engines and any(
             kind(other) == kind(self) and
             (np.prod(other.group) > np.prod(self.group) or
@@ -68,7 +63,6 @@ class Row(table.Row):
                    for other in TABLE)
 
     def is_brief(self):
-        """True if only the edges are tested."""
         return ROWS == "subgroups" or (not ROWS and IS_BRIEF and
                                        (not self.is_first or self.is_like_another()))
 
@@ -117,8 +111,7 @@ class Kernels(ProblemTestCase):
         return is_run
 
     def check(self, kernel, cases, change=lambda problem: None):
-        """Solves the cases that fit the kernel, each the fields of a problem; change() may change
-        its operands. Skips the test if none fits."""
+        """Solves the cases, fields of a problem each, that fit; change() may change operands."""
         tested = False
         for i, fields in enumerate(cases):
             if not find_misfit(kernel, describe(**fields)):
@@ -282,7 +275,6 @@ FULL = TESTS + "activations softmax rounding".split()
 
 @contextmanager
 def built(source, options=""):
-    """Yields the kernel f of the source on the device of all tests."""
     device, status = get_device(), c_int()
     cl, log = device.cl, create_string_buffer(4096)
     program = c_void_p(cl.clCreateProgramWithSource(
@@ -319,7 +311,6 @@ def add_test(case, row, name):
 
 
 def begin():
-    """Ends the process, skipped, without a device."""
     np.seterr(all="ignore")
     try:
         get_context()

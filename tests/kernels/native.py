@@ -1,11 +1,9 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the sources for the matrix engines and 2D block reads of Intel's GPUs on Intel's OpenCL
 runtime for CPUs, which is made to look like such a GPU. engines.cl, which precedes each source, has
 the GPU's functions. Elements are random, so that a wrong lane or order shows.
 
-    native.py SIZE      SIZE: lanes of the device's smallest subgroups, 8 or 16
-"""
+    native.py SIZE      SIZE: lanes of the device's smallest subgroups, 8 or 16"""
 
 import ctypes
 import functools
@@ -123,15 +121,13 @@ class Rows(Kernels):
 
     @unittest.skipIf(SUBGROUP != 16, "a device of small subgroups has no 2D block reads")
     def test_breach(self):
-        """A read that the extension does not define is reported."""
         with self.assertRaisesRegex(Breach, "2D block: the column's address is no multiple of 4"):
             with watched():
                 launch(SOURCE.decode() + BREACH, np.zeros(512, "u2"), 16, "-cl-std=CL2.0")
 
 
 def add_rows():
-    """Adds the rows for matrix engines, and the rows that may read B by 2D block reads. The device
-    can run them all, so none is skipped."""
+    """Adds the rows for matrix engines and those with 2D block reads, all of which run."""
     for row in table.load():
         if row.subgroup == SUBGROUP and (row.dpas or SUBGROUP == 16 and
                                          row.method == "buffer_read"):

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests the kernels on Oclgrind, an OpenCL device that checks each access: nothing is read or
 written outside of a buffer or an array, and no two work-items race for an element.
@@ -8,8 +7,7 @@ written outside of a buffer or an array, and no two work-items race for an eleme
 Oclgrind has no subgroups, so they are emulated. The test covers the first row of each method, which
 has the method's source, and the first row with several subgroups per row of D. Methods for matrix
 engines that share a source also share its accesses, except for int8: the test covers the first of
-them, and the one for int8. With GEMMCL_TEST_ROWS=all in the environment it covers every row.
-"""
+them, and the one for int8. With GEMMCL_TEST_ROWS=all in the environment it covers every row."""
 
 import os
 import sys
@@ -61,7 +59,6 @@ class Oclgrind(ProblemTestCase):
                   row_outputs=SUM | MAX | ARG_MAX)
 
     def test_split(self):
-        """K in two parts, and the sum of the parts."""
         self.check("gemm_naive/2", 7, 13, 32, addend="matrix", beta=2, bias=True)
 
     def provoke(self, source):
@@ -69,7 +66,6 @@ class Oclgrind(ProblemTestCase):
         return self.get_complaint()
 
     def test_complaints(self):
-        """Oclgrind reports wrong accesses, and nothing else."""
         for body in ("x[get_global_id (0) + 1] = 1;", "x[0] = x[get_global_id (0) + 1];",
                      "x[0] = get_global_id (0);",
                      "local float y[2]; y[get_local_id (0)] = x[get_local_id (0)];"

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests softmax and row outputs of kernels that compute them before they store D. N is at most as
 wide as the tile of a work-group, or one column wider. D is compared with a reference, and the row
@@ -7,8 +6,7 @@ outputs with D.
 The test covers the rows that compile fastest: one for each vector width and precision, and for each
 kind of subgroups. With GEMMCL_TEST_ROWS=all in the environment the edges of every other row are
 tested, too. Without it, rows with several subgroups per row of D have fewer tests, since their
-programs are the longest. With GEMMCL_TEST_ROWS=subgroups only rows with subgroups are tested.
-"""
+programs are the longest. With GEMMCL_TEST_ROWS=subgroups only rows with subgroups are tested."""
 
 import os
 import sys
@@ -44,8 +42,7 @@ class Row(table.Row):
         return self.describe(self.height + 1, self.width - 1, **others)
 
     def get_size(self):
-        """The size of the tile, to compare rows. Tiles of a single row or column are last, since
-        they would not show mixed-up indices."""
+        """The size of the tile. Those of one row or column are last, since they mix nothing up."""
         if self.tile_m == 1 or self.tile_n == 1:
             return sys.maxsize
         return self.tile_m * self.tile_n * 1000 + self.group_m * self.group_n
@@ -54,8 +51,7 @@ class Row(table.Row):
         """Rows of one kind handle whole rows of D alike."""
         if self.subgroup:
             return self.dpas, self.is_across
-        return (self.source, self.family,
-                "NVIDIA" if self.capability else self.precision)
+        return (self.source, self.family, "NVIDIA" if self.capability else self.precision)
 
     def count_tests(self, is_smallest):
         if not is_smallest:
@@ -78,8 +74,7 @@ class WholeRows(kernels.Kernels):
                               for m in (1, height + 1, height, height - 1, 2 * height + 3)])
 
     def check_sets(self, row):
-        """None, one or two of the row outputs, also with another activation and with alpha or beta
-        of 0."""
+        """None, one or two row outputs, also with another activation and alpha or beta 0."""
         self.check(row.name, [
             row.describe(row.height // 2 + 3, row.width - 1, row_outputs=outputs, alpha=i % 3,
                          activation="relu" if outputs else "softmax", addend="matrix", beta=i % 2)

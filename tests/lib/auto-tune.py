@@ -1,9 +1,7 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """gemmcl_plan_auto_tune(): a plan runs without a pause while a faster kernel is found and takes
 over, and each result is compared with a reference. The test sets the device's clock (clock.py),
-which decides which kernel is faster; all else is real. The library's cache directory is the test's
-own."""
+which decides which kernel is faster. The library's cache directory is the test's own."""
 
 import fcntl
 import os
@@ -60,7 +58,6 @@ class Flow:
         self.operands[name] = draw(OPERANDS[name], seed)
 
     def get_tuning(self):
-        """The state of the search, its result, and why it failed."""
         result, why = POINTER(Result)(), c_char_p()
         state = call("plan_get_tuning", self.plan, byref(result), byref(why), result=c_int)
         return get_name("tuning_state_get_name", state), result, why.value
@@ -151,8 +148,7 @@ class AutoTune(TestCase):
         self.finish(flow)
 
     def test_swap(self):
-        """A plan with all operands changes its kernel. The next plan takes that kernel from the
-        file."""
+        """A plan with all operands changes its kernel. The next plan takes it from the file."""
         flow = Flow(addend="matrix")
         flow.set("bias", 2)
         flow.set("c", 3)
@@ -289,7 +285,6 @@ class AutoTune(TestCase):
         self.is_first(three, "off")
 
     def test_kept(self):
-        """A plan keeps the rules' kernel if no other is faster."""
         self.clock.times.clear()
         flow = Flow()
         flow.run_until(flow.is_final)

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A and B in images, or in buffers where kernels use no images."""
 
@@ -44,8 +43,7 @@ class Images(Blocks):
         self.info = get_info(self.context)
 
     def test_large(self):
-        """An A that is longer than an image is wide, and an A with more tiles than fit side by
-        side."""
+        """An A that is longer than an image is wide, or of more tiles than fit side by side."""
         width, height = self.info.max_image_width, self.info.max_image_height
         self.check(5, 9, max(width, height, MAX_SIDE) + 100)
         self.check(4 * (max(width, MAX_SIDE) // 8) + 50, 3, 8)
@@ -65,7 +63,6 @@ class Images(Blocks):
         self.same(d, np.zeros((2, 2)))
 
     def test_too_large(self):
-        """A problem larger than any image is refused."""
         self.refuses("kernel", " x ", "kernel_fits", self.context, ROW,
                      byref(describe(2**20, 8, 2**20)))
 

@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The disk cache of programs. GLib reads the cache's path once in a process, so each probe is a
-process of its own."""
+"""The disk cache of programs. GLib reads its path once in a process, so each probe is a process."""
 
 import contextlib
 import hashlib
@@ -79,7 +77,6 @@ class Cache(TestCase):
         self.assertEqual(self.dir.stat().st_mode, 0o40700)
 
     def test_relative(self):
-        """A relative XDG_CACHE_HOME is ignored."""
         self.ends(self.start(XDG_CACHE_HOME=os.path.relpath(self.home), HOME=self.folder))
         ignored = self.dir
         self.set_home(".cache")

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The rows of the table that are native on a device, and the row that the rules choose. hooks.c
 makes the real device answer as one that is not here. Nothing is compiled or run.
 
-    choice.py --table     prints the table of docs/internals/intel.md
-"""
+    choice.py --table     prints the table of docs/internals/intel.md"""
 
 import itertools
 import os
@@ -25,10 +23,9 @@ QUERIES = {"platform": (0x902, ""), "type": (0x1000, "u8"), "vendor": (0x1001, "
            "units": (0x1002, "u4"), "group": (0x1004, "u8"), "group_sizes": (0x1005, "u8"),
            "clock": (0x100c, "u4"), "images": (0x1016, "u4"), "local": (0x1023, "u8"),
            "name": (0x102b, ""), "maker": (0x102c, ""), "version": (0x102f, ""),
-           "extensions": (0x1030, ""), "width": (0x103a, "u4"),
-           "nvidia_major": (0x4000, "u4"), "nvidia_minor": (0x4001, "u4"),
-           "sizes": (0x4108, "u8"), "slices": (0x4252, "u4"), "cores": (0x4253, "u4"),
-           "eus": (0x4254, "u4"), "threads": (0x4255, "u4")}
+           "extensions": (0x1030, ""), "width": (0x103a, "u4"), "nvidia_major": (0x4000, "u4"),
+           "nvidia_minor": (0x4001, "u4"), "sizes": (0x4108, "u8"), "slices": (0x4252, "u4"),
+           "cores": (0x4253, "u4"), "eus": (0x4254, "u4"), "threads": (0x4255, "u4")}
 CPU, GPU = 2, 4  # CL_DEVICE_TYPE_...
 INTEL, NVIDIA = ({"type": GPU, "platform": "Imagined", "vendor": vendor, "maker": ""}
                  for vendor in (0x8086, 0x10de))
@@ -134,9 +131,8 @@ class Choice(TestCase):
             self.assertGreaterEqual(count_threads(GPUS[gpu], name, 64, n), 4, (gpu, name))
 
     def test_batches(self):
-        """Batches run as one tall problem, but without a split of K. They get the kernel of the
-        tall problem with K + 16, which cannot be split either: its parts would be no multiples of
-        16."""
+        """Batches run as one tall problem, but without a split of K. They get its kernel with K +
+        16, which cannot be split either: its parts would be no multiples of 16."""
         better_cut = 0
         for m, n, k in (16, 256, 2048), (32, 128, 4096), (64, 256, 1024):
             batches = choose(ANY_GPU, m, n, k, batch=4)
@@ -196,11 +192,9 @@ class Rows(TestCase):
         self.assertEqual(idle, set())
 
 
-# The features that Intel's GPUs may lack, and the rows that need them. All but images are
-# extensions.
+# The features that Intel's GPUs may lack, extensions but for images, and the rows that need them.
 LACKS = {
-    "nothing": lambda row: False,
-    "images": lambda row: row.images,
+    "nothing": lambda row: False, "images": lambda row: row.images,
     "cl_intel_subgroups": lambda row: row.subgroup,
     "cl_intel_required_subgroup_size": lambda row: row.subgroup,
     "cl_intel_subgroups_short": lambda row: row.subgroup and (row.dpas or row.precision == "f16"),
@@ -282,8 +276,7 @@ class Native(TestCase):
 
     def test_nvidia(self):
         """Rows with NVIDIA's instructions are native with NVIDIA's driver, from their capability
-        on; wgmma only at its own. There the rules choose one of them for large problems of its
-        precision."""
+        on; wgmma only at its own. There the rules choose such rows for large problems."""
         for capability, platform in [*((each, "NVIDIA CUDA") for each in NVIDIA_CAPABILITIES),
                                      (90, "Portable Computing Language")]:
             is_nvidia = platform == "NVIDIA CUDA"

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Devices by number, name and type; contexts, also around an OpenCL context; machines without a
 device, or with devices that cannot be used."""
@@ -74,13 +73,10 @@ class Devices(TestCase):
     def test_refused(self):
         for query, words in [
                 ((None, 0, "no such device"), "device no such device"),
-                ((None, 0, "no such device"), self.name),
-                ((None, 0, "4294967295"), self.name),
-                ((None, 0, "-1"), "device -1"),
-                ((None, 0, "99999999999999999999"), self.platform),
+                ((None, 0, "no such device"), self.name), ((None, 0, "4294967295"), self.name),
+                ((None, 0, "-1"), "device -1"), ((None, 0, "99999999999999999999"), self.platform),
                 ((None, 0, b"not UTF-8: \xf0"), "device not UTF-8: \\xf0"),
-                (("99",), "platform 99"),
-                (("no such platform",), self.platform),
+                (("99",), "platform 99"), (("no such platform",), self.platform),
                 ((None, ACCELERATOR, "7"), "type accelerator, device 7"),
                 ((None, 1 << 20), "type unknown, device any")]:
             for function in "list_devices", "context_new", "context_list_shared":
@@ -198,8 +194,7 @@ class Unusable(Imagined, TestCase):
         self.assertIsNone(list_devices()[0].problem)
 
     def test_shortage(self):
-        """Loader and drivers do not report that there are too few descriptors or too little
-        memory."""
+        """Loader and drivers do not report a shortage of descriptors or memory."""
         code = ("import resource\n"
                 "from gemmcl import ask, Refused\n"
                 "pages = int(open('/proc/self/statm').read().split()[0])\n"
@@ -263,8 +258,7 @@ class Wrapped(TestCase):
         self.cl.clReleaseDevice(part)
 
     def test_properties(self):
-        """Callers that ask for the same properties share a context. Callers that ask for none get a
-        context with any properties."""
+        """Callers that ask for the same properties share a context; others get any."""
         wanted = (c_ssize_t * 3)(USER_SYNC, 1, 0)
         plain = Context("get_shared", None)
         platform, found = c_ssize_t(), (c_ssize_t * 5)()

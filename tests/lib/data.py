@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs with A or D in buffers of the device, for all problems of a batch or for some."""
 
@@ -28,7 +27,6 @@ def make_data(operand, buffer, sides):
 
 
 def explain(plan, run):
-    """Why A and D are copied."""
     why_a, why_d = c_int(), c_int()
     call("plan_explain_copies", plan, byref(run), byref(why_a), byref(why_d))
     return why_a.value, why_d.value
@@ -65,8 +63,7 @@ class Sides(TestCase):
             self.assertEqual(found, RUNS * count * size * 4)
 
     def test_sides(self):
-        """Matrices without gaps; with gaps, which are not written and cause copies on the device;
-        batches with some problems on the host."""
+        """Matrices without gaps, and with gaps, which stay; batches partly on the host."""
         for fields in ({}, {"lda": 23, "ldd": 30},
                        {"lda": 23, "ldd": 30, "a_start": 5, "d_start": 7},
                        {"a_start": 5, "d_start": 7}, {"trans_a": True, "lda": 40}):
@@ -96,7 +93,6 @@ class Sides(TestCase):
                 self.assertEqual(explain(plan, run), (expected, why_d))
 
     def test_frames(self):
-        """Frames with gaps between rows, and between planes."""
         nv12, grey = make_frame(6, 4, "NV12", kr=0.299, kb=0.114), make_frame(6, 4, "GRAY8")
         plan = Plan(describe(24, 1, 3, a_frame=nv12, d_frame=grey), b=[[0.299], [0.587], [0.114]])
         frame, found = np.full(100, 128, "u1"), np.full(40, 7, "u1")

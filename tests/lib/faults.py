@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Each OpenCL call of a plan's life fails, alone or with all later calls. The library reports an
 error, or its results are right; nothing leaks or hangs, and the same plan works afterwards."""
@@ -21,15 +20,12 @@ MAX = 2  # GEMMCL_ROW_MAX
 UNWRITTEN = -77
 # A is u8 and D f32, with a gap between their rows. The rules choose where there is no kernel.
 PROBLEMS = {
-    "plain": dict(m=33, n=5, k=17),
-    "split": dict(m=4, n=8, k=64, kernel="gemm_naive/2"),
+    "plain": dict(m=33, n=5, k=17), "split": dict(m=4, n=8, k=64, kernel="gemm_naive/2"),
     "previous": dict(m=9, n=5, k=17, addend="previous"),
-    "batch": dict(m=9, n=5, k=17, batch=3, gap=2),
-    "bytes": dict(m=16, n=16, k=32, precision="i8"),
+    "batch": dict(m=9, n=5, k=17, batch=3, gap=2), "bytes": dict(m=16, n=16, k=32, precision="i8"),
     "rows": dict(m=9, n=5, k=17, row_outputs=MAX),
     "operands": dict(m=9, n=5, k=17, bias=True, addend="matrix"),
-    "scales": dict(m=16, n=16, k=32, precision="i8", kernel="vector_i8_1x64_1x1",
-                   scale=2),
+    "scales": dict(m=16, n=16, k=32, precision="i8", kernel="vector_i8_1x64_1x1", scale=2),
     "frame": dict(m=20, n=4, k=3, a_frame=Frame(format=2, width=5, height=4)),
     "large": dict(m=512, n=96, k=16),
 }
@@ -43,8 +39,7 @@ class Life:
         self.kernel, self.n, self.context, self.plan, self.done = kernel, n, None, None, {}
         self.faulty = 0  # candidates of the search
         lda = k + gap if gap else 0
-        self.gemm = describe(m, n, k, lda=lda, ldd=n + gap, a_type="u8",
-                             **{"batch": 1, **fields})
+        self.gemm = describe(m, n, k, lda=lda, ldd=n + gap, a_type="u8", **{"batch": 1, **fields})
         rng = np.random.default_rng(1)
         shape = RUNS + 1, self.gemm.batch, m
         self.a, self.d = allocate((*shape, k + gap), "u1"), allocate((*shape, n + gap), "f4")
@@ -82,7 +77,6 @@ class Life:
         self.done[run] = done
 
     def wait(self, run):
-        """Returns whether it succeeded."""
         done = self.done.pop(run)
         status = call("context_wait", self.context, done, result=c_int)
         CL.clReleaseEvent(done)
@@ -119,8 +113,7 @@ class Life:
         return self.finish(RUNS)
 
     def search(self):
-        """A kernel that fails costs the search only that candidate. The test's clock leaves time
-        for five turns."""
+        """A kernel that fails costs the search only that candidate. The clock has five turns."""
         options = Options(size=ctypes.sizeof(Options), candidates=3, share=1, seconds=4e-3, runs=1,
                           dry_run=True)
         address = ask("tuning_search", self.context, byref(self.gemm), byref(options), None)
@@ -133,8 +126,7 @@ class Life:
         return True
 
     def recover(self):
-        """After a failed call others succeed. The memory of failed runs belongs to the caller
-        again, and nothing writes to it."""
+        """After a failed call others succeed. Nothing writes to the memory of failed runs."""
         failed = [run for run in range(RUNS) if run not in self.done]
         self.d[failed] = UNWRITTEN
         for run in list(self.done):
@@ -158,7 +150,6 @@ class Life:
 
 class Faults(FailingTestCase):
     def try_life(self, life, makes_context, searches):
-        """Returns the error, or None."""
         try:
             if makes_context:
                 life.make_context()
@@ -189,8 +180,7 @@ class Faults(FailingTestCase):
 
     def test_dead_queue(self):
         """After a run failed, the next run on the context succeeds, even if the driver fails all
-        later commands of a queue, and even if it is another plan's. The queue that the caller knows
-        stays valid."""
+        later commands of a queue, and even another plan's. The caller's queue stays valid."""
         failing, other = (Life(**PROBLEMS["plain"]) for _ in range(2))
         failing.make_context()
         other.context = failing.context
@@ -260,9 +250,8 @@ class Faults(FailingTestCase):
 
 
 def add_test(name, modes, problem, **how):
-    """Adds a test for each mode. A search has a clock of the test, since it does fewer runs on a
-    busy machine, so that none of them might fail. If only a few calls fail, each alone, all may be
-    harmless."""
+    """Adds a test for each mode. A search has a clock of the test, since on a busy machine it does
+    fewer runs, of which none might fail. If a few calls fail alone, all may be harmless."""
     for mode in modes:
         def test(self, mode=MODES[mode]):
             if "searches" in how:

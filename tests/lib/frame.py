@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Frames and tensors as matrices: formats, shapes, planes, and the messages of refused ones."""
 
@@ -95,7 +94,6 @@ class Frames(TestCase):
                 self.refuses(code, words, "frame_get_shape", byref(make_frame(**case)), None, None)
 
     def test_tensors(self):
-        """Tensors have the feature modes of frames."""
         frame = make_frame(9, 7, 0, (2, 3, 2), channels=5, type=TYPES.index("f16"), features=PATCH)
         across, down = c_size_t(), c_size_t()
         self.assertEqual(call("frame_get_channels", byref(frame)), 5)

@@ -1,9 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Uses the library from Python, through its typelib. TAP out.
-
-GI_TYPELIB_PATH and LD_LIBRARY_PATH name the directory of typelib and library.
-"""
+"""Uses the library from Python, through its typelib. TAP out."""
 
 import ctypes
 import gc

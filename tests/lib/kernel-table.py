@@ -1,15 +1,12 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The table of kernels as users see it: names, methods, needs, sources, numbers of built kernels,
-and messages about wrong names."""
+"""The table of kernels for users: names, methods, needs, sources, builds, and wrong names."""
 
 import ctypes
 import re
 from ctypes import byref, c_void_p
 
 from gemmcl import (KERNELS, Plan, TestCase, ask, call, describe, find_misfit, get_context,
-                    get_info, get_level, get_name, np, pretend, replace,
-                    take)
+                    get_info, get_level, get_name, np, pretend, replace, take)
 from problem import ARG_MAX, MAX, SUM
 from tap_unittest import main
 
@@ -80,8 +77,7 @@ class Sources(TestCase):
             self.assertIn("-DTILE_M=", options)
 
     def test_alignment(self):
-        """Kernels use vectors, and block reads of halves, only if each row begins at a multiple of
-        their size."""
+        """Kernels use vectors and block reads only if rows begin at multiples of their sizes."""
         halves = {"precision": "f16", "a_type": "f16"}
         for kernel, define, others, expected in [
                 ("tiled_8x8_8x8", "D_FLOAT4", {}, True),
@@ -90,19 +86,16 @@ class Sources(TestCase):
                 ("tiled_8x8_8x8", "D_FLOAT4", {"ldd": 18}, False),
                 ("tiled_8x8_8x8", "A_FLOAT4", {"lda": 20, "a_start": 4}, True),
                 ("tiled_8x8_8x8", "A_FLOAT4", {"a_start": 2}, False),
-                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"lda": 18, "a_start": 2, **halves},
-                 True),
+                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"lda": 18, "a_start": 2, **halves}, True),
                 ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"a_start": 1, **halves}, False),
                 ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"lda": 17, **halves}, False)]:
             options = get_source(kernel, describe(16, 16, 16, **others))[1].split()
             self.assertEqual("-D" + define in options, expected, (kernel, define, others))
 
     def test_rows(self):
-        """A kernel or a later step computes the row outputs; the kernel computes softmax in both
-        cases."""
+        """A kernel or a later step computes the row outputs, but the kernel the softmax."""
         for kernel, n, outputs, inside in [
-                ("xmx_i8_32x4_8x64", 64, ARG_MAX, True),
-                ("xmx_i8_32x4_8x64", 65, SUM | MAX, True),
+                ("xmx_i8_32x4_8x64", 64, ARG_MAX, True), ("xmx_i8_32x4_8x64", 65, SUM | MAX, True),
                 ("xmx_i8_32x4_8x64", 65, ARG_MAX, False),
                 ("xmx_i8_32x4_8x64", 256, MAX | ARG_MAX, False),
                 ("xmx_bf16_32x4_8x64", 256, MAX | ARG_MAX, True)]:
@@ -132,8 +125,7 @@ class Builds(TestCase):
         self.assertLess(self.fallback.local_bytes, device.local_bytes)
 
     def test_local(self):
-        """The kernel has 16 columns of 64 rows of A in local memory, and as much of B. Drivers may
-        round that up, and add memory of their own."""
+        """The kernel has 16 columns of 64 rows of A and of B in local memory, or more."""
         info = Plan(describe(5, 5, 5), "slm_4x4_16x16").get_info()
         size = 2 * 16 * 64 * 4
         self.assertGreaterEqual(info.max_work_group, 256)
@@ -172,8 +164,7 @@ class Builds(TestCase):
         self.assertEqual(builds, [])
 
     def test_subgroups(self):
-        """The level is that of the build. Native subgroups have the size in the row; emulated ones
-        exchange values through local memory."""
+        """The level is that of the build. Native subgroups have the row's size."""
         kernel = "L3_SIMD_8x4_1x16"
         plan = Plan(describe(5, 5, 5), kernel)
         info = plan.get_info()

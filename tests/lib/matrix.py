@@ -1,10 +1,6 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Matrices: literals, the readers of .npy, .safetensors and raw files with their messages, the ways
-to name a file, conversion to f32, and files written by the library.
-
-The fuzz targets read damaged files.
-"""
+to name a file, conversion to f32, and written files. The fuzz targets read damaged files."""
 
 import json
 import locale
@@ -44,14 +40,11 @@ def tensor(dtype, shape, *offsets):
 
 class Literals(TestCase):
     GOOD = {
-        "[[1, 2], [3, 4]]": [[1, 2], [3, 4]],
-        "[[1,2],[3,4],[5,6]]": [[1, 2], [3, 4], [5, 6]],
-        "[1, 2, 3]": [[1, 2, 3]],
-        "[[7]]": [[7]],
+        "[[1, 2], [3, 4]]": [[1, 2], [3, 4]], "[[1,2],[3,4],[5,6]]": [[1, 2], [3, 4], [5, 6]],
+        "[1, 2, 3]": [[1, 2, 3]], "[[7]]": [[7]],
         " \n[ [ -1.5e-3 ,\t+2. ] , [ .25 , 1E2 ] ] ": [[-1.5e-3, 2], [0.25, 100]],
         "[3.4028235e38, 1e-46, 0.1]": [[LARGEST, 0, 0.1]],
-        "[inf, -INF, Infinity]": [[np.inf, -np.inf, np.inf]],
-        "[nan, -NaN]": [[np.nan, np.nan]],
+        "[inf, -INF, Infinity]": [[np.inf, -np.inf, np.inf]], "[nan, -NaN]": [[np.nan, np.nan]],
     }
     BAD = {  # what is expected: the texts, the place, and what is found there
         "a number": [
@@ -109,8 +102,7 @@ class Npy(TestCase):
     PLAIN = "Expected the .npy header of numbers of one plain type"
     BAD_HEADERS = [
         (header(">f4"), "of type '>f4'. Expected little-endian numbers. Convert the file: python3"),
-        (header("|O"), "not pickled Python objects"),
-        (header("|b1"), "not booleans"),
+        (header("|O"), "not pickled Python objects"), (header("|b1"), "not booleans"),
         (header("|V2"), "say so with #bf16"),
         (header("|V4"), "of type '|V4'. Expected little-endian <f4"),
         *((header(descr), f"of type '{descr}'") for descr in ("<c8", "<U3", "")),
@@ -133,10 +125,8 @@ class Npy(TestCase):
         "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}"]
     BAD_FILES = [
-        (b"", "The file is empty"),
-        (b"\x93NUMPY", "does not start with"),
-        (b"PK\3\4 an archive", "does not start with"),
-        (b"\x93NUMPY\4\0\1\0{", "found 4.0"),
+        (b"", "The file is empty"), (b"\x93NUMPY", "does not start with"),
+        (b"PK\3\4 an archive", "does not start with"), (b"\x93NUMPY\4\0\1\0{", "found 4.0"),
         (b"\x93NUMPY\1\1\1\0{", "found 1.1"),
         (b"\x93NUMPY\1\0\x80\0{", "ends inside of the .npy header"),
         (b"\x93NUMPY\2\0\1\0", "ends inside of the .npy header"),
@@ -168,8 +158,7 @@ class Npy(TestCase):
         return values.reshape(shape)
 
     def test_like_numpy(self):
-        """Files are read, converted, transposed and written as NumPy does it; a file is written
-        over the one that the matrix is from."""
+        """Files are read, converted, transposed and written as by NumPy, also in place."""
         rng = np.random.default_rng(7)
         path = self.path("a.npy")
         for kind in TYPES:
@@ -352,7 +341,6 @@ class Load(TestCase):
         os.mkdir(self.path("directory.npy"))
 
     def place(self, name):
-        """A path in the folder, or the URI of one."""
         if name.startswith("file:"):
             return f"file://{self.folder}/{name[5:]}"
         return f"{self.folder}/{name}"
@@ -371,7 +359,6 @@ class Load(TestCase):
             self.refuses(code, words, "matrix_load", where)
 
     def write_all(self, values):
-        """Writes a file of each kind. Returns their names."""
         values = np.array(values)
         kind = {v: k for k, v in DTYPES.items()}[values.dtype.str[1:]]
         rows, columns = values.shape
@@ -383,8 +370,7 @@ class Load(TestCase):
         return ["c.npy", "c.safetensors#t", f"c.raw#{kind}:{rows}x{columns}", "f.npy"]
 
     def test_range(self):
-        """No finite number becomes infinite: the file is refused, and the message names the
-        element's place."""
+        """No finite number becomes infinite: the message names the element's place."""
         # Half a step above the largest rounds away from it, and a number below does not.
         over = float.fromhex("0x1.ffffffp127")
         below = np.nextafter(over, 0)
@@ -417,8 +403,7 @@ class Load(TestCase):
 
 class Conversion(TestCase):
     def test_values(self):
-        """Halfway cases are rounded to even; numbers beyond the range of f32 become infinite. All
-        values of 16 bits are tried."""
+        """Halves are rounded to even; beyond f32 is infinity. All 16-bit values are tried."""
         for kind, values in [("f64", [0.1, 1 + 2.0**-24, 1 + 3 * 2.0**-24, 1e300, -1e-300]),
                              ("i32", [-2**31, 16777217, 16777219]),
                              ("i64", [-2**63, 2**53 + 1, -7]),
@@ -458,8 +443,7 @@ class Conversion(TestCase):
         one[0] = 9
         self.same(matrix.read(), [[1]])
         for kind, rows, cols, data, code, words in [
-                (0, 0, 3, one, "invalid", "found 0 x 3"),
-                (0, 1, 1, None, "invalid", "no data"),
+                (0, 0, 3, one, "invalid", "found 0 x 3"), (0, 1, 1, None, "invalid", "no data"),
                 (99, 1, 1, one, "invalid", "found 99"),
                 (0, 2**64 - 1, 2, one, "too-large", "memory"),
                 (0, 2**62, 1, one, "too-large", "memory")]:

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The text in messages: names, values and contents of files are shortened and escaped."""
 
@@ -14,8 +13,7 @@ def varint(number):
 
 
 def onnx(*dims, name=b"t", location=None):
-    """An ONNX model with a float tensor of these dimensions, whose elements are missing, or are in
-    the file of this location."""
+    """An ONNX model with a float tensor without elements, or with those in a file."""
     def field(number, content):
         return varint(number << 3 | 2) + varint(len(content)) + content
     external = b"\x70\x01" + field(13, field(1, b"location") + field(2, location)) \
@@ -28,9 +26,7 @@ class Messages(TestCase):
     """A message is a printable line of at most 1 KiB, whatever it quotes."""
 
     HOSTILE = {
-        "long": b"7" * 100000,
-        "wide": "é".encode() * 30000,
-        "quotes": b"'" * 3000,
+        "long": b"7" * 100000, "wide": "é".encode() * 30000, "quotes": b"'" * 3000,
         "terminal": "a\x1b[31m\a\b\r\n\t\x7f\x9b1m\u202e\u200bb".encode(),
         "not UTF-8": b"a\xff\xfe\xc3\xf0\x9f\x98 b",
     }
@@ -44,7 +40,6 @@ class Messages(TestCase):
             self.assertTrue(message.isprintable(), message)
 
     def list_files(self, text):
-        """The suffixes and contents of files."""
         name = json.dumps(text.decode("utf-8", "surrogateescape")).encode()
         entry = b'{"dtype":"F32","shape":[6],"data_offsets":[0,24]}'
         for header in (b"{%s:%s}" % (name, entry), b"{%s:%s}" % (name, entry.replace(b"6", b"7")),
@@ -84,7 +79,6 @@ class Messages(TestCase):
                 self.quotes("matrix_load", self.write("a.npy", npy(start)))
 
     def test_many(self):
-        """Lists of names and of dimensions are cut."""
         dims = [1] * 100000
         where = self.write("a.onnx", onnx(*dims)) + "#t"
         self.quotes("matrix_load", where)

@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs on frames in images, with and without an acquire. Each result is, to the last bit, that of
-the same bytes in host memory."""
+"""Runs on frames in images, acquired or not, give the results of host memory, to the last bit."""
 
 import ctypes
 from ctypes import CFUNCTYPE, Structure, byref, c_int, c_uint, c_uint64, c_void_p
@@ -45,7 +43,6 @@ def make_plane(plane, samples):
 
 class Planes(TestCase):
     def make(self, form, features):
-        """A plan, and the same frames on the host and in images."""
         frame = make_frame(WIDTH, HEIGHT, form, (4, 3) if features == PATCH else (),
                            features=features, kr=0.2126, kb=0.0722)
         self.m, k = get_shape(frame)
@@ -63,8 +60,7 @@ class Planes(TestCase):
                 plane = plane.view("u2") if form in ("GRAY16_LE", "P010_10LE") else plane
                 on_host.host[i], on_host.stride[i] = plane.ctypes.data, row_bytes
                 in_images.objects[i] = make_plane(plane, 2 if i and form != "I420" else 1)
-                self.addCleanup(get_device().cl.clReleaseMemObject,
-                                c_void_p(in_images.objects[i]))
+                self.addCleanup(get_device().cl.clReleaseMemObject, c_void_p(in_images.objects[i]))
 
     def make_plan(self):
         self.plan = Plan(describe(self.m, 2, len(self.b), batch=N_IMAGES, a_frame=self.frame),
@@ -91,8 +87,7 @@ class Planes(TestCase):
         return d[:batch]
 
     def check_seen(self, count):
-        """Checks that this many objects were acquired in one call, and that the same were
-        released."""
+        """Checks that this many objects were acquired in one call, and the same were released."""
         self.assertEqual(self.seen.get("acquired"), self.seen.get("released"))
         self.assertEqual([len(objects) for objects in self.seen.get("acquired", [])],
                          [count] if count else [])
@@ -137,7 +132,6 @@ class Planes(TestCase):
             self.run_plan(a, **{"shared": True, **others})
 
     def test_failures(self):
-        """A failure is an error, and acquired memory is released."""
         self.make("NV12", PATCH)
         images, planes = self.images, list(self.images[0].objects)
         self.check_refused("opencl", "Acquiring shared", images, status=OUT_OF_RESOURCES)

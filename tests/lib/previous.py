@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """D = alpha A B + beta times the previous result, which the plan keeps."""
 
@@ -48,8 +47,7 @@ class Feedback(Problem):
             self.state[at, :m] = self.expect(at, self.state[at])[0][:m]
 
     def wrong(self, share=None, m=None, batch=None):
-        """Compares D with the next result, which may be off by this share. Returns what is wrong,
-        or None."""
+        """Compares D with the next result, within this share. Returns what is wrong, or None."""
         share = share or (self.gemm.k + 8) * 2.0**-22
         for at in range(batch or len(self.state)):
             if self.form:
@@ -99,8 +97,7 @@ class Previous(TestCase):
             self.feed_back(Feedback(35, n, 4, form=form, batch=BATCH))
 
     def test_scaled(self):
-        """Integers with a scale. The previous result is not rounded, and row outputs are those of
-        D."""
+        """Integers with a scale. The previous result is not rounded; row outputs are those of D."""
         for i in range(4):
             self.feed_back(Feedback(9, 7, 3, layout=i % 2, batch=BATCH, row_outputs=ALL,
                                     d_type="i8" if i // 2 else "i16",
@@ -130,8 +127,7 @@ class Previous(TestCase):
         np.testing.assert_array_equal(problem.d.elements[0], [[60, 80]])
 
     def test_scalars(self):
-        """With alpha or beta 0 the matrix that it scales is not read, and the next run still has a
-        previous result."""
+        """With alpha or beta 0 its matrix is not read; the next run has a previous result."""
         problem = Feedback(5, 3, 4, d_type="i16")
         for scalars in (1, 1), (1, 0), (0, 0.5), (0, 0), (0.3, 1):
             self.assertIsNone(problem.run(*scalars))
@@ -146,8 +142,7 @@ class Previous(TestCase):
                 self.assertIsNone(problem.run(*scalars, m, batch))
 
     def test_steps(self):
-        """Steps after the product: softmax, parts of K, and row outputs, which are computed from
-        the stored D."""
+        """Steps after the product: softmax, parts of K, and row outputs of the stored D."""
         for i in range(12):
             problem = Feedback(6, 700 if i % 3 == 2 else 5, 32, None if i % 3 else "gemm_naive/2",
                                batch=BATCH if i % 3 else 1, row_outputs=ALL,
@@ -175,8 +170,7 @@ class Previous(TestCase):
             self.assertIsNone(problem.run(0.5, 0.5))
 
     def test_adopt(self):
-        """Another plan, with another type and another B, can take over the previous result; and a
-        plan can forget it."""
+        """Another plan can take over the previous result; and a plan can forget it."""
         problem = Feedback(5, 3, 4, d_type="i16")
         self.assertIsNone(problem.run(1, 1))
         call("plan_reset_previous", problem.plan)

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Products that need more than a kernel: K in parts, softmax and row outputs as separate steps,
 norms, integers with a scale, batches, and shared tiles."""
@@ -44,7 +43,6 @@ class Parts(ProblemTestCase):
             self.try_parts("run_device", kernel, 0, a_type="f16")
 
     def test_plan(self):
-        """The plan's own B, packed in parts."""
         for kernel in self.KERNELS:
             self.try_parts("run_plan", kernel, 2, trans_a=False)
 
@@ -56,10 +54,8 @@ class Parts(ProblemTestCase):
         for kernel, batch, words in [
                 ("gemm_naive/5", 1, "multiple of 80, found 96"),
                 ("gemm_naive/4", 1, "multiple of 64, found 96"),
-                ("gemm_naive/0", 1, "split from 1 to"),
-                ("gemm_naive/x", 1, "split from 1 to"),
-                ("gemm_naive/", 1, "split from 1 to"),
-                ("gemm_naive/65", 1, "split from 1 to"),
+                ("gemm_naive/0", 1, "split from 1 to"), ("gemm_naive/x", 1, "split from 1 to"),
+                ("gemm_naive/", 1, "split from 1 to"), ("gemm_naive/65", 1, "split from 1 to"),
                 ("gemm_naiv/2", 1, 'There is no kernel "gemm_naiv"'),
                 ("gemm_naive/2", 2, "a batch of 1"),
                 ("block_read_4x1_1x8/2", 1, "that reads buffers")]:
@@ -71,8 +67,7 @@ class Rows(ProblemTestCase):
     """Sum, max, arg-max and top-k of the rows of D, against what D holds."""
 
     def make(self, n, **fields):
-        """A batch of two with few different numbers, so that many are the largest; in some rows
-        NaN, or only -infinity."""
+        """A batch of two with few different numbers; in some rows NaN, or only -infinity."""
         problem = Problem(11, n, 3, **{
             "batch": 2, "a_stride": 33, "addend": "matrix", "beta": 1, "row_outputs": ALL,
             "top_k": min(n, 4), **fields})
@@ -134,8 +129,7 @@ class Norms(ProblemTestCase):
     """Rows of A and of D divided by their L2 norms."""
 
     def test_types(self):
-        """All types of A and of D, with K and N below, at and above a vector's width. A 64-bit
-        integer's squares overflow."""
+        """All types of A and D, with K and N around a vector's width. 64-bit squares overflow."""
         sizes = 16, 5, 33, 1, 47
         for i, kind in enumerate(TYPES):
             d_type = TYPES[(i + 5) % len(TYPES)]
@@ -149,8 +143,7 @@ class Norms(ProblemTestCase):
             self.solve("run_device", None, *shape, **a, normalize=NORM_A | NORM_D)
 
     def test_layouts(self):
-        """Layouts with and without gaps, in the caller's memory and in a copy without gaps; batches
-        that share A and B, or have their own."""
+        """Layouts with and without gaps, used in place or copied; batches of several kinds."""
         for i in range(32):
             gaps = {"lda": 23, "a_start": 3, "ldd": 11, "d_start": 2} if i & 16 else {}
             fields = dict(
@@ -162,8 +155,7 @@ class Norms(ProblemTestCase):
             self.solve("run_host", None, 6, 9, 19, **fields)
 
     def test_kernels(self):
-        """Kernels that find whole rows themselves or not, with packed B, images, engines, int8, and
-        K in parts; activations before D's norms."""
+        """Kernels of all kinds, which find whole rows or not; activations before D's norms."""
         for i, (kernel, precision) in enumerate([
                 ("gemm_naive", "f32"), ("gemm_naive/2", "f32"), ("vector_4x8_1x1", "f32"),
                 ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
@@ -216,8 +208,7 @@ class Norms(ProblemTestCase):
 
 class Steps(ProblemTestCase):
     def test_softmax(self):
-        """Softmax of rows that are too wide for a work-group of any kernel, and softmax rounded to
-        integers."""
+        """Softmax of rows that are too wide for a work-group, and rounded to integers."""
         for i, kind in enumerate(("f32", "f64", "f16", "u8")):
             self.solve("run_plan", None, 7, 1000, 9, alpha=3, d_type=kind, activation="softmax",
                        layout=i % 2, ldd=1003)
@@ -272,8 +263,7 @@ class SharedTiles(ProblemTestCase):
                                bias=True)
 
     def test_far_rows(self):
-        """Rows of A a multiple of 4096 bytes apart, which kernels with vectors of up to 8 floats
-        copy."""
+        """Rows of A a multiple of 4096 bytes apart, which kernels with short vectors copy."""
         self.solve("run_device", self.KERNELS[0][0], 167, 261, 37, lda=1024, batch=2,
                    a_stride=167 * 1024 + 1, a_scale=0.5, a_shift=0.25)
 
@@ -301,8 +291,7 @@ class Poor(ProblemTestCase):
         self.context = self.wrap_context()
 
     def test_products(self):
-        """Products with each step: B of the run packed, K in parts, softmax, norms, row outputs and
-        a scaled D."""
+        """Products with each step: packing, K in parts, softmax, norms, row outputs, a scaled D."""
         for kernel, fields in ((None, {"d_type": "u8", "d_scale": 1 / 64, "normalize": NORM_A}),
                                (None, {"activation": "softmax", "row_outputs": SUM | ARG_MAX}),
                                ("vector_8x8_1x1/2", {"addend": "output", "beta": 0.5})):

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Quantized matrices: their values, their files, and their use as the B of int8 kernels."""
 

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plans and their runs: operands that do not fit, smaller runs, several in-flight runs, events to
 wait for, queues, statistics, and refused runs. Each operand is full of one number."""
@@ -134,8 +133,6 @@ class Runs(TestCase):
 
 
 class Submit(Runs):
-    """On the host's memory."""
-
     def setUp(self):
         super().setUp()
         self.plan = make_plan(M, N, K)
@@ -157,8 +154,7 @@ class Submit(Runs):
         self.assertGreater(status.value, 0)
 
     def test_many(self):
-        """Runs in any order. Only the dropped plan waits for most of them. Statistics count
-        completed runs."""
+        """Runs in any order, which mostly only the end waits for. Completed ones are counted."""
         for i in range(500):
             self.start(i * 5 % RUNS)
         for i in range(RUNS):
@@ -171,14 +167,12 @@ class Submit(Runs):
         self.plan = None
 
     def test_prepare(self):
-        """Operands are prepared while a run waits. The next run uses them, and scalars of its
-        own."""
+        """Operands are prepared while a run waits. The next run uses them, and its own scalars."""
         gate = self.make_gate()
         self.start(0, **after(gate))
         prepared, dropped = (c_void_p(ask("plan_prepare", self.plan, B, make(full(value, K, N))))
                              for value in (3, 4))
-        self.refuses("invalid", "no bias", "plan_prepare", self.plan, BIAS,
-                     make(full(3, K, N)))
+        self.refuses("invalid", "no bias", "plan_prepare", self.plan, BIAS, make(full(3, K, N)))
         self.start(1)
         call("plan_use", self.plan, prepared)
         call("prepared_free", prepared)
@@ -210,8 +204,7 @@ class Submit(Runs):
                 self.assertEqual(self.plan.get_stats().runs, 1 if fails else 3)
 
     def test_dead_queue(self):
-        """After a real failure the next run succeeds, also where a driver fails all later commands
-        of the queue."""
+        """After a real failure the next run succeeds, also where a queue dies with its command."""
         queue = c_void_p(call("context_get_cl_queue", get_context()))
         gate = self.make_gate()
         self.start(0, **after(gate))
@@ -227,7 +220,6 @@ class Submit(Runs):
         self.assertNotEqual(call("context_get_cl_queue", get_context()), queue.value)
 
     def test_refused(self):
-        """A refused run does not affect in-flight runs."""
         self.start(0)
         a, d = on_host([self.a[1]]), on_host([self.d[1]])
         wrong = [Data(kind=kind) for kind in (IN_BUFFER, IN_IMAGES, 0)]
@@ -266,8 +258,7 @@ def make_buffer(value, width=SIZE):
 
 
 class Queues(Runs):
-    """Runs on device buffers, strided: in-order and out-of-order queues, and operands of a run's
-    own."""
+    """Runs on device buffers: in-order and out-of-order queues, and operands of a run's own."""
 
     def make_queue(self, properties):
         queue = c_void_p(self.cl.clCreateCommandQueue(
@@ -297,8 +288,7 @@ class Queues(Runs):
         self.holds(last, 40)
 
     def test_out_of_order(self):
-        """Steps of a run (pack, multiply, softmax) wait for each other, and the run waits for its
-        events."""
+        """Steps of a run (pack, multiply, softmax) wait for each other, and for its events."""
         queue = self.make_queue(OUT_OF_ORDER)
         if not queue:
             self.skipTest("the device has no queues that run out of order")
@@ -320,8 +310,7 @@ class Queues(Runs):
             self.holds(d, expected)
 
     def test_without_profiling(self):
-        """The time of runs in a queue without profiling is estimated by the last run with a
-        time."""
+        """The time of runs in a queue without profiling is estimated by the last timed run."""
         plan, queue = self.make_plan(1), self.make_queue(0)
         a, d = make_buffer(1), make_buffer(0)
         times = []

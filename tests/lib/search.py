@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The search for the fastest kernel. The test sets the device's clock (clock.py), so that the
 outcome does not depend on the machine; the kernels and their results are the library's. The
@@ -99,8 +98,7 @@ class Search(TestCase):
         self.assertLess(self.clock.counts[self.second], self.clock.counts[self.first])
 
     def test_part(self):
-        """If runs are long, a run on a sixteenth of the rows shows that a kernel is far too
-        slow."""
+        """If runs are long, one on a sixteenth of the rows shows that a kernel is too slow."""
         self.clock.times[self.first] = 2000
         self.clock.times[self.second] = 30000
         result = self.search(candidates=2)
@@ -110,8 +108,7 @@ class Search(TestCase):
             self.assertEqual(self.clock.rows[kernel], rows)
 
     def test_part_of_previous(self):
-        """The run on a sixteenth of the rows leaves no previous result to the run that is
-        checked."""
+        """The run on a sixteenth of the rows leaves no previous result to the checked run."""
         self.clock.reset(usual=2000)
         result = self.search(describe(96, 64, 128, addend="previous"), candidates=2)
         self.assertEqual([each.why if each.faulty else None for each in result.list()], [None] * 2)
@@ -137,7 +134,6 @@ class Search(TestCase):
             self.assertNotEqual(result.best[0].name, wrong)
 
     def test_one_element(self):
-        """A single wrong element is found, wherever it is."""
         for at in 0, 64 + 1, 40 * 64 + 33, 96 * 64 - 1:
             self.forget()
             self.clock.spoilt = self.second, at
@@ -180,8 +176,7 @@ class Search(TestCase):
         self.assertIn(b"The result is wrong: element ", found.why)
 
     def test_time(self):
-        """The search keeps to its time. If that is too short to compare kernels, nothing is
-        stored."""
+        """The search keeps to its time. If that is too short to compare kernels, none is stored."""
         for seconds, is_enough in (1e-3, False), (3e-3, True):
             self.forget()
             self.clock.times[self.second] = FAST
@@ -196,8 +191,7 @@ class Search(TestCase):
                 self.chooses("rules", self.first)
 
     def test_cancel(self):
-        """A search that would sleep for hours ends when it is cancelled, as does a search that was
-        cancelled before it began."""
+        """A search that would sleep for hours ends when it is cancelled, also before it began."""
         for name in "g_cancellable_new", "gemmcl_tuning_search":
             getattr(LIB, name).restype = c_void_p
         cancellable = c_void_p(LIB.g_cancellable_new())

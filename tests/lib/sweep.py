@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random problems: sizes, layouts, transposes, gaps between rows, batches and addends, through the
 blocking call and through plans. Most run with the fallback, since they test where operands lie, not
@@ -16,9 +15,8 @@ KERNEL = "gemm_naive"
 
 class Sweep(ProblemTestCase):
     def place(self, rng, name, by_column, rows, cols, shared):
-        """The place of a batch of matrices. An ld is odd, so that kernels do not read vectors of 4,
-        for which they are compiled once more. shared: the probability that the batch shares one
-        matrix"""
+        """The place of a batch of matrices. An ld is odd, so that no kernel is compiled once more
+        for vectors of 4. shared: the probability that the batch shares one matrix"""
         runs, length = (cols, rows) if by_column else (rows, cols)
         ld = (length + rng.randrange(1, 9)) | 1 if rng.randrange(2) else 0
         stride = (runs - 1) * max(ld, length) + length + rng.randrange(9)
@@ -37,12 +35,10 @@ class Sweep(ProblemTestCase):
             **self.place(rng, "a", by_column != trans_a, m, k, 0.2),
             **self.place(rng, "b", by_column != trans_b, k, n, 0.6),
             **self.place(rng, "c", by_column, m, n, 0.6),
-            **self.place(rng, "d", by_column, m, n, 0),
-            "batch": rng.choice((0, 0, 1, 2, 5)),
+            **self.place(rng, "d", by_column, m, n, 0), "batch": rng.choice((0, 0, 1, 2, 5)),
             "alpha": rng.choice((1, 1, 0, -0.5, rng.uniform(-2, 2))),
             "beta": rng.choice((0, 1, rng.uniform(-2, 2))),
-            "addend": rng.choice(("none", "matrix", "row", "output")),
-            "bias": rng.random() < 0.5,
+            "addend": rng.choice(("none", "matrix", "row", "output")), "bias": rng.random() < 0.5,
             "activation": rng.choice(ACTIVATIONS) if naive and not trans_a else "none"}
 
     def test_random(self):

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The first use of OpenCL in a process, by several threads at once. Drivers set themselves up then,
  * and PoCL 3.1 does so without a lock.

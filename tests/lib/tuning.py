@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The tuning file: results are stored, merged and used for the problems that they cover; wrong
 files are refused. The library's cache directory is the test's own."""
@@ -19,7 +18,6 @@ NAMED, TUNED, SHIPPED, RULES = ("named", "tuned", "shipped", "rules")
 
 
 def list_entries():
-    """The entries that were tuned here."""
     return [entry for entry in get_array("tuning_list", get_context(), Entry)
             if get_name("choice_source_get_name", entry.source) == TUNED]
 
@@ -93,15 +91,13 @@ class Tuning(TestCase):
         self.chooses(TUNED, NAIVE, transposed)
 
     def test_padding(self):
-        """gemm_naive has tiles of 8 x 8: for a D of 9 x 9 it would compute nearly four times too
-        much."""
+        """gemm_naive has tiles of 8 x 8: a D of 9 x 9 would cost four times too much."""
         gemm = describe(8, 8, K)
         store(gemm)
         self.chooses(TUNED, NAIVE, gemm)
         self.chooses(RULES, None, describe(9, 9, K))
 
     def test_nearest(self):
-        """The nearest entry is used, not the first."""
         store(self.gemm)
         store(describe(M, N, K * 4 // 3), self.candidates[1])
         self.chooses(TUNED, self.candidates[1], describe(M, N, K * 5 // 4))
@@ -178,8 +174,7 @@ class Tuning(TestCase):
         self.write_file("")
 
     def test_of_others(self):
-        """A file or directory that others can write to is not used, and its measurements are not
-        overwritten."""
+        """A file or directory that others can write to is not used, and keeps its content."""
         store(self.gemm)
         text = self.read_file()
         self.assertEqual(os.stat(self.path).st_mode, 0o100600)
@@ -207,8 +202,7 @@ class Tuning(TestCase):
             self.chooses(TUNED, NAIVE)
 
     def test_locked(self):
-        """A process that keeps the lock ends neither the file nor other processes. The alarm ends a
-        call that waits for ever."""
+        """A process that keeps the lock stops nobody. The alarm ends a wait without end."""
         store(self.gemm)
         with open(os.path.join(self.dir, "tuning.lock"), "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl_gemm_verify() accepts right results, and refuses errors just above the bound. NumPy makes
-the results, without a device."""
+"""gemmcl_gemm_verify() accepts NumPy's results, and refuses errors just above the bound."""
 
 import unittest
 
@@ -15,7 +13,6 @@ UNIT, LARGEST = 2.0**-24, np.finfo("f4").max
 
 class Verify(unittest.TestCase):
     def make(self, **fields):
-        """A problem with its results, rounded once."""
         problem = Problem(M, N, K, **fields)
         problem.d.elements[0] = np.clip(problem.expect(0)[0], -LARGEST, LARGEST)
         return problem
@@ -41,8 +38,7 @@ class Verify(unittest.TestCase):
     ]
 
     def test_bound(self):
-        """Each element alone, off by a little less and a little more than the bound. The check
-        reports how far off the worst one is."""
+        """Each element alone, off by a little less or more than the bound, as reported."""
         for case in self.CASES:
             problem = self.make(**case)
             self.check(problem, True)
@@ -62,8 +58,7 @@ class Verify(unittest.TestCase):
                 self.check(problem, False, at, value)
 
     def test_kept_bytes(self):
-        """An A of bytes that all stand for 0 makes zeros, although scale and shift are rounded to
-        f32."""
+        """An A of bytes that all stand for 0 makes zeros, although scale and shift are rounded."""
         for kind, zero in ("u8", 50), ("i8", -3):
             problem = self.make(precision="i8", a_type=kind, a_scale=0.01, a_shift=-0.01 * zero)
             problem.a.elements[...] = zero
@@ -71,8 +66,7 @@ class Verify(unittest.TestCase):
             self.check(problem, False, (), 1e-3)
 
     def test_spoilt_bytes(self):
-        """A NaN or infinity may spoil its row or column, and nothing else. The results of f32
-        kernels pass, too."""
+        """A NaN or infinity spoils only its row or column. Results of kernels pass, too."""
         for name, place, part in ("a", (0, 2, 0), np.s_[2]), ("b", (0, 0, 2), np.s_[:, 2]):
             problem = self.make(precision="i8")
             a, b = problem.a.elements[0], problem.b.elements[0]

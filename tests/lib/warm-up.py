@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A new plan has compiled all that its first run needs. PoCL compiles a kernel at its first launch.
 Its cache, empty at first, shows that: it has a library for each kernel and size of work-groups."""
@@ -8,8 +7,7 @@ import tempfile
 from pathlib import Path
 
 CACHE = tempfile.TemporaryDirectory()
-# This must precede loading OpenCL. The library's cache is empty, too: binaries of earlier plans
-# would contain compiled kernels.
+# This must precede loading OpenCL. The library's cache, too, is empty: binaries are compiled.
 os.environ["POCL_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = CACHE.name
 
 from gemmcl import (ADDENDS, FIRST_OF_METHOD, IS_BRIEF, PRECISIONS, Buffer, Plan, TestCase,
@@ -51,7 +49,6 @@ CASES = {
 
 
 def count():
-    """The libraries that are compiled."""
     return len(list(Path(CACHE.name).rglob("*.so")))
 
 
@@ -101,7 +98,6 @@ class WarmUp(TestCase):
         self.assertGreater(count(), len(CASES))
 
     def test_kernels(self):
-        """The first kernel of each method."""
         if IS_BRIEF:
             self.skipTest("GEMMCL_TEST_BRIEF: most of a minute goes to compiling")
         for kernel in FIRST_OF_METHOD.values():

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plans of one context share equal weights, and never different ones."""
 
@@ -52,7 +51,6 @@ class Weights(TestCase):
         self.has(0)
 
     def test_transposed(self):
-        """B and its transpose with trans_b are shared."""
         one = self.make_plan(make_b(1))
         other = self.make_plan(make_b(1).T, trans_b=True)
         self.has(1)
@@ -60,7 +58,6 @@ class Weights(TestCase):
         self.runs(one, 1)
 
     def test_changed(self):
-        """New weights of one plan do not change those of another."""
         one, other = (self.make_plan(make_b(1), None) for _ in range(2))
         other.set("b", make_b(2))
         self.has(2)

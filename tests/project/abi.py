@@ -1,13 +1,9 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares the library's binary interface with the last release's by abidiff (libabigail). TAP out.
 
-usage: abi.py MESON SOURCE-ROOT LIBRARY
-
 The last release is the last tag before HEAD called v and a version; GEMMCL_ABI_REFERENCE names
 another revision. Its library is built for the comparison. New functions are compatible. All other
-changes that abidiff finds need a new soname or an entry in abi.suppr.
-"""
+changes that abidiff finds need a new soname or an entry in abi.suppr."""
 
 import os
 import re
@@ -27,7 +23,6 @@ def get_soname(library):
 
 
 def find_reference():
-    """The name of the revision to compare with."""
     named = os.environ.get("GEMMCL_ABI_REFERENCE")
     if named:
         return named
@@ -70,10 +65,9 @@ def is_compatible():
         old = build(reference, Path(directory))
         if get_soname(old) != get_soname(LIBRARY):
             return
-        said = tap.run("abidiff", "--no-added-syms", "--drop-private-types",
-                       "--headers-dir1", Path(directory, HEADERS), "--headers-dir2",
-                       SOURCE / HEADERS, "--suppressions", SOURCE / "tests/project/abi.suppr", old,
-                       LIBRARY)
+        said = tap.run("abidiff", "--no-added-syms", "--drop-private-types", "--headers-dir1",
+                       Path(directory, HEADERS), "--headers-dir2", SOURCE / HEADERS,
+                       "--suppressions", SOURCE / "tests/project/abi.suppr", old, LIBRARY)
     if said.returncode:
         raise tap.Failed(f"Programs built with {reference} may fail with this library. Undo the "
                      "change, raise soversion in lib/meson.build, or explain in abi.suppr why it "

@@ -1,12 +1,8 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Builds Debian's packages, checks them with lintian, installs them and runs debian/tests. TAP out.
 
-usage: debian.py SOURCE-ROOT
-
 It installs packages of the system, as root, so that it runs only if GEMMCL_TEST_DEBIAN is set,
-which `distros.sh --packages` does in its chroots.
-"""
+which `distros.sh --packages` does in its chroots."""
 
 import os
 import re
@@ -33,7 +29,6 @@ def run(line, **environment):
 
 
 def autopkgtest(name, packages):
-    """Runs a test of debian/tests with the packages that its stanza names."""
     run(" ".join([INSTALL, *re.split(r"[,\s]+", packages)]))
     with tempfile.TemporaryDirectory() as folder:
         run(f"debian/tests/{name}", AUTOPKGTEST_TMP=folder)

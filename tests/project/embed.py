@@ -1,9 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks the rules for embedding kernels, on a copy of kernels/. TAP out.
-
-usage: embed.py KERNELS-DIRECTORY MESON
-"""
+"""Checks the rules for embedding kernels, on a copy of kernels/. TAP out."""
 
 import os
 import shutil

@@ -1,11 +1,6 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that the layer has all OpenCL functions that the library and the plugin call. TAP out.
-
-usage: faults-complete.py LAYER BINARY...
-
-Functions of extensions are looked up by name and bypass the layer.
-"""
+"""Checks that the layer has all OpenCL functions that the library and the plugin call, except those
+of extensions, which are looked up by name. TAP out. usage: faults-complete.py LAYER BINARY..."""
 
 import sys
 

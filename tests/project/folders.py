@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that the #include lines and the calls of a folder's C files have one direction. TAP out.
 
@@ -8,8 +7,7 @@ Neither the files nor the folders below DIRECTORY may have circles. Public heade
 include only each other; a file that includes gemmcl-X.h depends on the folder that has X.h or X.c,
 if any. docs/architecture.md lists layers: the folders, if there are public headers, and the files
 of element/, if there is one. A layer needs only itself and those above it. Calls are those that the
-objects in BUILD-DIRECTORY need of each other.
-"""
+objects in BUILD-DIRECTORY need of each other."""
 
 import re
 import sys
@@ -90,8 +88,7 @@ def check_order(words, needs):
 
 
 def get_files():
-    """The files of element/ and what they need of each other. A header is a part of its .c, except
-    element.h, which includes all parts."""
+    """The files of element/ and what they need of each other; element.h stands for all parts."""
     def name(path):
         implemented = path.with_suffix(".c") in sources and path.name != "element.h"
         return path.with_suffix(".c").name if implemented else path.name

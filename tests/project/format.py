@@ -1,9 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks the sources with clang-format, and rules that need no compiler. TAP out.
-
-usage: format.py SOURCE-ROOT
-"""
+"""Checks the sources with clang-format, and rules that need no compiler. TAP out."""
 
 import re
 import shutil
@@ -39,7 +35,6 @@ def check_layout():
 
 
 def find(pattern):
-    """The lines of sources that match a pattern."""
     for path in sources(CODE):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if re.search(pattern, line):
@@ -47,8 +42,7 @@ def find(pattern):
 
 
 def check_heads():
-    """Checks the length of each file, and that its first four lines name a licence, except in shell
-    scripts."""
+    """Checks each file's length, and that its head names a licence, but in shell scripts."""
     for path in sources(CODE):
         lines, name = path.read_text(encoding="utf-8").splitlines(), path.relative_to(ROOT)
         if len(lines) > MOST_LINES:

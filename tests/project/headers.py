@@ -1,12 +1,8 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compiles each public header alone, as C and as C++, and checks names, comments and structs by
 what compilers and g-ir-scanner read in them. TAP out.
 
-usage: headers.py PACKAGES GIR HEADER...
-
-PACKAGES: the packages for pkg-config. GIR: the library's, or empty.
-"""
+usage: headers.py PACKAGES GIR HEADER..., of pkg-config packages and a GIR, if any"""
 
 import shutil
 import sys
@@ -25,8 +21,7 @@ OWN_MACROS = ("GEMMCL_", "GST_GEMMCL_", "CL_TARGET_")
 OF_TYPES = "GEMMCL_TYPE_"  # macros for GObject's types need no words
 OWN_NAMES = ("gemmcl_", "Gemmcl", "gst_gemmcl_", "GstGemmcl")
 # The library allocates these, so they may grow.
-ALLOCATED = {"DeviceInfo", "KernelInfo", "Matrix", "TuningCandidate", "TuningEntry",
-             "TuningResult"}
+ALLOCATED = {"DeviceInfo", "KernelInfo", "Matrix", "TuningCandidate", "TuningEntry", "TuningResult"}
 NAMESPACE = "{http://www.gtk.org/introspection/core/1.0}"
 IDENTIFIER = "{http://www.gtk.org/introspection/c/1.0}identifier"
 

@@ -1,11 +1,7 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Installs into an empty directory, checks the files and uses them. TAP out.
 
-usage: install.py MESON BUILD-ROOT PREFIX LIBDIR BINDIR MANDIR INCLUDEDIR [COMPONENT...]
-
-COMPONENT: gst, tools, docs, introspection, vapi, reference, if they are built.
-"""
+usage: install.py MESON BUILD-ROOT PREFIX LIBDIR BINDIR MANDIR INCLUDEDIR [BUILT COMPONENT...]"""
 
 import os
 import sys
@@ -39,7 +35,6 @@ ROOT = TOP / "root" / PREFIX.lstrip("/")
 
 
 def run(*command, **environment):
-    """The output of a command that must succeed."""
     return tap.require(*command, env={**os.environ, **environment})
 
 
@@ -49,8 +44,7 @@ def install():
 
 def has_the_files():
     patterns = sum((FILES[name] for name in COMPONENTS), [])
-    files = {os.path.relpath(path, ROOT) for path in (TOP / "root").rglob("*")
-             if not path.is_dir()}
+    files = {os.path.relpath(path, ROOT) for path in (TOP / "root").rglob("*") if not path.is_dir()}
     for pattern in patterns:
         if not any(fnmatch(file, pattern) for file in files):
             yield f"not installed: {pattern}"
@@ -82,8 +76,7 @@ def list_declared():
 
 
 def has_a_plugin_that_loads():
-    said = run("gst-inspect-1.0", "gemmcl",
-               GST_PLUGIN_PATH=str(ROOT / LIBDIR / "gstreamer-1.0"),
+    said = run("gst-inspect-1.0", "gemmcl", GST_PLUGIN_PATH=str(ROOT / LIBDIR / "gstreamer-1.0"),
                GST_REGISTRY=str(TOP / "registry.bin"))
     return [] if str(ROOT / LIBDIR) in said else [f"another plugin was found: {said}"]
 

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compiles every row of kernels.def as OpenCL C 1.2 with clang, without a device. TAP out.
 
@@ -10,8 +9,7 @@ types; the first row of each source also at the other levels, with its images in
 whole rows of D. The rows without PTX use no vectors and functions that clang adds to OpenCL C: at
 some of them Rusticl's compiler ends the process. Tests on a device compile the other sources. With
 GEMMCL_TEST_BRIEF rows that differ from an earlier row only by their numbers, like the size of
-tiles, are left out.
-"""
+tiles, are left out."""
 
 import json
 import os
@@ -33,8 +31,7 @@ CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 # A function that clang lacks
 CLANG += ["-Ddot_acc_sat_4x8packed_us_int(a,b,sum)=((void)(a),(void)(b),(sum))"]
 
-# The options with which clang declares the functions of a level of subgroup.clh, and those for
-# matrix engines, which it lacks.
+# The options with which clang declares the functions of a level of subgroup.clh and matrix engines.
 LEVELS = {
     "native": ["-DSUBGROUP_LEVEL=SG_NATIVE", "-Dcl_intel_subgroups", "-cl-no-stdinc",
                "-Dcl_intel_subgroups_short", "-Dcl_khr_fp16", "-D__opencl_c_images",
@@ -62,7 +59,6 @@ def check(source, options):
 
 
 def check_standard(source, options):
-    """Checks that the program has nothing that OpenCL C lacks."""
     said = tap.require("clang", "-x", "cl", "-E", "-P", "-cl-no-stdinc", *options, "-",
                        stdin=None, input=source)
     tap.expect(re.findall(r".*(?:ext_vector_type|__builtin_).*", said), [])
@@ -73,7 +69,6 @@ def without(options, pattern):
 
 
 def variants(row, program, is_first):
-    """Yields (title, options) of a row."""
     own = without(program["options"].split(), "-cl-intel-")
     yield "as it is", own
     full = [option.replace("_NONE", "_SIGMOID") for option in without(own, "-D[ACD]_")]
@@ -94,7 +89,6 @@ def variants(row, program, is_first):
 
 
 def programs():
-    """Yields (title, test)."""
     listed = json.loads(tap.require(TOOL, "kernels", "--json", "--source", "all"))
     rows = {row.name: row for row in table.read(KERNELS / "kernels.def")}
     brief = "GEMMCL_TEST_BRIEF" in os.environ

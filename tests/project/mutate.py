@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Puts faults into the sources, one at a time, and prints the test that finds each fault.
 
@@ -8,8 +7,7 @@ one fails. At the end the tests that found a fault run without a fault, and must
 
 It prints a line for each fault: the seconds, the test and subtest that failed or SURVIVED, and the
 fault. The exit status is 1 if a fault survived, all its tests were skipped, it did not build, or
-its place was not found in the sources.
-"""
+its place was not found in the sources."""
 
 import argparse
 import filecmp

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A preloaded library for ThreadSanitizer, which knows the locks of pthread. GLib's locks are
  * atomic operations in a library that is not instrumented, so that everything they guard looks like

@@ -1,9 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Packs tests with scripts/maintain/portable-tests.py, moves the folder and runs it. TAP out.
-
-usage: portable.py SOURCE-ROOT BUILD-ROOT
-"""
+"""Packs tests with scripts/maintain/portable-tests.py, moves the folder and runs it. TAP out."""
 
 import json
 import os
@@ -55,8 +51,7 @@ class Portable(tool.FolderTestCase):
 
     def test_results_are_counted(self):
         folder = self.make_folder([
-            make_test("good", "exit 0"),
-            make_test("bad", "echo this is why; exit 3"),
+            make_test("good", "exit 0"), make_test("bad", "echo this is why; exit 3"),
             make_test("none", "echo no reason; exit 77"),
             make_test("endless", f"sleep {ENDLESS} & wait", timeout=1),
             {"name": "elsewhere", "left_out": "there is none", "timeout": 60, "protocol": "tap"},

@@ -1,14 +1,10 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Installs under several prefixes, as a user does, and uses what was installed; builds the example
 with gemmcl as its subproject. TAP out.
 
-usage: prefixes.py MESON SOURCE-ROOT
-
 GEMMCL_TEST_PREFIXES lists the prefixes, separated by blanks; with none the test is skipped, since
 it writes outside of the build directory. distros.sh sets it in its chroots. The commands run
-with the environment of a new login and the lines that the installation prints.
-"""
+with the environment of a new login and the lines that the installation prints."""
 
 import importlib.util
 import os
@@ -31,8 +27,7 @@ TRIALS = {
     "plugin": "gst-inspect-1.0 --plugin gemmcl",
     "memory": "echo '#include <gstgemmclmemory.h>' | "
               "cc -x c -fsyntax-only $(pkg-config --cflags gstgemmcl-1.0) -",
-    "tool": "debian/tests/tool",
-    "library": "debian/tests/library",
+    "tool": "debian/tests/tool", "library": "debian/tests/library",
 }
 if shutil.which("g-ir-scanner") and all(map(importlib.util.find_spec, ("gi", "numpy"))):
     TRIALS["introspection"] = "debian/tests/introspection"

@@ -1,9 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""scripts/setup.sh with an apt-get that installs nothing: when it may ask, and failures. TAP out.
-
-usage: setup.py SOURCE-DIRECTORY
-"""
+"""scripts/setup.sh with an apt-get that installs nothing: when it asks, and failures. TAP out."""
 
 import os
 import re
@@ -16,8 +12,7 @@ from pathlib import Path
 import tap
 
 SCRIPTS = Path(sys.argv[1]) / "scripts"
-# The installation fails if there is a file "fails". Without --yes apt-get asks. Lists of packages
-# come with the update.
+# The installation fails if there is a file "fails". Without --yes apt-get asks; update makes lists.
 PROGRAMS = {
     "apt-get": """case "$*" in
   *update*) touch "$HOME/lists" ;;

@@ -1,12 +1,6 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks tuning-shipped.json by the rules for entries in lib/kernels/tuning.h. TAP out.
-
-usage: shipped.py SHIPPED-DIRECTORY GEMMCL
-
-The library ignores wrong entries, so that no other test would find one. Also tests make-shipped.py,
-which makes the file.
-"""
+"""Checks tuning-shipped.json by the rules for entries in lib/kernels/tuning.h, since the library
+ignores wrong ones; and make-shipped.py, which makes the file. TAP out."""
 
 import json
 import sys
@@ -26,7 +20,6 @@ kernels = {row["name"]: row["precisions"] for row in json.loads(listed.stdout)}
 
 
 def is_sound(entry):
-    """True if the library accepts the entry."""
     name, _, split = entry["kernel"].partition("/")
     return (
         entry["device"]
@@ -71,8 +64,7 @@ def make_report(**tuned):
 
 
 def expect(expected, *measured):
-    """make-shipped.py, run on a file with entries of A and B and on the measured files, makes these
-    entries, besides the entry of A."""
+    """make-shipped.py makes the entries of the measured files, and keeps those of other devices."""
     kept = make_tuning(("A", 8, "gemm_naive", 1), ("B", 8, "gemm_naive", 2),
                        ("B", 16, "gemm_naive", 3))
     with tempfile.TemporaryDirectory() as folder:

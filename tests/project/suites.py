@@ -1,12 +1,8 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that a suite of tests uses files of its own folder and of support/ alone. TAP out.
 
-usage: suites.py TESTS-DIRECTORY
-
 A module that a script imports, and a file that an #include line names, are those of the tests with
-that name, if any.
-"""
+that name, if any."""
 
 import re
 import sys
@@ -31,7 +27,6 @@ def read_uses(path):
 
 
 def check(path):
-    """The uses of a file that are in other folders only."""
     for name in read_uses(path):
         suites = {other.parts[0] for other in files if other.name == name}
         if suites and not suites & {path.parts[0], SHARED}:

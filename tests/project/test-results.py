@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests scripts/maintain/test-results.py on logs made here. TAP out."""
 
@@ -27,8 +26,7 @@ CASES = {
     "a subtest that is skipped": (("OK", 0, "ok 1 /a\nok 2 /b # SKIP no fp16\n1..2\n"), "101"),
     "a test that skips everything": (("SKIP", 0, "1..0 # SKIP no OpenCL\n"), "001", "OpenCL"),
     "out of time after a good line": (("TIMEOUT", -15, "1..1\nok 1 /a\n"), "110"),
-    "a crash before the plan was done": (
-        ("ERROR", -11, "1..2\nok 1 /a\n", CRASH), "110", CRASH),
+    "a crash before the plan was done": (("ERROR", -11, "1..2\nok 1 /a\n", CRASH), "110", CRASH),
     "a bad exit status after good lines": (("FAIL", 1, "1..1\nok 1 /a\n"), "110"),
     "a leak sanitizer that failed": (
         ("ERROR", 99, "1..1\nok 1 /a\n", "==7==LeakSanitizer has encountered a fatal error.\n"),

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """OpenCL that fails on request: the layer of faults.h, which also counts objects."""
 
@@ -18,7 +17,6 @@ MODES = {"one": ONE, "rest": REST, "late": LATE, "lost": LOST, "mute": MUTE, "as
 
 
 class State(Structure):
-    """FaultsState; the last numbers are those of objects."""
     _fields_ = fields("int is_loaded calls strikes held, text failed") + [("objects", c_int * 6)]
 
 

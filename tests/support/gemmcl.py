@@ -1,9 +1,6 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Calls the library's functions by ctypes, with NumPy's arrays as their memory.
-
-GEMMCL_LIBRARY names the library; library.py has the structures.
-"""
+"""Calls the functions of the library GEMMCL_LIBRARY by ctypes, with NumPy's arrays as their memory.
+library.py has the structures."""
 
 import atexit
 import contextlib
@@ -79,7 +76,6 @@ def get_name(function, value):
 
 
 def take(address):
-    """Returns the text at an address, and frees it."""
     text = ctypes.string_at(address).decode()
     LIB.g_free(c_void_p(address))
     return text
@@ -171,7 +167,6 @@ class Matrix:
         call("matrix_unref", self)
 
     def read(self):
-        """A copy of the elements."""
         dtype = np.dtype(DTYPES[self.type])
         data = ctypes.string_at(self.address, int(np.prod(self.shape)) * dtype.itemsize)
         return np.frombuffer(data, dtype).reshape(self.shape, order="CF"[self.is_column_major])
@@ -295,8 +290,6 @@ def allocate(shape, kind):
 
 
 class Buffer:
-    """A buffer of the device with a copy of an array."""
-
     def __init__(self, array):
         self._as_parameter_ = get_device().buffer(array.nbytes, array.ctypes.data)
 
@@ -304,7 +297,6 @@ class Buffer:
         get_device().cl.clReleaseMemObject(self)
 
     def read(self, array):
-        """Copies it to an array."""
         get_device().read(self, array.nbytes, array.ctypes.data)
 
     def describe(self, **others):
@@ -313,8 +305,6 @@ class Buffer:
 
 
 class Plan:
-    """A plan with its operands, which are arrays or matrices."""
-
     def __init__(self, gemm, kernel=None, context=None, **operands):
         self.gemm = gemm
         self._as_parameter_ = c_void_p(ask("plan_new", context or get_context(), byref(gemm),
@@ -358,12 +348,10 @@ class Plan:
 
     @property
     def source(self):
-        """The origin of the choice of the kernel."""
         return get_name("choice_source_get_name", self.get_info().source)
 
     @property
     def level(self):
-        """The level at which the kernel was built."""
         return get_name("kernel_level_get_name", self.get_info().level)
 
     def get_info(self):
@@ -387,7 +375,6 @@ def enter_cache(folder=None):
 
 
 def on_host(arrays):
-    """The GemmclData of arrays."""
     data = (Data * max(len(arrays), 8))()
     for each, array in zip(data, arrays):
         each.host[0] = array.ctypes.data
@@ -396,12 +383,11 @@ def on_host(arrays):
 
 
 # The functions of hooks.c: the types of their results and arguments.
-HOOKS = {"clGetDeviceInfo": "ipizpp", "clGetPlatformInfo": "ipizpp",
-         "clGetPlatformIDs": "iipp", "clGetDeviceIDs": "ipqipp", "clCreateContext": "ppipppp",
+HOOKS = {"clGetDeviceInfo": "ipizpp", "clGetPlatformInfo": "ipizpp", "clGetPlatformIDs": "iipp",
+         "clGetDeviceIDs": "ipqipp", "clCreateContext": "ppipppp",
          "clGetSupportedImageFormats": "ipqiipp", "clCreateBuffer": "ppqzpp",
-         "clCreateImage": "ppqpppp",
-         "clCreateProgramWithSource": "ppippp", "clBuildProgram": "ipipppp",
-         "clEnqueueNDRangeKernel": "ippipppipp",
+         "clCreateImage": "ppqpppp", "clCreateProgramWithSource": "ppippp",
+         "clBuildProgram": "ipipppp", "clEnqueueNDRangeKernel": "ippipppipp",
          "clGetEventProfilingInfo": "ipizpp", "gemmcl_plan_submit": "ippppp"}
 HOOKED = []  # Threads of the library may call them until the process ends.
 OUT_OF_RESOURCES, BUILD_PROGRAM_FAILURE = -5, -11  # CL_...
@@ -447,7 +433,6 @@ def obstructed(name, fails=False):
 
 
 def answer(content, room, value, size):
-    """Answers a query of OpenCL."""
     if size:
         c_size_t.from_address(size).value = len(content)
     if value and room >= len(content):
@@ -456,8 +441,7 @@ def answer(content, room, value, size):
 
 
 def pretend(answers):
-    """Makes OpenCL answer these queries of devices and platforms, by their numbers, with these
-    bytes. Returns a function that ends this."""
+    """Makes OpenCL answer queries, by their numbers, with bytes. Returns what ends this."""
     def get_info(get_next, subject, query, room, value, size):
         if query in answers:
             return answer(answers[query], room, value, size)
@@ -467,8 +451,6 @@ def pretend(answers):
 
 
 class TestCase(tap_unittest.FolderTestCase):
-    """A test of the library, with a folder."""
-
     def replace(self, name, function):
         """Like replace(), until the end of the test."""
         self.addCleanup(replace(name, function))
@@ -481,8 +463,7 @@ class TestCase(tap_unittest.FolderTestCase):
         return context
 
     def wrap_context(self):
-        """Like make_context(), around the OpenCL context of get_context(): it takes the same
-        buffers."""
+        """Like make_context(), around the OpenCL context and for buffers of get_context()."""
         device = get_device()
         context = c_void_p(ask("context_get_wrapped", device.cl_context, device.device))
         self.addCleanup(LIB.g_object_unref, context)
@@ -504,8 +485,7 @@ class TestCase(tap_unittest.FolderTestCase):
                 ask(function, *arguments)
 
     def same(self, found, expected):
-        """Checks that the arrays have the same shape and values, including NaN and the sign of
-        0."""
+        """The arrays have the same shape and values, including NaN and the sign of 0."""
         expected = np.asarray(expected, found.dtype)
         self.assertEqual(found.shape, expected.shape)
         if found.dtype.kind == "f":

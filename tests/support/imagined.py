@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Pretends that there are other platforms and devices, by hooks.c."""
 
@@ -16,9 +15,8 @@ class Imagined:
 
     def imagine(self, *platforms, is_alone=False):
         """Puts platforms before the real ones, or in their place, until the end of the test. A
-        platform is its name with a list of its devices, or with the status that clGetDeviceIDs()
-        returns. A device is a name and a version; otherwise it is the first real one, as a GPU, but
-        OpenCL cannot make a context on it."""
+        platform is its name with a list of devices, or with the status of clGetDeviceIDs(). A
+        device is a name and a version, otherwise the first real one, as a GPU without contexts."""
         self.real_device = c_void_p(call("context_get_cl_device", get_context()))
         self.platforms, self.devices = {}, {}
         for name, content in platforms:

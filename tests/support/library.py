@@ -1,10 +1,8 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The parts of gemmcl's and OpenCL's C interfaces that the benchmarks call, through ctypes.
 
 The environment variable GEMMCL_LIBRARY names the library (default: the installed one). Matrices are
-row-major. Structures have the library's names, without Gemmcl.
-"""
+row-major. Structures have the library's names, without Gemmcl."""
 
 import ctypes
 import os
@@ -89,7 +87,6 @@ def load(*names):
 
 
 def good(status, what):
-    """Raises Failure unless an OpenCL call succeeded."""
     if status:
         raise Failure(f"{what} failed: {status}.")
 
@@ -127,7 +124,6 @@ class Context:
             raise Failure(error.contents.message.decode())
 
     def buffer(self, size, address):
-        """A buffer with a copy of the bytes at an address."""
         status = c_int()
         result = self.cl.clCreateBuffer(self.cl_context, ctypes.c_uint64(COPY_HOST_PTR),
                                         c_size_t(size), c_void_p(address), byref(status))
@@ -142,7 +138,6 @@ class Context:
         self.cl.clReleaseEvent(event)
 
     def read(self, buffer, size, address):
-        """Copies a buffer to an address."""
         good(self.cl.clEnqueueReadBuffer(self.queue, buffer, 1, c_size_t(0), c_size_t(size),
                                          c_void_p(address), 0, None, None), "Reading D")
 

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Computes D = act(alpha A B + beta C + bias) and its row outputs by NumPy in float64, with a bound
 of the element's error, and A from frames: colours from luma and chroma, and rows of features.
@@ -13,18 +12,15 @@ import numpy as np
 
 UNIT_ROUNDOFF = 2.0**-24
 SMALLEST = 2.0**-126  # smaller numbers may be flushed to 0
-# The largest error of exp, erfc, tanh and a division together, in units of roundoff (OpenCL C,
-# section 7.4).
+# The largest error of exp, erfc, tanh and a division, in roundoffs (OpenCL C, section 7.4).
 ACTIVATION_ERROR = 40
 # The types to which A and B are rounded.
 ROUNDOFFS = {"f32": 0, "f16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11}
 
 # For each colorimetry of caps: kr, kb, full range.
 COLORIMETRY = {
-    "bt601": (0.299, 0.114, False),
-    "bt709": (0.2126, 0.0722, False),
-    "1:4:0:0": (0.299, 0.114, True),
-    "1:3:5:1": (0.2126, 0.0722, True),
+    "bt601": (0.299, 0.114, False), "bt709": (0.2126, 0.0722, False),
+    "1:4:0:0": (0.299, 0.114, True), "1:3:5:1": (0.2126, 0.0722, True),
 }
 # The number of roundings between luma, chroma and colour: of coefficients, products and sums.
 COLOUR_ROUNDINGS = 6
@@ -57,8 +53,7 @@ ACTIVATIONS = {
     "relu": (lambda x: np.maximum(x, 0), (0, np.inf), 1, 0),
     "leaky-relu": (lambda x: np.where(x < 0, 0.01 * x, x), (-np.inf, np.inf), 1, 0),
     "gelu": (gelu, (0, np.inf), 1.13, lambda x: x * x),
-    "gelu-tanh": (gelu_tanh, (0, np.inf), 1.13,
-                  lambda x: 1.6 * abs(x) * (1 + 0.044715 * x * x)),
+    "gelu-tanh": (gelu_tanh, (0, np.inf), 1.13, lambda x: 1.6 * abs(x) * (1 + 0.044715 * x * x)),
     "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), (0, 1), 0.25, abs),
     "silu": (lambda x: x / (1 + np.exp(-x)), (0, np.inf), 1.1, abs),
     "tanh": (np.tanh, (-1, 1), 1, 0),
@@ -86,8 +81,7 @@ def activate(name, x, bound):
 
 
 def normalized(x, off):
-    """Returns the rows of x divided by their L2 norms, and the bound of the error; off: the error
-    of x."""
+    """Returns the rows of x divided by their L2 norms, and the error bound; off: the error of x."""
     norm = np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
     off_norm = np.linalg.norm(off, axis=1, keepdims=True)
     result = x / norm
@@ -171,8 +165,7 @@ def features(values, mode, size, stride=0, padding=0, dilation=1):
 
 
 def compare_floats(found, expected, bound):
-    """Returns a description of the differences, or None. NaN and infinities must be where they are
-    expected."""
+    """Returns a description of the differences, or None. NaN and infinities must agree."""
     finite = np.isfinite(expected)
     if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
         return "NaN and infinities are not where they should be"
@@ -182,8 +175,7 @@ def compare_floats(found, expected, bound):
 
 
 def compare_integers(found, expected, bound):
-    """Returns a description of the differences, or None. Two integers are right where the bound
-    spans a half."""
+    """Returns a description of the differences, or None. Either integer is right at a half."""
     info = np.iinfo(found.dtype)
     low, high = (np.clip(np.rint(expected + side * bound), info.min, info.max) for side in (-1, 1))
     number = found.astype(np.float64)

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A problem with random matrices and its reference, which is numpy_gemm's."""
 
@@ -77,8 +76,7 @@ class Operand:
 
 
 class Problem:
-    """The fields of GemmclGemm, as for describe(). With the addend "output" C is D before the
-    run."""
+    """The fields of GemmclGemm, as for describe(). With addend "output" C is D before the run."""
 
     def __init__(self, m, n, k, seed=1, **fields):
         self.gemm = gemm = describe(m, n, k, **fields)
@@ -105,7 +103,6 @@ class Problem:
         return bin(outputs & 7).count("1") + (2 * self.gemm.top_k if outputs & TOP_K else 0)
 
     def make_plan(self, kernel=None):
-        """A plan with the operands of the first problem."""
         def first(operand, transposed=False):
             return operand.elements[0].T if transposed else operand.elements[0]
         operands = {"b": first(self.b, self.gemm.trans_b)}
@@ -116,7 +113,6 @@ class Problem:
         return Plan(self.gemm, kernel, **operands)
 
     def run_plan(self, kernel=None, plan=None, **others):
-        """Runs with a plan's B and C, on memory of the host."""
         plan = plan or self.make_plan(kernel)
         rows = {"row_outputs": list(self.rows)} if self.count_rows() else {}
         plan.run(**{"a": list(self.a.elements), "d": list(self.d.elements),
@@ -131,9 +127,8 @@ class Problem:
         plan = plan or Plan(self.gemm, kernel)
         if self.bias is not None:
             plan.set("bias", self.bias)
-        arrays = {"a": self.a.flat, "b": self.b.flat, "c": self.c and self.c.flat,
-                  "d": self.d.flat, "row_outputs": self.rows if self.count_rows() else None,
-                  "previous": previous}
+        arrays = {"a": self.a.flat, "b": self.b.flat, "c": self.c and self.c.flat, "d": self.d.flat,
+                  "row_outputs": self.rows if self.count_rows() else None, "previous": previous}
         buffers = {name: Buffer(array) for name, array in arrays.items() if array is not None}
         plan.run(**{"alpha": self.gemm.alpha, "beta": self.gemm.beta, **others}, strided=True,
                  **buffers)
@@ -161,9 +156,8 @@ class Problem:
                      normalize=words, precision=PRECISIONS[gemm.precision])
 
     def check(self, m=None, batch=None):
-        """Compares D with the reference, and the row outputs with D. If the run had all rows and
-        problems, also checks that nothing else was written, and that the library's own check
-        agrees. Returns what is wrong, or None."""
+        """Compares D with the reference, and the row outputs with D; of whole runs also what must
+        not be written, and the library's own check. Returns what is wrong, or None."""
         for at in range(batch or len(self.d.elements)):
             expected, bound = self.expect(at)
             wrong = self.compare(at, expected, bound, m) or self.compare_rows(at, m)
@@ -181,8 +175,7 @@ class Problem:
         return None
 
     def verify(self):
-        """Returns the outcome of the library's own check, which sets error and error_bound of the
-        worst element."""
+        """Returns the outcome of the library's own check, which sets error and error_bound."""
         c = self.before[0] if self.addend == "output" else self.c and self.c.flat
         error, bound = c_double(), c_double()
         right = call("gemm_verify", byref(self.gemm), self.a.flat, self.b.flat, c, self.bias,
@@ -223,7 +216,6 @@ class ProblemTestCase(TestCase):
         self.is_right(problem, kernel)
 
     def is_right(self, problem, kernel=None, **run):
-        """Checks the results of a run with these fields."""
         wrong = problem.check(**run)
         if wrong and is_miscompiled(kernel):
             self.skipTest(MISCOMPILED)

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The rows of kernels.def for tests in Python: C's preprocessor expands the families' macros."""
 
@@ -20,8 +19,7 @@ ROW = re.compile(rf'\bGEMMCL_KERNEL\s*\(((?:[^()"]|{LITERAL})*)\)')
 
 @dataclass
 class Row:
-    """A row. Its other fields are attributes: numbers, 1 if they are TRUE, 0 if the row does not
-    have them, or text."""
+    """A row. Its other fields are attributes: numbers, 1 for TRUE, 0 if it lacks them, or text."""
     index: int
     name: str
     source: str
@@ -91,7 +89,6 @@ def load(kind=Row):
 
 
 def read(path):
-    """The rows of kernels.def at path."""
     return parse(subprocess.run([os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", str(path)],
                                 stdout=subprocess.PIPE, text=True, check=True).stdout, Row)
 

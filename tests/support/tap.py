@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks of the project and its documents: their results as TAP, and the commands that they run."""
 
@@ -19,14 +18,12 @@ class Skipped(Exception):
 
 
 def run(*command, **options):
-    """The completed process of a command, with both outputs as one text."""
     return subprocess.run(list(map(str, command)), **{
         "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT,
         "text": True, "errors": "replace", "check": False, **options})
 
 
 def require(*command, **options):
-    """The output of a command that must succeed."""
     said = run(*command, **options)
     if said.returncode:
         raise Failed(f"{' '.join(map(str, command))}: status {said.returncode}: {said.stdout}")
@@ -46,8 +43,7 @@ def read_block(path, mark):
 
 
 def wait_until(is_so):
-    """Waits for a condition. Returns whether it is met. After a wait in vain, later waits last a
-    second at most: a lost object stays lost."""
+    """Waits for a condition. Returns whether it is met. Waits after a vain one are short."""
     end = time.monotonic() + wait_until.seconds
     while not is_so():
         if time.monotonic() > end:

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """TAP on standard output for tests that unittest runs."""
 
@@ -20,8 +19,6 @@ OURS = r"/(lib|gst)/\w+/[\w-]+\.c:|libgemmcl\.so|libgstgemmcl\.so"
 
 
 class FolderTestCase(unittest.TestCase):
-    """A test with a folder, which is removed at its end."""
-
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -31,7 +28,6 @@ class FolderTestCase(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def write(self, name, content):
-        """Writes a file into the folder. Returns its path."""
         Path(self.path(name)).write_bytes(content)
         return self.path(name)
 

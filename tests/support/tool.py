@@ -1,9 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Helpers for the tests of the command-line tool.
-
-The environment names the program: GEMMCL_TOOL.
-"""
+"""Helpers for the tests of the command-line tool GEMMCL_TOOL."""
 
 import json
 import os
@@ -31,7 +27,6 @@ def pipes(environment):
 
 
 def run(*arguments, **environment):
-    """Runs the tool to its end; environment adds to this process's."""
     return subprocess.run([TOOL, *map(str, arguments)], **pipes(environment), timeout=SECONDS,
                           check=False)
 
@@ -54,7 +49,6 @@ def has_ended(pid):
 
 
 def workers(process):
-    """The running processes that the tool started."""
     children = read_process(process.pid, f"task/{process.pid}/children").split()
     return [int(pid) for pid in children if not has_ended(pid)]
 
@@ -68,7 +62,6 @@ class TestCase(unittest.TestCase):
     maxDiff = None
 
     def ends(self, status, *arguments, **environment):
-        """Runs the tool, which must exit with that status, and returns its output."""
         said = run(*arguments, **environment)
         self.assertEqual(said.returncode, status, f"gemmcl {arguments}: {said.stdout}{said.stderr}")
         return said

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A preloaded library that gives the tool the faults and the devices that environment variables
  * name. The value of a variable for kernels is a pattern of their names.

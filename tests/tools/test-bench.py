@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl bench`: the consistency of its output, and its errors. TAP out."""
 
@@ -20,7 +19,6 @@ UNCHECKED = {"verified": None, "max_error": None, "error_bound": None}
 
 class Results(tool.FolderTestCase):
     def bench(self, m, n, k, *arguments, **environment):
-        """The results and the table of a bench, by default with one iteration."""
         said = self.ends(0, "bench", "-M", m, "-N", n, "-K", k, "-i", 1, "--json", "-", *arguments,
                          **environment)
         return json.loads(said.stdout), said.stderr

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl check`: the contents of the report, and faults of kernels that it survives. TAP out."""
 

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """ONNX models, made by the onnx package: tensors that the library reads, and `gemmcl import`, whose
 lines run in gst-launch-1.0. NumPy is the reference. TAP out."""
@@ -73,7 +72,6 @@ class Tensors(Models):
         return TensorProto(name="t", data_type=data_type, dims=dims, **fields)
 
     def test_types(self):
-        """Elements as bytes, and in the field of their type."""
         for dtype in DTYPES:
             array = self.draw(dtype)
             number = numpy_helper.from_array(array).data_type
@@ -120,8 +118,7 @@ class Tensors(Models):
              "expected 1000 bytes of external data from byte 6 on, found 53"),
             ({"location": weights, "offset": "-6"}, "an offset and a length"),
             ({"location": "missing.bin"}, "missing.bin: Cannot open"),
-            ({"location": self.path(weights)}, below),
-            ({"location": f"part/../{weights}"}, below),
+            ({"location": self.path(weights)}, below), ({"location": f"part/../{weights}"}, below),
             ({}, below),
         ):
             with self.subTest(entries=entries):
@@ -166,8 +163,7 @@ class Messages(Models):
         name = "\x1b[31mred"
         tensors = {"w": numpy.ones((12, 2), numpy.float32)}
         product = node("MatMul", ["x", "w"], name)
-        path = self.save_model([product, node("Shape", [name], "y")], tensors,
-                               outputs=["y", name])
+        path = self.save_model([product, node("Shape", [name], "y")], tensors, outputs=["y", name])
         self.assertIn("the output “\\x1b[31mred”, one of 2", self.ends(0, "import", path).stderr)
 
     def test_first_output(self):
@@ -322,8 +318,7 @@ class Import(Models):
                 self.assertIn(why, self.ends(1 if why else 0, "import", path).stderr)
 
     def test_scikit_learn(self):
-        """The graphs of skl2onnx: a classifier whose labels gemmcl does not compute, and a
-        regressor."""
+        """The graphs of skl2onnx: a classifier with labels that gemmcl ignores, and a regressor."""
         weight, bias, column = self.make(*SIZES[:2]), self.make(SIZES[1]), self.make(SIZES[1], 1)
         tensors = {"w": weight, "b": bias, "c": column, "shape": numpy.array([-1, 1])}
         layer = [node("Cast", ["x"], "cast", to=TensorProto.FLOAT),

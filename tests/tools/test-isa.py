@@ -1,12 +1,10 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """isa.py: how it reads listings, and the kernels' figures with Intel's compilers. TAP out.
 
 The compilers are named by GEMMCL_OCLOC, or the ocloc in PATH, or fetched earlier by ocloc.sh.
 Releases 22.43 and 26.27 are tested if present. The rows for matrix engines and the densest
 f32 rows are compiled; with GEMMCL_TEST_ISA=all every row that the rules may choose, which takes
-half an hour the first time. The script keeps the figures in the user's cache directory.
-"""
+half an hour the first time. The script keeps the figures in the user's cache directory."""
 
 import json
 import os
@@ -42,12 +40,9 @@ REFUSED = {
 }
 # The densest f32 row of a target, and its density at least.
 DENSITIES = {
-    "bdw": ("block_read_32x2_1x8", 0.9),
-    "skl": ("block_read_32x2_1x8", 0.9),
-    "dg2": ("block_read_16x4_1x8", 0.9),
-    "pvc": ("buffer_read_16x2_1x16", 0.9),
-    "lnl": ("buffer_read_8x4_4x16", 0.93),
-    "bmg": ("buffer_read_8x4_4x16", 0.93),
+    "bdw": ("block_read_32x2_1x8", 0.9), "skl": ("block_read_32x2_1x8", 0.9),
+    "dg2": ("block_read_16x4_1x8", 0.9), "pvc": ("buffer_read_16x2_1x16", 0.9),
+    "lnl": ("buffer_read_8x4_4x16", 0.93), "bmg": ("buffer_read_8x4_4x16", 0.93),
     "ptl": ("buffer_read_8x4_4x16", 0.93),
 }
 
@@ -268,11 +263,8 @@ def run_script(*arguments, **environment):
 
 
 class Listings(FolderTestCase):
-    """Tests with a fake ocloc, which makes these listings."""
-
     FILES = {
-        "help": HELP, "ocloc": FAKE,
-        "skl/.text.gemm.asm": LEGACY, "skl/.ze_info": OLD_INFO,
+        "help": HELP, "ocloc": FAKE, "skl/.text.gemm.asm": LEGACY, "skl/.ze_info": OLD_INFO,
         "bmg/.text.gemm.asm": ZEBIN, "bmg/.ze_info": ZE_INFO,
     }
 
@@ -375,8 +367,7 @@ class Usage(TestCase):
     def test_refused(self):
         naive = ("-k", "gemm_naive")
         for status, pattern, arguments, environment in (
-            (2, 'not "gen7"', ("--target", "gen7"), {}),
-            (2, "no_such", ("-k", "no_such"), {}),
+            (2, 'not "gen7"', ("--target", "gen7"), {}), (2, "no_such", ("-k", "no_such"), {}),
             (1, "scripts/maintain/ocloc.sh", naive, {"GEMMCL_OCLOC": "", "PATH": "/nowhere"}),
             (1, "no version", naive, {"GEMMCL_OCLOC": "/bin/true"}),
             (1, "No such file", naive, {"GEMMCL_OCLOC": "/nowhere/ocloc"}),

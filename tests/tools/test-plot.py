@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The charts of tools/plot.py show the results, with names and units. TAP out."""
 
@@ -44,7 +43,6 @@ def texts_of(axes):
 
 class Chart(tool.FolderTestCase):
     def draw(self, chart, rows, *expected):
-        """Returns the axes and the texts. No text covers another one."""
         with matplotlib.rc_context(plot.STYLE):
             figure = chart(plot.Results(rows))
             figure.set_canvas(FigureCanvasAgg(figure))
@@ -196,8 +194,7 @@ class Script(tool.FolderTestCase):
     def test_refusals(self):
         one, two = row("a", 8, 1.0), row("a", 16, 1.0)
         for says, results, *arguments in (
-            ("no measured speed", []),
-            ("no measured speed", [row("a", 8, None)]),
+            ("no measured speed", []), ("no measured speed", [row("a", 8, None)]),
             ("not from gemmcl bench", [{}]),
             ("differ in device", [one, {**two, "device": "another"}]),
             ("more than one size", [one, {**two, "k": 5}]),

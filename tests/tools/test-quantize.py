@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl quantize` against NumPy, and files like its own. TAP out."""
 
@@ -31,7 +30,6 @@ def read_safetensors(path):
 
 
 def write_safetensors(path, tensors):
-    """Writes a safetensors file of {name: array}."""
     names = {dtype: name for name, dtype in DTYPES.items()}
     header, body = {}, b""
     for name, array in tensors.items():

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl run` against NumPy. TAP out."""
 
@@ -23,7 +22,6 @@ BRIEF_CASES = 8  # of a sweep
 
 class Run(tool.MatrixTestCase):
     def multiply(self, *arguments):
-        """Runs the tool and returns D."""
         output = self.path("d.npy")
         said = self.ends(0, "run", *arguments, "-o", output)
         self.assertEqual(said.stdout + said.stderr, "")
@@ -134,8 +132,7 @@ class Products(Run):
 
 class Faults(Run):
     """Calls or commands of OpenCL fail by a mode of tests/support/faults.h. The tool says so, or D
-    is right. With GEMMCL_TEST_BRIEF only some calls fail, spread over all. The tests of modes are
-    added below."""
+    is right. With GEMMCL_TEST_BRIEF some of all calls fail. The tests are added below."""
 
     def setUp(self):
         super().setUp()

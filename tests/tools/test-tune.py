@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl tune`: its results are stored and used, and it survives its worker. TAP out."""
 
@@ -37,12 +36,10 @@ class Tune(tool.FolderTestCase):
         Path(FILE).unlink(missing_ok=True)
 
     def entries(self):
-        """The entries that were measured, not shipped."""
         return [entry for entry in self.read("tune", "--list", "--json", "-")
                 if entry["source"] == "tuned"]
 
     def known(self):
-        """The problems with entries, and their kernels."""
         return {(entry["m"], entry["n"], entry["k"]): entry["kernel"] for entry in self.entries()}
 
 
@@ -63,8 +60,7 @@ class Results(Tune):
         self.assertEqual(self.known(), {
             (one["m"], one["n"], one["k"]): one["tuned"]["kernel"] for one in found})
         used, = self.read("bench", "-M", 48, "-N", 40, "-K", 32, "-i", 0, "--json", "-")
-        self.assertEqual((used["kernel"], used["choice"]),
-                         (found[0]["tuned"]["kernel"], "tuned"))
+        self.assertEqual((used["kernel"], used["choice"]), (found[0]["tuned"]["kernel"], "tuned"))
         self.assertEqual(self.load(FILE)["version"], 1)
 
     def test_output_that_cannot_be_written(self):
@@ -102,8 +98,7 @@ class Broken(Tune):
     """Tuning goes on after a kernel with a fault."""
 
     def tune(self, **broken):
-        """Tunes with broken kernels. Returns the result, {kernel: the reason why it left} and the
-        errors."""
+        """Tunes with broken kernels. Returns the result, {kernel: why it left} and the errors."""
         said = self.ends(0, "tune", "24,40,32", *TIME, "--json", "-",
                          **tool.faults(GEMMCL_HANG_SECONDS="100", **broken))
         found, = json.loads(said.stdout)
@@ -115,13 +110,9 @@ class Broken(Tune):
         first = self.choose(24, 40, 32)
         died, silent = r"Child process killed by signal 9\b", r"There was no answer in \d+ sec"
         for variable, pattern in {
-            "WRONG_KERNEL": "The result is wrong",
-            "UNBUILT_KERNEL": "Kernel .* is too much",
-            "CRASHING_KERNEL": died,
-            "CRASHING_RUN": died,
-            "HANGING_KERNEL": silent,
-            "HANGING_RUN": silent,
-            "EMULATED_KERNEL": "It does not build natively",
+            "WRONG_KERNEL": "The result is wrong", "UNBUILT_KERNEL": "Kernel .* is too much",
+            "CRASHING_KERNEL": died, "CRASHING_RUN": died, "HANGING_KERNEL": silent,
+            "HANGING_RUN": silent, "EMULATED_KERNEL": "It does not build natively",
             "SPILLING_KERNEL": "It spills",
         }.items():
             with self.subTest(variable=variable):

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The tool's help, man page and exit statuses, without a device. TAP out."""
 
@@ -67,41 +66,29 @@ PRODUCT = ("[[1]]", "[[1]]", "-o", "/dev/null/d.npy")
 # For each command: a pattern of the error message, and the arguments
 CASES = {
     "bench": (
-        ("-M", "-M", "many"),
-        ("-M", "-M"),
-        ('from 1 to 2147483647, not "0"', "-M", "0"),
-        ('-K takes .*, not "-5"', "-K", "-5"),
-        ('--size3 takes .*, not "0"', "--size3", "0"),
-        ("-N", "-N", "99999999999999999999"),
-        ("0 or more, not -1", "-i", "-1"),
+        ("-M", "-M", "many"), ("-M", "-M"), ('from 1 to 2147483647, not "0"', "-M", "0"),
+        ('-K takes .*, not "-5"', "-K", "-5"), ('--size3 takes .*, not "0"', "--size3", "0"),
+        ("-N", "-N", "99999999999999999999"), ("0 or more, not -1", "-i", "-1"),
         ('row or col, not "diagonal"', "--layout", "diagonal"),
         ('f32, f16, bf16, tf32 or i8, not "f8"', "--precision", "f8"),
-        ('u8 here, not "i16"', "--a-type", "i16"),
-        ('number.* not "1,5"', "--alpha", "1,5"),
+        ('u8 here, not "i16"', "--a-type", "i16"), ('number.* not "1,5"', "--alpha", "1,5"),
         ('number.* not "inf"', "--beta", "inf"),
         ('auto, cpu, gpu, accelerator, default .* not "fpga"', "-t", "fpga"),
-        ('not "3"', "-t", "3"),
-        ("found 1", "1024"),
+        ('not "3"', "-t", "3"), ("found 1", "1024"),
     ),
     "check": (
-        ("more than 0", "--seconds", "0"),
-        ("finite number", "--seconds", "long"),
-        ('no kernel "fast"', "-k", "fast"),
-        ('no kernel ""', "-k", ""),
-        (PROBLEM, "8,8"),
+        ("more than 0", "--seconds", "0"), ("finite number", "--seconds", "long"),
+        ('no kernel "fast"', "-k", "fast"), ('no kernel ""', "-k", ""), (PROBLEM, "8,8"),
     ),
     "devices": (("found 2", "a", "b"),),
     "kernels": (
-        ("no_such", "--source", "no_such"),
-        ('no kernel ""', "--source", ""),
+        ("no_such", "--source", "no_such"), ('no kernel ""', "--source", ""),
         ("row or col", "--source", "all", "--layout", "diagonal"),
         ('not "0"', "--source", "all", "-M", "0"),
         ('not "u9"', "--source", "all", "--a-type", "u9"),
     ),
     "run": (
-        ("found 1", "[1]", "-o", "d.npy"),
-        ("-o", "[1]", "[1]"),
-        ("-c", *PRODUCT, "--beta", "2"),
+        ("found 1", "[1]", "-o", "d.npy"), ("-o", "[1]", "[1]"), ("-c", *PRODUCT, "--beta", "2"),
         ("leaky-relu.*softmax", *PRODUCT, "--activation", "step"),
         ("give one with --rows", *PRODUCT, "--row-outputs", "max"),
         ("cannot both be the standard output", "[1]", "[1]", "-o", "-", "--rows", "-"),
@@ -117,17 +104,12 @@ CASES = {
         *((PROBLEM, "--", "8,8,8", operand) for operand in (
             "8", "8,8", "8,8,8,8", "8,8,", "0,8,8", "-8,8,8", "a,b,c", "8,8,8.5",
             "8,8,2147483648")),
-        ("not both", "--list", "--forget"),
-        ("not both", "--list", "8,8,8"),
-        ("not both", "--forget", "8,8,8"),
-        ("not both", "--forget", "--dry-run"),
-        ("more than 0", "--time", "0", "8,8,8"),
-        ("number", "--time", "long", "8,8,8"),
+        ("not both", "--list", "--forget"), ("not both", "--list", "8,8,8"),
+        ("not both", "--forget", "8,8,8"), ("not both", "--forget", "--dry-run"),
+        ("more than 0", "--time", "0", "8,8,8"), ("number", "--time", "long", "8,8,8"),
     ),
     "warm": (
-        ("found 0",),
-        (PROBLEM, "8,8,8", "8,0,8"),
-        ("1 or more, not 0", "--batch", "0", "8,8,8"),
+        ("found 0",), (PROBLEM, "8,8,8", "8,0,8"), ("1 or more, not 0", "--batch", "0", "8,8,8"),
         ('none or output, not "row"', "--addend", "row", "8,8,8"),
         ('no kernel "fast"', "-k", "fast", "8,8,8"),
     ),

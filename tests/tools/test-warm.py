@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl warm`: it compiles the programs, and the next process compiles nothing. TAP out."""
 

@@ -1,10 +1,8 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The contenders: the forms that each supports, and its process.
 
 Each contender is a separate process, so that OpenMP runtimes and thread pools do not interfere. It
-sets up its problem, runs once, and then times as many runs as it is asked for.
-"""
+sets up its problem, runs once, and then times as many runs as it is asked for."""
 
 import dataclasses
 import importlib
@@ -31,8 +29,7 @@ class Kind:
     """A contender: the class that runs it, in a module beside this one, the forms that it supports,
     and what installs it.
 
-    @is_optional: it takes part only where --contenders names it
-    """
+    @is_optional: it takes part only where --contenders names it"""
 
     name: str
     code: str
@@ -43,7 +40,6 @@ class Kind:
 
     @property
     def is_ours(self):
-        """True if the contender is gemmcl, called in one of several ways."""
         return self.name.startswith(OURS)
 
 
@@ -64,12 +60,10 @@ KINDS = (
     Kind("OpenBLAS", "host.OpenBlas", (PLAIN,), "Debian's libopenblas0 and python3-threadpoolctl"),
     Kind("oneDNN matmul", "onednn.Matmul", (PLAIN, LAYER), ONEDNN),
     Kind("oneDNN inner product", "onednn.InnerProduct", (PLAIN, LAYER), ONEDNN),
-    Kind("MKL packed", "host.MklPacked", (PLAIN,), PYPI),
-    Kind("MKL", "host.Mkl", (PLAIN,), PYPI),
+    Kind("MKL packed", "host.MklPacked", (PLAIN,), PYPI), Kind("MKL", "host.Mkl", (PLAIN,), PYPI),
     Kind(CLBLAST, "ours.ClBlast", (PLAIN,), "Debian's libclblast1", is_opencl=True),
     Kind("onnxruntime", "host.Onnxruntime", (LAYER,), f"{PYPI} and Debian's python3-onnx"),
-    Kind("openvino", "host.Openvino", (LAYER,), PYPI),
-    Kind(MEMCPY, "host.Memcpy", (BYTES,)),
+    Kind("openvino", "host.Openvino", (LAYER,), PYPI), Kind(MEMCPY, "host.Memcpy", (BYTES,)),
     Kind("NumPy", "host.Numpy", (SEARCH,), "Debian's python3-numpy"),
     Kind("faiss", "host.Faiss", (SEARCH,), PYPI),
     Kind(LINK, "ours.Link", USUAL, is_opencl=True, is_optional=True),
@@ -79,9 +73,7 @@ KINDS = (
 # setting, and openvino uses onnxruntime's library for f32, so both are left out.
 LIMITS = {
     "avx2": {
-        "OPENBLAS_CORETYPE": "Haswell",
-        "DNNL_MAX_CPU_ISA": "AVX2",
-        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "OPENBLAS_CORETYPE": "Haswell", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2",
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         # For PoCL as distributions build it: the library of built-ins, which implies the CPU
         "POCL_KERNELLIB_NAME": "avx2",
@@ -97,7 +89,6 @@ FLOAT_WIDTHS = (0x100A, 0x103A)  # CL_DEVICE_PREFERRED_..., CL_DEVICE_NATIVE_VEC
 
 
 def is_pretended(kind, isa):
-    """True if a contender sees a CPU with fewer floats in a vector."""
     return isa and kind.is_opencl and kind.name not in (CLBLAST, LINK)
 
 
@@ -105,8 +96,7 @@ def make_environment(kind, isa, build):
     """The environment variables that a contender's process has in addition to this process's."""
     build = pathlib.Path(build).resolve()
     result = {
-        "GEMMCL_LIBRARY": str(build / "lib/libgemmcl.so.0"),
-        "GST_PLUGIN_PATH": str(build / "gst"),
+        "GEMMCL_LIBRARY": str(build / "lib/libgemmcl.so.0"), "GST_PLUGIN_PATH": str(build / "gst"),
         # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another
         # within microseconds, so a shorter time does not make them slower.
         "KMP_BLOCKTIME": "10",
@@ -174,8 +164,7 @@ class Contender:
         other.close()
 
     def receive(self):
-        """Its answer, after its threads sleep. The first answer is its description and the rows of
-        the result that are checked."""
+        """Its answer, after its threads sleep: first its description and rows to check."""
         try:
             answer = self.pipe.recv()
         except (EOFError, ConnectionError):

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """gemmcl's element as a contender, in a pipeline of this process."""
 
@@ -115,7 +114,6 @@ class Element:
             raise Failure(message.parse_error()[0].message)
 
     def read(self):
-        """Copies the first result to the problem's D."""
         self.problem.d[...] = numpy.frombuffer(self.first, self.problem.d.dtype).reshape(
             self.problem.d.shape)
 

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The contenders on the CPU, except oneDNN. run() computes D in the problem's memory. MKL is called
 through ctypes, so that no headers are needed."""
@@ -36,8 +35,7 @@ class OpenBlas:
 
 
 class Mkl:
-    """MKL, which packs B in each call. For M = 1 its sgemv is called, since its sgemm does not do
-    that."""
+    """MKL, which packs B in each call; for M = 1 its sgemv, which its sgemm does not call."""
 
     def __init__(self, problem, _settings):
         self.library = load(*(f"libmkl_rt.so.{version}" for version in (3, 2, 1)))
@@ -60,8 +58,6 @@ class Mkl:
 
 
 class MklPacked(Mkl):
-    """MKL, which packs B once, as gemmcl does."""
-
     def __init__(self, problem, settings):
         super().__init__(problem, settings)
         (m, n, k), (a, b, d) = problem.shape, self.arrays
@@ -107,7 +103,6 @@ class Onnxruntime:
 
     @staticmethod
     def _make_model(problem):
-        """The bytes of a model of d = max (a b + bias, 0)."""
         from onnx import TensorProto, helper, numpy_helper  # pylint: disable=C0415
 
         nodes = [helper.make_node("Gemm", ["a", "b", "bias"], ["sum"]),
@@ -141,14 +136,11 @@ class Openvino:
         self.about = f"openvino {openvino.__version__.split('-')[0]}, threads: {settings.threads}"
 
     def run(self):
-        """Runs it, without the conversions of infer()."""
         self.request.start_async()
         self.request.wait()
 
 
 class Numpy:
-    """A search by NumPy."""
-
     about = f"NumPy {numpy.__version__}"
 
     def __init__(self, problem, _settings):

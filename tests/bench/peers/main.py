@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares gemmcl with other GEMM libraries, on the CPU's OpenCL device.
 
@@ -7,9 +6,7 @@ Every contender is a process that has set up its problem, packed the weights and
 threads, and waits for its turn. Turns alternate, so that other load affects all alike. The result
 is the median of the ratios of turns in a round. scripts/maintain/peers.sh installs the peers.
 
-Exit status: 0; 1 if a contender failed or its result is wrong; 2 for wrong usage; 77 without an
-OpenCL device.
-"""
+Exit status: 0; 1 if a contender failed or is wrong; 2 for wrong usage; 77 without a device."""
 
 import argparse
 import collections
@@ -28,7 +25,6 @@ CPU_FIELDS = ("Model name", "CPU family", "Model", "Stepping", "CPU(s)")
 
 
 def parse_row(text):
-    """MxNxK or MxNxK+FORM."""
     shape, _, form = text.partition("+")
     form = form or PLAIN
     shape = parse_shape(shape)
@@ -90,8 +86,7 @@ def describe_ratio(ratio):
 
 
 def print_row(row):
-    """A row of the table; below it the speed of gemmcl in several ways, relative to each other
-    contender."""
+    """A row of the table; below it gemmcl's speed in several ways, relative to others."""
     form = {PLAIN: "", LAYER: " bias, ReLU", BYTES: " u8 to u8"}.get(row["form"], " " + row["form"])
     best, clblast = row.get("of_best_peer"), row.get("of_clblast")
     print(f"{row['m']}x{row['n']}x{row['k']}{form}".ljust(27), row["kernel"].ljust(20),

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A row of the table: all contenders on one problem, in turns."""
 
@@ -18,17 +17,12 @@ LEAST_ROUNDS = 5
 MOST_RUNS = 2000
 # (M, N, K): the goals, which are minimum speeds relative to the best peer and to CLBlast
 GOALS = {
-    (1024, 1024, 1024): (0.95, 7),
-    (64, 1024, 1024): (0.90, 8),
-    (16, 1024, 1024): (0.75, 8),
-    (1, 1024, 1024): (0.40, 20),
-    (3600, 96, 147): (0.90, 8),
-    (230400, 64, 64): (0.90, 7),
+    (1024, 1024, 1024): (0.95, 7), (64, 1024, 1024): (0.90, 8), (16, 1024, 1024): (0.75, 8),
+    (1, 1024, 1024): (0.40, 20), (3600, 96, 147): (0.90, 8), (230400, 64, 64): (0.90, 7),
     (921600, 3, 3): (0.5, None),
 }
-# Goals are judged only if other processes use at most this share of the CPUs. Threads that wait for
-# each other all wait if another process takes the CPU of one, which can make a contender ten times
-# slower.
+# Goals are judged only if other processes use at most this share of the CPUs: if one takes a CPU of
+# threads that wait for each other, all of them wait.
 QUIET = 0.1
 
 
@@ -72,8 +66,7 @@ class Match:
         return (kind.name == OURS or kind.name in chosen) if chosen else not kind.is_optional
 
     def invite(self):
-        """Starts the contenders, one after another, and checks the first result of each; raises
-        Failure, or Missing if ours is missing."""
+        """Starts and checks the contenders; raises Failure, or Missing if ours is missing."""
         problem = Problem(*self.row)
         for kind in filter(self._wants, KINDS):
             contender = Contender(kind, self.row, self.settings)
@@ -114,8 +107,7 @@ class Match:
         return min(max(math.ceil(TURN_SECONDS / least), 2), MOST_RUNS)
 
     def _take_turn(self, contender, runs):
-        """The time of a turn: the median of its runs without the first one, which finds the data of
-        other contenders in the caches."""
+        """The time of a turn: the median of its runs without the first, whose caches are cold."""
         seconds = contender.turn(runs + 1)[1:]
         self.turns[contender.name].append(statistics.median(seconds))
         self.fastest[contender.name] = min(self.fastest[contender.name], *seconds)
@@ -129,8 +121,7 @@ class Match:
                 "fastest": self.fastest[name] / self.fastest[ours]}
 
     def judge(self):
-        """The row of the JSON: the best peer, and the ratios to it and to CLBlast with their
-        goals."""
+        """The row of the JSON: the best peer, and the ratios to it and to CLBlast with goals."""
         (m, n, k), form = self.row
         kinds = {kind.name: kind for kind in KINDS if kind.name in self.turns}
         row = {"m": m, "n": n, "k": k, "form": form, "kernel": self.about[OURS].split()[0],

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """oneDNN 2 or 3, by its two primitives for a product. It chooses the order of the packed weights
 itself, while A and D are row-major."""
@@ -112,8 +111,7 @@ class Matmul:
 
 
 class InnerProduct(Matmul):
-    """The primitive inner_product. Its weights are N x K, the transpose of B, and its bias has one
-    dimension."""
+    """The primitive inner_product: the weights are B's transpose, the bias has one dimension."""
 
     primitive, before = "inner_product_forward", (INFERENCE,)
 

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The contenders on the OpenCL device: gemmcl in several ways, CLBlast, and the link to it."""
 
@@ -27,8 +26,6 @@ def in_buffer(buffer):
 
 
 class OnDevice:
-    """A contender with A and D in buffers of the device."""
-
     def __init__(self, problem, settings):
         self.problem = problem
         self.context = Context(AUTO if settings.platform else CPU, settings.platform)
@@ -80,8 +77,6 @@ class Gemmcl(OnDevice):
 
 
 class OnHost(Gemmcl):
-    """The call on host memory, with copies."""
-
     def __init__(self, problem, settings):
         super().__init__(problem, settings)
         self.runs = [self.make_run(problem.a, problem.d)]
@@ -92,8 +87,7 @@ class OnHost(Gemmcl):
 
 
 class Stream(Gemmcl):
-    """Two runs are in flight, as in the element: it enqueues a run, with another D, and then waits
-    for the one before."""
+    """Two runs are in flight: it enqueues a run, and then waits for the one before."""
 
     def play(self, count):
         begin = time.perf_counter()
@@ -124,8 +118,6 @@ class Clock(Gemmcl):
 
 
 class Apart(Gemmcl):
-    """Softmax and row outputs are computed in separate steps."""
-
     def __init__(self, problem, settings):
         os.environ["GEMMCL_ROWS"] = "apart"
         super().__init__(problem, settings)
@@ -156,8 +148,7 @@ class ClBlast(OnDevice):
 
 
 class Link(OnDevice):
-    """Copies of A from pinned memory of the host to the device and of D back, in two queues, both
-    directions at once."""
+    """Copies of A from pinned memory to the device and of D back, in both directions at once."""
 
     def __init__(self, problem, settings):
         super().__init__(problem, settings)

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The problem of a row of the table: its matrices, and the check of results."""
 
@@ -7,9 +6,8 @@ import mmap
 import numpy
 from numpy_gemm import compare, solve
 
-# The forms of a row: the product alone; with bias and ReLU; with u8 input and output; M queries for
-# the nearest of N vectors of norm 1, by their cosines; with softmax and with row outputs (all
-# three, or arg-max).
+# The forms of a row: the product alone; with bias and ReLU; of u8; M queries for the nearest of N
+# vectors by cosines; with softmax and with row outputs (all three, or arg-max).
 PLAIN, LAYER, BYTES, SEARCH = "plain", "layer", "u8", "search"
 ROWS = ("softmax", "rows", "softmax+rows", "softmax+argmax")
 FORMS = (PLAIN, LAYER, BYTES, SEARCH, *ROWS)
@@ -20,7 +18,6 @@ CHUNKS = 16  # of the vectors of a search, as doubles
 
 
 def parse_shape(text):
-    """(M, N, K) of MxNxK; raises ValueError."""
     sizes = tuple(map(int, text.split("x")))
     if len(sizes) != 3 or min(sizes) < 1:
         raise ValueError(text)
@@ -38,9 +35,8 @@ def place(shape, dtype, values=None):
 
 
 class Problem:
-    """A row-major product of random matrices, which are the same in each process: arrays a, b and
-    bias, and d for the result. The result of a search is in found: the cosines, then the
-    columns."""
+    """A row-major product of random matrices, the same in each process: arrays a, b, bias and, for
+    the result, d; for that of a search found: the cosines, then the columns."""
 
     def __init__(self, shape, form):
         self.shape = self.m, self.n, self.k = shape
@@ -83,8 +79,7 @@ class Problem:
                                      bias=self.bias if self.is_layer else 0.0))
 
     def _check_search(self, found, queries):
-        """check() of a search, which must find distinct vectors: the nearest ones, up to the error
-        of the cosines."""
+        """check() of a search: distinct vectors, the nearest up to the cosines' error."""
         values, columns = found[:, :TOP], found[:, TOP:].astype(int)
         queries /= numpy.linalg.norm(queries, axis=1, keepdims=True)
         exact = numpy.hstack([queries @ part.T for part in numpy.array_split(self.b, CHUNKS)])

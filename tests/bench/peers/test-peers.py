@@ -1,9 +1,5 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The benchmarks on small problems: their output, checks and verdicts.
-
-Its argument is the build directory.
-"""
+"""The benchmarks on small problems: their output, checks and verdicts."""
 
 import importlib.util
 import pathlib
@@ -48,7 +44,6 @@ class Peers(tool.FolderTestCase):
         return said
 
     def test_rows(self):
-        """Each form of a row is played, its results are checked, and the JSON has the ratios."""
         names = [kind.name for kind in KINDS if kind in ALWAYS or kind.is_ours]
         path = self.path("peers.json")
         said = self.play(0, "--contenders", ",".join(names), "--json", path, "33x20x17",
@@ -69,7 +64,6 @@ class Peers(tool.FolderTestCase):
         self.assertIn("The contenders, ", said.stdout)
 
     def test_missing(self):
-        """Missing contenders are named, with the way to install them."""
         said = self.play(0, "--contenders", "memcpy", "8x3x5+u8")
         self.assertRegex(said.stdout, "Missing: memcpy: A and D differ")
 
@@ -147,8 +141,7 @@ class Judge(unittest.TestCase):
         return match.judge()
 
     def test_verdicts(self):
-        """The best peer is the one with the smallest ratio, and none of ours. Without the peer, or
-        on a busy machine, no goal is judged."""
+        """The best peer, none of ours, has the least ratio. On busy machines none is judged."""
         for others, seconds, verdicts in (
                 (0.0, {"MKL": 2, "OpenBLAS": 0.97, CLBLAST: 9, "gemmcl element": 0.8},
                  [True, True]),
