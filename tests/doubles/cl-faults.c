@@ -2,8 +2,7 @@
 #include "cl-layer-entry.h"
 #include "../support/faults.h"
 
-/* The OpenCL layer of faults.h. cl-faults.def is included twice: for the functions, and to install
- * them. */
+/* The OpenCL layer of faults.h. cl-faults.def is included for functions, and to install them. */
 
 static gint mode, fatal;
 static gboolean stays_dead; /* the last mode but NONE was DEAD; for set() */
@@ -19,12 +18,10 @@ static GHashTable *mute_events; /* those of them that nobody can ask; not refere
 static GHashTable *late_queues; /* with a failed command, if the mode makes later ones fail */
 static gint n_held;             /* threads in a held clBuildProgram(); atomic */
 
-/*
- * Commands that OpenCL accepts and that end with an error, as when the device is lost meanwhile.
+/* Commands that OpenCL accepts and that end with an error, as when the device is lost meanwhile.
  * Commands that wait for one of them and, in some modes, all later ones in its queue fail, too;
  * none of these commands runs. The driver is not involved, since PoCL crashes, at least up to
- * version 6: it frees commands that fail because of another one while it still uses them.
- */
+ * version 6: it frees commands that fail because of another one while it still uses them. */
 
 /* Length of a delay. */
 #define LATE_US 2000
@@ -76,9 +73,8 @@ open_gate (gpointer gate)
   return NULL;
 }
 
-/* Adds an event that is complete after two milliseconds to the events that a command waits for.
- * Returns: the new @waits, for late_end_delay() after the command was enqueued, with the new
- * @n_waits. */
+/* Adds an event that is complete after two milliseconds to those that a command waits for. Returns:
+ * the new @waits, for late_end_delay() after the command was enqueued. */
 static cl_event *
 late_delay (cl_command_queue queue, cl_uint *n_waits, const cl_event **waits)
 {
@@ -107,8 +103,7 @@ late_end_delay (cl_event *events, cl_uint n)
   g_free (events);
 }
 
-/* Enqueues a command that fails. @event (nullable) ends with an error. @is_mute: nobody can ask for
- * its state */
+/* Enqueues a command that fails, with @event (nullable). @is_mute: nobody can ask for it */
 static cl_int
 late_enqueue (cl_command_queue queue, gboolean is_mute, WAIT_PARAMETERS)
 {

@@ -6,16 +6,13 @@
 
 #include "../support/cl-parameters.h"
 
-/*
- * The start of an OpenCL layer: cl-layer-entry.c has the functions that the loader calls; each
- * module implements cl_layer_install().
- */
+/* The start of an OpenCL layer: cl-layer-entry.c has the functions that the loader calls; each
+ * module implements cl_layer_install(). */
 
 /** The implementation below the layer. */
 extern const cl_icd_dispatch *cl_next;
 
-/** Replaces functions of the implementation in @table by the layer's. Called once, after cl_next is
- * set. */
+/** Replaces functions in @table by the layer's. Called once, after cl_next is set. */
 void cl_layer_install (cl_icd_dispatch *table);
 
 /** Answers a query like clGet*Info(). */

@@ -7,14 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * Adds two extensions to each device, unless GEMMCL_DOUBLES_WITHOUT lists them:
+/* Adds two extensions to each device, unless GEMMCL_DOUBLES_WITHOUT lists them:
  * cl_intel_va_api_media_sharing ("va") for the fake libva driver's displays, and the import of
  * dma-bufs by cl_khr_external_memory ("dmabuf") for any file descriptor that can be mapped.
  *
  * All devices share with the fake displays, even without "va": Intel's own driver, which has the
- * extensions, would look for a display's device in the kernel and abort.
- */
+ * extensions, would look for a display's device in the kernel and abort. */
 
 static cl_int CL_API_CALL
 get_device_info (cl_device_id device, cl_device_info name, size_t room, void *value, size_t *n)

@@ -3,18 +3,15 @@
 
 #include <string.h>
 
-/*
- * Refuses calls that other drivers refuse and PoCL accepts:
+/* Refuses calls that other drivers refuse and PoCL accepts:
  *
  *   - A rectangle of a buffer must end inside the buffer with the gap after its last row, as on
  *     NVIDIA. By the specification only its last byte must be inside.
  *   - An argument that is an image must not be NULL, as the specification says; a buffer may be.
  *   - A command that waits for a command of another queue must come after that queue was flushed.
- *     The specification lets the flush come later; without a flush the command may never start.
- */
+ *     The specification lets the flush come later; without a flush the command may never start. */
 
-/* The events of commands, each with its queue, until the queue is flushed. They are referenced, so
- * that no other event gets the address of one. */
+/* The events of commands, referenced, each with its queue, until the queue is flushed. */
 static GHashTable *unflushed;
 G_LOCK_DEFINE_STATIC (unflushed);
 

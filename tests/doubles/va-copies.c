@@ -5,10 +5,7 @@
 #include <va/va_backend_vpp.h>
 #include <va/va_vpp.h>
 
-/*
- * The two ways to copy surfaces. The CPU reads and writes them through images, and VideoProc copies
- * one surface to another.
- */
+/* The CPU copies surfaces through images, and VideoProc copies one surface to another. */
 
 /* libva fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -130,8 +127,7 @@ create_image (VADriverContextP context, VAImageFormat *format, int width, int he
   return VA_STATUS_SUCCESS;
 }
 
-/* Copies between a surface and an image of the same size and format, and so of the same layout.
- * @whole: the call does not name parts of them */
+/* Copies between surface and image of one layout. @whole: the call does not name parts of them */
 static VAStatus
 copy (VADriverContextP context, VASurfaceID id, VAImageID image, gboolean whole, gboolean put)
 {

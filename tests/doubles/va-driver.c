@@ -6,10 +6,7 @@
 #include <va/va_drmcommon.h>
 #include <va/va_version.h>
 
-/*
- * The fake libva driver "gemmcl-double". It has surfaces, images and VideoProc for NV12 and P010,
- * but no codecs. VideoProc copies.
- */
+/* The fake libva driver "gemmcl-double": surfaces, images and copying VideoProc, NV12 and P010. */
 
 /* libva fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -184,8 +181,7 @@ get_modifier (void)
   return text ? g_ascii_strtoull (text, NULL, 16) : 0;
 }
 
-/* Exports a surface as a memfd in place of a dma-buf. A memfd has no fences; the memfd of a surface
- * with a modifier has no pixels. */
+/* Exports a surface as a memfd without fences; that of a surface with a modifier has no pixels. */
 static VAStatus
 export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, uint32_t flags,
                 void *descriptor)
@@ -215,8 +211,7 @@ export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, 
   return VA_STATUS_SUCCESS;
 }
 
-/* Functions without effect, and functions that libva requires but that GStreamer never calls. They
- * ignore their arguments. */
+/* Functions without effect, and functions that libva requires but that GStreamer never calls. */
 static VAStatus
 succeed (void)
 {

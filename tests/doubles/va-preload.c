@@ -15,12 +15,10 @@
 
 #include "../support/doubles.h"
 
-/*
- * A preloaded library that makes displays of the fake driver. It shows GStreamer's va plugin one
+/* A preloaded library that makes displays of the fake driver. It shows GStreamer's va plugin one
  * render node with such a display, so that elements like vapostproc exist and run, and for this
  * replaces three functions of libgudev and two of libgstva. ioctl() knows the fences of dma-bufs,
- * for any file.
- */
+ * for any file. */
 
 #define NODE   "/dev/dri/renderD128"
 #define DRIVER "gemmcl-double"

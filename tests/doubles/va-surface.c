@@ -6,8 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Surfaces of all displays have distinct IDs, so that the ID of another display's surface is never
- * valid by chance. */
+/* Surfaces of all displays have distinct IDs, so that another display's is never valid. */
 #define MAX_SURFACES     4096
 #define FIRST_ID         0x10000
 #define PITCH_ALIGNMENT  64

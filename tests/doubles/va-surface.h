@@ -6,8 +6,7 @@
 
 #include "../support/doubles.h"
 
-/*
- * The surfaces of the fake libva driver, which its entry points and the OpenCL layer share. Each is
+/* The surfaces of the fake libva driver, which its entry points and the OpenCL layer share. Each is
  * an atomic reference-counted box.
  *
  * A surface with references outlives vaDestroySurfaces(), but is then `destroyed`. The next new
@@ -17,8 +16,7 @@
  */
 
 /** Holds the module's recursive lock until the end of the block. It guards everything but counts,
- * and is never held around a call into the OpenCL implementation, which calls back from its own
- * threads. */
+ * and is never held around a call into OpenCL, which calls back from its own threads. */
 #define DOUBLES_LOCK()                                                                             \
   g_autoptr (GRecMutexLocker) locker G_GNUC_UNUSED = g_rec_mutex_locker_new (&doubles_lock)
 
@@ -50,8 +48,7 @@ typedef struct {
   gboolean destroyed;
 } Surface;
 
-/** Returns: TRUE if @display, any pointer, is a display of the fake driver with Intel's vendor
- * string, and was not terminated. */
+/** Returns: TRUE if @display is a live display of the fake driver with Intel's vendor string. */
 gboolean display_is_intel (VADisplay display);
 
 void display_add (VADisplay display, const gchar *vendor);
@@ -59,10 +56,7 @@ void display_add (VADisplay display, const gchar *vendor);
 /** Forgets @display and destroys its surfaces. */
 void display_remove (VADisplay display);
 
-/**
- * @fourcc: VA_FOURCC_NV12 or VA_FOURCC_P010
- * @id: (out): its ID
- */
+/** @fourcc: VA_FOURCC_NV12 or VA_FOURCC_P010. @id: (out) */
 VAStatus surface_new (VADisplay display, guint32 fourcc, guint width, guint height,
                       VASurfaceID *id);
 
@@ -75,8 +69,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Surface, surface_unref)
 /** Implements vaDestroySurfaces(). It is misuse if OpenCL uses the surface. */
 void surface_destroy (Surface *self);
 
-/** Fills @planes for a surface or image of that size. Returns: its bytes; 0 if the driver does not
- * support the format. */
+/** Fills @planes for that size. Returns: its bytes; 0 if the driver does not support the format. */
 gsize surface_lay_out (guint32 fourcc, guint width, guint height,
                        SurfacePlane planes[SURFACE_PLANES]);
 

@@ -30,8 +30,7 @@ fuzz_check_error (gboolean failed, GError *error)
 
 #ifndef HAVE_LIBFUZZER
 
-/* Runs a target on the files of directories, and on damaged copies of them, without libFuzzer. TAP
- * out. */
+/* Runs a target on files of folders and on damaged copies, without libFuzzer. TAP out. */
 
   #define COPIES 200 /* of each file */
 

@@ -3,11 +3,9 @@
 
 #include <glib.h>
 
-/*
- * Fuzz targets: each runs one reader on arbitrary input. It asserts that the reader reports an
+/* Fuzz targets: each runs one reader on arbitrary input. It asserts that the reader reports an
  * error or returns a documented result; sanitizers find other errors. With libFuzzer (the meson
- * option fuzz) inputs are generated; otherwise fuzz.c uses the files of tests/fuzz/corpus.
- */
+ * option fuzz) inputs are generated; otherwise fuzz.c uses the files of tests/fuzz/corpus. */
 void fuzz_cache (const guint8 *data, gsize size);
 void fuzz_flexible (const guint8 *data, gsize size);
 void fuzz_kernel (const guint8 *data, gsize size);

@@ -100,8 +100,7 @@ fuzz_safetensors (const guint8 *data, gsize size)
   load ("", path, "#v", size);
 }
 
-/* An ONNX model with the tensors w and v. A typed field has at least a byte for each element, of up
- * to 8 bytes. */
+/* An ONNX model with the tensors w and v. A typed field has one to 8 bytes for each element. */
 void
 fuzz_onnx (const guint8 *data, gsize size)
 {

@@ -34,8 +34,7 @@ check_same (const GstGemmclTensors *tensors)
   }
 }
 
-/* gst_gemmcl_tensors_parse(): a line with the dimensions and one with the types of the element's
- * caps. All strings in caps are UTF-8. */
+/* gst_gemmcl_tensors_parse(): a line with dimensions, one with types. Strings are UTF-8. */
 void
 fuzz_tensors (const guint8 *data, gsize size)
 {

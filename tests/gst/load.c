@@ -16,8 +16,7 @@ load_plugin (const gchar *name)
   return gst_plugin_load_file (path, NULL);
 }
 
-/* Traces the objects that are made later. Returns: (nullable): NULL if this GStreamer has no leaks
- * tracer. */
+/* Traces objects that are made later. Returns: (nullable): the tracer of leaks, if any. */
 static GstTracer *
 start_tracer (void)
 {
@@ -50,8 +49,7 @@ load_test_init (int *argc, char ***argv)
 int
 load_test_run (void)
 {
-  /* The lists hold no references to the objects that they name, but freeing a list would drop
-   * references. */
+  /* The lists hold no references to the objects, but freeing a list would drop references. */
   static GstStructure *found[LOAD_SECONDS * 20];
   /* The registry keeps the plugins that were loaded before; they are not leaks. */
   GstTracer *tracer = start_tracer ();
@@ -340,8 +338,7 @@ flow_flush (Load *self)
   g_test_message ("%u flushes", n);
 }
 
-/* The pusher changes caps. This thread changes the weight of "a", and with some weights the caps of
- * the output. */
+/* The pusher changes caps. This thread changes the weight of "a", and so the output's caps. */
 static void
 flow_caps (Load *self)
 {

@@ -18,13 +18,11 @@
 
 typedef struct _Load Load;
 
-/**
- * LoadSource: the inputs
+/** LoadSource: the inputs
  * @caps: at first, and with buffers twice as long
  * @weights: two or three weights that element "a" gets by turns
  * @make: returns (transfer full) buffer @n, without times
- * @check: asserts that the output of buffer @n is intact
- */
+ * @check: asserts that the output of buffer @n is intact */
 typedef struct {
   const gchar *caps[2];
   const gchar *weights[3];
@@ -33,8 +31,7 @@ typedef struct {
   gpointer data;
 } LoadSource;
 
-/** LoadLine: elements, and the factor by which they multiply. The weight of element "a" may change.
- */
+/** LoadLine: elements, and the factor by which they multiply. The weight of "a" may change. */
 typedef struct {
   const gchar *text;
   gfloat factor;
@@ -43,15 +40,13 @@ typedef struct {
 /** A weight that doubles small tensors of four columns, the default source. */
 #define LOAD_WEIGHT "[[2,0,0,0],[0,2,0,0],[0,0,2,0],[0,0,0,2]]"
 
-/**
- * Load:
+/** Load:
  * @element: (nullable): the element "a"
  * @total: number of buffers to push
  * @caps_period: number of buffers after which caps change; 0: neither caps nor weights change
  * @taken: number of buffers that the element accepted; @next: the number of the next buffer
  * @seen: number of outputs; @last: the number of the last output
- * @floor: the lowest number that a further output may have
- */
+ * @floor: the lowest number that a further output may have */
 struct _Load {
   GstHarness *harness;
   GstElement *element;
@@ -74,15 +69,13 @@ struct _Load {
  * of OpenCL devices; without a device, skips all tests. */
 guint load_test_init (int *argc, char ***argv);
 
-/** Runs the tests, after all plugins were loaded. Fails if they leave objects of GStreamer behind.
- */
+/** Runs the tests, after all plugins were loaded. Fails if they leave objects of GStreamer. */
 int load_test_run (void);
 
 /** @source: (nullable): small tensors if %NULL */
 void load_init (Load *self, const LoadLine *line, const LoadSource *source, guint total);
 
-/** Ends the stream. Asserts that no error was posted, and that all outputs came unless the stream
- * flushed. */
+/** Ends the stream. Asserts that there was no error, and all outputs came, unless it flushed. */
 void load_clear (Load *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Load, load_clear)
 
@@ -105,9 +98,7 @@ extern const LoadFlow load_flows[LOAD_N_FLOWS];
 /** Runs a flow of @n buffers, and prints its time. */
 void load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, guint n);
 
-/**
- * Runs @n buffers through one element. Meanwhile another thread sets alpha, beta, bias and addend,
+/** Runs @n buffers through one element. Meanwhile another thread sets alpha, beta, bias and addend,
  * reads the stats, queries the latency and sends QoS events.
- * @element: the element "a" with LOAD_WEIGHT, and its other settings
- */
+ * @element: the element "a" with LOAD_WEIGHT, and its other settings */
 void load_run_controlled (const gchar *element, guint n);

@@ -38,8 +38,7 @@ test_threads (void)
   GThread *threads[G_N_ELEMENTS (names)];
   cl_context context, first = NULL;
 
-  /* ThreadSanitizer does not see the lock of GLib's table of quarks, so the quarks are made before.
-   */
+  /* ThreadSanitizer does not see the lock of GLib's quarks, so they are made before. */
   gst_element_set_state (pipeline, GST_STATE_READY);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {

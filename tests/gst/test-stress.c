@@ -9,8 +9,7 @@
  * change under load. Each test sends ten thousand buffers, or 300 with GEMMCL_TEST_BRIEF. With
  * GEMMCL_TEST_DEVICES the elements use several devices, and one device fails. */
 
-/* One element, and two elements with OpenCL memory between them; the second one collects batches.
- */
+/* One element, and two with OpenCL memory between them; the second one collects batches. */
 static LoadLine lines[] = {{NULL, 2}, {NULL, 4}};
 
 static guint

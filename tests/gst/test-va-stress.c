@@ -142,8 +142,7 @@ run_lines (const LoadFlow *flow, const LoadSource *source)
     load_run (flow, &lines[i], source, get_n ());
 }
 
-/* Asserts that no object, context or surface is left. OpenCL's threads may hold some for a moment
- * after the last command. */
+/* Asserts that no object, context or surface is left, after a moment for OpenCL's threads. */
 static void
 assert_right (void)
 {
@@ -156,8 +155,7 @@ assert_right (void)
   g_assert_cmpint (COUNT (live_surfaces), ==, 0);
 }
 
-/* Returns: (transfer full): an active pool of surfaces; with @dmabufs, of surfaces that a media
- * driver exports as dma-bufs. */
+/* Returns: (transfer full): an active pool of surfaces, exported as dma-bufs with @dmabufs. */
 static GstBufferPool *
 new_pool (GstVaDisplay *display, const gchar *text, gboolean dmabufs)
 {
@@ -181,8 +179,7 @@ new_pool (GstVaDisplay *display, const gchar *text, gboolean dmabufs)
   return pool;
 }
 
-/* Runs a flow with surfaces or, with @dmabufs, with surfaces that a media driver exports as
- * dma-bufs. */
+/* Runs a flow with surfaces, which a media driver exports as dma-bufs with @dmabufs. */
 static void
 run_surfaces (const LoadFlow *flow, gboolean dmabufs)
 {

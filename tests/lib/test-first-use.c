@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The first use of OpenCL in a process, by several threads at once. Drivers set themselves up then,
- * and PoCL 3.1 does so without a lock.
- */
+ * and PoCL 3.1 does so without a lock. */
 #include <pthread.h>
 
 #include "gemmcl.h"

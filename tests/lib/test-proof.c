@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The proof of kernels for sm_90a (lib/plan/choose.c). The tests' device pretends to be a GPU of
- * that target. In place of such a kernel it runs one that writes a right or a wrong D.
- */
+ * that target. In place of such a kernel it runs one that writes a right or a wrong D. */
 #include <string.h>
 
 #include "device/program.h"

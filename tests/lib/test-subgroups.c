@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Subgroups of the KHR extension, and PTX for sm_90a. No compiler here accepts them, so the test
- * calls the library's internal functions. choice.py tests the other features.
- */
+ * calls the library's internal functions. choice.py tests the other features. */
 #include "device/program.h"
 #include "kernels/subgroups.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Plans, weights and contexts that several threads use at once. The scripts test their use by one
- * thread.
- */
+ * thread. */
 #define _GNU_SOURCE
 #include "../support/next.h"
 #include "gemmcl-opencl.h"
@@ -159,8 +158,7 @@ is_searching (GemmclPlan *plan)
   return state == GEMMCL_TUNING_STATE_WAITING || state == GEMMCL_TUNING_STATE_SEARCHING;
 }
 
-/* Weights change under load, and every result comes from a single B. A plan that searches gets
- * another kernel meanwhile. */
+/* Weights change under load, and kernels by a search; every result comes from a single B. */
 static void
 run_swapped (GemmclPlan *plan)
 {
@@ -275,8 +273,7 @@ check_shared (void)
   g_assert_null (gone);
 }
 
-/* Threads that ask for a context at the same time get the same one, which is freed with the last
- * reference. */
+/* Threads that ask for a context at once get the same one, which the last reference frees. */
 static void
 test_shared (void)
 {

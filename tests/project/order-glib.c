@@ -119,8 +119,7 @@ g_get_user_cache_dir (void)
   return path;
 }
 
-/* The thread that releases the last reference sees everything that others did before they released
- * theirs. */
+/* The thread that releases the last reference sees everything that others did before. */
 #define UNREF(name, Type)                                                                          \
   G_MODULE_EXPORT void name (Type object)                                                          \
   {                                                                                                \

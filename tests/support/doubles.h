@@ -4,8 +4,7 @@
 #include <glib.h>
 #include <va/va.h>
 
-/** DoublesCounts: the atomic counters of the doubles (run.sh) in a process: of objects that are
- * alive, and of calls so far. */
+/** DoublesCounts: atomic counters of the doubles' living objects and of calls so far. */
 typedef struct {
   gint live_surfaces, live_contexts, live_objects;
   gint surface_readbacks, surface_exports, va_objects, dmabuf_objects, acquires;

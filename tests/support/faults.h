@@ -3,8 +3,7 @@
 
 #include <glib.h>
 
-/*
- * OpenCL that fails on request. cl-faults.c is an OpenCL layer, which the loader puts between the
+/* OpenCL that fails on request. cl-faults.c is an OpenCL layer, which the loader puts between the
  * program and the driver if OPENCL_LAYERS names it. gemmcl_faults, a FaultsLayer that it exports,
  * controls it, from any thread; failing.py has it for scripts. For programs that do not
  * call it, the environment variable GEMMCL_LAYER_FAULT is "MODE CALL FILE": the name of a mode in
@@ -14,11 +13,9 @@
  * The layer counts the calls that cl-faults.def lists, in all threads, except retains and releases.
  * A failing call has no other effect, with two exceptions: clWaitForEvents() and clFinish() wait
  * before they fail, since a lost device no longer uses memory. While calls are counted, a kernel
- * takes at least two milliseconds, so code that does not wait for it reads its result too early.
- */
+ * takes at least two milliseconds, so code that does not wait for it reads its result too early. */
 
-/**
- * FaultsMode:
+/** FaultsMode:
  * @FAULTS_NONE: no call fails, and none is counted. Queues of #FAULTS_DEAD stay dead
  * @FAULTS_ONE: one call fails; none if that is call 0
  * @FAULTS_REST: one call and all later ones fail, as when the device is lost
@@ -32,8 +29,7 @@
  * @FAULTS_ASK: one clGetEventInfo() or clWaitForEvents() fails, and does not wait; only these are
  *   counted
  * @FAULTS_DEAD: as #FAULTS_LOST, but all later commands in a queue with a failed one fail, as with
- *   Mesa's Rusticl, until another mode than #FAULTS_NONE is set
- */
+ *   Mesa's Rusticl, until another mode than #FAULTS_NONE is set */
 typedef enum {
   FAULTS_NONE,
   FAULTS_ONE,
@@ -56,15 +52,13 @@ typedef enum {
   FAULTS_KINDS,
 } FaultsKind;
 
-/**
- * FaultsState:
+/** FaultsState:
  * @is_loaded: the loader has loaded the layer
  * @calls: the number of calls that the last mode counted
  * @strikes: the number of those calls, or their commands, that failed
  * @held: the number of threads in a held clBuildProgram()
  * @failed: (nullable): the first function that failed in the last mode; static
- * @objects: references to objects that the program holds, by kind
- */
+ * @objects: references to objects that the program holds, by kind */
 typedef struct {
   gboolean is_loaded;
   guint calls, strikes, held;
@@ -72,14 +66,12 @@ typedef struct {
   gint objects[FAULTS_KINDS];
 } FaultsState;
 
-/**
- * FaultsLayer:
+/** FaultsLayer:
  * @get_state: returns the state; signal handlers may call it
  * @set: starts a new count. Call @n (1 is the next) fails by @mode. #FAULTS_NONE stops counting and
  *   keeps the counts
  * @hold_builds: while @hold, clBuildProgram() does not return
- * @hold_kernels: while @hold and calls are counted, no kernel starts
- */
+ * @hold_kernels: while @hold and calls are counted, no kernel starts */
 typedef struct {
   FaultsState (*get_state) (void);
   void (*set) (FaultsMode mode, guint n);

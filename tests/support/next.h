@@ -3,6 +3,5 @@
 
 #include <dlfcn.h>
 
-/** NEXT: the function @name of the library behind, which one of the same name here hides. Needs
- * _GNU_SOURCE. */
+/** NEXT: the function @name that one of this name hides. Needs _GNU_SOURCE. */
 #define NEXT(name) ((__typeof__ (&name))dlsym (RTLD_NEXT, #name))

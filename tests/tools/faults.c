@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A preloaded library that gives the tool the faults and the devices that environment variables
- * name. The value of a variable for kernels is a pattern of their names.
- */
+ * name. The value of a variable for kernels is a pattern of their names. */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -65,9 +64,8 @@ hang (void)
     pause ();
 }
 
-/* As built, a GEMMCL_UNFIT_KERNEL needs more than the device has. The compiler refuses a
- * GEMMCL_UNBUILT_KERNEL, crashes at a GEMMCL_CRASHING_KERNEL, and hangs at a
- * GEMMCL_HANGING_KERNEL. */
+/* As built, a GEMMCL_UNFIT_KERNEL needs too much. The compiler refuses a GEMMCL_UNBUILT_KERNEL,
+ * crashes at a GEMMCL_CRASHING_KERNEL, and hangs at a GEMMCL_HANGING_KERNEL. */
 GemmclPlan *
 gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                  GError **error)
@@ -87,8 +85,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   return NEXT (gemmcl_plan_new) (context, gemm, kernel, error);
 }
 
-/* A GEMMCL_WRONG_KERNEL computes twice the product. A GEMMCL_CRASHING_RUN and a GEMMCL_HANGING_RUN
- * are kernels whose first runs succeed. */
+/* A GEMMCL_WRONG_KERNEL computes 2 A B. Only first GEMMCL_CRASHING_RUN, _HANGING_RUN succeed. */
 gboolean
 gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,
                     struct _cl_event **done, GError **error)
@@ -152,8 +149,7 @@ clWaitForEvents (cl_uint count, const cl_event *events)
   return is_lost () ? CL_OUT_OF_RESOURCES : status;
 }
 
-/* With GEMMCL_NO_TIME commands take this number of nanoseconds: 0 with Intel's driver without a
- * GPU, 1 with Rusticl of Mesa 22.3. */
+/* GEMMCL_NO_TIME: nanoseconds of commands, 0 with Intel's driver without GPU, 1 with Rusticl. */
 cl_int
 clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, void *value,
                          size_t *size_ret)
