@@ -179,7 +179,7 @@ class Contender:
         self.pipe.send(runs)
         return self.receive()
 
-    def _settle(self, seconds=2.0):
+    def _settle(self, seconds=60.0):
         """Waits until its threads sleep. Most threads spin for a while after a run, which would
         disturb the next contender; without spinning the runs would be slower."""
         end = time.monotonic() + seconds
