@@ -42,15 +42,6 @@ wait_while (const gboolean *held)
   g_mutex_unlock (&lock);
 }
 
-static void
-set_held (gboolean *held, gboolean hold)
-{
-  g_mutex_lock (&lock);
-  *held = hold;
-  g_cond_broadcast (&changed);
-  g_mutex_unlock (&lock);
-}
-
 /* Returns: TRUE if a command in @queue that waits for these events will fail. */
 static gboolean
 late_is_doomed (cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
@@ -181,8 +172,7 @@ typedef enum {
 static const Counted counted[] = {
     [FAULTS_ONE] = CALLS,     [FAULTS_REST] = CALLS,    [FAULTS_LATE] = LAUNCHES,
     [FAULTS_LOST] = COMMANDS, [FAULTS_MUTE] = COMMANDS, [FAULTS_ASK] = QUESTIONS,
-    [FAULTS_DEAD] = COMMANDS,
-};
+    [FAULTS_DEAD] = COMMANDS};
 
 /* Counts a call, if the mode counts @what. Returns: TRUE if the call or its command has to fail. */
 static gboolean
@@ -440,7 +430,23 @@ layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const c
 #define RELEASE(Type, function)     INSTALL (function)
 #define CUSTOM(function)            INSTALL (function)
 
-static void set (FaultsMode new_mode, guint n);
+static void
+set (FaultsMode new_mode, guint n)
+{
+  const FaultsMode old = g_atomic_int_get (&mode);
+
+  g_atomic_int_set (&mode, FAULTS_NONE);
+  stays_dead = new_mode == FAULTS_NONE && (stays_dead || old == FAULTS_DEAD);
+  if (!stays_dead)
+    late_clear ();
+  if (new_mode == FAULTS_NONE)
+    return;
+  g_atomic_int_set (&fatal, n);
+  g_atomic_int_set (&calls, 0);
+  g_atomic_int_set (&strikes, 0);
+  g_atomic_pointer_set (&failed, NULL);
+  g_atomic_int_set (&mode, new_mode);
+}
 
 /* Does what GEMMCL_LAYER_FAULT says. */
 static void
@@ -476,34 +482,14 @@ cl_layer_install (cl_icd_dispatch *table)
   set_by_environment ();
 }
 
-static void
-set (FaultsMode new_mode, guint n)
-{
-  const FaultsMode old = g_atomic_int_get (&mode);
-
-  g_atomic_int_set (&mode, FAULTS_NONE);
-  stays_dead = new_mode == FAULTS_NONE && (stays_dead || old == FAULTS_DEAD);
-  if (!stays_dead)
-    late_clear ();
-  if (new_mode == FAULTS_NONE)
-    return;
-  g_atomic_int_set (&fatal, n);
-  g_atomic_int_set (&calls, 0);
-  g_atomic_int_set (&strikes, 0);
-  g_atomic_pointer_set (&failed, NULL);
-  g_atomic_int_set (&mode, new_mode);
-}
-
 static FaultsState
 get_state (void)
 {
-  FaultsState state = {
-      .is_loaded = cl_next != NULL,
-      .calls = g_atomic_int_get (&calls),
-      .strikes = g_atomic_int_get (&strikes),
-      .held = g_atomic_int_get (&n_held),
-      .failed = g_atomic_pointer_get (&failed),
-  };
+  FaultsState state = {.is_loaded = cl_next != NULL,
+                       .calls = g_atomic_int_get (&calls),
+                       .strikes = g_atomic_int_get (&strikes),
+                       .held = g_atomic_int_get (&n_held),
+                       .failed = g_atomic_pointer_get (&failed)};
 
   for (guint i = 0; i < FAULTS_KINDS; i++)
     state.objects[i] = g_atomic_int_get (&references[i]);
@@ -511,16 +497,13 @@ get_state (void)
 }
 
 static void
-hold_builds (gboolean hold)
+hold (gboolean builds, gboolean hold)
 {
-  set_held (&builds_held, hold);
-}
-
-static void
-hold_kernels (gboolean hold)
-{
-  set_held (&delays_held, hold);
+  g_mutex_lock (&lock);
+  *(builds ? &builds_held : &delays_held) = hold;
+  g_cond_broadcast (&changed);
+  g_mutex_unlock (&lock);
 }
 
 extern const FaultsLayer gemmcl_faults __attribute__ ((visibility ("default")));
-const FaultsLayer gemmcl_faults = {get_state, set, hold_builds, hold_kernels};
+const FaultsLayer gemmcl_faults = {get_state, set, hold};

@@ -59,12 +59,10 @@ class Kind:
 
 
 FIRST, SECOND = f"{GEMMCL} name=a weight={times(2)}", f"! {GEMMCL} weight={times(5)}"
-KINDS = {
-    "single": Kind(FIRST), "batch": Kind(f"{FIRST} batch-size=2 queue-depth=3"),
-    "previous": Kind(f"{FIRST} beta=1", adds=True),
-    "flexible": Kind(f"{FIRST} output=flexible {SECOND}", 5, header=32),
-    "row": Kind(f"{FIRST} {SECOND}", 5), "devices": Kind(f"{FIRST} devices=all"),
-}
+KINDS = {"single": Kind(FIRST), "batch": Kind(f"{FIRST} batch-size=2 queue-depth=3"),
+         "previous": Kind(f"{FIRST} beta=1", adds=True),
+         "flexible": Kind(f"{FIRST} output=flexible {SECOND}", 5, header=32),
+         "row": Kind(f"{FIRST} {SECOND}", 5), "devices": Kind(f"{FIRST} devices=all")}
 if ANALYTICS:
     KINDS["meta"] = Kind(f"{FIRST} output=meta")
 # Elements with queue-depth=3, and the number of buffers to push.
@@ -230,19 +228,20 @@ class Faults(FailingTestCase, TestCase):
             self.assertGreater(failed, 0)
 
     @contextlib.contextmanager
-    def holding(self, hold, function):
+    def holding(self, builds, function):
+        """Holds back builds, or else kernels, while a thread calls function."""
         thread = threading.Thread(target=function)
-        hold(True)
-        self.addCleanup(hold, False)
+        LAYER.hold(builds, True)
+        self.addCleanup(LAYER.hold, builds, False)
         thread.start()
         yield
-        hold(False)
+        LAYER.hold(builds, False)
         thread.join()
 
     @contextlib.contextmanager
     def compiling(self, play):
         self.assertTrue(play.start())
-        with self.holding(LAYER.hold_builds, play.begin):
+        with self.holding(True, play.begin):
             self.wait_for(lambda: LAYER.get_state().held)
             yield
             self.assertGreater(LAYER.get_state().held, 0)
@@ -284,7 +283,7 @@ class Faults(FailingTestCase, TestCase):
                     while len(pushed) < count and play.push():
                         pushed.append(None)
 
-                with self.holding(LAYER.hold_kernels, push):
+                with self.holding(False, push):
                     self.wait_for(lambda: len(pushed) == free)
                     time.sleep(WATCH)
                     self.assertEqual(len(pushed), free)

@@ -22,7 +22,7 @@ class State(Structure):
 
 class Layer(Structure):
     _fields_ = [("get_state", CFUNCTYPE(State)), ("set", CFUNCTYPE(None, c_int, c_int)),
-                ("hold_builds", CFUNCTYPE(None, c_int)), ("hold_kernels", CFUNCTYPE(None, c_int))]
+                ("hold", CFUNCTYPE(None, c_int, c_int))]
 
 
 LAYER = Layer.in_dll(ctypes.CDLL(os.environ["OPENCL_LAYERS"].split(":")[0]), "gemmcl_faults")
@@ -46,8 +46,7 @@ class FailingTestCase(TestCase):
         self.assertEqual(list(LAYER.get_state().objects), [0] * 6)
 
     def sweep(self, run, mode):
-        """Runs a case for each call, or for some of them. run(mode, call) returns whether an error
-        was reported. Returns the number of reported errors."""
+        """Runs run(mode, call) for some or all calls. Returns how many reported errors."""
         self.assertFalse(run(NONE, 0))
         self.assertFalse(run(ONE if mode == REST else mode, 0))
         self.has_no_objects()

@@ -70,11 +70,9 @@ typedef struct {
  * @get_state: returns the state; signal handlers may call it
  * @set: starts a new count. Call @n (1 is the next) fails by @mode. #FAULTS_NONE stops counting and
  *   keeps the counts
- * @hold_builds: while @hold, clBuildProgram() does not return
- * @hold_kernels: while @hold and calls are counted, no kernel starts */
+ * @hold: while @hold, clBuildProgram() does not return, or no counted kernel starts */
 typedef struct {
   FaultsState (*get_state) (void);
   void (*set) (FaultsMode mode, guint n);
-  void (*hold_builds) (gboolean hold);
-  void (*hold_kernels) (gboolean hold);
+  void (*hold) (gboolean builds, gboolean hold);
 } FaultsLayer;
