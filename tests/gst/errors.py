@@ -18,119 +18,112 @@ def flexible(count):
     return f"other/tensors,format=flexible,num_tensors={count},framerate=10/1"
 
 
-# Refused caps: settings, caps, the error's domain and words, and caps of downstream, if any.
-CAPS = [
-    ("weight=[[1],[2]]", FRAME, "stream",
-     "K = 2|6x4|pixel: K = 3|row: K = 18|frame: K = 72|patch: needs patch-width"),
-    ("weight=[[1],[2]] patch-width=4 patch-height=2", FRAME, "stream", "K = 2|6x4|patch: K = 24"),
-    ("weight=[1] patch-width=1 patch-height=1 patch-padding=1", video("GRAY8", 2, 2), "stream",
-     "several|pixel: K = 1, row: K = 2, frame: K = 4, patch: K = 1|feature-mode"),
-    ("weight=[[1],[2],[3]] feature-mode=patch", FRAME, "stream",
-     "feature-mode=patch|needs patch-width and patch-height"),
-    ("weight=[[1],[2]] patch-width=7 patch-height=1", FRAME, "stream",
-     "K = 2|patch: a patch of 7x1 pixels|is larger than the frame"),
-    ("weight=[1] feature-mode=patch patch-width=3 patch-height=2 patch-dilation=4",
-     video("GRAY8", 8, 5), "stream",
-     "3x2|patch-dilation=4|8x5|patch-padding=0|another feature-mode, patch"),
-    ("weight=[1] feature-mode=frame", tensors("4:65535:65535"), "stream",
-     "1 x 17179344900|another feature mode"),
-    ("weight=[[1],[2],[3]] feature-mode=row", FRAME, "stream",
-     "K = 3 does not fit feature-mode=row|row: K = 18"),
-    (f"weight={SMALL}", video("RGBA", 6, 4), "stream",
-     "4 channels|row for alpha|4 x 4|[[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]]"),
-    (f"weight={SMALL} feature-mode=pixel", video("BGRA", 6, 4), "stream", "K = 4|row for alpha"),
-    ("weight=[[1],[2],[3]]", STEREO, "stream", "all channels, int16 of 2|K = 2|has K = 3"),
-    ("weight=[[1],[2],[3]] tensor-index=4", tensors("3"), "stream",
-     "tensor-index is 4|1 tensor.|0 to 0"),
-    ("weight=[[1],[2],[3]] feature-mode=patch patch-width=1 patch-height=1", tensors("3:4:4:2"),
-     "stream",
-     "feature-mode=patch|float32 of 2 x 4 x 4 x 3|channels:width:height|feature-mode=pixel"),
-    ("weight=[1] feature-mode=patch patch-width=3 patch-height=1", tensors("1:2:2"), "stream",
-     "3x1|larger than the tensor|2x2 tensor"),
-    ("weight=[1] feature-mode=patch patch-width=2 patch-height=1", tensors("5:2:2:1"), "stream",
-     "K = 1|2x2 tensor with 5 channels|patch: K = 10|frame: K = 20"),
-    ("weight=[1] feature-mode=frame", tensors("1:65536"), "stream",
-     "width must be 1 to 65535, not 65536"),
-    ("weight=[[1],[2],[3]]", tensors("3:2"), "resource", "of type GstFlagSet|(string)",
-     "other/tensors,dimensions=1:2"),
-    ("weight=[[1,2],[3,4],[5,6]]", FRAME, "stream",
-     "N = 2|dimensions=(string){ 2:6:4|downstream expects video/x-raw|N = 1|3 (RGB", "video/x-raw"),
-    ("weight=[1]", MONO, "stream", "downstream expects other/tensors|audio stays audio",
-     "other/tensors"),
-    ("weight=[[1],[2],[3]] bias=[1,2]", FRAME, "stream", "bias is 1 x 2|1 element"),
-    ("weight=[[1],[2],[3]] addend=[[1,2],[3,4]]", FRAME, "stream",
-     "addend is 2 x 2|D is 24 x 1|1 x 1"),
-    # Caps that lack a field
-    *(("weight=[1]", FRAME.replace(field, ""), "resource",
-       "cannot read the caps video/x-raw|fields format, width and height|gst-inspect-1.0 gemmcl")
-      for field in (",width=6", ",height=4", "format=RGB,")),
-    *(("weight=[1]", STEREO.replace(field, ""), "resource",
-       "cannot read the caps audio/x-raw|format, rate, channels, layout=interleaved")
-      for field in (",layout=interleaved", "rate=8000,", "channels=2,", "format=S16LE,")),
-    ("weight=[1]", audio("S16LE", 3), "resource",
-     "more than 2 channels|channel-mask, such as (bitmask)0"),
-    ("weight=[1]", "other/tensors,num_tensors=1", "resource", "have no format and|format=static"),
-    ("weight=[1] row-outputs=sum", MONO, "stream", "row-outputs|Audio leaves as audio"),
-    ("weight=[[1],[1],[1]] input-scale=<1,x>", FRAME, "resource",
-     "input-scale=<1,x>|such as 0.5|<0.5,0.25,1>"),
-    ("weight=[[1],[1],[1]] input-offset=<1,2>", FRAME, "stream",
-     "input-offset has 2 numbers|each channel|K = 3"),
-    ("weight=[[1],[1],[1]] feature-mode=patch patch-width=1 patch-height=1 patch-padding=1 "
-     "input-scale=<1,2,3> input-offset=1", FRAME, "library",
-     "list|patch-padding|patch-padding=0 or input-offset=0"),
-    ("weight=[[1],[1],[1]] normalize=input row-outputs=sum input-scale=<1,2,3>", FRAME, "library",
-     "normalize=input|input-scale|single numbers"),
-    ("weight=[[1,2]] row-outputs=top-k top-k=3", tensors("1"), "stream",
-     "top-k is 3|N = 2|at most 2"),
-    ("weight=[[1],[2],[3]] output-type=f16 output-scale=2", tensors("3"), "library",
-     "output-scale=2|float16|output-type=i8 or u8"),
-    ("weight=[1] output-offset=2", MONO, "library", "output-offset=2|not a tensor"),
-    ("weight=[1] output-type=f16", MONO, "library", "output-type is set|not a tensor"),
-    ("weight=[[1],[2],[3]] output-type=f16", tensors("3:1"), "stream",
-     "types=(string)float16|types=(string)int8", "other/tensors,types=(string)int8"),
-    ("weight=[1] row-outputs=sum", tensors(",".join(["1"] * 16), ",".join(["int8"] * 16)),
-     "stream", "16 tensors|row-outputs=0"),
-    ("weight=[[1,0],[0,1],[0,0]] output=media", FRAME, "stream", "output=media|N = 2"),
-    ("weight=[[1],[1],[1]] row-outputs=max output=media", FRAME, "stream",
-     "output=media|row-outputs"),
-    ("weight=[1] output=tensors", MONO, "stream", "output=tensors|not audio|output=auto"),
-    ("weight=[[1],[2],[3]] output=flexible", tensors("3,3", "int8,int8"), "stream",
-     "output=flexible|a single static tensor"),
-    ("weight=[1] output=flexible", MONO, "stream", "output=flexible|not audio"),
-    ("weight=[[1],[2],[3]]", flexible(1), "resource", "dimensions|are in buffers",
-     "other/tensors,dimensions=(string)2:1"),
-    ("weight=[[1],[2],[3]] tensor-index=2", flexible(2), "stream", "tensor-index is 2|2 tensors"),
-    ("weight=[[1],[2],[3]] row-outputs=sum", flexible(16), "stream", "has 16 tensors|another one"),
-] + [
-    # Caps of tensors that lack a field or contradict themselves.
-    ("weight=[[1],[2],[3]]", caps, "resource", words) for caps, words in [
-        ("other/tensors", "have no format|num_tensors=0"), (flexible(17), "num_tensors=17"),
-        (f"{STATIC},num_tensors=1,types=float32", "no dimensions"),
-        (f"{STATIC},num_tensors=1,dimensions=(string)3", "no types"),
-        (f"{STATIC},num_tensors=1,dimensions=3,types=(string)float32,framerate=0/1",
-         "dimensions=3 of type gint|(string)"),
-        (tensors(""), "(0)|the same number, 1 to 16"),
-        (tensors("3:zero"), "3:zero|zero|expected a number"),
-        (tensors("3:-1"), 'contain "-1"; expected a number from 1'),
-        (tensors("3::2"), 'contain ""; expected a number from 1'),
-        (tensors("3:0:2"), "3:0:2|0 behind the last"),
-        (tensors("0"), "Dimension 0|is 0;|expected 1 to 2147483647"),
-        (tensors("2147483648"), "Dimension 0|is 2147483648;|expected 1 to 2147483647"),
-        (tensors("1:" * 16 + "1"), "has 17 dimensions; expected 1 to 16"),
-        (tensors("2147483647:2147483647:2147483647"), "larger than memory"),
-        (tensors("3", "bfloat16"), 'contain "bfloat16"'),
-        (tensors("3", ""), "(1)|(0)|the same number"),
-        (tensors("3").replace("=1,", "=2,"), "(1)|(2)|the same number"),
-        (tensors("3,4").replace("=1,", "=2,"), "(2)|(1)|the same number")]
-]
+# Refused caps, by the error's domain: weight and settings, caps, words, and caps of downstream.
+CAPS = {
+    "stream": [
+        ("[[1],[2]]", FRAME,
+         "K = 2|6x4|pixel: K = 3|row: K = 18|frame: K = 72|patch: needs patch-width"),
+        ("[[1],[2]] patch-width=4 patch-height=2", FRAME, "K = 2|6x4|patch: K = 24"),
+        ("[1] patch-width=1 patch-height=1 patch-padding=1", video("GRAY8", 2, 2),
+         "several|pixel: K = 1, row: K = 2, frame: K = 4, patch: K = 1|feature-mode"),
+        ("[[1],[2],[3]] feature-mode=patch", FRAME,
+         "feature-mode=patch|needs patch-width and patch-height"),
+        ("[[1],[2]] patch-width=7 patch-height=1", FRAME,
+         "K = 2|patch: a patch of 7x1 pixels|is larger than the frame"),
+        ("[1] feature-mode=patch patch-width=3 patch-height=2 patch-dilation=4",
+         video("GRAY8", 8, 5),
+         "3x2|patch-dilation=4|8x5|patch-padding=0|another feature-mode, patch"),
+        ("[1] feature-mode=frame", tensors("4:65535:65535"),
+         "1 x 17179344900|another feature mode"),
+        ("[[1],[2],[3]] feature-mode=row", FRAME,
+         "K = 3 does not fit feature-mode=row|row: K = 18"),
+        (SMALL, video("RGBA", 6, 4),
+         "4 channels|row for alpha|4 x 4|[[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]]"),
+        (f"{SMALL} feature-mode=pixel", video("BGRA", 6, 4), "K = 4|row for alpha"),
+        ("[[1],[2],[3]]", STEREO, "all channels, int16 of 2|K = 2|has K = 3"),
+        ("[[1],[2],[3]] tensor-index=4", tensors("3"), "tensor-index is 4|1 tensor.|0 to 0"),
+        ("[[1],[2],[3]] feature-mode=patch patch-width=1 patch-height=1", tensors("3:4:4:2"),
+         "feature-mode=patch|float32 of 2 x 4 x 4 x 3|channels:width:height|feature-mode=pixel"),
+        ("[1] feature-mode=patch patch-width=3 patch-height=1", tensors("1:2:2"),
+         "3x1|larger than the tensor|2x2 tensor"),
+        ("[1] feature-mode=patch patch-width=2 patch-height=1", tensors("5:2:2:1"),
+         "K = 1|2x2 tensor with 5 channels|patch: K = 10|frame: K = 20"),
+        ("[1] feature-mode=frame", tensors("1:65536"), "width must be 1 to 65535, not 65536"),
+        ("[[1,2],[3,4],[5,6]]", FRAME,
+         "N = 2|dimensions=(string){ 2:6:4|downstream expects video/x-raw|N = 1|3 (RGB",
+         "video/x-raw"),
+        ("[1]", MONO, "downstream expects other/tensors|audio stays audio", "other/tensors"),
+        ("[[1],[2],[3]] bias=[1,2]", FRAME, "bias is 1 x 2|1 element"),
+        ("[[1],[2],[3]] addend=[[1,2],[3,4]]", FRAME, "addend is 2 x 2|D is 24 x 1|1 x 1"),
+        ("[1] row-outputs=sum", MONO, "row-outputs|Audio leaves as audio"),
+        ("[[1],[1],[1]] input-offset=<1,2>", FRAME,
+         "input-offset has 2 numbers|each channel|K = 3"),
+        ("[[1,2]] row-outputs=top-k top-k=3", tensors("1"), "top-k is 3|N = 2|at most 2"),
+        ("[[1],[2],[3]] output-type=f16", tensors("3:1"),
+         "types=(string)float16|types=(string)int8", "other/tensors,types=(string)int8"),
+        ("[1] row-outputs=sum", tensors(",".join(["1"] * 16), ",".join(["int8"] * 16)),
+         "16 tensors|row-outputs=0"),
+        ("[[1,0],[0,1],[0,0]] output=media", FRAME, "output=media|N = 2"),
+        ("[[1],[1],[1]] row-outputs=max output=media", FRAME, "output=media|row-outputs"),
+        ("[1] output=tensors", MONO, "output=tensors|not audio|output=auto"),
+        ("[[1],[2],[3]] output=flexible", tensors("3,3", "int8,int8"),
+         "output=flexible|a single static tensor"),
+        ("[1] output=flexible", MONO, "output=flexible|not audio"),
+        ("[[1],[2],[3]] tensor-index=2", flexible(2), "tensor-index is 2|2 tensors"),
+        ("[[1],[2],[3]] row-outputs=sum", flexible(16), "has 16 tensors|another one"),
+    ],
+    "resource": [
+        ("[[1],[2],[3]]", tensors("3:2"), "of type GstFlagSet|(string)",
+         "other/tensors,dimensions=1:2"),
+        ("[1]", "other/tensors,num_tensors=1", "have no format and|format=static"),
+        ("[[1],[1],[1]] input-scale=<1,x>", FRAME, "input-scale=<1,x>|such as 0.5|<0.5,0.25,1>"),
+        ("[[1],[2],[3]]", flexible(1), "dimensions|are in buffers",
+         "other/tensors,dimensions=(string)2:1"),
+        *(("[1]", FRAME.replace(field, ""),
+           "cannot read the caps video/x-raw|format, width and height|gst-inspect-1.0 gemmcl")
+          for field in (",width=6", ",height=4", "format=RGB,")),
+        *(("[1]", STEREO.replace(field, ""),
+           "cannot read the caps audio/x-raw|format, rate, channels, layout=interleaved")
+          for field in (",layout=interleaved", "rate=8000,", "channels=2,", "format=S16LE,")),
+        ("[1]", audio("S16LE", 3), "more than 2 channels|channel-mask, such as (bitmask)0"),
+        *(("[[1],[2],[3]]", caps, words) for caps, words in [
+            ("other/tensors", "have no format|num_tensors=0"), (flexible(17), "num_tensors=17"),
+            (f"{STATIC},num_tensors=1,types=float32", "no dimensions"),
+            (f"{STATIC},num_tensors=1,dimensions=(string)3", "no types"),
+            (f"{STATIC},num_tensors=1,dimensions=3,types=(string)float32,framerate=0/1",
+             "dimensions=3 of type gint|(string)"),
+            (tensors(""), "(0)|the same number, 1 to 16"),
+            (tensors("3:zero"), "3:zero|zero|expected a number"),
+            (tensors("3:-1"), 'contain "-1"; expected a number from 1'),
+            (tensors("3::2"), 'contain ""; expected a number from 1'),
+            (tensors("3:0:2"), "3:0:2|0 behind the last"),
+            (tensors("0"), "Dimension 0|is 0;|expected 1 to 2147483647"),
+            (tensors("2147483648"), "Dimension 0|is 2147483648;|expected 1 to 2147483647"),
+            (tensors("1:" * 16 + "1"), "has 17 dimensions; expected 1 to 16"),
+            (tensors("2147483647:2147483647:2147483647"), "larger than memory"),
+            (tensors("3", "bfloat16"), 'contain "bfloat16"'),
+            (tensors("3", ""), "(1)|(0)|the same number"),
+            (tensors("3").replace("=1,", "=2,"), "(1)|(2)|the same number"),
+            (tensors("3,4").replace("=1,", "=2,"), "(2)|(1)|the same number")]),
+    ],
+    "library": [
+        ("[[1],[1],[1]] feature-mode=patch patch-width=1 patch-height=1 patch-padding=1 "
+         "input-scale=<1,2,3> input-offset=1", FRAME,
+         "list|patch-padding|patch-padding=0 or input-offset=0"),
+        ("[[1],[1],[1]] normalize=input row-outputs=sum input-scale=<1,2,3>", FRAME,
+         "normalize=input|input-scale|single numbers"),
+        ("[[1],[2],[3]] output-type=f16 output-scale=2", tensors("3"),
+         "output-scale=2|float16|output-type=i8 or u8"),
+        ("[1] output-offset=2", MONO, "output-offset=2|not a tensor"),
+        ("[1] output-type=f16", MONO, "output-type is set|not a tensor"),
+    ],
+}
 
 # Refused buffers: the weight, the caps, the number of bytes, and the error's words.
-BUFFERS = [
-    ("[[1],[1],[1]]", video("RGB", 5, 3), 4, "4 bytes|5x3 RGB|48 bytes"),
-    ("[[1],[1]]", STEREO, 7, "7 bytes|a multiple of 4"),
-    ("[2]", tensors("1:1"), 8, "8 bytes|expected 4"),
-    ("[2]", tensors("1,1", "int8,int8"), 1, "Tensor 1|0 bytes|expected 1"),
-]
+BUFFERS = [("[[1],[1],[1]]", video("RGB", 5, 3), 4, "4 bytes|5x3 RGB|48 bytes"),
+           ("[[1],[1]]", STEREO, 7, "7 bytes|a multiple of 4"),
+           ("[2]", tensors("1:1"), 8, "8 bytes|expected 4"),
+           ("[2]", tensors("1,1", "int8,int8"), 1, "Tensor 1|0 bytes|expected 1")]
 
 # Settings with which the element does not reach a state: the state, the error's domain and words.
 STATES = [
@@ -148,11 +141,12 @@ STATES = [
 
 class Errors(Imagined, TestCase):
     def test_caps(self):
-        for settings, caps, domain, words, *output in CAPS:
-            with self.subTest(settings=settings, caps=caps):
-                stream = self.make(f"gemmcl {settings}", *output)
-                self.assertFalse(stream.play(caps))
-                self.says(stream, words, domain)
+        for domain, cases in CAPS.items():
+            for settings, caps, words, *output in cases:
+                with self.subTest(settings=settings, caps=caps):
+                    stream = self.make(f"gemmcl weight={settings}", *output)
+                    self.assertFalse(stream.play(caps))
+                    self.says(stream, words, domain)
 
     def test_buffers(self):
         for weight, caps, size, words in BUFFERS:
@@ -216,9 +210,8 @@ class Errors(Imagined, TestCase):
             wide = f'{FRAME},note=(string)"{text}"'
             many = ",".join(f"{i}:1" for i in range(2, 5000))
             with self.subTest(text=text[:20]):
-                for caps, *output in [
-                        (wide.replace(",height=4", ""),),
-                        (wide, f"video/x-raw,format=RGB,list=(string){{{many}}}")]:
+                for caps, *output in [(wide.replace(",height=4", ""),),
+                                      (wide, f"video/x-raw,format=RGB,list=(string){{{many}}}")]:
                     self.assertIn("more bytes", self.quotes(
                         self.make("gemmcl weight=[[1],[2],[3]]", *output), caps))
                 stream = self.make(f"gemmcl weight={SMALL}", "video/x-raw,format=RGB")

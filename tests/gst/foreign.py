@@ -142,8 +142,7 @@ class Foreign(TestCase):
             buffer = make_buffer(passed.make(b"passing"),
                                  read.make(np.array([1, 2], "f4").tobytes()))
             if is_mappable:
-                self.assertEqual(stream.push(buffer), OK)
-                output = stream.pull_buffer()
+                output = self.run_buffer(stream, buffer)
                 for i in range(2):
                     self.assertTrue(Memory(output.peek_memory(i)).context)
                 self.assertEqual(output.extract_dup(0, 7), b"passing")

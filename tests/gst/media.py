@@ -110,8 +110,7 @@ class Media(TestCase):
         data = Gst.Buffer.new_wrapped(bytes(8))
         GstAudio.buffer_add_audio_clipping_meta(data, Gst.Format.DEFAULT, 1, 0)
         GstAudio.buffer_add_audio_level_meta(data, 30, True)
-        self.assertEqual(stream.push(data), OK)
-        output = stream.pull_buffer()
+        output = self.run_buffer(stream, data)
         self.assertIsNotNone(output.get_meta(GstAudio.audio_clipping_meta_api_get_type()))
         self.assertIsNone(output.get_meta(GstAudio.audio_level_meta_api_get_type()))
 
@@ -125,8 +124,7 @@ class Media(TestCase):
             GstVideo.buffer_add_video_region_of_interest_meta(data, "face", 0, 0, 1, 1)
             crop(data, 0, 0, 4, 2)
             data.add_reference_timestamp_meta(stamp, 5, Gst.CLOCK_TIME_NONE)
-            self.assertEqual(stream.push(data), OK)
-            output = stream.pull_buffer()
+            output = self.run_buffer(stream, data)
             self.assertEqual(
                 output.get_meta(GstVideo.video_region_of_interest_meta_api_get_type()) is not None,
                 caps.startswith("video"))

@@ -83,8 +83,7 @@ class Results(MetaTestCase):
                                          ("u8 output-offset=4", "u1", [[1], [7]])]:
             stream = self.start(tensors("2:2"), "gemmcl weight=[[1],[2]] output=meta "
                                 f"output-type={settings}")
-            self.assertEqual(stream.push(np.array([1, 2, 3, 4], "f4")), OK)
-            (((_, found),),) = get_tensors(stream.pull_buffer())
+            (((_, found),),) = get_tensors(self.run_buffer(stream, np.array([1, 2, 3, 4], "f4")))
             self.assertEqual((found.dtype, found.tolist()), (np.dtype(kind), expected))
 
     def test_flexible(self):
@@ -94,8 +93,7 @@ class Results(MetaTestCase):
         for m in 1, 2, 3:
             a = draw(m, 2, seed=m)
             self.assertTrue(stream.push_caps(tensors(f"2:{m}")))
-            self.assertEqual(stream.push(a), OK)
-            output = stream.pull_buffer()
+            output = self.run_buffer(stream, a)
             self.assertEqual(output.get_size(), 128 + a.nbytes)
             self.is_product(output, a, np.array([[1], [2]]), True)
 
@@ -105,8 +103,7 @@ class Results(MetaTestCase):
                            f"{COLOURS} name=b output=meta tensor-id=two",
                            "video/x-raw(memory:OpenCL)")
         self.assertTrue(stream.play(RGB))
-        self.assertEqual(stream.push(bytes(range(48))), OK)
-        output = stream.pull_buffer()
+        output = self.run_buffer(stream, bytes(range(48)))
         self.assertTrue(output.peek_memory(0).is_type("GemmclMemory"))
         self.assertEqual([[(name, values.ravel().tolist()) for name, values in meta]
                           for meta in get_tensors(output)],
@@ -149,8 +146,7 @@ class Results(MetaTestCase):
         stream = self.start(GRAY, "gemmcl weight=[[1,1]] feature-mode=pixel output=meta")
         for n in 2, 4:
             stream.element.props.weight = str([[1] * n])
-            self.assertEqual(stream.push(bytes(16)), OK)
-            (((_, found),),) = get_tensors(stream.pull_buffer())
+            (((_, found),),) = get_tensors(self.run_buffer(stream, bytes(16)))
             self.assertEqual(found.shape, (4, 4, n))
         self.is_quiet(stream)
 
@@ -168,8 +164,7 @@ class Announced(MetaTestCase):
         """The analytics meta of an element upstream gets the tensor, too."""
         stream, buffer = self.start(RGB, f"{COLOURS} output=meta"), carry(draw(1))
         call("gst_buffer_add_analytics_relation_meta", buffer)
-        self.assertEqual(stream.push(buffer), OK)
-        output = stream.pull_buffer()
+        output = self.run_buffer(stream, buffer)
         tensor = Tensor.from_address(call("gst_analytics_tensor_mtd_get_tensor",
                                           find_analytics(output, "tensor")))
         name, values = tensor.read()
@@ -192,8 +187,7 @@ class Announced(MetaTestCase):
             stream.element.connect("deep-element-added", give)
             give(None, None, stream["d"])
             self.assertTrue(stream.play(video("GRAY8", 3, 1)))
-            self.assertEqual(stream.push(b"\xff\xff\0\0"), OK)
-            output = stream.pull_buffer()
+            output = self.run_buffer(stream, b"\xff\xff\0\0")
             quark = call("gst_analytics_cls_mtd_get_quark", find_analytics(output, "cls"), 0)
             self.assertEqual(GLib.quark_to_string(quark), "dog")
             self.is_quiet(stream)

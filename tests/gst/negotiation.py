@@ -39,7 +39,6 @@ def dims(*texts, more=""):
 
 # Each case: upstream's caps, K, N, caps that downstream can have, and cannot have, and settings.
 DOWN = [
-    # Without a weight all caps are possible.
     (video("RGB"), 0, 0, "video/x-raw,format=GRAY8; video/x-raw,format=RGBA; other/tensors", ""),
     # Pixels stay video if a format has N channels.
     (video("NV12"), 3, 3, f"{video('BGRx')};{dims('3:8', more=',types=float32,framerate=30/1')}",
@@ -69,7 +68,6 @@ DOWN = [
     (video("RGB"), 3, 3, dims("3:4:2", "3:8"), "video/x-raw", "output=tensors"),
     (STEREO, 2, 6, "audio/x-raw,format=S16LE,channels=6,rate=8000",
      "audio/x-raw,format=F32LE; other/tensors"),
-    # Tensors in each spelling.
     (tensors("7,3:4:5", "uint8,int16"), 3, 2,
      dims("7,2:4:5", "7,2:20", more=',num_tensors=2,types=(string)"uint8,float32"'), "",
      "tensor-index=1"),
@@ -120,7 +118,6 @@ UP = [
     (dims("8:240"), 784, 8, "other/tensors", "video/x-raw", "feature-mode=frame"),
     (dims("8:1"), 784, 8, f"{GRAY},width=28,height=28; {GRAY},width=784,height=1",
      f"{GRAY},width=784,height=3"),
-    # Flexible tensors have no rows and frames.
     ("other/tensors", 12, 1, STATIC, FLEXIBLE, "feature-mode=row"),
     ("other/tensors", 3 * 65537, 1, "other/tensors", f"{RGB}; {GRAY}", "feature-mode=frame"),
     ("other/tensors", 30, 1, f"{RGB},width=9,height=3", f"{RGB},width=8; {RGB},height=2",
@@ -148,14 +145,12 @@ HDR = (",mastering-display-info=(string)35400:14600:8500:39850:6550:2300:15635:1
        ",content-light-level=(string)1000:200")
 # Each case: format and colours of the input, N, the colours that downstream allows, and those of
 # the output: the input's primaries and transfer. Luma and chroma become colours of the full range.
-COLOURS = [
-    ("RGB", "sRGB", 3, "", "sRGB"), ("RGBA", "2:1:5:1", 3, "", "2:1:5:1"),
-    ("RGB", "sRGB", 1, "", "1:4:7:1"), ("NV12", "bt2100-pq", 3, "", "1:1:14:7"),
-    ("P010_10LE", "bt2020-10", 4, "", "1:1:13:7"), ("I420", "2:4:7:1", 3, "", "sRGB"),
-    ("NV12", "bt709", 1, "", "1:4:5:1"), ("GRAY8", "bt709", 1, "", "bt709"),
-    ("GRAY8", "bt709", 3, "", "2:1:5:1"), ("I420", "bt709", 3, "{sRGB,1:1:5:1}", "1:1:5:1"),
-    ("I420", "bt709", 3, "sRGB", "sRGB"),
-]
+COLOURS = [("RGB", "sRGB", 3, "", "sRGB"), ("RGBA", "2:1:5:1", 3, "", "2:1:5:1"),
+           ("RGB", "sRGB", 1, "", "1:4:7:1"), ("NV12", "bt2100-pq", 3, "", "1:1:14:7"),
+           ("P010_10LE", "bt2020-10", 4, "", "1:1:13:7"), ("I420", "2:4:7:1", 3, "", "sRGB"),
+           ("NV12", "bt709", 1, "", "1:4:5:1"), ("GRAY8", "bt709", 1, "", "bt709"),
+           ("GRAY8", "bt709", 3, "", "2:1:5:1"), ("I420", "bt709", 3, "{sRGB,1:1:5:1}", "1:1:5:1"),
+           ("I420", "bt709", 3, "sRGB", "sRGB")]
 # Each case: K, N, the caps of downstream, the formats of upstream, and the one that is chosen.
 DEPTHS = [(1, 3, "ANY", "{GRAY16_LE,GRAY8}", "GRAY8"), (1, 1, "ANY", "{GRAY16_LE,GRAY8}", "GRAY8"),
           (1, 5, "other/tensors", "{GRAY16_LE,GRAY8}", "GRAY8"),
@@ -166,14 +161,12 @@ DEPTHS = [(1, 3, "ANY", "{GRAY16_LE,GRAY8}", "GRAY8"), (1, 1, "ANY", "{GRAY16_LE
 
 # Each case: the caps of both sides, K, N, a part of the output's caps, and settings.
 CHOICES = [
-    (video("BGR"), "video/x-raw", 3, 3, "video/x-raw,format=BGR"),
-    (video("BGRA"), "video/x-raw", 4, 3, "video/x-raw,format=BGR"),
-    (video("RGB"), "video/x-raw", 3, 4, "video/x-raw,format=RGBA"),
-    (video("BGRx"), "video/x-raw", 3, 4, "video/x-raw,format=BGRA"),
-    (video("RGB"), "video/x-raw,format={xBGR,GRAY8}", 3, 3, "video/x-raw,format=xBGR"),
-    (video("RGB"), "video/x-raw", 3, 1, "video/x-raw,format=GRAY8"),
-    (video("GRAY16_LE"), "video/x-raw", 1, 1, "video/x-raw,format=GRAY16_LE"),
-    (video("GRAY8"), "video/x-raw,format=GRAY16_LE", 1, 1, "video/x-raw,format=GRAY16_LE"),
+    *((video(given), f"video/x-raw{more}", k, n, f"video/x-raw,format={chosen}")
+      for given, more, k, n, chosen in [
+          ("BGR", "", 3, 3, "BGR"), ("BGRA", "", 4, 3, "BGR"), ("RGB", "", 3, 4, "RGBA"),
+          ("BGRx", "", 3, 4, "BGRA"), ("RGB", ",format={xBGR,GRAY8}", 3, 3, "xBGR"),
+          ("RGB", "", 3, 1, "GRAY8"), ("GRAY16_LE", "", 1, 1, "GRAY16_LE"),
+          ("GRAY8", ",format=GRAY16_LE", 1, 1, "GRAY16_LE")]),
     # The medium stays, even if downstream prefers tensors.
     (video("RGB"), "other/tensors;video/x-raw", 3, 3, "video/x-raw"),
     (video("RGB"), "other/tensors", 3, 3, dims("3:4:2")),
@@ -194,11 +187,10 @@ CHOICES = [
     # Downstream chooses the type; otherwise the first type is taken, in the plain spelling.
     (tensors("3:2", "int16"), "other/tensors", 3, 2, dims("2:2", more=",types=(string)float32")),
     (tensors("3:1", "int16"), "other/tensors", 3, 2, dims("2:1")),
-] + [
-    (tensors("3:2", "int16"), f"other/tensors,types=(string){types}", 3, 2,
-     f"other/tensors,types=(string){chosen}") for types, chosen in [
-         ("uint8", "uint8"), ("{int32,int8,float16}", "{float16,int8}"),
-         ("{int8,float32}", "{int8,float32}")]]
+] + [(tensors("3:2", "int16"), f"other/tensors,types=(string){types}", 3, 2,
+      f"other/tensors,types=(string){chosen}") for types, chosen in [
+          ("uint8", "uint8"), ("{int32,int8,float16}", "{float16,int8}"),
+          ("{int8,float32}", "{int8,float32}")]]
 
 
 def describe(k, n, settings):
@@ -357,14 +349,12 @@ class Offers(TestCase):
     def choose_settings(self, mode):
         """Returns properties. Some of them fit no input."""
         choose, patch = self.choice, "patch" in (mode, self.choice(MODES))
-        return {
-            "feature-mode": mode, "patch-width": choose((1, 2, 3)) if patch else 0,
-            "patch-height": choose((1, 2)) if patch else 0, "patch-stride": choose((0, 1)),
-            "patch-padding": choose((0, 0, 1)), "patch-dilation": choose((1, 1, 2)),
-            "output": choose(("auto", "auto", "media", "tensors", "flexible")),
-            "row-outputs": choose(("0", "0", "0", "max")),
-            "output-type": choose(("auto", "auto", "f16")),
-        }
+        return {"feature-mode": mode, "patch-width": choose((1, 2, 3)) if patch else 0,
+                "patch-height": choose((1, 2)) if patch else 0, "patch-stride": choose((0, 1)),
+                "patch-padding": choose((0, 0, 1)), "patch-dilation": choose((1, 1, 2)),
+                "output": choose(("auto", "auto", "media", "tensors", "flexible")),
+                "row-outputs": choose(("0", "0", "0", "max")),
+                "output-type": choose(("auto", "auto", "f16"))}
 
     def choose_input(self, settings):
         """Returns caps and a K, which fits them in most cases."""

@@ -202,8 +202,7 @@ class Offer(TestCase):
         self.notes(lines, [A_GAPS, D_GAPS], 3)
 
     def test_small_pool(self):
-        """With a small pool of upstream, the element always leaves a buffer in the pool, also while
-        a batch is collected and other batches are in flight."""
+        """A small pool of upstream always has a buffer left, also while batches are in flight."""
         for most in range(2, 13):
             stream = self.start(RGB, f"{WEIGHT} batch-size=3 queue-depth=3 batch-timeout=0")
             self.run_drawn(stream, make_pool(Gst.BufferPool.new(), PADDED, 2, most))
@@ -247,8 +246,7 @@ class Offer(TestCase):
             self.assertEqual(query.parse_nth_allocation_pool(0)[2], least)
 
     def test_forced(self):
-        """With caps of system memory between two elements, outputs of the first can be mapped by
-        the host, and the second element reads them on the device."""
+        """Between two elements system memory is mapped by the host, and read on the device."""
         with pretend_discrete():
             stream = self.start(RGB, f"{WEIGHT} ! video/x-raw ! "
                                 "gemmcl name=b weight=[[1,0,0],[0,1,0],[0,0,1]]")
@@ -262,8 +260,7 @@ class Offer(TestCase):
         pool may replace the first one, and Python holds one buffer longer."""
         stream = self.start(caps, text)
         for i in range(30):
-            self.assertEqual(stream.push(join(map(bytes, sizes))), OK)
-            output = stream.pull_buffer()
+            output = self.run_buffer(stream, join(map(bytes, sizes)))
             memory = c_void_p(hash(output.peek_memory(index)))
             self.assertTrue(i < 4 or GST.gst_mini_object_get_qdata(memory, SEEN))
             GST.gst_mini_object_set_qdata(memory, SEEN, memory, None)
@@ -287,8 +284,7 @@ class Offer(TestCase):
                                                 query.add_allocation_pool(pool, PADDED, 0, 2)))
         self.assertTrue(stream.play(RGB))
         for _ in range(12):
-            self.assertEqual(stream.push(bytes(PADDED)), OK)
-            self.assertIsNot(stream.pull_buffer().pool, pool)
+            self.assertIsNot(self.run_buffer(stream, bytes(PADDED)).pool, pool)
         self.assertTrue(asked)
 
 

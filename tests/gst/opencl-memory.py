@@ -29,10 +29,8 @@ FORCE = "! capsfilter caps=video/x-raw(memory:OpenCL)"
 # system memory; the number of buffers; and the bytes of a buffer that "b" copies to the host, 0 if
 # OpenCL memory follows it. None: that is not checked.
 HOST = "! video/x-raw !"
-CHAINS = [
-    (RGB, f"{WEIGHT} queue-depth={depth} @ {WEIGHT} queue-depth={depth} name=b @ {WEIGHT} "
-     f"queue-depth={depth}", HOST, 20, 0) for depth in (1, 4)
-] + [
+CHAINS = [(RGB, f"{WEIGHT} queue-depth={depth} @ {WEIGHT} queue-depth={depth} name=b @ {WEIGHT} "
+           f"queue-depth={depth}", HOST, 20, 0) for depth in (1, 4)] + [
     (RGB, f"{WEIGHT} batch-size=3 @ {WEIGHT} batch-size=4 name=b @ {WEIGHT} batch-size=2", HOST, 20,
      0),
     (RGB, f"{WEIGHT} ! identity ! queue @ {WEIGHT} name=b ! identity", HOST, 5, BYTES),
@@ -40,12 +38,10 @@ CHAINS = [
     # The previous output stays on the device for the next run, even if downstream holds it.
     (RGB, f"{WEIGHT} alpha=.25 beta=.75 queue-depth={depth} @ "
      f"{WEIGHT} alpha=.5 beta=.5 queue-depth={depth} name=b", HOST, 20, BYTES) for depth in (1, 4)
-] + [
-    (STEREO, "gemmcl weight=[[.5,.25],[.25,.5]] @ gemmcl weight=[[.5,1],[1,.5]] name=b",
-     "! audio/x-raw !", 30, None),
-    (RGB, "gemmcl weight=[[.5,.2],[.25,.5],[0,.25]] @ gemmcl weight=[[1],[-1]] name=b "
-     "activation=relu", "! other/tensors !", 5, 53 * 9 * 4),
-]
+] + [(STEREO, "gemmcl weight=[[.5,.25],[.25,.5]] @ gemmcl weight=[[.5,1],[1,.5]] name=b",
+      "! audio/x-raw !", 30, None),
+     (RGB, "gemmcl weight=[[.5,.2],[.25,.5],[0,.25]] @ gemmcl weight=[[1],[-1]] name=b "
+      "activation=relu", "! other/tensors !", 5, 53 * 9 * 4)]
 
 
 def get_context(buffer):
@@ -104,8 +100,7 @@ class OpenCl(TestCase):
         """The element does not change an input, which its owner may use again."""
         first = self.start(RGB, f"{WEIGHT} {FORCE}")
         again = self.start(OPENCL_RGB, f"{WEIGHT} ! {WEIGHT} name=b {FORCE}")
-        self.assertEqual(first.push(np.random.default_rng(1).bytes(9 * 160)), OK)
-        buffer = first.pull_buffer()
+        buffer = self.run_buffer(first, np.random.default_rng(1).bytes(9 * 160))
         for _ in range(3):
             self.assertEqual(again.push(buffer), OK)
         self.assertEqual(len(set(self.end(again, 3))), 1)
@@ -235,8 +230,7 @@ class OpenCl(TestCase):
                                     f"{WEIGHT} queue-depth=2 {FORCE}")
                 frame = self.make_frame(stream)
                 gate = self.hold(frame)
-                self.assertEqual(stream.push(frame), OK)
-                memory = Memory(stream.pull_buffer().peek_memory(0))
+                memory = Memory(self.run_buffer(stream, frame).peek_memory(0))
                 if fails:
                     gate.open(-1)
                     with self.assertRaises(Unmapped), memory.map(flags):
@@ -258,8 +252,7 @@ class OpenCl(TestCase):
         return enqueue(queue, *rest)
 
     def run_long(self, is_discrete):
-        """Returns the outputs of LONG frames, each added to the previous output. If the device is
-        discrete, the last run before a change of queues ends late."""
+        """Returns LONG outputs, each with the one before added. If discrete, some runs end late."""
         stream = self.start(OPENCL_RGB, f"{WEIGHT} alpha=.5 beta=.5 queue-depth=3 auto-tune=off")
         frames = [self.make_frame(stream, seed=seed) for seed in range(LONG)]
         found, gate = [], None
@@ -270,7 +263,6 @@ class OpenCl(TestCase):
             if is_discrete and i in (16, 33):
                 time.sleep(0.02)
                 gate.open()
-            # Outputs return to their pool, so that nothing waits for the late run.
             if i % 13 == 12:
                 found += [FRAMES.read(stream.pull_buffer()) for _ in range(13)]
             if i == 0:
@@ -278,8 +270,7 @@ class OpenCl(TestCase):
         return found + self.end(stream, LONG - len(found))
 
     def test_untimed(self):
-        """On a device with memory of its own one run of 16 is timed, in another queue than the
-        other runs. Runs keep their order across both queues."""
+        """A discrete device times one run of 16 in another queue. Runs keep their order."""
         self.kernels = []  # whether each run is timed
         self.replace("clEnqueueNDRangeKernel", self.count_kernel)
         with pretend_discrete():

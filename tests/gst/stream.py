@@ -275,9 +275,12 @@ class TestCase(gemmcl.TestCase):
         self.assertTrue(stream.play(caps))
         return stream
 
-    def run_one(self, stream, data):
+    def run_buffer(self, stream, data):
         self.assertEqual(stream.push(data), OK)
-        return stream.pull()
+        return stream.pull_buffer()
+
+    def run_one(self, stream, data):
+        return get_bytes(self.run_buffer(stream, data))
 
     def run_all(self, stream, inputs):
         """Pushes all inputs and ends the stream. Returns an output buffer for each."""

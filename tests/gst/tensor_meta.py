@@ -21,7 +21,6 @@ RGB = video("RGB", 4, 4)
 WEIGHT = np.array([[1, 2], [3, 4], [-5, 6]])
 COLOURS = "gemmcl feature-mode=pixel weight=[[1,0,0],[0,1,0],[0,0,1]]"
 since_1_28 = unittest.skipIf(Gst.version() < (1, 28), "caps announce tensors since GStreamer 1.28")
-# GstTensorDataType
 TYPES = ("int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float16 float32 float64 "
          "bfloat16").split()
 
@@ -144,8 +143,7 @@ class MetaTestCase(TestCase):
         return self.start(caps, f"gemmcl weight={text} {settings}")
 
     def multiplies(self, stream, a, weight=WEIGHT, buffer=None, is_meta=False):
-        self.assertEqual(stream.push(buffer or carry(a)), OK)
-        self.is_product(stream.pull_buffer(), a, weight, is_meta)
+        self.is_product(self.run_buffer(stream, buffer or carry(a)), a, weight, is_meta)
 
     def is_product(self, output, a, weight, is_meta):
         """The output is A times B: its bytes, or with is_meta its last tensor."""

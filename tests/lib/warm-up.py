@@ -20,32 +20,24 @@ from tap_unittest import main
 SIDE = 20  # of a frame
 RGB = make_frame(SIDE, SIDE, "RGB", features=PIXEL)
 GRAY = make_frame(SIDE, SIDE, "GRAY8", (4, 4), features=PATCH)
-M, N, K = 33, 17, 40
-CASES = {
-    "epilogue": ("gemm_naive", (M, N, K), {"bias": True, "addend": "output", "beta": 1,
-                                           "activation": "relu"}),
-    "bytes": ("gemm_naive", (M, N, K), {"a_type": "u8", "d_type": "u8"}),
-    "columns": ("vector_4x8_1x1", (M, N, K), {"layout": "column", "trans_b": True, "ldb": 50}),
-    "batch": ("gemm_naive", (M, N, K), {"batch": 3, "b_stride": K * N}),
-    "tall": ("gemm_naive", (9000, 2, 3), {}),
-    "tall batches": ("gemm_naive", (3000, 2, 3), {"batch": 3, "a_type": "i8"}),
-    "large B": ("vector_4x8_1x1", (4, 1000, 600), {}),
-    "split": ("gemm_naive/2", (M, N, 64), {"addend": "row", "activation": "tanh"}),
-    "split of packed B": ("vector_4x8_1x1/2", (M, N, 64), {}),
-    "softmax": ("gemm_naive", (M, N, K), {"d_type": "u8", "activation": "softmax"}),
-    "rows of the kernel": ("vector_4x8_1x1", (M, 7, K), {"row_outputs": SUM}),
-    "normalized": ("gemm_naive", (M, N, K), {"a_type": "u8", "d_type": "u8",
-                                             "normalize": NORM_A | NORM_D}),
-    "rows": ("gemm_naive", (M, N, K), {"row_outputs": MAX}),
-    "previous": ("gemm_naive", (M, N, K), {"d_type": "i16", "addend": "previous", "beta": 1}),
-    "a scale of D": ("gemm_naive", (M, N, K), {"d_type": "i8", "d_scale": 0.5}),
-    "images": ("block_read_4x1_1x8", (M, N, K), {}),
-    "engines": ("xmx_bf16_8x1_1x16", (M, N, K), {"precision": "bf16"}),
-    "dot": ("dot_1x1_1x64", (M, N, K), {"precision": "i8"}),
-    "int8": (None, (M, N, K), {"precision": "i8"}),
-    "pixels": (None, (SIDE * SIDE, 3, 3), {"a_frame": RGB, "d_frame": RGB}),
-    "patches": (None, (25, 3, 16), {"a_frame": GRAY}),
-}
+SIZES = 33, 17, 40
+CASES = [  # kernel, M, N and K, and other fields
+    *(("gemm_naive", SIZES, fields) for fields in (
+        {"bias": True, "addend": "output", "beta": 1, "activation": "relu"},
+        {"a_type": "u8", "d_type": "u8"}, {"batch": 3, "b_stride": 17 * 40}, {"row_outputs": MAX},
+        {"d_type": "u8", "activation": "softmax"}, {"d_type": "i8", "d_scale": 0.5},
+        {"a_type": "u8", "d_type": "u8", "normalize": NORM_A | NORM_D},
+        {"d_type": "i16", "addend": "previous", "beta": 1})),
+    ("gemm_naive", (9000, 2, 3), {}), ("gemm_naive", (3000, 2, 3), {"batch": 3, "a_type": "i8"}),
+    ("gemm_naive/2", (33, 17, 64), {"addend": "row", "activation": "tanh"}),
+    ("vector_4x8_1x1", SIZES, {"layout": "column", "trans_b": True, "ldb": 50}),
+    ("vector_4x8_1x1", (4, 1000, 600), {}), ("vector_4x8_1x1/2", (33, 17, 64), {}),
+    ("vector_4x8_1x1", (33, 7, 40), {"row_outputs": SUM}), ("block_read_4x1_1x8", SIZES, {}),
+    ("xmx_bf16_8x1_1x16", SIZES, {"precision": "bf16"}),
+    ("dot_1x1_1x64", SIZES, {"precision": "i8"}), (None, SIZES, {"precision": "i8"}),
+    (None, (SIDE * SIDE, 3, 3), {"a_frame": RGB, "d_frame": RGB}),
+    (None, (25, 3, 16), {"a_frame": GRAY}),
+]
 
 
 def count():
@@ -65,8 +57,7 @@ class WarmUp(TestCase):
             self.skipTest("only PoCL on a CPU compiles when a kernel is launched")
 
     def run_all(self, plan):
-        """Runs on host memory with the plan's B, on buffers with a B of the run, and, where
-        possible, with a previous result of the run."""
+        """Runs on host memory, on buffers with a B, and with a previous result where possible."""
         gemm = plan.gemm
         batch, frame = max(gemm.batch, 1), SIDE * SIDE * 4
         a = allocate_each(batch, frame if gemm.a_frame else gemm.m * gemm.k * 4)
@@ -80,7 +71,7 @@ class WarmUp(TestCase):
         buffers = {name: Buffer(np.concatenate(arrays)) for name, arrays in [*on.items(), ("b", b)]}
         plan.run(**buffers, beta=gemm.beta, strided=True)
 
-    def check(self, name, kernel, sizes, fields):
+    def check(self, kernel, sizes, fields):
         gemm, before = describe(*sizes, **fields), count()
         if kernel and find_misfit(kernel, gemm):
             return
@@ -90,19 +81,19 @@ class WarmUp(TestCase):
         _, n, k = sizes
         plan.set("b", np.zeros((n, k) if fields.get("trans_b") else (k, n)))
         self.run_all(plan)
-        self.assertEqual(count() - made, 0, f"{name}: {made - before} by the plan")
+        self.assertEqual(count() - made, 0, f"{kernel}, {fields}: {made - before} by the plan")
 
     def test_cases(self):
-        for name, case in CASES.items():
-            self.check(name, *case)
+        for case in CASES:
+            self.check(*case)
         self.assertGreater(count(), len(CASES))
 
     def test_kernels(self):
         if IS_BRIEF:
             self.skipTest("GEMMCL_TEST_BRIEF: most of a minute goes to compiling")
         for kernel in FIRST_OF_METHOD.values():
-            self.check(kernel.name, kernel.name.decode(), (4, 6, 32),
-                       {"precision": PRECISIONS[kernel.precision]})
+            precision = PRECISIONS[kernel.precision]
+            self.check(kernel.name.decode(), (4, 6, 32), {"precision": precision})
 
 
 main()
