@@ -3,11 +3,10 @@
 """Compares the element with GStreamer's own elements for the same task, in gst-launch-1.0 lines.
 
 Both lines have the same source and end in fakesink. They run in turns; the ratio of a round is the
-other element's time to gemmcl's, and the median and the quartiles of the rounds are printed. A
-turn's time is the one that gst-launch-1.0 prints, from PLAYING to EOS, when all results are done.
-Compiling happens before, in PAUSED. "3 times" is three elements that hand on OpenCL memory, against
-the same with system memory between them. A layer of a frame is compared with onnxinference where
-GStreamer has that element and Python the module onnx.
+other element's time to gemmcl's, and the median and the quartiles of the rounds are printed. The
+time is what gst-launch-1.0 prints, from PLAYING to EOS; compiling happens before, in PAUSED. "3
+times" is three elements that hand on OpenCL memory, against system memory between them. A layer of
+a frame is compared with onnxinference, if there are that element and the module onnx.
 
 Exit status: 0; 1 if a line fails; 2 for wrong usage."""
 

@@ -24,10 +24,8 @@ NETWORK = "sh network"
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(gst-launch-1\.0|gst-inspect-1\.0|gemmcl) ", re.M)
 # Without --no-fault, gst-launch-1.0 waits for a debugger instead of crashing.
-FAKES = {
-    "autovideosink": "fakevideosink", "autoaudiosink": "fakeaudiosink",
-    "gst-launch-1.0": "gst-launch-1.0 --no-fault",
-}
+FAKES = {"autovideosink": "fakevideosink", "autoaudiosink": "fakeaudiosink",
+         "gst-launch-1.0": "gst-launch-1.0 --no-fault"}
 
 
 def blocks(path):

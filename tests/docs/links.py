@@ -10,15 +10,11 @@ from pathlib import Path
 import tap
 
 ROOT = Path(sys.argv[1]).resolve()
-# The folders with documents besides the root.
 FOLDERS = [".github", "demos", "docs", "tests"]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A path of the repository, outside of a link, but neither build/... nor a pattern (lib/*/plan.c).
-PATH = re.compile(
-    r"(?<![\w./*<-])((?:docs|demos|gst|kernels|lib|scripts|tests|tools)/[\w./-]+"
-    r"\.(?:[ch]|clh?|def|json|md|py|sh))\b"
-)
-# Placeholders for names in a path.
+PATH = re.compile(r"(?<![\w./*<-])((?:docs|demos|gst|kernels|lib|scripts|tests|tools)/[\w./-]+"
+                  r"\.(?:[ch]|clh?|def|json|md|py|sh))\b")
 PLACEHOLDERS = {"METHOD", "SUBCOMMAND"}
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 

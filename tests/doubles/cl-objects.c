@@ -91,11 +91,9 @@ shared_image_new (cl_context context, Surface *surface, guint plane, cl_int *sta
 {
   const SurfacePlane *layout = &surface->planes[plane];
   const cl_image_format format = {CL_RGBA, layout->size == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8};
-  const cl_image_desc description = {
-      .image_type = CL_MEM_OBJECT_IMAGE2D,
-      .image_width = layout->columns,
-      .image_height = layout->rows,
-  };
+  const cl_image_desc description = {.image_type = CL_MEM_OBJECT_IMAGE2D,
+                                     .image_width = layout->columns,
+                                     .image_height = layout->rows};
   SharedObject *self =
       new_object (context, (gsize)layout->columns * layout->rows * layout->size * CHANNELS);
 

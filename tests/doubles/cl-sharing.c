@@ -223,14 +223,12 @@ get_address (cl_platform_id platform, const char *name)
   static const struct {
     const gchar *part, *name;
     void *function;
-  } functions[] = {
-      {"displays", "clGetDeviceIDsFromVA_APIMediaAdapterINTEL", (void *)get_devices},
-      {"va", "clCreateFromVA_APIMediaSurfaceINTEL", (void *)create_image},
-      {"va", ACQUIRE_PLANES, (void *)acquire_planes},
-      {"va", RELEASE_PLANES, (void *)release_planes},
-      {"dmabuf", ACQUIRE_EXTERNAL, (void *)acquire_external},
-      {"dmabuf", RELEASE_EXTERNAL, (void *)release_external},
-  };
+  } functions[] = {{"displays", "clGetDeviceIDsFromVA_APIMediaAdapterINTEL", (void *)get_devices},
+                   {"va", "clCreateFromVA_APIMediaSurfaceINTEL", (void *)create_image},
+                   {"va", ACQUIRE_PLANES, (void *)acquire_planes},
+                   {"va", RELEASE_PLANES, (void *)release_planes},
+                   {"dmabuf", ACQUIRE_EXTERNAL, (void *)acquire_external},
+                   {"dmabuf", RELEASE_EXTERNAL, (void *)release_external}};
 
   for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
     if (strcmp (functions[i].name, name) == 0 && layer_has (functions[i].part))

@@ -138,8 +138,7 @@ query_surface_attributes (VADriverContextP context, VAConfigID config, VASurface
       integer_attribute (VASurfaceAttribMinHeight, 0, 1),
       integer_attribute (VASurfaceAttribMaxHeight, 0, SURFACE_MAX_SIDE),
       integer_attribute (VASurfaceAttribMemoryType, VA_SURFACE_ATTRIB_SETTABLE,
-                         VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2),
-  };
+                         VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)};
   const guint room = *n;
 
   *n = G_N_ELEMENTS (all);
@@ -157,8 +156,7 @@ describe_layers (const Surface *surface, gboolean separate, VADRMPRIMESurfaceDes
   /* DRM formats of the single planes of NV12 and P010 */
   static const guint32 formats[][SURFACE_PLANES] = {
       {VA_FOURCC ('R', '8', ' ', ' '), VA_FOURCC ('G', 'R', '8', '8')},
-      {VA_FOURCC ('R', '1', '6', ' '), VA_FOURCC ('G', 'R', '3', '2')},
-  };
+      {VA_FOURCC ('R', '1', '6', ' '), VA_FOURCC ('G', 'R', '3', '2')}};
 
   to->num_layers = separate ? SURFACE_PLANES : 1;
   for (guint i = 0; i < SURFACE_PLANES; i++) {

@@ -6,16 +6,9 @@
 /* Fuzz targets: each runs one reader on arbitrary input. It asserts that the reader reports an
  * error or returns a documented result; sanitizers find other errors. With libFuzzer (the meson
  * option fuzz) inputs are generated; otherwise fuzz.c uses the files of tests/fuzz/corpus. */
-void fuzz_cache (const guint8 *data, gsize size);
-void fuzz_flexible (const guint8 *data, gsize size);
-void fuzz_kernel (const guint8 *data, gsize size);
-void fuzz_literal (const guint8 *data, gsize size);
-void fuzz_npy (const guint8 *data, gsize size);
-void fuzz_onnx (const guint8 *data, gsize size);
-void fuzz_safetensors (const guint8 *data, gsize size);
-void fuzz_tensors (const guint8 *data, gsize size);
-void fuzz_tuning (const guint8 *data, gsize size);
-void fuzz_where (const guint8 *data, gsize size);
+typedef void FuzzTarget (const guint8 *data, gsize size);
+FuzzTarget fuzz_cache, fuzz_flexible, fuzz_kernel, fuzz_literal, fuzz_npy, fuzz_onnx,
+    fuzz_safetensors, fuzz_tensors, fuzz_tuning, fuzz_where;
 
 int LLVMFuzzerTestOneInput (const guint8 *data, gsize size);
 

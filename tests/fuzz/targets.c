@@ -160,19 +160,17 @@ fuzz_kernel (const guint8 *data, gsize size)
 void
 fuzz_tuning (const guint8 *data, gsize size)
 {
-  static const GemmclDeviceInfo device = {
-      .platform = (gchar *)"Imagined",
-      .name = (gchar *)"GPU",
-      .version = (gchar *)"OpenCL 3.0 imagined",
-      .driver = (gchar *)"1",
-      .extensions = (gchar *)"",
-      .type = GEMMCL_DEVICE_TYPE_GPU,
-      .compute_units = 8,
-      .float_width = 1,
-      .max_work_group = 1024,
-      .max_work_item_sizes = {1024, 1024, 1024},
-      .local_bytes = 65536,
-  };
+  static const GemmclDeviceInfo device = {.platform = (gchar *)"Imagined",
+                                          .name = (gchar *)"GPU",
+                                          .version = (gchar *)"OpenCL 3.0 imagined",
+                                          .driver = (gchar *)"1",
+                                          .extensions = (gchar *)"",
+                                          .type = GEMMCL_DEVICE_TYPE_GPU,
+                                          .compute_units = 8,
+                                          .float_width = 1,
+                                          .max_work_group = 1024,
+                                          .max_work_item_sizes = {1024, 1024, 1024},
+                                          .local_bytes = 65536};
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
   GemmclTuned found;
 

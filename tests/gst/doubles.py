@@ -158,7 +158,6 @@ class TestCase(stream.TestCase):
         try:
             set_up(played)
             if played.play(caps):
-                # Push until a buffer is refused.
                 all(played.push(buffer) == OK for buffer in buffers)
             outputs = [output.extract_dup(0, output.get_size()) for output in played.end()]
             memory = played.get_stat("memory", "g" if "!" in text else None)

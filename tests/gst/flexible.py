@@ -7,7 +7,6 @@ from stream import OK, TestCase, get_bytes, join, main, np, tensors, video
 WEIGHT = np.array([[1, 2], [3, 4], [5, 6]])
 TEXT = "gemmcl weight=[[1,2],[3,4],[5,6]]"
 HEADER = 128
-# Places of words in headers.
 MAGIC, VERSION, TYPE, DIMS, FORMAT, MEDIA = 0, 1, 2, 3, 19, 20
 
 

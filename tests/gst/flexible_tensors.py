@@ -4,7 +4,6 @@
 from gemmcl import np
 
 FLEXIBLE = "other/tensors,format=flexible,framerate=10/1"
-# The numbers of types in headers.
 TYPES = ["int32", "uint32", "int16", "uint16", "int8", "uint8", "float64", "float32", "int64",
          "uint64", "float16"]
 

@@ -28,7 +28,6 @@ SCRIPTS = {
     "addend_and_bias": ("weight=[2] addend=[10] beta=.5 bias=[100] alpha=3",
                         "1; > 111; 1; > 111; beta=1; alpha=0; 1; > 110"),
     "flush": ("weight=[2]", "1; > 2; flush; 4; 5; > 8; > 10"),
-    # Outputs come without a further input.
     "never_waits": ("weight=[2] queue-depth=4",
                     "1; > 2; 2; > 4; 3; > 6; 4; 5; 6; > 8; > 10; > 12; 7; > 14"),
     "events_follow": ("weight=[2] queue-depth=4",
@@ -91,7 +90,6 @@ SCRIPTS = {
     "batch_other_n": (
         "weight=[2] batch-size=4 batch-timeout=0",
         "1; 1; weight=[[3,3]]; -; 1; > 2; > 2; 1; 1; -; 1; > 3 3; > 3 3; > 3 3; > 3 3"),
-    # Events keep their places, and do not end a batch.
     "batch_events": (
         "weight=[2] batch-size=3 batch-timeout=0",
         "mark; > e; 1; mark; tag; 2; gap; -; 3; > 2; > e; > e; > 4; > e; > 6; mark; > e; 4; mark; "
@@ -128,10 +126,9 @@ SCRIPTS = {
         "1 2 3 4 5 6 7 8; > 4634", video("GRAY8", 4, 2)),
 }
 ONE_DEVICE = {
-    "previous_resets": (
-        "weight=[1] beta=.5",
-        "4; > 4; 4; > 6; 4; > 7; D 4; > D 4; 4; > 6; flush; 4; > 4; 4; > 6; "
-        f"caps {FASTER}; 4; > 4"),
+    "previous_resets": ("weight=[1] beta=.5",
+                        "4; > 4; 4; > 6; 4; > 7; D 4; > D 4; 4; > 6; flush; 4; > 4; 4; > 6; "
+                        f"caps {FASTER}; 4; > 4"),
     "previous_other_length": (
         "weight=[1] beta=.5",
         "1 2 3 4; > 1 2 3 4; 1 2 3 4; > 1.5 3 4.5 6; 1 1 1; > 1 1 1; 1 2 3 4; > 1 2 3 4",

@@ -34,5 +34,4 @@ def launch_without_opencl():
 
 if not shutil.which("gst-launch-1.0") or not shutil.which("gst-inspect-1.0"):
     tap.skip_all("gst-launch-1.0 is not installed (gstreamer1.0-tools)")
-tap.play({test.__name__: test
-          for test in (inspect, inspect_without_opencl, launch_without_opencl)})
+tap.play({test.__name__: test for test in (inspect, inspect_without_opencl, launch_without_opencl)})

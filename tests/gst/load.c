@@ -391,11 +391,9 @@ ask_all (gpointer data)
 
   while (!g_atomic_int_get (&self->asked)) {
     for (guint i = 0; i < G_N_ELEMENTS (pads); i++) {
-      GstQuery *const queries[] = {
-          gst_query_new_latency (),         gst_query_new_caps (NULL),
-          gst_query_new_accept_caps (caps), gst_query_new_allocation (caps, TRUE),
-          gst_query_new_drain (),
-      };
+      GstQuery *const queries[] = {gst_query_new_latency (), gst_query_new_caps (NULL),
+                                   gst_query_new_accept_caps (caps),
+                                   gst_query_new_allocation (caps, TRUE), gst_query_new_drain ()};
 
       for (guint j = 0; j < G_N_ELEMENTS (queries); j++) {
         /* The last two travel downstream only. */
@@ -436,10 +434,7 @@ flow_states (Load *self)
 }
 
 const LoadFlow load_flows[LOAD_N_FLOWS] = {
-    {"flush", flow_flush},
-    {"caps", flow_caps, .caps_period = 7},
-    {"states", flow_states},
-};
+    {"flush", flow_flush}, {"caps", flow_caps, .caps_period = 7}, {"states", flow_states}};
 
 void
 load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, guint n)

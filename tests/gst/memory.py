@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The element's OpenCL memory: each side reads what the other side wrote, in any order of commands.
 Also the layout of frames in its pool. test-context.c tests threads that read at once. On GPUs a
-search for a faster kernel would copy, too, and keep a context alive that later streams would
-get."""
+search for a faster kernel would copy, too, and keep a context for later streams."""
 
 import contextlib
 import ctypes
@@ -15,7 +14,6 @@ from stream import Gst, GstVideo, TestCase, main, tensors
 
 BYTES = 4096
 CAPS = tensors("1:1024").replace("tensors,", "tensors(memory:OpenCL),", 1)
-# Formats, with the size, strides and offsets of a frame of 5 x 3 pixels
 FORMATS = [("RGB", 5 * 3 * 3, [15], [0]), ("GRAY16_LE", 5 * 3 * 2, [10], [0]),
            ("NV12", 5 * 3 + 2 * 6, [5, 6], [0, 15]),
            ("I420", 5 * 3 + 2 * 2 * 3, [5, 3, 3], [0, 15, 21])]

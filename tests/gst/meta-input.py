@@ -24,10 +24,8 @@ STREAMS = [
     ("input=meta output=meta", WEIGHT, [draw(2, 3)]), ("input-tensor-id=a", WEIGHT, [draw(2, 3)]),
     # A is rows of height x width x channels.
     (f"{A} feature-mode=row", np.ones((12, 1), int), [draw(1, m, 4, 3, seed=m) for m in (3, 2, 4)]),
-] + [
-    (A, WEIGHT, [draw(2, 2, 3, seed=seed, kind=kind) for seed in range(3)])
-    for kind in TYPES if kind not in ("int4", "uint4", "bfloat16")
-]
+] + [(A, WEIGHT, [draw(2, 2, 3, seed=seed, kind=kind) for seed in range(3)])
+     for kind in TYPES if kind not in ("int4", "uint4", "bfloat16")]
 # Tensors that cannot be A: id, shape, fields that contradict it, settings, and the error's words.
 REFUSED = [
     ("b", (2, 3), {}, "tensor-id=a", 'no tensor "a"|"b", "c"'),
@@ -267,8 +265,7 @@ class Sequence:
         self.stream.flush()
 
     def arrives(self, may_lack=False):
-        """The outputs of the pending buffers have come, each in its own shape. New caps end a
-        batch, so without a flush none is left in it."""
+        """The outputs of pending buffers have come, each in its shape. New caps end a batch."""
         if not may_lack:
             self.stream.src.push_event(Gst.Event.new_segment_done(Gst.Format.TIME, 0))
         while self.stream.arrivals.qsize():

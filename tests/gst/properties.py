@@ -17,7 +17,6 @@ DOCS = Path(__file__).parents[2] / "docs" / "element.md"
 OPTIONS = {"device-type": ("bench", "type"), "precision": ("bench", "precision"),
            "activation": ("run", "activation"), "normalize": ("run", "normalize"),
            "row-outputs": ("run", "row-outputs")}
-# Values that only the element has.
 ELEMENT_ONLY = {("precision", "auto")}
 
 

@@ -94,14 +94,12 @@ class Script:
         self.test.assertTrue(self.stream.src.push_event(event))
 
     def push_event(self, kind):
-        event = {
-            "mark": lambda: Gst.Event.new_custom(Gst.EventType.CUSTOM_DOWNSTREAM,
-                                                 Gst.Structure.new_empty("mark")),
-            "tag": lambda: Gst.Event.new_tag(Gst.TagList.new_from_string(
-                f"taglist, track-number=(uint){len(self.rates) + 1}")),
-            "gap": lambda: Gst.Event.new_gap(len(self.rates) * FRAME, FRAME),
-            "eos": Gst.Event.new_eos,
-        }[kind]()
+        event = {"mark": lambda: Gst.Event.new_custom(Gst.EventType.CUSTOM_DOWNSTREAM,
+                                                      Gst.Structure.new_empty("mark")),
+                 "tag": lambda: Gst.Event.new_tag(Gst.TagList.new_from_string(
+                     f"taglist, track-number=(uint){len(self.rates) + 1}")),
+                 "gap": lambda: Gst.Event.new_gap(len(self.rates) * FRAME, FRAME),
+                 "eos": Gst.Event.new_eos}[kind]()
         self.events.append((event.type, event.get_seqnum()))
         self.send(event)
 
@@ -139,8 +137,7 @@ class Script:
         self.test.assertEqual(self.element.get_property(name), before)
 
     def peek(self, timeout=0, flushes=0):
-        """Waits for the next arrival. Returns None after the timeout. Skips events that scripts do
-        not name, and flushes except the last `flushes` flushes."""
+        """Waits for the next arrival, or returns None. Skips unnamed events and earlier flushes."""
         while True:
             if self.next is None:
                 try:

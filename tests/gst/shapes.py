@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The dimensions of results: what an element behind a layer sees. All numbers are small integers,
-so that results are exact."""
+"""The dimensions of results: what an element behind a layer sees, by exact small integers."""
 
 from flexible_tensors import FLEXIBLE, write
 from numpy_gemm import features

@@ -49,8 +49,7 @@ def get_cl(element):
 
 
 class Line:
-    """Elements in a bin, with the numbers of need-context and have-context messages. The element
-    "closed" forwards no queries."""
+    """Elements in a bin, which counts messages about contexts. "closed" forwards no queries."""
 
     def __init__(self, text, offered=None):
         """offered: the context with which the application answers need-context."""
@@ -142,8 +141,7 @@ class Sharing(TestCase):
         self.assertFalse(line.was_given("b"))
 
     def test_application(self):
-        """Two pipelines have the application's context: it is set on one, and the other asks for
-        it. Their elements share compiled programs, too."""
+        """Two pipelines have the application's context, one by asking, and share programs, too."""
         context = self.make_context()
         is_set, asks = self.make_line(CLOSED), self.make_line(CLOSED, context)
         share(is_set.bin, context)
@@ -165,8 +163,7 @@ class Sharing(TestCase):
         self.assertEqual(one, other)
 
     def test_two_devices(self):
-        """The application's context is on the second device. Elements that select this device take
-        it; element a, on the first device, does not."""
+        """The application's context is on the second device, which element a does not select."""
         self.needs_two_devices()
         context = self.make_context(1)
         line = self.make_line("gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c")
@@ -188,8 +185,7 @@ class Sharing(TestCase):
         self.addCleanup(end.set_active, False)  # a link does not hold a reference
 
     def test_useless(self):
-        """A GstContext of another type, or without the right fields, is ignored, whoever gives it.
-        The log says so if it is of the type OpenCL."""
+        """A GstContext of another type or with wrong fields is ignored; "OpenCL" is logged."""
         thing = GObject.Object()
         pointer = hash(thing)
         for fields in ({"ocl_context": (GObject.TYPE_POINTER, pointer),
@@ -278,8 +274,7 @@ class Sharing(TestCase):
 
 
 class Devices(TestCase):
-    """Several devices in one element: their selection, their turns, and memory. flow.py tests the
-    flow of buffers, faults.py failures."""
+    """Several devices in one element: selection, turns, memory. flow.py and faults.py have more."""
 
     def setUp(self):
         super().setUp()

@@ -28,8 +28,7 @@ PARTS = [(0, 0, (0, 0, 0, 0)), (1, 50000, (50000, 50000, 50000, 50000)),
          (49, 3, (3, 3000, 3000, 50000)), (400, 700, (700, 700, 3000, 50000))]
 
 COUNT = 12
-# QoS events before some buffers, which come once a second: the type, the difference and the time in
-# seconds. A buffer before the sum of both is late.
+# QoS events before some buffers, one a second: type, difference, time. Before their sum is late.
 EVENTS = {3: (Gst.QOSType.UNDERFLOW, 0.5, 4), 8: (Gst.QOSType.OVERFLOW, -0.5, 7),
           9: (Gst.QOSType.THROTTLE, 1, 9)}
 LATE = {3: 4.5, 4: 4.5, 9: 10, 10: 10}
@@ -214,8 +213,7 @@ class Times(TestCase):
 
 
 class Qos(TestCase):
-    """Late buffers are skipped before they cost a run. The test sends the QoS events, so no clock
-    decides."""
+    """Late buffers are skipped before they cost a run. The test sends QoS, so no clock decides."""
 
     def push_all(self, stream):
         for n in range(COUNT):

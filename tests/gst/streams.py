@@ -35,8 +35,7 @@ def stereo(sample, rate):
 
 @dataclass
 class Family:
-    """Streams that can have the same weight: their caps, K, the choices of N, and the magnitude of
-    a bias and an addend."""
+    """Streams that can have one weight: caps, K, choices of N, the magnitude of bias and addend."""
     caps: list
     k: int
     n: tuple
@@ -55,7 +54,6 @@ FAMILIES = [
 ]
 
 
-# The share of each kind of step, in percent.
 STEPS = {"pushes_buffer": 60, "pushes_event": 12, "pushes_segment": 3, "flushes": 2, "ends": 1,
          "changes_caps": 3, "changes_weight": 4, "changes_n": 2, "changes_bias": 3,
          "changes_addend": 2, "changes_scalars": 5, "rests": 3}
@@ -236,8 +234,7 @@ class RandomStream:
         return a.astype(float)
 
     def store(self, values):
-        """Returns the numbers as the output stores them: integers are rounded and saturated. Frames
-        with two channels leave as tensors of floats."""
+        """Returns the numbers as stored: integers saturate, two channels leave as floats."""
         if self.medium.type.kind == "f" or (self.medium.name == "video" and self.n == 2):
             return values
         limits = np.iinfo(self.medium.type)
@@ -290,8 +287,7 @@ class Streams(TestCase):
             self.doCleanups()
 
     def test_memory(self):
-        """The memory of the process does not grow with the number of buffers, through one element
-        or through two with OpenCL memory between them."""
+        """The memory of the process does not grow with buffers, through one element or two."""
         if IS_SANITIZED:
             self.skipTest("a sanitizer keeps what was freed")
         count = 2000 if BRIEF else 100000

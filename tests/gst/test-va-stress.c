@@ -183,10 +183,8 @@ new_pool (GstVaDisplay *display, const gchar *text, gboolean dmabufs)
 static void
 run_surfaces (const LoadFlow *flow, gboolean dmabufs)
 {
-  static const gchar *const caps[2][2] = {
-      {FRAME ("VAMemory", "8"), FRAME ("VAMemory", "16")},
-      {EXPORTED ("8"), EXPORTED ("16")},
-  };
+  static const gchar *const caps[2][2] = {{FRAME ("VAMemory", "8"), FRAME ("VAMemory", "16")},
+                                          {EXPORTED ("8"), EXPORTED ("16")}};
   VADisplay va = new_display ();
   g_autoptr (GstVaDisplay) display = gst_va_display_wrapped_new (va);
   const gint shared = COUNT (va_objects);

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """VA surfaces under the doubles: frames of vapostproc give the same results as frames in system
-memory, and the element does not copy them. Three environments have tests of their own: a display of
-another driver (GEMMCL_DOUBLES_VENDOR); tiled dma-bufs of a media driver (GEMMCL_DOUBLES_MODIFIER),
-which can only be read as surfaces; and Intel's own OpenCL driver (GEMMCL_DOUBLES_WITHOUT)."""
+memory, without copies. Three environments have tests of their own: another driver's display
+(GEMMCL_DOUBLES_VENDOR), tiled dma-bufs (_MODIFIER), and Intel's own OpenCL driver (_WITHOUT)."""
 
 import ctypes
 import os

@@ -46,7 +46,6 @@ BYTES = {"count": 4, "precision": "i8"}
 PATCH = {"patch_width": 3, "patch_height": 2}
 
 CASES = [
-    # Each input format and each output format.
     case(video("GRAY8", 17, 9), 1, pixels("GRAY8"), weight="literal", bias=20),
     case(video("GRAY16_LE", 11, 6), 1, pixels("GRAY16_LE"), bias=5000, spread=(1.1, 1.3)),
     case(video("RGB", 13, 7), 3, pixels("RGB")), case(video("BGR", 10, 5), 3, pixels("BGR")),
@@ -72,7 +71,6 @@ CASES = [
     case(video("I420", 6, 5) + ",colorimetry=bt601,interlace-mode=mixed", 4, count=4),
     convolution(video("NV12", 13, 10) + ",colorimetry=bt601,interlace-mode=mixed", 7, **PATCH,
                 patch_stride=1, patch_padding=1, count=3, **LEVELS),
-    # Feature modes with tensors as output.
     case(video("RGB", 9, 5), 5),
     case(video("RGB", 11, 6), 7, feature_mode="row", bias=3, activation="relu", **LEVELS),
     case(video("GRAY8", 13, 9), 10, feature_mode="frame", bias=1, transpose_weight=True,
@@ -96,7 +94,6 @@ CASES = [
     sound("S16LE", 2, 2, input_scale=(0.5, 2.0), alpha=0.75),
     case(tensors("5:6"), 7, input_scale=(1.0, -2.0, 0.0, 4.0, 0.1), activation="softmax", count=4,
          input_offset=(0.0, 1.0, 0.0, -1.0, 2.0), transpose_weight=True, spread=(-1, 1)),
-    # C, activations, batches, strides.
     case(video("RGB", 10, 6), 3, pixels("RGB"), count=4, alpha=0.6, beta=0.5),
     case(video("RGBA", 7, 6), 4, pixels("RGBA"), addend=42, beta=2, alpha=0.5),
     case(video("BGR", 8, 7), 3, pixels("BGR"), addend=1, beta=-1, count=3, batch_size=3, bias=30),
@@ -115,7 +112,6 @@ CASES = [
     sound("S16LE", 2, 2, samples=(128,) * 4 + (78,), beta=0.75, alpha=0.25),
     sound("S16LE", 2, 4, input_scale=0.5, input_offset=1000, samples=(96,) * 5, batch_size=2),
     sound("S32LE", 2, 2), sound("S32LE", 2, 3, alpha=3, bias=-4e8),
-    # Tensors: types, ranks, batches.
     case(tensors("7:5"), 3, weight="literal"),
     case(tensors("64:3:2:2"), 10, transpose_weight=True, activation="gelu-tanh", spread=(-1, 1)),
     case(tensors("5"), 1), case(tensors("9:4:1:1"), 65, activation="silu", spread=(-2, 2)),
@@ -141,7 +137,6 @@ CASES = [
          transpose_weight=True, normalize="input"),
     case(tensors("3:5:4", "int16"), 7, feature_mode="row", input_scale=1 / 32768),
     case(tensors("7:6"), 5, feature_mode="frame", activation="softmax", spread=(-1, 1)),
-    # Rows divided by their norms.
     case(tensors("64:5"), 30, normalize="input", transpose_weight=True),
     case(tensors("33:4", "uint8"), 7, normalize="input+output", input_offset=-100, bias=1, count=4,
          batch_size=3),

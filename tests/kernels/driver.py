@@ -53,8 +53,7 @@ def is_meant(row):
 
 
 def has_instructions(row):
-    """True if the driver has the row's instructions: driver 22.43 has no int8 dot product, and not
-    every GPU has matrix engines."""
+    """True if the driver has the row's instructions: 22.43 lacks int8, some GPUs lack engines."""
     words = get_info().extensions.decode().split()
     if row.dpas:
         return ENGINES + "_tf32" * (row.precision == "tf32") in words

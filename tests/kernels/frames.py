@@ -17,10 +17,8 @@ PACKED = {"GRAY8": "Y", "GRAY16_LE": "Y",
           **{name: name for name in "RGB BGR RGBA BGRA RGBx BGRx xRGB xBGR".split()}}
 CHROMA = ["NV12", "I420", "P010_10LE"]
 MODES = ["pixel", "row", "frame", "patch"]
-# Width, height, stride, padding and dilation.
 PATCHES = [(4, 3, 0, 0, 0), (3, 3, 2, 1, 0), (3, 2, 1, 2, 3), (1, 5, 3, 0, 2)]
-# The fallback, and the kernels that read pixels themselves; in brief tests only the first of these,
-# since they read pixels by the same functions.
+# The fallback, and kernels that read pixels, by the same functions: one of them in brief tests.
 FRAME_KERNELS = ["gemm_naive", *(kernel.name.decode() for kernel in KERNELS
                                  if kernel.method == b"skinny")][:2 if IS_BRIEF else None]
 PADDING = 14  # bytes between rows

@@ -8,16 +8,12 @@ only with two rows: the first one, and the first one that stores frames itself. 
 the macros of these two. Each of them is tested with one type and activation, and the first row of
 each method with all layouts and vectors of 4. Environment variables:
 
-    GEMMCL_TEST_BRIEF            The first row of each method is tested as usual, the other rows
-                                 only with their edges, which need a single program. Rows that
-                                 differ only in the subgroups of a group: only the largest group.
-                                 Rows for matrix engines that differ only in the 16-bit type: only
-                                 the first
-    GEMMCL_TEST_ROWS=all         Every row is tested with all types, activations, softmax and
-                                 rounding, which takes hours
+    GEMMCL_TEST_BRIEF            The first row of each method is tested as usual, the others only
+                                 with edges, which need a single program; of rows that differ only
+                                 in a group's subgroups or in the 16-bit type only one
+    GEMMCL_TEST_ROWS=all         Every row is tested in full, which takes hours
     GEMMCL_TEST_ROWS=NAME,...    These rows alone, as with all
-    GEMMCL_TEST_ROWS=subgroups   Only the first row of each method for each subgroup size, and only
-                                 its edges"""
+    GEMMCL_TEST_ROWS=subgroups   Only the edges of a method's first row for each subgroup size"""
 
 import itertools
 import os
@@ -93,8 +89,7 @@ class Row(table.Row):
 
 class Kernels(ProblemTestCase):
     def run_problem(self, kernel, problem, run="run_device"):
-        """Runs a problem that fits the kernel. Returns False if it does not fit the GPU, which may
-        have too few registers for the kernel's work-groups."""
+        """Runs a problem that fits the kernel. Returns False if it needs too many registers."""
         try:
             getattr(problem, run)(kernel)
         except Refused as error:
@@ -324,7 +319,6 @@ def add_rows(shard, shards):
     for row in filter(Row.is_wanted, TABLE):
         tests = TESTS[:1] if row.is_brief() else FULL if row.is_full() else TESTS
         least = loads.index(min(loads))
-        # About as long as its programs take to compile.
         loads[least] += {1: 1, len(TESTS): 3, len(FULL): 6}[len(tests)]
         if least == shard:
             for name in tests:

@@ -95,11 +95,9 @@ def watched():
 
 # K: 80, 88 and 96 fit 2D reads, whole steps of A, or both; what follows a row of 88 is NaN. A is
 # f32 unless it is stored in the type that the kernel multiplies. The last number is the parts of K.
-PRODUCTS = [
-    (96, True, {}, 1), (80, False, {}, 1), (83, False, {}, 1), (192, True, {}, 4),
-    (88, True, {"lda": 104}, 1), (20, False, {"batch": 2}, 1),
-    (41, False, {"trans_a": True}, 1), (80, True, {"a_scale": 2}, 1),
-]
+PRODUCTS = [(96, True, {}, 1), (80, False, {}, 1), (83, False, {}, 1), (192, True, {}, 4),
+            (88, True, {"lda": 104}, 1), (20, False, {"batch": 2}, 1),
+            (41, False, {"trans_a": True}, 1), (80, True, {"a_scale": 2}, 1)]
 STORED = {"tf32": "f32", "i8": "u8"}  # else the precision
 
 

@@ -4,10 +4,9 @@ written outside of a buffer or an array, and no two work-items race for an eleme
 
     oclgrind --data-races --local-mem-size 262144 --log LOG oclgrind.py LOG
 
-Oclgrind has no subgroups, so they are emulated. The test covers the first row of each method, which
-has the method's source, and the first row with several subgroups per row of D. Methods for matrix
-engines that share a source also share its accesses, except for int8: the test covers the first of
-them, and the one for int8. With GEMMCL_TEST_ROWS=all in the environment it covers every row."""
+Oclgrind has no subgroups, so they are emulated. The test covers the first row of each method and
+the first with several subgroups per row of D; of methods for matrix engines that share a source the
+first, and the one for int8. With GEMMCL_TEST_ROWS=all in the environment it covers every row."""
 
 import os
 import sys

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests softmax and row outputs of kernels that compute them before they store D. N is at most as
-wide as the tile of a work-group, or one column wider. D is compared with a reference, and the row
-outputs with D.
+"""Softmax and row outputs of kernels that compute them before they store D, against a reference and
+D. N is at most as wide as the tile of a work-group, or one column wider.
 
 The test covers the rows that compile fastest: one for each vector width and precision, and for each
-kind of subgroups. With GEMMCL_TEST_ROWS=all in the environment the edges of every other row are
-tested, too. Without it, rows with several subgroups per row of D have fewer tests, since their
-programs are the longest. With GEMMCL_TEST_ROWS=subgroups only rows with subgroups are tested."""
+kind of subgroups; with several subgroups per row of D, whose programs are the longest, less. With
+GEMMCL_TEST_ROWS=all in the environment the edges of every other row are tested, too, and with
+GEMMCL_TEST_ROWS=subgroups only rows with subgroups."""
 
 import os
 import sys

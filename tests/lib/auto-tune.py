@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl_plan_auto_tune(): a plan runs without a pause while a faster kernel is found and takes
-over, and each result is compared with a reference. The test sets the device's clock (clock.py),
-which decides which kernel is faster. The library's cache directory is the test's own."""
+"""gemmcl_plan_auto_tune(): a plan runs without a pause while a faster kernel, by the test's clock
+(clock.py), is found and takes over. Each result is compared with a reference."""
 
 import fcntl
 import os
@@ -225,8 +224,7 @@ class AutoTune(TestCase):
         self.swap(self.use_bias())
 
     def test_stuck(self):
-        """A compiler that does not return holds up the search's thread alone: the plan runs and can
-        be dropped, and other plans of the context compile."""
+        """A compiler that does not return holds up the search alone; others compile, too."""
         context = self.make_context()  # which has built no candidate yet
         with obstructed("clBuildProgram") as is_reached:
             flow = Flow(context=context)

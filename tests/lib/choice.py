@@ -112,8 +112,7 @@ class Choice(TestCase):
             self.assertEqual(choose(GPUS[gpu], m, m, m, precision="bf16"), kernel, gpu)
 
     def test_intel_hpg(self):
-        """On Xe-HPG the rules choose kernels that read buffers; elsewhere kernels that read images,
-        unless a product has too few columns to pay for packing A."""
+        """On Xe-HPG the rules choose kernels of buffers, elsewhere of images if packing A pays."""
         for gpu, sizes, kernel in (("Arc A770", (4096, 4096, 4096), "buffer_read_16x2_4x8"),
                                    ("Arc A380", (1024, 1024, 1024), "buffer_read_16x2_4x8"),
                                    ("UHD 770", (3600, 96, 147), "buffer_read_16x2_4x8"),

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Devices by number, name and type; contexts, also around an OpenCL context; machines without a
-device, or with devices that cannot be used."""
+"""Devices by number, name and type; contexts; machines without a device that can be used."""
 
 import os
 import subprocess

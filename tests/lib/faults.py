@@ -224,8 +224,7 @@ class Faults(FailingTestCase):
         self.assertEqual(call("context_get_cl_queue", life.context), queue.value)
 
     def test_warm_up(self):
-        """A new plan's last calls are its warm-up: a queue of its own, memory and launches. Each of
-        them may fail, and the plan is still created and works."""
+        """A new plan ends with a warm-up. Each of its calls may fail, and the plan still works."""
         life = Life(**PROBLEMS["plain"])
         life.make_context()
         self.addCleanup(life.end)

@@ -127,8 +127,7 @@ class Problems(TestCase):
         self.assertGreater(valid, 120)
 
     def test_random_plans(self):
-        """Plans of huge problems are refused, or need little memory. Sizes that this device allows
-        are left out: filling them would take minutes."""
+        """Plans of huge problems are refused, or need little memory; allowed ones take minutes."""
         largest = get_info().max_alloc_bytes // 4
         rng = random.Random(4)
         made = 0

@@ -39,18 +39,15 @@ def tensor(dtype, shape, *offsets):
 
 
 class Literals(TestCase):
-    GOOD = {
-        "[[1, 2], [3, 4]]": [[1, 2], [3, 4]], "[[1,2],[3,4],[5,6]]": [[1, 2], [3, 4], [5, 6]],
-        "[1, 2, 3]": [[1, 2, 3]], "[[7]]": [[7]],
-        " \n[ [ -1.5e-3 ,\t+2. ] , [ .25 , 1E2 ] ] ": [[-1.5e-3, 2], [0.25, 100]],
-        "[3.4028235e38, 1e-46, 0.1]": [[LARGEST, 0, 0.1]],
-        "[inf, -INF, Infinity]": [[np.inf, -np.inf, np.inf]], "[nan, -NaN]": [[np.nan, np.nan]],
-    }
+    GOOD = {"[[1, 2], [3, 4]]": [[1, 2], [3, 4]], "[[1,2],[3,4],[5,6]]": [[1, 2], [3, 4], [5, 6]],
+            "[1, 2, 3]": [[1, 2, 3]], "[[7]]": [[7]],
+            " \n[ [ -1.5e-3 ,\t+2. ] , [ .25 , 1E2 ] ] ": [[-1.5e-3, 2], [0.25, 100]],
+            "[3.4028235e38, 1e-46, 0.1]": [[LARGEST, 0, 0.1]],
+            "[inf, -INF, Infinity]": [[np.inf, -np.inf, np.inf]], "[nan, -NaN]": [[np.nan, np.nan]]}
     BAD = {  # what is expected: the texts, the place, and what is found there
-        "a number": [
-            ("[", 2, "the end"), ("[]", 2, "“]”"), ("[[]]", 3, "“]”"), ("[1,]", 4, "“]”"),
-            ("[1, é]", 5, "“é”"), (b"[1, \xff]", 5, "“\\xff”"), ("[[[1]]]", 3, "“[”"),
-            ("[1e]", 2, "“1”"), ("[-]", 2, "“-”"), ("[.]", 2, "“.”")],
+        "a number": [("[", 2, "the end"), ("[]", 2, "“]”"), ("[[]]", 3, "“]”"), ("[1,]", 4, "“]”"),
+                     ("[1, é]", 5, "“é”"), (b"[1, \xff]", 5, "“\\xff”"), ("[[[1]]]", 3, "“[”"),
+                     ("[1e]", 2, "“1”"), ("[-]", 2, "“-”"), ("[.]", 2, "“.”")],
         "“,” or “]” after a number": [
             ("[1 2]", 4, "“2”"), ("[1; 2]", 3, "“;”"), ("[0x10]", 3, "“x”"), ("[nano]", 5, "“o”")],
         "the “[” of a row": [("[[1], 2]", 7, "“2”"), ("[[1],]", 6, "“]”")],
@@ -268,16 +265,15 @@ class Safetensors(TestCase):
 
 
 class Load(TestCase):
-    GOOD = [
-        ("w.npy", (1, 6), "f32"), ("W.NPY", (1, 5), "f32"), ("w.npy#bf16", (1, 6), "f32"),
-        ("half.npy#bf16", (1, 12), "bf16"), ("with#hash.npy", (1, 4), "f32"),
-        ("with#half.npy#bf16", (1, 11), "bf16"), ("t.safetensors#fc1.weight", (2, 3), "f32"),
-        ("odd.safetensors#a#b c", (3, 2), "f32"), ("odd.safetensors", (3, 2), "f32"),
-        ("scaled.safetensors", (1, 4), "i8"), ("scaled.safetensors#w.scale", (1, 1), "f32"),
-        ("w.raw#f32:2x3", (2, 3), "f32"), ("w.raw#u8:24x1", (24, 1), "u8"),
-        ("file:w.npy", (1, 6), "f32"), ("file:half.npy#bf16", (1, 12), "bf16"),
-        ("file:sp%20ace.npy", (1, 3), "f32"), ("file:with%23half.npy#bf16", (1, 11), "bf16"),
-        ("file:odd.safetensors#a%23b%20c", (3, 2), "f32")]
+    GOOD = [("w.npy", (1, 6), "f32"), ("W.NPY", (1, 5), "f32"), ("w.npy#bf16", (1, 6), "f32"),
+            ("half.npy#bf16", (1, 12), "bf16"), ("with#hash.npy", (1, 4), "f32"),
+            ("with#half.npy#bf16", (1, 11), "bf16"), ("t.safetensors#fc1.weight", (2, 3), "f32"),
+            ("odd.safetensors#a#b c", (3, 2), "f32"), ("odd.safetensors", (3, 2), "f32"),
+            ("scaled.safetensors", (1, 4), "i8"), ("scaled.safetensors#w.scale", (1, 1), "f32"),
+            ("w.raw#f32:2x3", (2, 3), "f32"), ("w.raw#u8:24x1", (24, 1), "u8"),
+            ("file:w.npy", (1, 6), "f32"), ("file:half.npy#bf16", (1, 12), "bf16"),
+            ("file:sp%20ace.npy", (1, 3), "f32"), ("file:with%23half.npy#bf16", (1, 11), "bf16"),
+            ("file:odd.safetensors#a%23b%20c", (3, 2), "f32")]
     BAD = [
         *((name, "io", "none.npy: Cannot open the file: No such file")
           for name in ("none.npy", "none.npy#bf16", "file:none.npy")),

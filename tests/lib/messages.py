@@ -25,11 +25,9 @@ def onnx(*dims, name=b"t", location=None):
 class Messages(TestCase):
     """A message is a printable line of at most 1 KiB, whatever it quotes."""
 
-    HOSTILE = {
-        "long": b"7" * 100000, "wide": "é".encode() * 30000, "quotes": b"'" * 3000,
-        "terminal": "a\x1b[31m\a\b\r\n\t\x7f\x9b1m\u202e\u200bb".encode(),
-        "not UTF-8": b"a\xff\xfe\xc3\xf0\x9f\x98 b",
-    }
+    HOSTILE = {"long": b"7" * 100000, "wide": "é".encode() * 30000, "quotes": b"'" * 3000,
+               "terminal": "a\x1b[31m\a\b\r\n\t\x7f\x9b1m\u202e\u200bb".encode(),
+               "not UTF-8": b"a\xff\xfe\xc3\xf0\x9f\x98 b"}
 
     def quotes(self, function, *arguments):
         with self.subTest(function=function, arguments=str(arguments)[:200]):

@@ -14,7 +14,6 @@ from tap_unittest import main
 class Parts(ProblemTestCase):
     """K in parts: the epilogue is applied once, to the sum of all parts."""
 
-    # A kernel that packs B, one that does not, one of halves, and a CPU's.
     KERNELS = ["tiled_4x4_8x8/3", "slm_4x4_16x16/2", "buffer_read_f16_4x1_1x16/6",
                "vector_8x8_1x1/2"]
 
@@ -111,8 +110,7 @@ class Rows(ProblemTestCase):
                 self.assertAlmostEqual(problem.rows[0, 0, 0], 1, delta=1e-5)
 
     def test_sides(self):
-        """A buffer for the row outputs of the first problem, and the host's memory for the others:
-        the tests of kernels have all in one buffer."""
+        """Row outputs in a buffer, and on the host: the tests of kernels have all in one buffer."""
         problem = self.make(21, alpha=1)
         plan, rows = problem.make_plan("gemm_naive"), problem.rows
         on_host = Data(host=(rows[1].ctypes.data,))

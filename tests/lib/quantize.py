@@ -119,8 +119,7 @@ class Products(TestCase):
         self.assertAlmostEqual(self.multiply(a, q8), expected, delta=0.02)
 
     def test_kept(self):
-        """An A of bytes is not rounded if one of them stands for 0: these sums are exact. With
-        another shift each row is quantized in 255 steps."""
+        """An A of bytes with one for 0 is exact. With another shift rows are quantized."""
         weight, stored = np.array([100, -7, 11, 127]), np.array([[-100, 13, 7, 90]], "i1")
         for kind, scale, shift, off in [("u8", 0.5, -16, 0), ("u8", 1, 0, 0), ("i8", 0.25, 8, 0),
                                         ("i8", 1, 0, 0), ("u8", 0.5, 16, 40),

@@ -136,7 +136,6 @@ class Submit(Runs):
     def setUp(self):
         super().setUp()
         self.plan = make_plan(M, N, K)
-        # Run i has an A full of i + 1.
         self.a = [full(i + 1, M, K) for i in range(RUNS)]
         self.d = [full(0, M, N) for i in range(RUNS)]
         self.done = {}
@@ -223,11 +222,10 @@ class Submit(Runs):
         self.start(0)
         a, d = on_host([self.a[1]]), on_host([self.d[1]])
         wrong = [Data(kind=kind) for kind in (IN_BUFFER, IN_IMAGES, 0)]
-        for words, fields in [
-                ("found 34 and 1", {"m": M + 1}), ("found 33 and 2", {"batch": 2}),
-                ("shorter", {"size": Run.wait.offset}),
-                *(("D of problem 0", {"d": data}) for data in wrong),
-                ("a buffer, from its start", {"strided": True})]:
+        for words, fields in [("found 34 and 1", {"m": M + 1}), ("found 33 and 2", {"batch": 2}),
+                              ("shorter", {"size": Run.wait.offset}),
+                              *(("D of problem 0", {"d": data}) for data in wrong),
+                              ("a buffer, from its start", {"strided": True})]:
             done = c_void_p()
             self.refuses("invalid", words, "plan_submit", self.plan,
                          byref(self.plan.make_run(**{"a": a, "d": d, **fields})), None, byref(done))
@@ -235,8 +233,7 @@ class Submit(Runs):
         self.finish(0, K)
 
     def test_large(self):
-        """Large matrices are used in the caller's memory, or copied from an odd address. Results
-        are the same, and nothing around D is written."""
+        """Large matrices are used in place, or copied from an odd address, without other writes."""
         m, n, k = 200, 96, 16
         a = np.repeat(np.arange(m, dtype="f4")[:, None], k, 1)
         self.plan = make_plan(m, n, k)

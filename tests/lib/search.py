@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The search for the fastest kernel. The test sets the device's clock (clock.py), so that the
-outcome does not depend on the machine; the kernels and their results are the library's. The
-library's cache directory is the test's own."""
+"""The search for the fastest kernel. The test sets the device's clock (clock.py), so that no
+machine decides; all else is the library's, but for a cache directory of the test."""
 
 import ctypes
 import threading
@@ -120,8 +119,7 @@ class Search(TestCase):
         self.chooses("rules", self.first)
 
     def test_wrong(self):
-        """A kernel with a wrong result drops out, however fast it is. The first is found by a check
-        of a few rows, others by comparison with the first."""
+        """A wrong kernel drops out, however fast: the first by a check, others by comparison."""
         for wrong in self.names[:3]:
             self.forget()
             self.clock.times[wrong] = FAST

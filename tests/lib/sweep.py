@@ -24,8 +24,7 @@ class Sweep(ProblemTestCase):
                 name + "_stride": 0 if rng.random() < shared else stride}
 
     def draw(self, rng, naive):
-        """A random problem. Fields that need another program vary only for the naive kernel, since
-        other kernels would have too many programs to compile."""
+        """A random problem. Fields that need another program vary only for the naive kernel."""
         # Small sizes and large ones alike; the product is what takes time.
         m, n, k = (int(math.exp(rng.uniform(0, math.log(301)))) for _ in range(3))
         by_column, trans_b = rng.random() < 0.5, rng.random() < 0.5

@@ -13,8 +13,7 @@ test_khr (void)
       .platform = (gchar *)"Imagined",
       .version = (gchar *)"OpenCL 3.0 imagined",
       .extensions = (gchar *)"cl_khr_integer_dot_product cl_khr_subgroup_shuffle",
-      .type = GEMMCL_DEVICE_TYPE_GPU,
-  };
+      .type = GEMMCL_DEVICE_TYPE_GPU};
 
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *row = gemmcl_kernel_get (i);
@@ -37,8 +36,7 @@ test_retarget (void)
       "//\n.version 9.0\n.target sm_90, x\nmma.a;\n",
       "//\n.version 9.0\n.target sm_80, x\n//@wgmma.a;\n",
       "//\n.version 9.0\n.target sm_90a, x\n//@wgmma.a;\n",
-      "//\n.version 9.0\n.target sm_90, x\n.target sm_90, x\n//@wgmma.a;\n",
-  };
+      "//\n.version 9.0\n.target sm_90, x\n.target sm_90, x\n//@wgmma.a;\n"};
   g_autoptr (GError) error = NULL;
   g_autofree gchar *made = gemmcl_ptx_retarget (
       "//\n.version 9.0\n.target sm_90, x\n//@wgmma.a;\n// x\n//@wgmma.b;\n", &error);

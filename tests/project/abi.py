@@ -74,7 +74,5 @@ def is_compatible():
                      f"breaks no program.\n{said.stdout}")
 
 
-tap.play({
-    "debian/ is of the library's soname": names_the_soname,
-    "programs of the last release can use this library": is_compatible,
-})
+tap.play({"debian/ is of the library's soname": names_the_soname,
+          "programs of the last release can use this library": is_compatible})

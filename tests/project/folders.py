@@ -3,11 +3,10 @@
 
 usage: folders.py DIRECTORY BUILD-DIRECTORY
 
-Neither the files nor the folders below DIRECTORY may have circles. Public headers, in include/,
-include only each other; a file that includes gemmcl-X.h depends on the folder that has X.h or X.c,
-if any. docs/architecture.md lists layers: the folders, if there are public headers, and the files
-of element/, if there is one. A layer needs only itself and those above it. Calls are those that the
-objects in BUILD-DIRECTORY need of each other."""
+Neither files nor folders below DIRECTORY may have circles. Public headers, in include/, include
+only each other; a file that includes gemmcl-X.h depends on the folder of X.h or X.c, if any. Layers
+are in docs/architecture.md: the folders, if there are public headers, and the files of element/. A
+layer needs only itself and those above it. Calls are what objects in BUILD-DIRECTORY need."""
 
 import re
 import sys

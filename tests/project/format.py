@@ -52,8 +52,7 @@ def check_heads():
 
 
 def check_documents():
-    """Checks that prose in documents is wrapped at 100 columns where it can be: a code span stays
-    in one line, as do tables, headings, HTML and code."""
+    """Checks that prose in documents is wrapped at 100 columns; tables, code and HTML are none."""
     for path in sorted(ROOT.glob("*.md")) + sources({".md"}):
         fenced = False
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -65,10 +64,8 @@ def check_documents():
                     yield f"{path.relative_to(ROOT)}:{number}: {line}"
 
 
-tap.play({
-    "C is laid out as clang-format does; ninja clang-format mends it": check_layout,
-    "no tabs, no space at line ends, 100 columns": partial(find, r"\t|\s$|.{101}"),
-    "documents are wrapped at 100 columns": check_documents,
-    "nothing marked unfinished": partial(find, UNFINISHED),
-    f"at most {MOST_LINES} lines a file, and its licence": check_heads,
-})
+tap.play({"C is laid out as clang-format does; ninja clang-format mends it": check_layout,
+          "no tabs, no space at line ends, 100 columns": partial(find, r"\t|\s$|.{101}"),
+          "documents are wrapped at 100 columns": check_documents,
+          "nothing marked unfinished": partial(find, UNFINISHED),
+          f"at most {MOST_LINES} lines a file, and its licence": check_heads})

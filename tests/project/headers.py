@@ -13,10 +13,8 @@ from xml.etree import ElementTree
 import tap
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wundef", "-Werror", "-fsyntax-only"]
-LANGUAGES = {
-    "C": ("gcc", ["-x", "c", "-std=c11", "-pedantic", "-Wstrict-prototypes"]),
-    "C++": ("g++", ["-x", "c++", "-std=c++11"]),
-}
+LANGUAGES = {"C": ("gcc", ["-x", "c", "-std=c11", "-pedantic", "-Wstrict-prototypes"]),
+             "C++": ("g++", ["-x", "c++", "-std=c++11"])}
 OWN_MACROS = ("GEMMCL_", "GST_GEMMCL_", "CL_TARGET_")
 OF_TYPES = "GEMMCL_TYPE_"  # macros for GObject's types need no words
 OWN_NAMES = ("gemmcl_", "Gemmcl", "gst_gemmcl_", "GstGemmcl")

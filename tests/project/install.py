@@ -90,14 +90,12 @@ def has_manual_pages_without_faults():
                *(ROOT / MANDIR / "man1").iterdir()).splitlines()
 
 
-CHECKS = {
-    "installs": ("lib", install),
-    "the files are where they belong, and no others": ("lib", has_the_files),
-    "the library exports what its headers declare":
-        ("introspection", exports_what_headers_declare),
-    "the plugin loads": ("gst", has_a_plugin_that_loads),
-    "the tool runs": ("tools", has_a_tool_that_runs),
-    "groff finds no fault in the manual pages": ("docs", has_manual_pages_without_faults),
-}
+CHECKS = {"installs": ("lib", install),
+          "the files are where they belong, and no others": ("lib", has_the_files),
+          "the library exports what its headers declare":
+              ("introspection", exports_what_headers_declare),
+          "the plugin loads": ("gst", has_a_plugin_that_loads),
+          "the tool runs": ("tools", has_a_tool_that_runs),
+          "groff finds no fault in the manual pages": ("docs", has_manual_pages_without_faults)}
 with directory:
     tap.play({title: check for title, (name, check) in CHECKS.items() if name in COMPONENTS})

@@ -6,10 +6,9 @@ usage: kernels-compile.py KERNELS-DIRECTORY GEMMCL
 `gemmcl kernels --source` prints the programs for native subgroups, which this machine's devices may
 lack, and their options. Each program is compiled with these options and with the largest set of
 types; the first row of each source also at the other levels, with its images in buffers, and with
-whole rows of D. The rows without PTX use no vectors and functions that clang adds to OpenCL C: at
-some of them Rusticl's compiler ends the process. Tests on a device compile the other sources. With
-GEMMCL_TEST_BRIEF rows that differ from an earlier row only by their numbers, like the size of
-tiles, are left out."""
+whole rows of D. Rows without PTX use nothing that clang adds to OpenCL C, at some of which
+Rusticl's compiler ends the process. With GEMMCL_TEST_BRIEF rows that differ from an earlier row
+only by numbers, like the size of tiles, are left out."""
 
 import json
 import os

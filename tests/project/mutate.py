@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Puts faults into the sources, one at a time, and prints the test that finds each fault.
+"""Puts faults into the sources, one at a time, and prints a line for each fault: the seconds, the
+test and subtest that failed or SURVIVED, and the fault.
 
 The tests that a fault of mutations.txt names run first, then all others of the brief suite, until
-one fails. At the end the tests that found a fault run without a fault, and must pass.
-
-It prints a line for each fault: the seconds, the test and subtest that failed or SURVIVED, and the
-fault. The exit status is 1 if a fault survived, all its tests were skipped, it did not build, or
-its place was not found in the sources."""
+one fails. At the end the tests that found a fault run without a fault, and must pass. The exit
+status is 1 if a fault survived, was skipped, did not build, or was not found in the sources."""
 
 import argparse
 import filecmp

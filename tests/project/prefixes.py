@@ -23,12 +23,10 @@ LOGIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 DOCUMENTS = Path(SOURCE, "docs")
 RESULTS = "4.5 0\n10.5 0\n14.5 0\n10.5 0\n"  # A B + bias by hand
 # A user's trials: a name, and a shell command. Debian's packages have the same trials.
-TRIALS = {
-    "plugin": "gst-inspect-1.0 --plugin gemmcl",
-    "memory": "echo '#include <gstgemmclmemory.h>' | "
-              "cc -x c -fsyntax-only $(pkg-config --cflags gstgemmcl-1.0) -",
-    "tool": "debian/tests/tool", "library": "debian/tests/library",
-}
+TRIALS = {"plugin": "gst-inspect-1.0 --plugin gemmcl",
+          "memory": "echo '#include <gstgemmclmemory.h>' | "
+                    "cc -x c -fsyntax-only $(pkg-config --cflags gstgemmcl-1.0) -",
+          "tool": "debian/tests/tool", "library": "debian/tests/library"}
 if shutil.which("g-ir-scanner") and all(map(importlib.util.find_spec, ("gi", "numpy"))):
     TRIALS["introspection"] = "debian/tests/introspection"
 

@@ -30,15 +30,13 @@ QUESTION = r"\[Y/n\]"
 DPKG = "a line of dpkg"
 # The options, the input on a terminal, or None without a terminal, the exit status, and patterns
 # that the output must match and must not match
-CASES = {
-    "it installs without a terminal": (
-        "--ask", None, 0, "To install: .*pocl-opencl-icd", f"{QUESTION}|{DPKG}"),
-    "a no is obeyed": ("--ask", "n\n", 1, QUESTION, DPKG),
-    "a yes is obeyed": ("--ask", "y\n", 0, QUESTION, DPKG),
-    "without --ask there is no question": ("", "n\n", 0, "To install: ", QUESTION),
-    "a failure shows dpkg's lines and the packages": (
-        "--ask", None, 1, f"(?s){DPKG}.*Failed: apt-get.*'reuse'", f"{QUESTION}|oclgrind"),
-}
+CASES = {"it installs without a terminal": (
+             "--ask", None, 0, "To install: .*pocl-opencl-icd", f"{QUESTION}|{DPKG}"),
+         "a no is obeyed": ("--ask", "n\n", 1, QUESTION, DPKG),
+         "a yes is obeyed": ("--ask", "y\n", 0, QUESTION, DPKG),
+         "without --ask there is no question": ("", "n\n", 0, "To install: ", QUESTION),
+         "a failure shows dpkg's lines and the packages": (
+             "--ask", None, 1, f"(?s){DPKG}.*Failed: apt-get.*'reuse'", f"{QUESTION}|oclgrind")}
 
 
 def check(title, options, answer, status, wanted, unwanted):

@@ -15,7 +15,6 @@ KEYS = "device precision layout transposed m n k".split()
 listed = tap.run(TOOL, "kernels", "--json", stderr=None)
 if listed.returncode:
     tap.skip_all("gemmcl kernels finds no device")
-# The precision of each kernel
 kernels = {row["name"]: row["precisions"] for row in json.loads(listed.stdout)}
 
 

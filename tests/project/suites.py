@@ -33,10 +33,8 @@ def check(path):
             yield f"{path} uses {name} of {', '.join(sorted(suites))}"
 
 
-tap.play({
-    "there are uses to look at": lambda: [
-        f"found none of {name}" for name in ("tap.py", "next.h")
-        if not any(name in read_uses(path) for path in files)],
-    "suites use their own files and those of support/": lambda: [
-        fault for path in files for fault in check(path)],
-})
+tap.play({"there are uses to look at": lambda: [
+              f"found none of {name}" for name in ("tap.py", "next.h")
+              if not any(name in read_uses(path) for path in files)],
+          "suites use their own files and those of support/": lambda: [
+              fault for path in files for fault in check(path)]})

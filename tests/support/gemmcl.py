@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Calls the functions of the library GEMMCL_LIBRARY by ctypes, with NumPy's arrays as their memory.
-library.py has the structures."""
+"""Calls the library GEMMCL_LIBRARY by ctypes, with NumPy's arrays. library.py has structures."""
 
 import atexit
 import contextlib
@@ -196,7 +195,6 @@ def get_values(struct):
     return {name: getattr(struct, name) for name, _ in struct._fields_[:-1]}
 
 
-# The fields of a problem that have names.
 NAMES = {"a_type": TYPES, "d_type": TYPES, "precision": PRECISIONS, "activation": ACTIVATIONS,
          "addend": ADDENDS, "layout": ("row", "column")}
 
@@ -363,8 +361,7 @@ class Plan:
 
 
 def enter_cache(folder=None):
-    """Makes a folder the XDG_CACHE_HOME, by default one that the process removes at its end. The
-    driver's cache of kernels stays where it was."""
+    """Makes a folder, by default a temporary one, the XDG_CACHE_HOME; the driver's stays."""
     if not folder:
         folder = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, folder, ignore_errors=True)

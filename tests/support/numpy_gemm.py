@@ -14,14 +14,11 @@ UNIT_ROUNDOFF = 2.0**-24
 SMALLEST = 2.0**-126  # smaller numbers may be flushed to 0
 # The largest error of exp, erfc, tanh and a division, in roundoffs (OpenCL C, section 7.4).
 ACTIVATION_ERROR = 40
-# The types to which A and B are rounded.
 ROUNDOFFS = {"f32": 0, "f16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11}
 
 # For each colorimetry of caps: kr, kb, full range.
-COLORIMETRY = {
-    "bt601": (0.299, 0.114, False), "bt709": (0.2126, 0.0722, False),
-    "1:4:0:0": (0.299, 0.114, True), "1:3:5:1": (0.2126, 0.0722, True),
-}
+COLORIMETRY = {"bt601": (0.299, 0.114, False), "bt709": (0.2126, 0.0722, False),
+               "1:4:0:0": (0.299, 0.114, True), "1:3:5:1": (0.2126, 0.0722, True)}
 # The number of roundings between luma, chroma and colour: of coefficients, products and sums.
 COLOUR_ROUNDINGS = 6
 

@@ -33,13 +33,11 @@ def decode(elements, kind):
     return elements.astype(float)
 
 
-# The reason to skip a test for which is_miscompiled() is true
 MISCOMPILED = "PoCL 6.0 compiles barriers in loops to wrong code, at random"
 
 
 def is_miscompiled(kernel):
-    """True for kernels with barriers in loops, which PoCL 6.0 miscompiles at random: those with
-    emulated subgroups, and those that prefetch."""
+    """True for kernels that PoCL 6.0 miscompiles: emulated subgroups or prefetching loops."""
     device = get_device()
     if not kernel or "Portable Computing" not in device.platform or device.driver[:2] != "6.":
         return False
@@ -184,8 +182,7 @@ class Problem:
         return bool(right)
 
     def compare(self, at, expected, bound, m=None):
-        """Compares D of a problem with numbers that may be off by the bound before they are
-        rounded to its type. Returns what is wrong, or None."""
+        """Compares D with numbers, off by the bound. Returns what is wrong, or None."""
         gemm, kind = self.gemm, self.d.kind
         found = self.d.elements[at][:m]
         expected, bound = expected[:m], bound[:m]

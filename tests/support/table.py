@@ -11,7 +11,6 @@ from pathlib import Path
 # The families of rows that the rules may choose on GPUs of these makers.
 ON_INTEL = "ANY", "GPU", "INTEL", "DPAS"
 ON_NVIDIA = "ANY", "GPU", "ASYNC_COPY", "MMA", "WGMMA"
-# The extension of Intel's matrix engines
 ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
 LITERAL = r'"(?:[^"\\]|\\.)*"'
 ROW = re.compile(rf'\bGEMMCL_KERNEL\s*\(((?:[^()"]|{LITERAL})*)\)')

@@ -146,10 +146,9 @@ class Results(tool.FolderTestCase):
         ):
             said = self.ends(0, "bench", "--sweep", sweep, *fixed, "-i", 1, "-v", "-k",
                              ",".join(kernels), "--json", "-")
-            self.assertEqual(
-                [(r["m"], r["n"], r["k"], r["kernel"], r["verified"])
-                 for r in json.loads(said.stdout)],
-                [(*shape, kernel, True) for shape in shapes for kernel in kernels])
+            self.assertEqual([(r["m"], r["n"], r["k"], r["kernel"], r["verified"])
+                              for r in json.loads(said.stdout)],
+                             [(*shape, kernel, True) for shape in shapes for kernel in kernels])
             for m, n, k in shapes[1:]:
                 self.assertRegex(said.stderr, rf"(?m)^{m} x {n} x {k} +gemm_naive .* ok$")
 

@@ -6,9 +6,7 @@ import re
 
 import tool
 
-# By the suffix of the method's name.
 PRECISIONS = {"f16": "f16", "bf16": "bf16", "tf32": "tf32", "i8": "i8", "dot": "i8"}
-# Extensions
 ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
 TF32 = f"{ENGINES} {ENGINES}_tf32"
 

@@ -24,27 +24,20 @@ from tool import TOOL, FolderTestCase, TestCase, main
 ROOT = Path(__file__).parent.parent.parent
 ALL = os.environ.get("GEMMCL_TEST_ISA") == "all"
 # Each release of ocloc, and the targets that it compiles for in Debian.
-RELEASES = {
-    "22.43": ["bdw", "skl", "icllp", "tgllp", "dg1", "dg2", "pvc"],
-    "26.27": ["tgllp", "dg1", "dg2", "mtl", "arl-h", "pvc", "lnl", "bmg", "ptl"],
-}
-# {(release, target): rows} that do not fit into registers, from the last table that
-# make-isa-table.py writes. Plans reject them by the driver's figures
-# (tests/kernels/driver.py). All other rows must not spill or use private memory.
-REFUSED = {
-    (release, target): re.findall("`(.*?)`", rows)
-    for release, target, rows in re.findall(
-        r"^\| ([\d.]+) \| ([\w-]+) \| ((?:`\w+` \d+ \+ \d+(?:, )?)+|none) \|$",
-        (ROOT / "docs/internals/intel.md").read_text(encoding="utf-8"), re.M,
-    )
-}
+RELEASES = {"22.43": ["bdw", "skl", "icllp", "tgllp", "dg1", "dg2", "pvc"],
+            "26.27": ["tgllp", "dg1", "dg2", "mtl", "arl-h", "pvc", "lnl", "bmg", "ptl"]}
+# {(release, target): rows} that do not fit into registers, from make-isa-table.py's last table;
+# plans reject them (tests/kernels/driver.py). All other rows must not spill.
+REFUSED = {(release, target): re.findall("`(.*?)`", rows)
+           for release, target, rows in re.findall(
+               r"^\| ([\d.]+) \| ([\w-]+) \| ((?:`\w+` \d+ \+ \d+(?:, )?)+|none) \|$",
+               (ROOT / "docs/internals/intel.md").read_text(encoding="utf-8"), re.M,
+           )}
 # The densest f32 row of a target, and its density at least.
-DENSITIES = {
-    "bdw": ("block_read_32x2_1x8", 0.9), "skl": ("block_read_32x2_1x8", 0.9),
-    "dg2": ("block_read_16x4_1x8", 0.9), "pvc": ("buffer_read_16x2_1x16", 0.9),
-    "lnl": ("buffer_read_8x4_4x16", 0.93), "bmg": ("buffer_read_8x4_4x16", 0.93),
-    "ptl": ("buffer_read_8x4_4x16", 0.93),
-}
+DENSITIES = {"bdw": ("block_read_32x2_1x8", 0.9), "skl": ("block_read_32x2_1x8", 0.9),
+             "dg2": ("block_read_16x4_1x8", 0.9), "pvc": ("buffer_read_16x2_1x16", 0.9),
+             "lnl": ("buffer_read_8x4_4x16", 0.93), "bmg": ("buffer_read_8x4_4x16", 0.93),
+             "ptl": ("buffer_read_8x4_4x16", 0.93)}
 
 
 def find_ocloc():
@@ -77,9 +70,8 @@ class CompilerTestCase(TestCase):
 
 
 class Registers(CompilerTestCase):
-    """A test for each release and target, which is added below: rows that are not refused fit in
-    registers. Every row for matrix engines has the expected number of dpas: for subgroups of
-    another size than the engine's, compilers omit them silently."""
+    """A test for each release and target, added below: rows that are not refused fit in registers.
+    Rows for engines have all dpas, which compilers may omit silently."""
 
     def check_rows(self, release, target, rows, *more):
         refused = REFUSED[release, target]
@@ -151,7 +143,6 @@ class Rows(CompilerTestCase):
                 self.assertEqual((loop["multiply"], loop["mads"]), (128, 512))
 
 
-# The output of a fake ocloc.
 HELP = """  -device <device_type>   Target device.
    <device_type> can be: skl, bmg, version or hexadecimal value
 """
@@ -263,10 +254,8 @@ def run_script(*arguments, **environment):
 
 
 class Listings(FolderTestCase):
-    FILES = {
-        "help": HELP, "ocloc": FAKE, "skl/.text.gemm.asm": LEGACY, "skl/.ze_info": OLD_INFO,
-        "bmg/.text.gemm.asm": ZEBIN, "bmg/.ze_info": ZE_INFO,
-    }
+    FILES = {"help": HELP, "ocloc": FAKE, "skl/.text.gemm.asm": LEGACY, "skl/.ze_info": OLD_INFO,
+             "bmg/.text.gemm.asm": ZEBIN, "bmg/.ze_info": ZE_INFO}
 
     def setUp(self):
         super().setUp()
@@ -316,10 +305,8 @@ class Listings(FolderTestCase):
         find, load = "(W) fbl (1|M0) r5:ud r7:uw\n", "send (8|M0) r9 r5 0x0 // wr:1, rd:1; read\n"
         inner = "L2:\n(f0.1) jmpi L2\n"
         multiply = "mad (8|M0) r9:f r9:f r9:f r9:f\n"
-        for body, number in (
-            (find + load, 1), (find, 0), (load, 0), (find + load + multiply, 0),
-            (find + load + inner, 0),
-        ):
+        for body, number in ((find + load, 1), (find, 0), (load, 0), (find + load + multiply, 0),
+                             (find + load + inner, 0)):
             with self.subTest(body=body):
                 instructions = isa_listing.read_listing(f"L1:\n{body}while (8|M0) L1\n", 32)
                 loops = isa_listing.find_loops(instructions, 8)

@@ -141,7 +141,6 @@ class Bars(Chart):
             widths = [bar.get_width() for bar in axes.patches]
             names = [text.get_text() for text in axes.get_yticklabels()]
             self.assertEqual(list(zip(widths, names)), ranked)
-            # The first is at the top.
             self.assertGreater(*(bar.get_window_extent().y0 for bar in axes.patches[:2]))
 
 

@@ -121,7 +121,6 @@ class Broken(Tune):
                 self.assertRegex(why.pop(first), pattern)
                 self.assertNotIn(first, (found["rules"]["kernel"], found["tuned"]["kernel"]))
                 self.assertEqual([one for one in why.values() if re.match(pattern, one or "")], [])
-                # A kernel that spills has no fault.
                 reported = 0 if variable == "SPILLING_KERNEL" else 1
                 self.assertEqual(errors.count(f"{first} is out: "), reported, errors)
 

@@ -76,17 +76,13 @@ CASES = {
         ('auto, cpu, gpu, accelerator, default .* not "fpga"', "-t", "fpga"),
         ('not "3"', "-t", "3"), ("found 1", "1024"),
     ),
-    "check": (
-        ("more than 0", "--seconds", "0"), ("finite number", "--seconds", "long"),
-        ('no kernel "fast"', "-k", "fast"), ('no kernel ""', "-k", ""), (PROBLEM, "8,8"),
-    ),
+    "check": (("more than 0", "--seconds", "0"), ("finite number", "--seconds", "long"),
+              ('no kernel "fast"', "-k", "fast"), ('no kernel ""', "-k", ""), (PROBLEM, "8,8")),
     "devices": (("found 2", "a", "b"),),
-    "kernels": (
-        ("no_such", "--source", "no_such"), ('no kernel ""', "--source", ""),
-        ("row or col", "--source", "all", "--layout", "diagonal"),
-        ('not "0"', "--source", "all", "-M", "0"),
-        ('not "u9"', "--source", "all", "--a-type", "u9"),
-    ),
+    "kernels": (("no_such", "--source", "no_such"), ('no kernel ""', "--source", ""),
+                ("row or col", "--source", "all", "--layout", "diagonal"),
+                ('not "0"', "--source", "all", "-M", "0"),
+                ('not "u9"', "--source", "all", "--a-type", "u9")),
     "run": (
         ("found 1", "[1]", "-o", "d.npy"), ("-o", "[1]", "[1]"), ("-c", *PRODUCT, "--beta", "2"),
         ("leaky-relu.*softmax", *PRODUCT, "--activation", "step"),
@@ -100,14 +96,12 @@ CASES = {
         ("takes 1 to 16, not 17", *PRODUCT, "--top-k", "17"),
         (r'input\+output, not "both"', *PRODUCT, "--normalize", "both"),
     ),
-    "tune": (
-        *((PROBLEM, "--", "8,8,8", operand) for operand in (
-            "8", "8,8", "8,8,8,8", "8,8,", "0,8,8", "-8,8,8", "a,b,c", "8,8,8.5",
-            "8,8,2147483648")),
-        ("not both", "--list", "--forget"), ("not both", "--list", "8,8,8"),
-        ("not both", "--forget", "8,8,8"), ("not both", "--forget", "--dry-run"),
-        ("more than 0", "--time", "0", "8,8,8"), ("number", "--time", "long", "8,8,8"),
-    ),
+    "tune": (*((PROBLEM, "--", "8,8,8", operand) for operand in (
+                 "8", "8,8", "8,8,8,8", "8,8,", "0,8,8", "-8,8,8", "a,b,c", "8,8,8.5",
+                 "8,8,2147483648")),
+             ("not both", "--list", "--forget"), ("not both", "--list", "8,8,8"),
+             ("not both", "--forget", "8,8,8"), ("not both", "--forget", "--dry-run"),
+             ("more than 0", "--time", "0", "8,8,8"), ("number", "--time", "long", "8,8,8")),
     "warm": (
         ("found 0",), (PROBLEM, "8,8,8", "8,0,8"), ("1 or more, not 0", "--batch", "0", "8,8,8"),
         ('none or output, not "row"', "--addend", "row", "8,8,8"),

@@ -28,9 +28,8 @@ LINE = ("appsrc name=source format=time ! {} ! queue max-size-buffers=2 max-size
 
 
 class Element:
-    """A pipeline whose source sends the same buffer repeatedly and whose sink maps each result,
-    since the element pushes results before they are finished. Bytes are a video frame. An event
-    behind the buffers of a turn reports its end."""
+    """A pipeline whose source repeats one buffer and whose sink maps each result, since results are
+    pushed before they are finished. Bytes are a video frame. An event ends a turn."""
 
     def __init__(self, problem, settings):
         Gst.init(None)

@@ -33,7 +33,6 @@ def parse_row(text):
     return shape, form
 
 
-# The rows that have goals
 DEFAULT_ROWS = [(shape, form) for shape in GOALS
                 for form in ((BYTES,) if shape == (921600, 3, 3) else (PLAIN, LAYER))]
 
@@ -61,12 +60,6 @@ def describe_cpu():
                           env={**os.environ, "LC_ALL": "C"}).stdout
     lines = (map(str.strip, line.split(":", 1)) for line in said.splitlines())
     return {name: value for name, value in lines if name in CPU_FIELDS}
-
-
-def print_head():
-    print(f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
-          f"{'ratio to it, with its goal (quartiles)':42} to CLBlast\n"
-          "    below each row: ratios by medians, and in brackets by the fastest runs")
 
 
 def describe_speed(row):
@@ -117,8 +110,10 @@ def play(settings):
     rows = []
     limit = f"; limited to {settings.isa}, {FLOATS[settings.isa]} floats" if settings.isa else ""
     words = ", ".join(f"{name} {value}" for name, value in cpu.items())
-    print(f"{words}; {settings.threads} threads{limit}")
-    print_head()
+    print(f"{words}; {settings.threads} threads{limit}\n"
+          f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
+          f"{'ratio to it, with its goal (quartiles)':42} to CLBlast\n"
+          "    below each row: ratios by medians, and in brackets by the fastest runs")
     for shape, form in settings.rows:
         with Match(shape, form, settings) as match:
             match.invite()

@@ -16,19 +16,15 @@ TURN_SECONDS = 0.02
 LEAST_ROUNDS = 5
 MOST_RUNS = 2000
 # (M, N, K): the goals, which are minimum speeds relative to the best peer and to CLBlast
-GOALS = {
-    (1024, 1024, 1024): (0.95, 7), (64, 1024, 1024): (0.90, 8), (16, 1024, 1024): (0.75, 8),
-    (1, 1024, 1024): (0.40, 20), (3600, 96, 147): (0.90, 8), (230400, 64, 64): (0.90, 7),
-    (921600, 3, 3): (0.5, None),
-}
-# Goals are judged only if other processes use at most this share of the CPUs: if one takes a CPU of
-# threads that wait for each other, all of them wait.
+GOALS = {(1024, 1024, 1024): (0.95, 7), (64, 1024, 1024): (0.90, 8), (16, 1024, 1024): (0.75, 8),
+         (1, 1024, 1024): (0.40, 20), (3600, 96, 147): (0.90, 8), (230400, 64, 64): (0.90, 7),
+         (921600, 3, 3): (0.5, None)}
+# Threads that wait for each other may all wait for one CPU: above this share goals are not judged.
 QUIET = 0.1
 
 
 def busy_seconds(processes):
-    """Seconds for which the CPUs worked for other processes than this one and the given ones,
-    including the time that the hypervisor took."""
+    """Seconds that the CPUs worked for other processes, including what the hypervisor took."""
     ticks = os.sysconf("SC_CLK_TCK")
     fields = pathlib.Path("/proc/stat").read_text("ascii").split("\n", 1)[0].split()[1:]
     user, nice, system, _idle, _wait, hard, soft, steal = map(int, fields[:8])

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""oneDNN 2 or 3, by its two primitives for a product. It chooses the order of the packed weights
-itself, while A and D are row-major."""
+"""oneDNN 2 or 3, by two primitives. It chooses the packed weights' order; A and D are row-major."""
 
 import ctypes
 from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_void_p
 
 from library import Failure, load
 
-# Constants of dnnl_types.h
 CPU, F32, ANY, INFERENCE, WEIGHTS_QUERY, NAME_QUERY = 1, 3, 1, 96, 131, 8
 RELU = {2: 0x1f, 3: 0x20}
 SOURCE, TARGET, WEIGHTS, BIAS = 1, 17, 33, 41

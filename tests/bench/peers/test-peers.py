@@ -26,7 +26,6 @@ from match import GOALS, Match
 from problem import BYTES, LAYER, PLAIN, SEARCH, TOP, Problem
 # pylint: enable=wrong-import-position
 
-# The contenders that are always available
 ALWAYS = [kind for kind in KINDS if not kind.install or kind.name == "NumPy"]
 
 
