@@ -8,9 +8,9 @@
 #                               for `meson test --benchmark peers search`
 #
 # scripts/setup.sh installs OpenBLAS, oneDNN and CLBlast from the distribution. pip fetches MKL,
-# onnxruntime, openvino and faiss from PyPI (380 MB, 1 GB unpacked) into gemmcl-peers/ of the user's
-# cache directory; versions and checksums are below, and their own licences apply. A benchmark runs
-# without a library that cannot be fetched, and says so. BUILD names the build directory.
+# onnxruntime and faiss from PyPI into gemmcl-peers/ of the user's cache directory; versions and
+# checksums are below, and their own licences apply. A benchmark runs without a library that cannot
+# be fetched, and says so. BUILD names the build directory.
 set -euo pipefail
 
 # One checksum for each supported version of Python, 3.11 to 3.14, or one for all.
@@ -26,11 +26,6 @@ onnxruntime==1.31.1 \
   --hash=sha256:c20d7f15d84427db070b163f78c2c7146cc93edd6113fa7327671259a24184fe
 faiss-cpu==1.15.1 \
   --hash=sha256:f2c31b7f2f6647eb76829a5cfe3c398fb9346df9f26b1d4db35269c91eb58c33
-openvino==2026.4.1 \
-  --hash=sha256:2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf \
-  --hash=sha256:6b4375c17ddcac83a5180349e2e2bb811185c261066e2a920659892d58ef0e3b \
-  --hash=sha256:a9b637846c579d7b81b17b6585e0c7b1947574e8d13cf83d7307ce50cd2c352e \
-  --hash=sha256:3631dd889dccf3d5087775948590a6609a662f90c24a9cf85bb4dfa0cdd7fd2f
 '
 # The distribution's Python, even if PATH has another.
 python=/usr/bin/python3

@@ -63,14 +63,13 @@ KINDS = (
     Kind("MKL packed", "host.MklPacked", (PLAIN,), PYPI), Kind("MKL", "host.Mkl", (PLAIN,), PYPI),
     Kind(CLBLAST, "ours.ClBlast", (PLAIN,), "Debian's libclblast1", is_opencl=True),
     Kind("onnxruntime", "host.Onnxruntime", (LAYER,), f"{PYPI} and Debian's python3-onnx"),
-    Kind("openvino", "host.Openvino", (LAYER,), PYPI), Kind(MEMCPY, "host.Memcpy", (BYTES,)),
+    Kind(MEMCPY, "host.Memcpy", (BYTES,)),
     Kind("NumPy", "host.Numpy", (SEARCH,), "Debian's python3-numpy"),
     Kind("faiss", "host.Faiss", (SEARCH,), PYPI),
     Kind(LINK, "ours.Link", USUAL, is_opencl=True, is_optional=True),
 )
 
-# Settings that limit each contender to the instructions of a lesser CPU. onnxruntime has no such
-# setting, and openvino uses onnxruntime's library for f32, so both are left out.
+# Settings that limit each contender to the instructions of a lesser CPU; onnxruntime has none.
 LIMITS = {
     "avx2": {
         "OPENBLAS_CORETYPE": "Haswell", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2",
@@ -81,7 +80,7 @@ LIMITS = {
         "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
     },
 }
-UNLIMITED = ("onnxruntime", "openvino")
+UNLIMITED = "onnxruntime"
 # PoCL and Intel's runtime still report the vector width of the real CPU, by which kernels are
 # chosen. pretend() of tests/support/gemmcl.py replaces their answers.
 FLOATS = {"avx2": 8}

@@ -115,31 +115,6 @@ class Onnxruntime:
                                  ir_version=8).SerializeToString()
 
 
-class Openvino:
-    """openvino, with MatMul, Add and Relu. A and D stay in the same memory, as with gemmcl."""
-
-    def __init__(self, problem, settings):
-        # pylint: disable=import-outside-toplevel
-        import openvino
-        from openvino import opset8
-
-        a = opset8.parameter(problem.a.shape, openvino.Type.f32)
-        product = opset8.matmul(a, opset8.constant(problem.b), False, False)
-        d = opset8.relu(opset8.add(product, opset8.constant(problem.bias)))
-        # Otherwise openvino uses bf16 on some CPUs.
-        compiled = openvino.Core().compile_model(openvino.Model([d], [a]), "CPU", {
-            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32",
-            "INFERENCE_NUM_THREADS": settings.threads})
-        self.request = compiled.create_infer_request()
-        self.request.set_input_tensor(openvino.Tensor(problem.a, shared_memory=True))
-        self.request.set_output_tensor(openvino.Tensor(problem.d, shared_memory=True))
-        self.about = f"openvino {openvino.__version__.split('-')[0]}, threads: {settings.threads}"
-
-    def run(self):
-        self.request.start_async()
-        self.request.wait()
-
-
 class Numpy:
     about = f"NumPy {numpy.__version__}"
 

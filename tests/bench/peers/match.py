@@ -57,7 +57,7 @@ class Match:
 
     def _wants(self, kind):
         chosen = self.settings.contenders
-        if self.settings.isa and kind.name in UNLIMITED or self.row[1] not in kind.forms:
+        if self.settings.isa and kind.name == UNLIMITED or self.row[1] not in kind.forms:
             return False
         return (kind.name == OURS or kind.name in chosen) if chosen else not kind.is_optional
 
