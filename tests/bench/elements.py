@@ -133,7 +133,6 @@ def main():
     options = parser.parse_args()
     if options.rounds < 2:
         parser.error("--rounds: expected 2 or more")
-
     print(f"{'buffer':40} {'against':14} {'its us':>8} {'gemmcl us':>9}  ratio (quartiles)")
     with tempfile.TemporaryDirectory(prefix="gemmcl-elements-") as folder:
         for case in cases(folder):

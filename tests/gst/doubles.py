@@ -138,7 +138,6 @@ class TestCase(stream.TestCase):
         def has_none():
             gc.collect()
             return COUNTS.live_objects + COUNTS.live_contexts == 0
-
         tap.wait_until(has_none)
         self.assertEqual((COUNTS.live_objects, COUNTS.live_contexts), (0, 0))
 

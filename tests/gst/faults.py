@@ -282,7 +282,6 @@ class Faults(FailingTestCase, TestCase):
                 def push():
                     while len(pushed) < count and play.push():
                         pushed.append(None)
-
                 with self.holding(False, push):
                     self.wait_for(lambda: len(pushed) == free)
                     time.sleep(WATCH)
@@ -313,7 +312,6 @@ class Faults(FailingTestCase, TestCase):
 
         def get(name):
             return [device.get_value(name) for device in stream.get_stat("devices")]
-
         run(4, 2)
         LAYER.set(LATE, 1)
         run(8, 2)

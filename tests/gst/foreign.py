@@ -169,7 +169,6 @@ class Foreign(TestCase):
                 def offer(query, pool=pool):
                     query.add_allocation_param(pool.owner.allocator, None)
                     query.add_allocation_pool(pool, SIZE, 2, 0)
-
                 stream.answer_allocation(offer)
                 self.assertTrue(stream.play(RGB))
                 if is_used and not is_mappable:

@@ -213,7 +213,6 @@ class Media(TestCase):
                 frame = crop(self.draw_frame(stream, whole), *place, 9, 8)
                 found = np.frombuffer(self.run_one(stream, frame), "f4").reshape(72, -1)
             return found
-
         for place in (1, 0), (0, 1), (3, 5):
             expected = multiply(2, place)[:, :1].repeat(5, 1)
             for before in place, (4, 4):

@@ -179,7 +179,6 @@ class Announced(MetaTestCase):
         def give(_bin, _child, element):
             if element.find_property("labels-file"):
                 element.set_property("labels-file", labels)
-
         for decoder in "classifiertensordecoder", "tensordecodebin":
             stream = self.make("gemmcl feature-mode=frame transpose-weight=true output=meta "
                                f"activation=softmax tensor-id={SOFTMAX} input-scale=0.01 "

@@ -62,7 +62,6 @@ def make_pool(pool, size, least, most, with_meta=False):
         flow, buffer = pool.acquire_buffer(params)
         assert flow == OK, flow
         return buffer
-
     return acquire
 
 

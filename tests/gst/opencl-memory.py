@@ -178,7 +178,6 @@ class OpenCl(TestCase):
             np.invert(data, out=data)
             GST.gst_buffer_unmap(c_void_p(buffer), byref(info))
             return buffer
-
         if inverted:
             change_buffers(get(inverted).get_static_pad("src"), invert)
         for i in range(N):

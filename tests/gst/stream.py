@@ -108,7 +108,6 @@ def answer(pad, kind, fill):
             return Gst.Pad.query_default(pad, parent, query)
         fill(query)
         return True
-
     pad.set_query_function_full(reply)
 
 
@@ -118,7 +117,6 @@ def change_buffers(pad, change):
         place = c_void_p.from_address(info + 16)  # GstPadProbeInfo.data
         place.value = change(place.value)
         return Gst.PadProbeReturn.OK
-
     PROBES.append(PROBE(probe))
     GST.gst_pad_add_probe(c_void_p(hash(pad)), int(Gst.PadProbeType.BUFFER), PROBES[-1], None, None)
 
@@ -131,7 +129,6 @@ def collect_log(category, level):
     def log(found, _level, _file, _function, _line, _object, message):
         if found.get_name() == category:
             lines.append(message.get())
-
     Gst.debug_add_log_function(log)
     Gst.debug_set_threshold_for_name(category, level)
     try:
@@ -155,7 +152,6 @@ class Stream:
         self.arrivals = arrivals = queue.SimpleQueue()
         self.src = make_pad(Gst.PadDirection.SRC, upstream)
         self.sink = make_pad(Gst.PadDirection.SINK, output)
-
         # Methods of the stream as callbacks would keep it alive.
         def chain(pad, _parent, buffer):
             arrivals.put((buffer, pad.get_current_caps()))
@@ -164,7 +160,6 @@ class Stream:
         def note(_pad, _parent, event):
             arrivals.put((event.type, event.get_seqnum()))
             return True
-
         self.sink.set_chain_function_full(chain)
         self.sink.set_event_function_full(note)
         self.src.set_active(True)

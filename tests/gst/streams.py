@@ -378,7 +378,6 @@ class Timeouts(TestCase):
             begins.append(time.monotonic())
             self.push(stream, 2)
             return Gst.PadProbeReturn.DROP
-
         pad = stream.element.get_static_pad("sink")
         probe = pad.add_probe(Gst.PadProbeType.BUFFER, hold)
         self.push(stream, 9)

@@ -312,7 +312,6 @@ class Tiles(Surfaces):
             GST.gst_buffer_append_memory(other, c_void_p(make(memory)))
             GST.gst_mini_object_unref(buffer)
             return other.value
-
         return self.play_frames(
             f"{DMABUF} {PIXELS}", FRAME, N,
             lambda stream: change_buffers(stream["from"].get_static_pad("src"), change))

@@ -62,7 +62,6 @@ def on(device):
     for name, value in device.items():
         query, kind = QUERIES[name]
         answers[query] = np.array(value, kind).tobytes() if kind else value.encode() + b"\0"
-
     get_context()
     end = pretend(answers)
     context = c_void_p(ask("context_new", None))

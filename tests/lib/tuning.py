@@ -126,28 +126,16 @@ class Tuning(TestCase):
         self.assertIn('"another"', self.read_file())
 
     WRONG = [  # replacements in a sound entry that make it invalid
-        ('"kernel": "gemm_naive"', '"kernel": "gemm_clever"'),
-        ('"kernel": "gemm_naive"', '"kernel": "gemm_naive/3"'),
-        ('"kernel": "gemm_naive"', '"kernel": "gemm_naive/99999999999"'),
-        ('"kernel": "gemm_naive"', '"kernel": "gemv_1x4_64x4"'),
-        ('"kernel": "gemm_naive"', '"kernel": null'),
-        ('"gflops": 12.5', '"gflops": -1'),
-        ('"gflops": 12.5', '"gflops": "fast"'),
-        ('"driver": "', '"driver": "other '),
-        ('"device": "', '"device": "other '),
-        ('"units": ', '"units": 1'),
-        ('"m": ', '"m": -'),
-        ('"m": ', '"m": 99999999999999'),
-        ('"n": ', '"n": 0.'),
-        ('"k": ', '"l": '),
-        ('"layout": "row"', '"layout": "diagonal"'),
-        ('"precision": "f32"', '"precision": "f31"'),
-        ('"transposed": ""', '"transposed": 3'),
-        ('"version": 1', '"version": 2'),
-        ('"version": 1', '"version": "1"'),
-        ('"entries": [', '"entries": {'),
-        (']', ''),
-    ]
+        *(('"kernel": "gemm_naive"', f'"kernel": {kernel}') for kernel in (
+            '"gemm_clever"', '"gemm_naive/3"', '"gemm_naive/99999999999"', '"gemv_1x4_64x4"',
+            'null')),
+        ('"gflops": 12.5', '"gflops": -1'), ('"gflops": 12.5', '"gflops": "fast"'),
+        ('"driver": "', '"driver": "other '), ('"device": "', '"device": "other '),
+        ('"units": ', '"units": 1'), ('"m": ', '"m": -'), ('"m": ', '"m": 99999999999999'),
+        ('"n": ', '"n": 0.'), ('"k": ', '"l": '), ('"layout": "row"', '"layout": "diagonal"'),
+        ('"precision": "f32"', '"precision": "f31"'), ('"transposed": ""', '"transposed": 3'),
+        ('"version": 1', '"version": 2'), ('"version": 1', '"version": "1"'),
+        ('"entries": [', '"entries": {'), (']', '')]
 
     def test_wrong(self):
         self.write_file("")
@@ -186,7 +174,6 @@ class Tuning(TestCase):
         def unlink(path):
             os.unlink(path)
             os.rename(os.path.join(self.folder, "aside"), path)
-
         ways = [(os.chmod, (self.path, 0o620), os.chmod, (self.path, 0o600)),
                 (os.chmod, (self.dir, 0o702), os.chmod, (self.dir, 0o700)),
                 (link, (self.path,), unlink, (self.path,)),

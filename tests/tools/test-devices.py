@@ -100,7 +100,6 @@ class Peaks(tool.TestCase):
 
         def nvidia(capability, units, clock):
             return {"nvidia_capability": capability, "compute_units": units, "clock_mhz": clock}
-
         for name, expected, extensions, sizes, numbers in (
             ("Arc A770", (137.6, 137.6, None, 275), ENGINES, "8 16", intel(12, 55, 512, 2100)),
             ("Max 1550", (839, 839, 419, 1678), TF32, "16 32", intel(12, 60, 1024, 1600)),

@@ -47,7 +47,6 @@ class Warm(EmptyCaches):
         self.assertGreater(first[0][2], 0)
         self.assertEqual(first[2], (first[0][0], first[0][1], 0))
         compiled = self.list_machine_code()
-
         again = self.warm("8,12,16", "3,12,16")
         self.assertEqual(again, [(name, kernel, 0) for name, kernel, _ in first[:2]])
         said = self.ends(0, "bench", "-M", 8, "-N", 12, "-K", 16, "-i", 1,

@@ -20,7 +20,6 @@ class OpenBlas:
 
     def __init__(self, problem, _settings):
         import threadpoolctl  # pylint: disable=import-outside-toplevel
-
         about = {each["internal_api"]: each for each in threadpoolctl.threadpool_info()}
         if "openblas" not in about:
             raise Missing("NumPy multiplies by another library.")
@@ -88,7 +87,6 @@ class Onnxruntime:
 
     def __init__(self, problem, settings):
         import onnxruntime  # pylint: disable=import-outside-toplevel
-
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = settings.threads
         options.log_severity_level = 3
@@ -104,7 +102,6 @@ class Onnxruntime:
     @staticmethod
     def _make_model(problem):
         from onnx import TensorProto, helper, numpy_helper  # pylint: disable=C0415
-
         nodes = [helper.make_node("Gemm", ["a", "b", "bias"], ["sum"]),
                  helper.make_node("Relu", ["sum"], ["d"])]
         a, d = (helper.make_tensor_value_info(name, TensorProto.FLOAT, getattr(problem, name).shape)
@@ -139,7 +136,6 @@ class Faiss:
         # Its threads would spin while other load has the CPUs.
         os.environ |= {"FAISS_OPT_LEVEL": "generic", "OMP_WAIT_POLICY": "passive"}
         import faiss  # pylint: disable=import-outside-toplevel
-
         self.faiss, self.problem = faiss, problem
         self.index = faiss.IndexFlatIP(problem.k)
         self.index.add(problem.b)
