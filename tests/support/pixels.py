@@ -7,18 +7,9 @@ from gemmcl import ask, call
 from library import Frame, fields
 
 FORMATS = {  # channels, planes and bytes of 5 x 3 pixels
-    "GRAY8": (1, 1, 15),
-    "GRAY16_LE": (1, 1, 30),
-    "RGB": (3, 1, 45),
-    "BGR": (3, 1, 45),
-    "RGBA": (4, 1, 60),
-    "BGRA": (4, 1, 60),
-    "RGBx": (3, 1, 60),
-    "BGRx": (3, 1, 60),
-    "xRGB": (3, 1, 60),
-    "xBGR": (3, 1, 60),
-    "NV12": (3, 2, 15 + 12),
-    "I420": (3, 3, 15 + 6 + 6),
+    "GRAY8": (1, 1, 15), "GRAY16_LE": (1, 1, 30), "RGB": (3, 1, 45), "BGR": (3, 1, 45),
+    "RGBA": (4, 1, 60), "BGRA": (4, 1, 60), "RGBx": (3, 1, 60), "BGRx": (3, 1, 60),
+    "xRGB": (3, 1, 60), "xBGR": (3, 1, 60), "NV12": (3, 2, 15 + 12), "I420": (3, 3, 15 + 6 + 6),
     "P010_10LE": (3, 2, 2 * (15 + 12)),
 }
 NUMBERS = {name: number for number, name in enumerate(FORMATS)}
