@@ -121,7 +121,7 @@ DEFINE_ACTIVATE_OF (FLOATS)
 #define ROW_WIDTH         WIDTH
 #define ROW_PARTS         VECTORS
 #define ROW_HELD          1
-#define ROW_OWN           float
+#define ROW_RESULT        float
 #define ROW_N             p.N
 #define ROW_OUTPUTS       row_outputs
 #define ROW_X(r)          x

@@ -51,7 +51,7 @@ DEFINE_ACTIVATE (rows)
 
 /* Whole rows: each vector of a strip holds one column of HEIGHT rows. */
 #define ROW_PART          rows
-#define ROW_OWN           rows
+#define ROW_RESULT        rows
 #define ROW_WIDTH         1
 #define ROW_PARTS         COLUMNS
 #define ROW_HELD          1

@@ -370,7 +370,7 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 #define ROW_COLUMNS(part) ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
 #define ROW_STORES        (at.left == 0)
 #define ROW_ACROSS        ACROSS
-#include "shared/whole_rows.clh"
+#include "shared/subgroup_rows.clh"
 
 #ifdef WHOLE_ROWS
 static inline void
