@@ -116,12 +116,10 @@ class Untiled(Surfaces):
                  f"weight={literal(5 * 4 * 3, 3)}")
         frame = f"gemmcl name=g feature-mode=frame weight={literal(16 * 16 * 3, 2)}"
         for pixels in "NV12", "P010_10LE":
-            for width, height, colours, text in [(66, 50, "bt601", PIXELS),
-                                                 (38, 22, "bt709", PIXELS),
-                                                 (64, 48, "bt601,interlace-mode=interleaved",
-                                                  PIXELS),
-                                                 (66, 50, "bt601", patch),
-                                                 (16, 16, "bt709", frame)]:
+            for width, height, colours, text in [
+                    (66, 50, "bt601", PIXELS), (38, 22, "bt709", PIXELS), (66, 50, "bt601", patch),
+                    (64, 48, "bt601,interlace-mode=interleaved", PIXELS),
+                    (16, 16, "bt709", frame)]:
                 with self.subTest(pixels=pixels, width=width, text=text[:40]):
                     caps = (f"video/x-raw,format={pixels},width={width},height={height},"
                             f"framerate=30/1,colorimetry={colours}")
@@ -206,16 +204,12 @@ class Untiled(Surfaces):
 
     def test_failures(self):
         """A call that fails ends in an error that names it, except a launch for a new plan."""
+        create, move = "clCreateFromVA_APIMediaSurfaceINTEL", "clEnqueue{}VA_APIMediaSurfacesINTEL"
         for name, number, error, words in [
-                ("clCreateFromVA_APIMediaSurfaceINTEL", 2, 2,
-                 "clCreateFromVA_APIMediaSurfaceINTEL for plane 1"),
-                ("clCreateFromVA_APIMediaSurfaceINTEL", 1, -6, "OpenCL error -6"),
-                ("clEnqueueAcquireVA_APIMediaSurfacesINTEL", 1, -6,
-                 "Acquiring shared memory objects"),
-                ("clEnqueueAcquireVA_APIMediaSurfacesINTEL", 3, -6,
-                 "Acquiring shared memory objects"),
-                ("clEnqueueReleaseVA_APIMediaSurfacesINTEL", 1, -6,
-                 "Releasing shared memory objects"),
+                (create, 2, 2, f"{create} for plane 1"), (create, 1, -6, "OpenCL error -6"),
+                (move.format("Acquire"), 1, -6, "Acquiring shared memory objects"),
+                (move.format("Acquire"), 3, -6, "Acquiring shared memory objects"),
+                (move.format("Release"), 1, -6, "Releasing shared memory objects"),
                 # A new plan launches its kernel once; a frame needs a gather for each plane.
                 ("clEnqueueNDRangeKernel", 1, -5, None),
                 ("clEnqueueNDRangeKernel", 3, -5, "clEnqueueNDRangeKernel for gather"),
@@ -287,12 +281,8 @@ class Vendor(Surfaces):
         self.refuses(SURFACE, "tiled dma-bufs) are not accepted.|with Intel's media driver only")
 
 
-def share_all(memory):
-    return GST.gst_memory_share(memory, c_ssize_t(0), c_ssize_t(-1))
-
-
-def share_part(memory):
-    return GST.gst_memory_share(memory, c_ssize_t(64), c_ssize_t(-1))
+def share_from(memory, start=0):
+    return GST.gst_memory_share(memory, c_ssize_t(start), c_ssize_t(-1))
 
 
 def forge(memory):
@@ -332,9 +322,10 @@ class Tiles(Surfaces):
     def test_parts(self):
         """A share of the whole surface is read as that surface. A part of a surface cannot be read,
         nor other memory whose caps say that it is tiled."""
-        expected, whole = self.play_frames(PIXELS), self.play_replaced(share_all)
+        expected, whole = self.play_frames(PIXELS), self.play_replaced(share_from)
         self.is_well(whole, N, "VA to system", expected)
-        refused = [(share_part, "is not a whole VA surface|the first of GstVaDmabufAllocator")]
+        refused = [(lambda memory: share_from(memory, 64),
+                    "is not a whole VA surface|the first of GstVaDmabufAllocator")]
         if HAS_DRM_FORMATS:
             refused.append((forge, "drm-format=(string)NV12:0x|is not a whole VA surface|the first "
                             "of GstDmaBufAllocator|put vapostproc before gemmcl"))
@@ -354,7 +345,7 @@ class Tiles(Surfaces):
                 refused = self.play_frames(f"{DMABUF} {PIXELS}")
                 self.assertTrue(refused.error)
                 self.assertEqual(refused.outputs, [])
-                shared = self.play_replaced(share_all)
+                shared = self.play_replaced(share_from)
                 self.has_words(shared.error, "has no cl_intel_va_api_media_sharing")
                 self.assertEqual(shared.outputs, [])
         self.is_right()

@@ -20,16 +20,12 @@ kernels = {row["name"]: row["precisions"] for row in json.loads(listed.stdout)}
 
 def is_sound(entry):
     name, _, split = entry["kernel"].partition("/")
-    return (
-        entry["device"]
-        and kernels.get(name) in ("f32", entry["precision"])
-        and (not split or entry["k"] % (16 * int(split)) == 0)
-        and entry["precision"] in kernels.values()
-        and entry["transposed"] == ""
-        and entry["layout"] in ("row", "col")
-        and all(isinstance(entry[letter], int) and entry[letter] > 0 for letter in "mnk")
-        and entry["gflops"] > 0
-    )
+    return (entry["device"] and kernels.get(name) in ("f32", entry["precision"])
+            and (not split or entry["k"] % (16 * int(split)) == 0)
+            and entry["precision"] in kernels.values()
+            and entry["transposed"] == "" and entry["layout"] in ("row", "col")
+            and all(isinstance(entry[letter], int) and entry[letter] > 0 for letter in "mnk")
+            and entry["gflops"] > 0)
 
 
 def check(shipped):
