@@ -52,8 +52,6 @@ FAMILIES = [
     Family([video(pixels, *size) for pixels, *size in [
         ("RGB", 9, 4), ("BGR", 9, 4), ("RGB", 5, 6), ("BGR", 4, 4)]], 3, (1, 2, 3), 60),
 ]
-
-
 STEPS = {"pushes_buffer": 60, "pushes_event": 12, "pushes_segment": 3, "flushes": 2, "ends": 1,
          "changes_caps": 3, "changes_weight": 4, "changes_n": 2, "changes_bias": 3,
          "changes_addend": 2, "changes_scalars": 5, "rests": 3}
