@@ -140,7 +140,7 @@ class Results(tool.FolderTestCase):
     def test_sweep(self):
         kernels = ("gemm_naive", "vector_8x8_1x1")
         for sweep, fixed, shapes in (
-            ("5,3:13,3", (), [(3, 3, 3), (5, 5, 5), (6, 6, 6), (12, 12, 12)]),
+            ("5,3:13", (), [(5, 5, 5), (3, 3, 3), (6, 6, 6), (12, 12, 12)]),
             ("4:10:3", ("-M", 2), [(2, 4, 4), (2, 7, 7), (2, 10, 10)]),
             ("9", ("--size3", 1, "--size2", 5), [(9, 1, 5)]),
         ):
@@ -217,7 +217,7 @@ class Failures(tool.FolderTestCase):
     def test_progress(self):
         size = "-M", 8, "-N", 8, "-K", 8, "-i", 1
         said = self.ends(0, "bench", *size, "-k", "gemm_naive,auto")
-        self.assertRegex(said.stderr, r"\A1 of 2: gemm_naive\n2 of 2: auto, about \d+ \w+ left\n\Z")
+        self.assertRegex(said.stderr, r"\A1 of 2: gemm_naive\n2 of 2: auto\n\Z")
         self.assertEqual(self.ends(0, "bench", *size, "-k", "gemm_naive").stderr, "")
         # The terminal's line is erased before each row of the table.
         control, terminal = os.openpty()
@@ -227,7 +227,7 @@ class Failures(tool.FolderTestCase):
             said = os.read(control, 4096).decode()
         erase = "\r\033[K"
         self.assertRegex(said.replace(erase, "|"),
-                         r"\A\|1 of 2: gemm_naive\|+2 of 2: gemm_naive, about \d+ \w+ left\|+\Z")
+                         r"\A\|1 of 2: gemm_naive\|+2 of 2: gemm_naive\|+\Z")
 
     def test_interrupt(self):
         path = self.path("bench.json")

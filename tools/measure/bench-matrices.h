@@ -25,7 +25,7 @@ gboolean bench_can_store (GemmclType type);
 void bench_store (gpointer stored, GemmclType type, gsize index, gfloat value);
 
 /** bench_matrices_check: Returns: %FALSE with an error if @gemm exceeds the memory of the device.
- */
+ * Checked before bench_matrices_new(): hosts overcommit memory, and fail when it is used. */
 gboolean bench_matrices_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
 /** bench_matrices_new: Makes the matrices of @gemm, which has no batch, from random numbers between

@@ -4,11 +4,11 @@
 
 #include "devices.h"
 #include "measure/bench-matrices.h"
-#include "measure/bench-sizes.h"
 #include "measure/worker.h"
 #include "shared-options.h"
 
 #define DEFAULT_ITERATIONS 10
+#define MOST_SIZES         256 /* of a sweep */
 
 static struct {
   gchar *sweep;
@@ -79,15 +79,6 @@ static ToolColumn columns[] = {
     {"check", 8, .key = "verified"},
     {NULL}};
 
-/* @n: the measurement under way, of @n_all; @n_measured: those that ended and were not skipped.
- * @build_seconds, @run_seconds: their times. @products: their multiply-adds in a run;
- * @products_left: those of the measurements that have not ended */
-typedef struct {
-  guint n, n_all, n_measured;
-  gdouble build_seconds, run_seconds;
-  gdouble products, products_left;
-} Progress;
-
 /**
  * Bench:
  * @problems: (element-type GemmclGemm): one for each size
@@ -96,6 +87,7 @@ typedef struct {
  *   calculated, or why they are unknown
  * @bandwidth: 10^9 bytes a second of the device's memory; NaN: unknown
  * @n_wrong: results that exceeded their error bounds
+ * @n: the measurement under way, of @n_all
  * @each_run: the table also has a row for each run, before the one for the median
  * @json: a list with an object for each result
  */
@@ -108,16 +100,43 @@ typedef struct {
   gchar *peak_sources[GEMMCL_N_PRECISIONS];
   gdouble bandwidth;
   gchar *bandwidth_source;
-  guint n_wrong;
+  guint n_wrong, n, n_all;
   FILE *out;
-  Progress progress;
   gboolean each_run;
   json_t *json;
 } Bench;
 
+/* Appends @gemm with the sizes of a number or range of a sweep in place of those that are 0.
+ * Returns: FALSE if @part is neither. */
+static gboolean
+add_problems (GArray *problems, const GemmclGemm *gemm, const gchar *part)
+{
+  g_auto (GStrv) words = g_strsplit (part, ":", -1);
+  const guint n = g_strv_length (words);
+  gsize numbers[3] = {0};
+
+  if (n == 0 || n > G_N_ELEMENTS (numbers))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (!tool_parse_size (words[i], &numbers[i]))
+      return FALSE;
+  for (gsize size = numbers[0]; size <= numbers[n > 1] && problems->len <= MOST_SIZES;
+       size += n == 3 ? numbers[2] : size) {
+    GemmclGemm problem = *gemm;
+
+    problem.m = gemm->m > 0 ? gemm->m : size;
+    problem.n = gemm->n > 0 ? gemm->n : size;
+    problem.k = gemm->k > 0 ? gemm->k : size;
+    g_array_append_val (problems, problem);
+  }
+  return numbers[0] <= numbers[n > 1];
+}
+
 static gboolean
 describe_problems (Bench *self, GError **error)
 {
+  const gchar *sweep = options.sweep != NULL ? options.sweep : G_STRINGIFY (TOOL_DEFAULT_SIZE);
+  g_auto (GStrv) parts = g_strsplit (*sweep != '\0' ? sweep : ",", ",", -1);
   GemmclGemm gemm = tool_gemm;
 
   if (options.iterations < 0)
@@ -127,12 +146,24 @@ describe_problems (Bench *self, GError **error)
   if (!bench_can_store (gemm.a_type))
     return tool_refuse (error, "--a-type takes f32, f16, bf16 or u8 here, not \"%s\".",
                         gemmcl_type_get_name (gemm.a_type));
+  if (options.sweep != NULL && gemm.m > 0 && gemm.n > 0 && gemm.k > 0)
+    return tool_refuse (error, "--sweep varies those of M, N and K that are not given, but -M, -N "
+                               "and -K are all given. Leave at least one out.");
   gemm.addend = gemm.beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;
-  self->problems = bench_list_problems (options.sweep, &gemm, error);
-  for (guint i = 0; self->problems != NULL && i < self->problems->len; i++)
+  self->problems = g_array_new (FALSE, FALSE, sizeof (GemmclGemm));
+  for (guint i = 0; parts[i] != NULL; i++)
+    if (!add_problems (self->problems, &gemm, parts[i]))
+      return tool_refuse (error,
+                          "--sweep takes sizes from 1 to %d, separated by commas, or FROM:TO, "
+                          "where each size is twice the one before, or FROM:TO:STEP; not \"%s\".",
+                          G_MAXINT32, parts[i]);
+  if (self->problems->len > MOST_SIZES)
+    return tool_refuse (error, "--sweep takes %d sizes at most, and \"%s\" has more.", MOST_SIZES,
+                        sweep);
+  for (guint i = 0; i < self->problems->len; i++)
     if (!gemmcl_gemm_validate (&g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
-  return self->problems != NULL;
+  return TRUE;
 }
 
 static gboolean
@@ -177,23 +208,6 @@ bench_clear (Bench *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
 
-/* Returns: "64 x s x s" if N and K vary. */
-static gchar *
-describe_sizes (const GemmclGemm *first, const GemmclGemm *last)
-{
-  const gsize sizes[][2] = {{first->m, last->m}, {first->n, last->n}, {first->k, last->k}};
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
-    g_string_append (text, i > 0 ? " x " : "");
-    if (sizes[i][0] == sizes[i][1])
-      g_string_append_printf (text, "%zu", sizes[i][0]);
-    else
-      g_string_append_c (text, 's');
-  }
-  return g_string_free (text, FALSE);
-}
-
 /* Prints the peak of each precision that the kernels have, or the one of --peak. */
 static void
 print_peaks (const Bench *self)
@@ -221,14 +235,22 @@ static void
 print_head (Bench *self)
 {
   const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, 0);
-  g_autofree gchar *sizes = describe_sizes (gemm, gemm + self->problems->len - 1);
+  /* In a sweep, "64 x s x s" if N and K vary. */
+  const GemmclGemm *given = self->problems->len > 1 ? &tool_gemm : gemm;
+  const gsize numbers[] = {given->m, given->n, given->k};
 
   fprintf (self->out, "Device   %s (%s, %s)\n", self->info->name,
            tool_device_type_get_name (self->info->type), self->info->platform);
   print_peaks (self);
   if (!isnan (self->bandwidth))
     fprintf (self->out, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
-  fprintf (self->out, "Problem  %s (M x N x K)", sizes);
+  fprintf (self->out, "Problem  ");
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    g_autofree gchar *number = g_strdup_printf ("%zu", numbers[i]);
+
+    fprintf (self->out, "%s%s", i > 0 ? " x " : "", numbers[i] > 0 ? number : "s");
+  }
+  fprintf (self->out, " (M x N x K)");
   if (self->problems->len > 1)
     fprintf (self->out, ", s = %s", options.sweep);
   fprintf (self->out,
@@ -353,31 +375,6 @@ make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPl
       "max_error", "error_bound");
 }
 
-static gdouble
-count_products (const GemmclGemm *gemm)
-{
-  return (gdouble)gemm->m * gemm->n * gemm->k;
-}
-
-/* Shows which measurement begins, and an estimate of the time to the end of the last one: a build
- * takes as long as those before on average, a run as long as its multiply-adds. */
-static void
-show_progress (const Progress *self, const gchar *kernel)
-{
-  const gdouble n_left = self->n_all - self->n + 1;
-  const gdouble left = n_left * self->build_seconds / self->n_measured +
-                       self->products_left * self->run_seconds / self->products;
-  g_autoptr (GString) text = g_string_new (NULL);
-
-  if (self->n_all == 1)
-    return;
-  g_string_printf (text, "%u of %u: %s", self->n, self->n_all, kernel);
-  if (self->n_measured > 0)
-    g_string_append_printf (text, left < 100 ? ", about %.0f s left" : ", about %.0f min left",
-                            left < 100 ? left : left / 60);
-  tool_worker_step (text->str);
-}
-
 /* Writes the results so far to the file, so that they outlast a tool that is killed. The standard
  * output gets all of them at the end. */
 static gboolean
@@ -428,13 +425,16 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (json_t) checked = json_object (), row = NULL;
   g_autoptr (GError) why = NULL;
-  gdouble start = tool_get_seconds ();
   gboolean timed = TRUE;
   gdouble ms;
 
   if (!tool_check_interrupt (error))
     return FALSE;
-  show_progress (&self->progress, name);
+  if (self->n_all > 1) {
+    g_autofree gchar *step = g_strdup_printf ("%u of %u: %s", ++self->n, self->n_all, name);
+
+    tool_worker_step (step);
+  }
   plan = gemmcl_plan_new (self->context, &matrices->gemm, name, &why);
   if (is_unfit (why)) {
     tool_worker_clear_step ();
@@ -447,8 +447,6 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
   }
   if (!gemmcl_plan_set (plan, GEMMCL_PLAN_B, matrices->weights, error))
     return FALSE;
-  self->progress.build_seconds += tool_get_seconds () - start;
-  start = tool_get_seconds ();
   if (options.iterations > 0 && ((options.validation && !bench_spoil_output (matrices, error)) ||
                                  !run_once (matrices, plan, &ms, error) ||
                                  (options.validation && !verify (self, matrices, checked, error))))
@@ -459,9 +457,6 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
     g_array_append_val (times, ms);
     timed &= !isnan (ms);
   }
-  self->progress.run_seconds += tool_get_seconds () - start;
-  self->progress.products += count_products (&matrices->gemm);
-  self->progress.n_measured++;
   tool_worker_clear_step ();
   if (self->each_run)
     print_runs (self, &matrices->gemm, times,
@@ -491,11 +486,9 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
   for (guint i = 0; i < self->names->len; i++) {
     const gchar *name = g_ptr_array_index (self->names, i);
 
-    self->progress.n++;
     tool_adopt_precision (&matrices->gemm, name);
     if (!measure_kernel (self, matrices, name, error))
       return FALSE;
-    self->progress.products_left -= count_products (gemm);
   }
   return TRUE;
 }
@@ -503,10 +496,7 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 static gboolean
 measure (Bench *self, GError **error)
 {
-  self->progress.n_all = self->problems->len * self->names->len;
-  for (guint i = 0; i < self->problems->len; i++)
-    self->progress.products_left +=
-        self->names->len * count_products (&g_array_index (self->problems, GemmclGemm, i));
+  self->n_all = self->problems->len * self->names->len;
   for (guint i = 0; i < self->problems->len; i++)
     if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
@@ -556,8 +546,7 @@ const ToolCommand tool_bench = {
         "of the kernel's precision. The largest error and the bound are shown; a mismatch is "
         "exit status 1.\n\n"
         "--kernel=all leaves out kernels that cannot solve the problem on the device, and the "
-        "table gives the reason. The progress on the standard error has an estimate of the time "
-        "that is left.\n\n"
+        "table gives the reason. The progress is on the standard error.\n\n"
         "The file of --json is a list that is replaced whole after each result. So it is valid at "
         "any moment, and keeps the results of a run that is killed. Ctrl-C stops after the "
         "current run; --json=- then prints the results so far.\n\n"
