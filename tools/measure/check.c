@@ -8,8 +8,7 @@
 
 #include "devices.h"
 #include "measure/check-report.h"
-#include "measure/check-rows.h"
-#include "measure/check-va.h"
+#include "measure/check-steps.h"
 #include "measure/search-worker.h"
 #include "shared-options.h"
 
@@ -98,18 +97,6 @@ describe_row (GemmclContext *context, const gchar *kernel)
                     name, "why", tool_json_string (why != NULL ? why->message : NULL));
 }
 
-/* The time may not suffice for all rows, so the last ones of the table, which run on fewer devices,
- * come first. */
-static json_t *
-list_rows (GemmclContext *context, const GPtrArray *names)
-{
-  json_t *rows = json_array ();
-
-  for (guint i = names->len; i-- > 0;)
-    json_array_append_new (rows, describe_row (context, g_ptr_array_index (names, i)));
-  return rows;
-}
-
 /* Appends the entries of a shape: one for each precision with a candidate. */
 static void
 add_entries (GemmclContext *context, GemmclGemm gemm, json_t *list)
@@ -156,8 +143,12 @@ find_facts (GemmclContext *context, json_t *report, gpointer data)
   const Check *asked = data;
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   const gboolean shares = gemmcl_device_info_has_extension (info, SHARING);
-  json_t *device = tool_json_device (0, info), *va = json_object ();
+  json_t *device = tool_json_device (0, info), *va = json_object (), *rows = json_array ();
 
+  /* The time may not suffice for all rows, so the last ones of the table, which run on fewer
+   * devices, come first. */
+  for (guint i = asked->kernels->len; i-- > 0;)
+    json_array_append_new (rows, describe_row (context, g_ptr_array_index (asked->kernels, i)));
   /* The device's number has a meaning only on this machine. */
   json_object_del (device, "device");
   json_object_set_new (device, "cores", json_integer (info->cores));
@@ -165,10 +156,19 @@ find_facts (GemmclContext *context, json_t *report, gpointer data)
   if (!shares)
     check_set_result (va, "absent", "The device has no " SHARING ".");
   json_object_update_new (report, json_pack ("{s:o, s:b, s:o, s:o, s:o}", "device", device,
-                                             "shares_surfaces", shares, "rows",
-                                             list_rows (context, asked->kernels), "va", va, "speed",
-                                             list_entries (context, asked->shapes)));
+                                             "shares_surfaces", shares, "rows", rows, "va", va,
+                                             "speed", list_entries (context, asked->shapes)));
   return TRUE;
+}
+
+/* Returns: the rows, then "va". */
+static json_t *
+list_objects (const json_t *report)
+{
+  json_t *objects = json_copy (json_object_get (report, "rows"));
+
+  json_array_append (objects, json_object_get (report, "va"));
+  return objects;
 }
 
 /* In a worker: a row of the table, or VA surfaces. */
@@ -220,21 +220,20 @@ static gboolean
 run_kernels (Check *self, gdouble rows_end, GError **error)
 {
   static const ToolWork work = {run_object, lose, NULL};
-  const json_t *rows = json_object_get (self->report, "rows"), *row;
-  g_autoptr (json_t) objects = json_copy ((json_t *)rows);
+  const json_t *row;
+  g_autoptr (json_t) objects = list_objects (self->report);
   GPid builders[MOST_BUILDERS];
   guint n_open = 0, n_builders;
   gboolean ok;
   gsize i;
 
-  json_array_append (objects, json_object_get (self->report, "va"));
   self->rows_end = rows_end;
   json_array_foreach (objects, i, row)
     n_open += check_is_open (row);
   if (n_open == 0 || tool_get_seconds () >= rows_end)
     return TRUE;
   tool_worker_step ("kernels on exact problems");
-  n_builders = start_builders (rows, builders);
+  n_builders = start_builders (json_object_get (self->report, "rows"), builders);
   ok = tool_worker_run (objects, &work, self, self->end + LAST_SECONDS, error);
   for (guint b = 0; b < n_builders; b++)
     if (builders[b] > 0)
@@ -267,32 +266,6 @@ write_report (const Check *self, GError **error)
   return tool_json_write (self->report, options.output, error);
 }
 
-static gboolean
-run_steps (Check *self, GError **error)
-{
-  if (!tool_worker_ask (self->report, find_facts, self, error))
-    return FALSE;
-  /* Fails early if the path is wrong. */
-  if (!g_str_equal (options.output, "-") && !write_report (self, error))
-    return FALSE;
-  return run_kernels (self, self->start + ROWS_SHARE * (self->end - self->start), error) &&
-         time_kernels (self, error) && run_kernels (self, self->end, error);
-}
-
-/* Marks the rows and VA surfaces that the check had no time for. */
-static void
-mark_unreached (json_t *report)
-{
-  json_t *va = json_object_get (report, "va"), *row;
-  gsize i;
-
-  json_array_foreach (json_object_get (report, "rows"), i, row)
-    if (check_is_open (row))
-      check_set_result (row, "not reached", NULL);
-  if (check_is_open (va))
-    check_set_result (va, "not reached", NULL);
-}
-
 /* Prints the summary, and how to send the report. */
 static void
 conclude (const json_t *report)
@@ -312,14 +285,24 @@ conclude (const json_t *report)
 static gboolean
 check (Check *self, GError **error)
 {
+  g_autoptr (json_t) objects = NULL;
+  json_t *object;
   guint n_faults;
   gboolean ok;
+  gsize i;
 
   tool_catch_interrupt ();
-  ok = run_steps (self, error);
+  /* The report is written early, too: that fails if the path is wrong. */
+  ok = tool_worker_ask (self->report, find_facts, self, error) &&
+       (g_str_equal (options.output, "-") || write_report (self, error)) &&
+       run_kernels (self, self->start + ROWS_SHARE * (self->end - self->start), error) &&
+       time_kernels (self, error) && run_kernels (self, self->end, error);
   if (json_object_get (self->report, "device") == NULL)
     return FALSE;
-  mark_unreached (self->report);
+  objects = list_objects (self->report);
+  json_array_foreach (objects, i, object)
+    if (check_is_open (object))
+      check_set_result (object, "not reached", NULL);
   /* Results are written even if a later step failed. The first error is reported. */
   if (!write_report (self, ok ? error : NULL))
     return FALSE;

@@ -10,3 +10,7 @@ void check_row (GemmclContext *context, json_t *row);
 /** check_build_rows: Compiles the programs of every @n-th of @rows without a result, from @first
  * on. The worker then finds them in the cache. */
 void check_build_rows (const json_t *rows, gsize first, gsize n);
+
+/** check_va: In a worker: runs VA surfaces through the element if there are a VA display and
+ * GStreamer, and sets the result of @va. */
+void check_va (GemmclContext *context, json_t *va);
