@@ -1,13 +1,16 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Errors and files. Needs GLib alone. Any thread.
+ * Errors, files, and scoped values of JSON. Needs GLib and Jansson alone. Any thread.
  */
 #pragma once
 
 #include <glib-object.h>
+#include <jansson.h>
 
 #include "gemmcl-error.h"
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
 /** Defines the boxed type of @Struct, whose copies are shallow, and name_new(), which returns
  * @init. */

@@ -270,14 +270,6 @@ gemmcl_device_set_problem (const GemmclDevice *self, const gchar *problem)
   g_mutex_unlock (&problems_lock);
 }
 
-static gchar *
-get_problem (cl_device_id id)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&problems_lock);
-
-  return problems != NULL ? g_strdup (g_hash_table_lookup (problems, id)) : NULL;
-}
-
 GemmclDevice *
 gemmcl_device_new (cl_device_id id, GError **error)
 {
@@ -289,7 +281,9 @@ gemmcl_device_new (cl_device_id id, GError **error)
           error, "clGetDeviceInfo for the platform") ||
       !fill_info (&self->info, id, self->platform, error))
     return NULL;
-  self->info.problem = get_problem (id);
+  g_mutex_lock (&problems_lock);
+  self->info.problem = problems != NULL ? g_strdup (g_hash_table_lookup (problems, id)) : NULL;
+  g_mutex_unlock (&problems_lock);
   return g_steal_pointer (&self);
 }
 

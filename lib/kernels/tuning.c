@@ -13,7 +13,6 @@
 #include <sys/file.h>
 
 #include "device/cache.h"
-#include "device/json.h"
 #include "device/program.h"
 #include "gemmcl-tuning.h"
 

@@ -248,14 +248,6 @@ fail_format (const gchar *where, const gchar *path, const gchar *lower, GError *
                          gemmcl_matrix_get_grammar ());
 }
 
-/* TRUE if @path is no file, but the address of one elsewhere. */
-static gboolean
-is_remote (const gchar *path)
-{
-  return g_uri_peek_scheme (path) != NULL && strstr (path, "://") != NULL &&
-         !g_file_test (path, G_FILE_TEST_EXISTS);
-}
-
 GemmclMatrix *
 gemmcl_matrix_load (const gchar *where, GError **error)
 {
@@ -276,7 +268,8 @@ gemmcl_matrix_load (const gchar *where, GError **error)
   if (path == NULL)
     return NULL;
 
-  if (is_remote (path))
+  if (g_uri_peek_scheme (path) != NULL && strstr (path, "://") != NULL &&
+      !g_file_test (path, G_FILE_TEST_EXISTS))
     return FAIL_FILE_NULL (error, GEMMCL_ERROR_IO, path,
                            "Expected a file of this machine, found the address of another one. "
                            "Download the file first, as by “curl -LO URL”.");

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/json.h"
 #include "matrix/matrix.h"
 
 #define PREFIX     8

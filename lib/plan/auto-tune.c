@@ -76,15 +76,6 @@ unlock (GemmclPlan *plan)
   g_object_unref (plan);
 }
 
-static void
-lower_priority (void)
-{
-#ifdef __linux__
-  /* On Linux 0 is the calling thread, in POSIX the process. */
-  setpriority (PRIO_PROCESS, 0, NICENESS);
-#endif
-}
-
 /* Searches run one at a time: concurrent ones would distort each other's times and take too much of
  * the device. */
 static GMutex turn_lock;
@@ -127,29 +118,6 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
-static void
-set_searching (Search *self)
-{
-  GemmclPlan *plan = lock (self);
-
-  if (plan == NULL)
-    return;
-  if (!g_cancellable_is_cancelled (self->cancellable))
-    plan->tuning = GEMMCL_TUNING_STATE_SEARCHING;
-  unlock (plan);
-}
-
-static void
-store_result (Search *self, GemmclTuningResult *result)
-{
-  GemmclPlan *plan = lock (self);
-
-  if (plan == NULL)
-    return;
-  plan->result = g_atomic_rc_box_acquire (result);
-  unlock (plan);
-}
-
 /* Returns: (nullable): a kernel plan with the fastest kernel; %NULL without an error if that is the
  *   choice of the rules. */
 static GemmclKernelPlan *
@@ -158,10 +126,15 @@ make_fastest (Search *self, GError **error)
   g_autoptr (GemmclTuningResult) result =
       gemmcl_tuning_search (self->context, &self->problem, NULL, self->cancellable, error);
   GemmclKernelPlan *next;
+  GemmclPlan *plan;
 
   if (result == NULL)
     return NULL;
-  store_result (self, result);
+  plan = lock (self);
+  if (plan != NULL) {
+    plan->result = g_atomic_rc_box_acquire (result);
+    unlock (plan);
+  }
   if (result->best == NULL) {
     gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                  "There was no time to compare other kernels with the choice of the rules.");
@@ -180,11 +153,17 @@ static GemmclKernelPlan *
 make_faster (Search *self, GError **error)
 {
   g_autoptr (GemmclKernelPlan) next = NULL;
+  GemmclPlan *plan;
   gboolean waited;
 
   if (!begin_turn (self, &waited))
     return NULL;
-  set_searching (self);
+  plan = lock (self);
+  if (plan != NULL) {
+    if (!g_cancellable_is_cancelled (self->cancellable))
+      plan->tuning = GEMMCL_TUNING_STATE_SEARCHING;
+    unlock (plan);
+  }
   if (waited) /* another search may have stored the kernel */
     next = gemmcl_kernel_plan_new (self->context, &self->problem, NULL, NULL);
   if (next == NULL || next->source == GEMMCL_CHOICE_RULES) {
@@ -290,7 +269,10 @@ search_run (gpointer data)
   g_autoptr (GError) error = NULL;
   GemmclKernelPlan *next;
 
-  lower_priority ();
+#ifdef __linux__
+  /* On Linux 0 is the calling thread, in POSIX the process. */
+  setpriority (PRIO_PROCESS, 0, NICENESS);
+#endif
   next = make_faster (self, &error);
   if (next != NULL)
     take_over (self, next, &error);

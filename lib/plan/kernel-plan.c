@@ -93,14 +93,6 @@ gemmcl_kernel_plan_fit_group (GemmclKernelPlan *self, gsize size)
 #define ASK(NAME, value)                                                                           \
   clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_##NAME, sizeof (value), &(value), NULL)
 
-/* TRUE if the driver compiles for the size of work-groups that a kernel requires, although it may
- * report a smaller limit: NVIDIA's reports 256 for each kernel, Rusticl of Mesa 22.3 reports 32. */
-static gboolean
-understates_groups (const GemmclDeviceInfo *device)
-{
-  return device->nvidia_capability > 0 || gemmcl_device_is_rusticl (device);
-}
-
 /* TRUE if the built kernel allows work-groups of its row's size, and the device has enough local
  * memory. NVIDIA's driver reports 48 KiB, although arrays of a kernel may have more: its compiler
  * knows the limit. */
@@ -109,6 +101,10 @@ check_room (GemmclKernelPlan *self, cl_kernel kernel, GemmclKernelLevel level, G
 {
   const cl_device_id id = gemmcl_context_get_cl_device (self->context);
   const gsize group = self->kernel->group_m * self->kernel->group_n;
+  /* Some drivers compile for the size that a kernel requires, but report a smaller limit: NVIDIA's
+   * reports 256 for each kernel, Rusticl of Mesa 22.3 reports 32. */
+  const gboolean understates =
+      self->device->nvidia_capability > 0 || gemmcl_device_is_rusticl (self->device);
   gsize max = 0, required[3] = {0};
   cl_ulong local = 0;
   cl_int status;
@@ -117,7 +113,7 @@ check_room (GemmclKernelPlan *self, cl_kernel kernel, GemmclKernelLevel level, G
            ?: ASK (LOCAL_MEM_SIZE, local);
   if (!gemmcl_cl_check (status, error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
     return FALSE;
-  if (group > max && (!understates_groups (self->device) || required[0] != group))
+  if (group > max && (!understates || required[0] != group))
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
         "Kernel %s needs work-groups of %zu, but as built for this device it can have %zu.",

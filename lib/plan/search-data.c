@@ -145,33 +145,27 @@ find_sizes (GemmclSearchData *self, guint n_plans, GError **error)
 }
 
 static gboolean
-upload_a (GemmclSearchData *self, GError **error)
-{
-  cl_event done = NULL;
-  const cl_int status = clEnqueueWriteBuffer (self->queue, self->a, CL_FALSE, 0, self->a_size,
-                                              self->host_a, 0, NULL, &done);
-
-  return gemmcl_context_finish (self->context, status, done, "Writing A of a search", error);
-}
-
-static gboolean
 make_memory (GemmclSearchData *self, GError **error)
 {
+  GemmclContext *context = self->context;
+  cl_event done = NULL;
+  cl_int status;
+
   self->host_a = g_try_malloc (self->a_size);
   self->host_d = g_try_malloc (self->d_size);
   if (self->host_a == NULL || self->host_d == NULL)
     return fail_memory (error);
   fill_a (self);
-  return (self->queue = gemmcl_context_create_queue (self->context, CL_QUEUE_PROFILING_ENABLE,
-                                                     error)) != NULL &&
-         (self->a = gemmcl_context_create_buffer (self->context, self->a_size, "A of a search",
-                                                  error)) != NULL &&
-         (self->d = gemmcl_context_create_buffer (self->context, self->d_size, "D of a search",
-                                                  error)) != NULL &&
-         (self->row_outputs_size == 0 ||
-          (self->row_outputs = gemmcl_context_create_buffer (
-               self->context, self->row_outputs_size, "row outputs of a search", error)) != NULL) &&
-         upload_a (self, error);
+  if (!(self->queue = gemmcl_context_create_queue (context, CL_QUEUE_PROFILING_ENABLE, error)) ||
+      !(self->a = gemmcl_context_create_buffer (context, self->a_size, "A of a search", error)) ||
+      !(self->d = gemmcl_context_create_buffer (context, self->d_size, "D of a search", error)) ||
+      (self->row_outputs_size > 0 &&
+       !(self->row_outputs = gemmcl_context_create_buffer (context, self->row_outputs_size,
+                                                           "row outputs of a search", error))))
+    return FALSE;
+  status = clEnqueueWriteBuffer (self->queue, self->a, CL_FALSE, 0, self->a_size, self->host_a, 0,
+                                 NULL, &done);
+  return gemmcl_context_finish (context, status, done, "Writing A of a search", error);
 }
 
 GemmclSearchData *
@@ -338,37 +332,30 @@ verify_rows (const GemmclSearchData *self, GError **error)
   return TRUE;
 }
 
-/* Fills D with NaN, or with zeros if it is also C. */
+/* Like gemmcl_context_finish(), for a command that accesses D. */
 static gboolean
-spoil_d (GemmclSearchData *self, GError **error)
+finish (GemmclSearchData *self, cl_int status, cl_event done, const gchar *what, GError **error)
 {
-  const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
-  cl_event done = NULL;
-  const cl_int status =
-      clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, &done);
-
-  return gemmcl_context_finish (self->context, status, done, "Filling D of a search", error) ||
-         leave_queue (self);
-}
-
-static gboolean
-download_d (GemmclSearchData *self, GError **error)
-{
-  cl_event done = NULL;
-  const cl_int status = clEnqueueReadBuffer (self->queue, self->d, CL_FALSE, 0, self->d_size,
-                                             self->host_d, 0, NULL, &done);
-
-  return gemmcl_context_finish (self->context, status, done, "Reading D of a search", error) ||
-         leave_queue (self);
+  return gemmcl_context_finish (self->context, status, done, what, error) || leave_queue (self);
 }
 
 gboolean
 gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
                           GError **error)
 {
+  /* NaN, or zeros if D is also C */
+  const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
+  cl_event done = NULL;
+  cl_int status;
+
   gemmcl_plan_reset_previous (plan);
-  if (!spoil_d (self, error) || !gemmcl_search_data_run (self, plan, 0, seconds, error) ||
-      !download_d (self, error) || !verify_rows (self, error))
+  status = clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, &done);
+  if (!finish (self, status, done, "Filling D of a search", error) ||
+      !gemmcl_search_data_run (self, plan, 0, seconds, error))
+    return FALSE;
+  status = clEnqueueReadBuffer (self->queue, self->d, CL_FALSE, 0, self->d_size, self->host_d, 0,
+                                NULL, &done);
+  if (!finish (self, status, done, "Reading D of a search", error) || !verify_rows (self, error))
     return FALSE;
   if (self->expected != NULL)
     return compare (self, error);

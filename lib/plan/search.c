@@ -116,16 +116,6 @@ rest (Search *self, gdouble seconds, GError **error)
   return !g_cancellable_set_error_if_cancelled (self->cancellable, error);
 }
 
-static Candidate *
-add_candidate (Search *self, const gchar *name)
-{
-  Candidate *candidate = g_new0 (Candidate, 1);
-
-  candidate->public.kernel = g_strdup (name);
-  g_ptr_array_add (self->result->candidates, candidate);
-  return candidate;
-}
-
 static void
 notify (const Search *self, GemmclTuningStep step, const Candidate *candidate)
 {
@@ -307,7 +297,9 @@ try_kernel (Search *self, const gchar *name, GError **error)
 
   if (g_cancellable_set_error_if_cancelled (self->cancellable, error))
     return FALSE;
-  candidate = add_candidate (self, name ? name : "rules");
+  candidate = g_new0 (Candidate, 1);
+  candidate->public.kernel = g_strdup (name ? name : "rules");
+  g_ptr_array_add (self->result->candidates, candidate);
   if (!has_time (self)) {
     drop (self, candidate, FALSE, "There was no time to try it.");
     self->is_short = TRUE;

@@ -99,13 +99,6 @@ check_range (const gchar *what, gsize found, gsize least, GError **error)
   return check_between (what, found, least, G_MAXUINT16, error);
 }
 
-static gboolean
-check_cut (const GemmclFrame *frame, GError **error)
-{
-  return check_between ("left", frame->left, 0, 1, error) &&
-         check_between ("top", frame->top, 0, frame->interlaced ? 3 : 1, error);
-}
-
 /* The comparison is written so that NaN fails. */
 static gboolean
 check_colours (const GemmclFrame *frame, GError **error)
@@ -218,7 +211,8 @@ check_frame (const GemmclFrame *frame, GError **error)
   return check_range ("width", frame->width, 1, error) &&
          check_range ("height", frame->height, 1, error) &&
          (frame->features != GEMMCL_FEATURE_PATCH || check_patches (frame, error)) &&
-         check_colours (frame, error) && check_cut (frame, error);
+         check_colours (frame, error) && check_between ("left", frame->left, 0, 1, error) &&
+         check_between ("top", frame->top, 0, frame->interlaced ? 3 : 1, error);
 }
 
 /* The samples of a chroma plane. In an interlaced frame each field has rows for its pairs of rows:

@@ -33,11 +33,7 @@ typedef struct {
 
 /* The rounding of factors to a precision: the unit roundoff, and the smallest normal number. The
  * error of a smaller number is at most their product. 0: factors are not rounded. */
-typedef struct {
-  gdouble roundoff, normal;
-} Rounding;
-
-static const Rounding roundings[GEMMCL_N_PRECISIONS] = {
+static const gdouble roundings[GEMMCL_N_PRECISIONS][2] = {
     [GEMMCL_PRECISION_F16] = {0x1p-11, 0x1p-14},
     [GEMMCL_PRECISION_BF16] = {0x1p-8, 0x1p-126},
     [GEMMCL_PRECISION_TF32] = {0x1p-11, 0x1p-126},
@@ -46,7 +42,7 @@ static const Rounding roundings[GEMMCL_N_PRECISIONS] = {
 /* The rounding errors that a product may have. */
 typedef struct {
   gdouble growth, normalizing; /* relative errors of the sum, and of A if it is normalized */
-  Rounding rounding;
+  gdouble roundoff, normal;    /* see roundings */
   gboolean is_int8;
 } Errors;
 
@@ -81,7 +77,8 @@ get_errors (const GemmclGemm *gemm)
   return (Errors){
       .growth = nu < 1 ? nu / (1 - nu) : INFINITY,
       .normalizing = gemm->normalize & GEMMCL_NORMALIZE_A ? normalizing_error (gemm->k) : 0,
-      .rounding = roundings[gemm->precision],
+      .roundoff = roundings[gemm->precision][0],
+      .normal = roundings[gemm->precision][1],
       .is_int8 = gemm->precision == GEMMCL_PRECISION_I8,
   };
 }
@@ -90,7 +87,7 @@ get_errors (const GemmclGemm *gemm)
 static gdouble
 product_error (const Errors *self, gdouble a, gdouble ea, gdouble b, gdouble eb)
 {
-  const gdouble product = fabs (a * b), v = self->rounding.roundoff;
+  const gdouble product = fabs (a * b), v = self->roundoff;
   gdouble before = 0, error = self->growth * product;
 
   if (self->normalizing > 0)
@@ -98,7 +95,7 @@ product_error (const Errors *self, gdouble a, gdouble ea, gdouble b, gdouble eb)
   if (self->is_int8)
     before += ea * fabs (b) + eb * fabs (a) + ea * eb;
   if (v > 0)
-    error += (2 * v + v * v) * product + v * self->rounding.normal * (fabs (a) + fabs (b));
+    error += (2 * v + v * v) * product + v * self->normal * (fabs (a) + fabs (b));
   return error + (1 + self->growth) * before;
 }
 

@@ -3,7 +3,7 @@
  *
  * The steps of a check in a worker. Each native row of the table multiplies small matrices of
  * integers. Their products and sums are exact in every precision, so that any difference is an
- * error. D of each problem covers a whole tile of a work-group and parts of others. Last, a pipeline
+ * error. D of each problem covers a whole tile of a work-group and parts of others. A pipeline
  * sends VA surfaces through the element.
  */
 #include "measure/check-steps.h"
