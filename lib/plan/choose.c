@@ -206,6 +206,16 @@ is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
                       kernel->name, device->name);
 }
 
+/* Builds @choice for the problem, down to the level @worst, if it is proven. */
+static gboolean
+try_choice (GemmclKernelPlan *self, const GemmclChoice *choice, GemmclKernelLevel worst,
+            GError **error)
+{
+  return gemmcl_choice_check (choice, self->device, &self->computed, error) &&
+         is_proven (self->context, choice->kernel, error) &&
+         gemmcl_kernel_plan_build_multiply (self, choice, worst, error);
+}
+
 /* Bytes per work-item that Intel's compiler spilled. */
 static guint64
 count_spilled (GemmclKernelPlan *self)
@@ -232,8 +242,7 @@ try_choices (GemmclKernelPlan *self, GArray *ranked, GError **error)
     GemmclChoice *choice = &g_array_index (ranked, GemmclChoice, i);
 
     g_clear_error (&failure);
-    if (!is_proven (self->context, choice->kernel, &failure) ||
-        !gemmcl_kernel_plan_build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+    if (!try_choice (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
       g_debug ("%s", failure->message);
       continue;
     }
@@ -252,46 +261,28 @@ try_choices (GemmclKernelPlan *self, GArray *ranked, GError **error)
   return FALSE;
 }
 
-/* Builds the kernel of the tuning entry for @gemm. FALSE if there is none, or if it does not
- * build. */
-static gboolean
-try_tuned (GemmclKernelPlan *self, const GemmclGemm *gemm)
-{
-  g_autoptr (GError) failure = NULL;
-  GemmclTuned tuned;
-
-  if (!gemmcl_tuning_find (self->device, gemm, &tuned) ||
-      !gemmcl_choice_check (&tuned.choice, self->device, &self->computed, NULL))
-    return FALSE;
-  if (!is_proven (self->context, tuned.choice.kernel, &failure) ||
-      !gemmcl_kernel_plan_build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE,
-                                          &failure)) {
-    g_debug ("%s", failure->message);
-    return FALSE;
-  }
-  self->source = tuned.source;
-  return TRUE;
-}
-
-/* Builds the kernel that the user named, or else the best one that this driver can build. */
+/* Builds the kernel that the user named; else that of the tuning entry for the problem, if there is
+ * one that builds; else the best one that this driver can build. */
 static gboolean
 choose_kernel (GemmclKernelPlan *self, const gchar *name, GError **error)
 {
-  g_autoptr (GArray) ranked = NULL;
-  GemmclGemm as_run;
+  const GemmclGemm as_run = gemmcl_gemm_get_as_run (&self->computed);
   const gboolean rules = g_strcmp0 (name, "rules") == 0;
+  g_autoptr (GArray) ranked = NULL;
+  g_autoptr (GError) failure = NULL;
+  GemmclTuned tuned;
 
   if (name != NULL && !rules && strcmp (name, "auto") != 0) {
-    GemmclChoice choice;
     self->source = GEMMCL_CHOICE_NAMED;
-    return gemmcl_choice_find (&choice, name, error) &&
-           gemmcl_choice_check (&choice, self->device, &self->computed, error) &&
-           is_proven (self->context, choice.kernel, error) &&
-           gemmcl_kernel_plan_build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
+    return gemmcl_choice_find (&tuned.choice, name, error) &&
+           try_choice (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
-  as_run = gemmcl_gemm_get_as_run (&self->computed);
-  if (!rules && try_tuned (self, &as_run))
-    return TRUE;
+  if (!rules && gemmcl_tuning_find (self->device, &as_run, &tuned)) {
+    self->source = tuned.source;
+    if (try_choice (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure))
+      return TRUE;
+    g_debug ("%s", failure->message);
+  }
   self->source = GEMMCL_CHOICE_RULES;
   ranked = gemmcl_choice_rank (self->device, &as_run,
                                self->computed.batch > 1 ? 1 : GEMMCL_MAX_SPLIT, FALSE);

@@ -474,21 +474,20 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
 static gboolean
 validate_enums (const GemmclGemm *gemm, GError **error)
 {
-  if ((guint)gemm->layout > GEMMCL_LAYOUT_COLUMN_MAJOR)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "Expected a layout of 0 or 1 (GemmclLayout), found %d.", gemm->layout);
-  if ((guint)gemm->addend > GEMMCL_ADDEND_PREVIOUS)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "Expected an addend of 0 to %d (GemmclAddend), found %d.",
-                        GEMMCL_ADDEND_PREVIOUS, gemm->addend);
-  if ((guint)gemm->activation >= GEMMCL_N_ACTIVATIONS)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "Expected an activation of 0 to %d (GemmclActivation), found %d.",
-                        GEMMCL_N_ACTIVATIONS - 1, gemm->activation);
-  if ((guint)gemm->precision >= GEMMCL_N_PRECISIONS)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "Expected a precision of 0 to %d (GemmclPrecision), found %d.",
-                        GEMMCL_N_PRECISIONS - 1, gemm->precision);
+  const struct {
+    const gchar *name, *type;
+    guint found, most;
+  } fields[] = {
+      {"a layout", "GemmclLayout", gemm->layout, GEMMCL_LAYOUT_COLUMN_MAJOR},
+      {"an addend", "GemmclAddend", gemm->addend, GEMMCL_ADDEND_PREVIOUS},
+      {"an activation", "GemmclActivation", gemm->activation, GEMMCL_N_ACTIVATIONS - 1},
+      {"a precision", "GemmclPrecision", gemm->precision, GEMMCL_N_PRECISIONS - 1},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
+    if (fields[i].found > fields[i].most)
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected %s of 0 to %u (%s), found %d.",
+                          fields[i].name, fields[i].most, fields[i].type, (gint)fields[i].found);
   return TRUE;
 }
 
