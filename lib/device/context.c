@@ -181,15 +181,11 @@ gemmcl_context_is_wrapped (GemmclContext *self)
 static gboolean
 find_device (cl_context context, cl_device_id *device, GError **error)
 {
-  g_autofree cl_device_id *ids = NULL;
+  cl_device_id ids[GEMMCL_MAX_DEVICES];
   gsize bytes = 0;
 
-  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, 0, NULL, &bytes), error,
-                        "clGetContextInfo"))
-    return FALSE;
-  ids = g_malloc0 (bytes);
-  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, bytes, ids, NULL), error,
-                        "clGetContextInfo"))
+  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, sizeof (ids), ids, &bytes),
+                        error, "clGetContextInfo"))
     return FALSE;
   for (gsize i = 0; i < bytes / sizeof (*ids); i++)
     if (*device == NULL || *device == ids[i]) {

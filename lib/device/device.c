@@ -84,16 +84,6 @@ gemmcl_cl_get_version (const gchar *version)
   return strlen (version) > prefix ? 10 * g_ascii_strtod (version + prefix, NULL) + 0.5 : 0;
 }
 
-static GemmclDeviceType
-type_from_cl (cl_device_type type)
-{
-  if (type & CL_DEVICE_TYPE_GPU)
-    return GEMMCL_DEVICE_TYPE_GPU;
-  if (type & CL_DEVICE_TYPE_CPU)
-    return GEMMCL_DEVICE_TYPE_CPU;
-  return GEMMCL_DEVICE_TYPE_ACCELERATOR;
-}
-
 static int
 compare_guint (const void *a, const void *b)
 {
@@ -229,7 +219,9 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   info->driver = get_string (&asked, id, CL_DRIVER_VERSION);
   info->extensions = get_string (&asked, id, CL_DEVICE_EXTENSIONS);
   GET (&asked, id, CL_DEVICE_TYPE, type);
-  info->type = type_from_cl (type);
+  info->type = type & CL_DEVICE_TYPE_GPU   ? GEMMCL_DEVICE_TYPE_GPU
+               : type & CL_DEVICE_TYPE_CPU ? GEMMCL_DEVICE_TYPE_CPU
+                                           : GEMMCL_DEVICE_TYPE_ACCELERATOR;
   info->intel = vendor == VENDOR_INTEL || strstr (info->vendor, "Intel") != NULL;
   info->nvidia = vendor == VENDOR_NVIDIA || strstr (info->vendor, "NVIDIA") != NULL;
   if (info->nvidia)

@@ -30,8 +30,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 /** Sets the problem that later descriptions of this device have. @problem: (nullable): none */
 void gemmcl_device_set_problem (const GemmclDevice *self, const gchar *problem);
 
-/** The largest number of platforms, of devices of a platform, and of devices of a context whose
- * programs are cached. */
+/** The largest number of platforms, of devices of a platform, and of devices of a context. */
 #define GEMMCL_MAX_DEVICES 256
 
 /** (transfer full): valid UTF-8 without leading and trailing spaces; "" after a failure. */

@@ -195,25 +195,6 @@ is_asked (const gchar *asked, guint index, const gchar *name)
   return contains (name, asked);
 }
 
-static gboolean
-platform_fits (const GemmclDevice *device, const gchar *asked)
-{
-  g_autofree gchar *vendor = NULL;
-
-  if (is_asked (asked, device->platform_index, device->info.platform))
-    return TRUE;
-  vendor = gemmcl_platform_get_string (device->platform, CL_PLATFORM_VENDOR);
-  return is_asked (asked, device->platform_index, vendor);
-}
-
-static gboolean
-type_fits (const GemmclDevice *device, GemmclDeviceType asked)
-{
-  if (asked == GEMMCL_DEVICE_TYPE_DEFAULT)
-    return device->is_default;
-  return asked == GEMMCL_DEVICE_TYPE_AUTO || asked == device->info.type;
-}
-
 static guint
 rank (const GemmclDeviceInfo *info)
 {
@@ -234,6 +215,19 @@ compare_rank (gconstpointer a, gconstpointer b)
   return (gint)rank (*(GemmclDeviceInfo *const *)a) - (gint)rank (*(GemmclDeviceInfo *const *)b);
 }
 
+/* TRUE if @query's platform and type select @device. */
+static gboolean
+is_candidate (const GemmclDevice *device, const GemmclDeviceQuery *query)
+{
+  g_autofree gchar *vendor = gemmcl_platform_get_string (device->platform, CL_PLATFORM_VENDOR);
+
+  return (is_asked (query->platform, device->platform_index, device->info.platform) ||
+          is_asked (query->platform, device->platform_index, vendor)) &&
+         (query->type == GEMMCL_DEVICE_TYPE_DEFAULT
+              ? device->is_default
+              : query->type == GEMMCL_DEVICE_TYPE_AUTO || query->type == device->info.type);
+}
+
 /* The devices of @all that match @query. */
 static GPtrArray *
 pick (const GPtrArray *all, const GemmclDeviceQuery *query)
@@ -244,8 +238,7 @@ pick (const GPtrArray *all, const GemmclDeviceQuery *query)
   for (guint i = 0; i < all->len; i++) {
     GemmclDevice *device = all->pdata[i];
 
-    if (platform_fits (device, query->platform) && type_fits (device, query->type) &&
-        is_asked (query->device, index++, device->info.name))
+    if (is_candidate (device, query) && is_asked (query->device, index++, device->info.name))
       g_ptr_array_add (fit, g_atomic_rc_box_acquire (device));
   }
   return fit;

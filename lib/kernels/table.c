@@ -151,32 +151,23 @@ gemmcl_get_kernel (guint index)
   return (const GemmclKernelInfo *)g_once (&once, make_infos, NULL) + index;
 }
 
-/* The Levenshtein distance. One row of its table is kept. */
-static guint
-distance (const gchar *a, const gchar *b)
+/* The number of first characters that are the same, in any case. */
+static gint
+count_same (const gchar *a, const gchar *b)
 {
-  const gsize length = strlen (b);
-  g_autofree guint *row = g_new (guint, length + 1);
+  gint n = 0;
 
-  for (gsize j = 0; j <= length; j++)
-    row[j] = j;
-  for (gsize i = 0; a[i]; i++) {
-    guint diagonal = row[0];
-    row[0] = i + 1;
-    for (gsize j = 0; j < length; j++) {
-      const guint changed = diagonal + (g_ascii_tolower (a[i]) != g_ascii_tolower (b[j]));
-      diagonal = row[j + 1];
-      row[j + 1] = MIN (changed, MIN (row[j], row[j + 1]) + 1);
-    }
-  }
-  return row[length];
+  while (a[n] != '\0' && g_ascii_tolower (a[n]) == g_ascii_tolower (b[n]))
+    n++;
+  return n;
 }
 
 static gint
-compare_distance (gconstpointer a, gconstpointer b, gpointer name)
+compare_same (gconstpointer a, gconstpointer b, gpointer name)
 {
   const GemmclKernel *const *x = a, *const *y = b;
-  return (gint)distance (name, (*x)->name) - (gint)distance (name, (*y)->name);
+
+  return count_same (name, (*y)->name) - count_same (name, (*x)->name);
 }
 
 static void
@@ -188,7 +179,7 @@ set_no_such_kernel (GError **error, const gchar *name)
 
   for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
     g_ptr_array_add (near, (gpointer)&table[i]);
-  g_ptr_array_sort_with_data (near, compare_distance, asked);
+  g_ptr_array_sort_with_data (near, compare_same, asked);
   for (guint i = 0; i < MIN (near->len, MAX_NEAR); i++)
     g_string_append_printf (list, "%s%s", i ? ", " : "",
                             ((const GemmclKernel *)near->pdata[i])->name);
