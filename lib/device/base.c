@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Errors and the text in them, and files: opening, reading and replacing them.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/base.h"
 
 #include <errno.h>

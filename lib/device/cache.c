@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The library's directory in the user's cache, and the cache of compiled programs.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/cache.h"
 
 #include <errno.h>

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Commands: their events, chains of them, and waits.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/commands.h"
 
 #include "device/context.h"

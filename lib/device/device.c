@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Devices: their properties.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/device.h"
 
 #include <CL/cl_ext.h>

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * OpenCL's errors.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/opencl.h"
 
 typedef struct {

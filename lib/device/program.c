@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Building the embedded programs, with the disk cache.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/program.h"
 
 #include <string.h>

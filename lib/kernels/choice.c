@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The rules: the kernel and the split of K for a problem.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kernels/choice.h"
 
 #include <math.h>

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The compile-time options of kernels.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kernels/options.h"
 
 #include "shared/activations.h"

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The table of kernels: look-up, limits, tiles and image blocks of a row.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kernels/table.h"
 
 #include <math.h>

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The tuning file and the shipped entries.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kernels/tuning.h"
 
 #include <errno.h>

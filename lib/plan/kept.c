@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The operands that a plan keeps on the device between runs: B, C and bias.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/kept.h"
 
 #include <math.h>

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The half of a plan that depends on the kernel: its life, its kernels and memory.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/kernel-plan.h"
 
 #include <CL/cl_ext.h>

@@ -1,9 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Packs A and B into the form that multiply reads: B in panels and in int8, A and B in images.
- * The programs in kernels/ document these forms.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/pack.h"
 
 #include "kernels/options.h"

@@ -1,8 +1,5 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * The matrices of a search, timed runs, and the check of results.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/search-data.h"
 
 #include <math.h>
