@@ -220,8 +220,7 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
                : type & CL_DEVICE_TYPE_CPU ? GEMMCL_DEVICE_TYPE_CPU
                                            : GEMMCL_DEVICE_TYPE_ACCELERATOR;
   info->intel = vendor == VENDOR_INTEL || strstr (info->vendor, "Intel") != NULL;
-  info->nvidia = vendor == VENDOR_NVIDIA || strstr (info->vendor, "NVIDIA") != NULL;
-  if (info->nvidia)
+  if (vendor == VENDOR_NVIDIA || strstr (info->vendor, "NVIDIA") != NULL)
     info->nvidia_capability = 10 * get_uint (NULL, id, NV_COMPUTE_CAPABILITY_MAJOR) +
                               get_uint (NULL, id, NV_COMPUTE_CAPABILITY_MINOR);
   GET (&asked, id, CL_DEVICE_MAX_COMPUTE_UNITS, info->compute_units);

@@ -58,8 +58,8 @@ typedef struct {
  * @extensions: the extensions, with spaces between them
  * @type: CPU, GPU or accelerator
  * @intel: the vendor is Intel, by its id or name
- * @nvidia: the vendor is NVIDIA, by its id or name
- * @nvidia_capability: an NVIDIA device's compute capability, 61 for 6.1; else 0
+ * @nvidia_capability: the compute capability of a device of NVIDIA, by its vendor's id or name, 61
+ *   for 6.1; else 0
  * @compute_units: CL_DEVICE_MAX_COMPUTE_UNITS
  * @clock_mhz: CL_DEVICE_MAX_CLOCK_FREQUENCY; 0: unknown
  * @float_width: CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT; of a CPU at least 4, since each is taken to
@@ -101,7 +101,6 @@ typedef struct {
   gchar *extensions;
   GemmclDeviceType type;
   gboolean intel;
-  gboolean nvidia;
   guint nvidia_capability;
   guint compute_units;
   guint clock_mhz;

@@ -15,15 +15,11 @@ GEMMCL_BEGIN_DECLS
  * @method: the part of @name before the sizes, "tiled" of "tiled_8x8_8x8"
  * @summary: a line of text
  * @precision: the precision in which the kernel multiplies
- * @needs: the following fields and NVIDIA's compute capability as text, "K <= 65536, groups of 64";
- *   "" for none
+ * @needs: what it needs of a problem and a device, "K <= 65536, groups of 64, subgroups of 8" for
+ *   example; "" for nothing
  * @max_m: the largest M; 0: no limit
  * @max_n: the largest N; 0: no limit
  * @max_k: the largest K; 0: no limit
- * @work_group: work-items per work-group
- * @subgroup: work-items per subgroup; 0: no subgroups
- * @images: the kernel reads A and B from OpenCL images
- * @matrix_engines: the kernel multiplies on matrix engines
  *
  * A kernel. Subgroups, images and matrix engines are emulated on devices without them.
  */
@@ -34,10 +30,6 @@ typedef struct {
   GemmclPrecision precision;
   const gchar *needs;
   gsize max_m, max_n, max_k;
-  guint work_group;
-  guint subgroup;
-  gboolean images;
-  gboolean matrix_engines;
 } GemmclKernelInfo;
 
 /**

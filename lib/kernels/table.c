@@ -130,10 +130,6 @@ make_infos (G_GNUC_UNUSED gpointer data)
         .max_m = kernel->max_m,
         .max_n = kernel->max_n,
         .max_k = kernel->max_k,
-        .work_group = kernel->group_m * kernel->group_n,
-        .subgroup = kernel->subgroup,
-        .images = kernel->images,
-        .matrix_engines = gemmcl_kernel_has_engines (kernel),
     };
   }
   return infos;

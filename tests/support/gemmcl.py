@@ -142,8 +142,8 @@ class Entry(Structure):
 
 
 class Kernel(Structure):
-    _fields_ = fields("text name method summary, int precision, text needs, size max_m max_n max_k,"
-                      " int work_group subgroup images matrix_engines")
+    _fields_ = fields("text name method summary, int precision, text needs,"
+                      " size max_m max_n max_k")
 
 
 KERNELS = [Kernel.from_address(call("get_kernel", i)) for i in range(call("get_n_kernels"))]

@@ -30,7 +30,7 @@ class Query(ctypes.Structure):
 
 class Info(ctypes.Structure):
     """The first fields of GemmclDeviceInfo."""
-    _fields_ = fields("text platform name vendor version driver extensions, int type intel nvidia"
+    _fields_ = fields("text platform name vendor version driver extensions, int type intel"
                       " capability compute_units clock_mhz float_width")
 
 
