@@ -7,16 +7,8 @@
 
 #include "kernels/choice.h"
 
-/**
- * An entry: the fastest kernel for a problem on a device. Entries are JSON objects, in the user's
- * cache directory or in the library:
- *
- *   device     "device", "units", "driver": its name, compute units and driver's version, all of
- *              which must match; a shipped entry has "device" alone
- *   problem    "precision": its name, "layout": "row" or "col", "transposed": "a", "b", "ab" or "",
- *              "m", "n", "k"
- *   best       "kernel", "gflops"
- */
+/** An entry: the fastest kernel for a problem on a device. docs/tuning.md has its form in the
+ * user's file; a shipped entry has no "units" and no "driver", which the others must match. */
 typedef struct {
   GemmclGemm gemm;
   GemmclChoice choice;
