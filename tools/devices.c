@@ -37,8 +37,7 @@ static const gchar *const extensions[] = {
 #define WIDE   16
 
 /* Products that matrix engines compute with one instruction, from the texts of the extensions,
- * since OpenCL has no query for them. @wide: only on wide engines. @used: by kernels of this
- * library. */
+ * since OpenCL has no query for them. @wide: only on wide engines. @used: by kernels here. */
 static const struct {
   const gchar *type_a, *type_b, *type_sum;
   guint k;
@@ -61,8 +60,7 @@ static const struct {
     {"tf32", "tf32", "f32", 8, TRUE, TRUE, ENGINES "_tf32"},
 };
 
-/* Engines work with subgroups of the smallest size only: for larger ones compilers accept the same
- * functions but emit no dpas. */
+/* Engines work with the smallest subgroups only: compilers emit no dpas for larger ones. */
 static json_t *
 make_matrix_shapes (const GemmclDeviceInfo *info)
 {

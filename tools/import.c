@@ -183,8 +183,7 @@ add_number (Import *self, const gchar *property, gdouble value)
                           g_ascii_formatd (number, sizeof number, "%.9g", value));
 }
 
-/* Adds @scale times the input @index of @node, C of a Gemm or a term of an Add, to the last
- * layer. */
+/* Adds @scale times input @index of @node, C of a Gemm or a term of an Add, to a layer. */
 static gboolean
 add_term (Import *self, const OnnxNode *node, gsize index, gdouble scale, GError **error)
 {
@@ -303,8 +302,7 @@ add_gelu (Import *self, const OnnxNode *node, GError **error)
   return fail (self, node, error, "expected none or tanh as its approximation, found “%s”.", found);
 }
 
-/* Before version 13 the axis is 1 unless it is stated, and Softmax normalizes over all axes from it
- * on. */
+/* Before version 13 the axis is 1 by default, and Softmax normalizes over all axes from it on. */
 static gboolean
 add_softmax (Import *self, const OnnxNode *node, GError **error)
 {
@@ -425,8 +423,7 @@ find_input (const Import *self, const gchar *name)
   return NULL;
 }
 
-/* Returns: the input of @node that the node before computes. It is the first one; only an Add may
- * have it second. */
+/* Returns: the input of @node that the node before computes: the first, or the second of an Add. */
 static const gchar *
 get_value (const Import *self, const OnnxNode *node)
 {
@@ -534,8 +531,7 @@ print_line (const Import *self, const OnnxValueInfo *output)
 }
 
 /* Imports the first output that a chain computes: a classifier may have labels, which no chain
- * computes, beside its probabilities. If there is no such output, fails with the error of the first
- * output. */
+ * computes, beside its probabilities. Without one, fails with the error of the first. */
 static gboolean
 run (gchar **arguments, GError **error)
 {

@@ -92,8 +92,7 @@ limit (gsize stated, gsize max)
   return max > 0 ? MIN (size, max) : size;
 }
 
-/* Adds the program of the kernel @name for the stated problem, with the kernel's precision and
- * within its limits, to @list. */
+/* Adds the program of kernel @name, for the stated problem within its limits, to @list. */
 static gboolean
 add_program (json_t *list, const gchar *name, GError **error)
 {

@@ -66,8 +66,7 @@ prepare_values (const GOptionEntry *entry, gchar **arguments, GError **error)
   return TRUE;
 }
 
-/* Parses @entries, which include -h, and the options of @groups (nullable), and removes them from
- * the command line. */
+/* Parses and removes @entries, which include -h, and the options of @groups (nullable). */
 static gboolean
 parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint *argc,
                gchar ***argv, GError **error)

@@ -94,8 +94,7 @@ tool_table_print (FILE *out, const ToolColumn *columns, const json_t *object)
   print_row (out, columns, cells);
 }
 
-/* Digits of numbers in JSON: enough for times and floats, and too few to show the rounding of
- * binary fractions. */
+/* Digits of numbers in JSON: enough for floats, and too few to show binary fractions. */
 #define DIGITS 9
 
 json_t *

@@ -25,8 +25,7 @@ gboolean tool_set_choice (const gchar *option, const gchar *text, gpointer data,
     name, 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)function, help, values                            \
   }
 
-/** TOOL_OPTION_JSON: --json, which sets @path; "-" without a file. @more: follows the standard
- * output in the help. */
+/** TOOL_OPTION_JSON: --json, which sets @path; "-" without a file. @more ends its help. */
 #define TOOL_OPTION_JSON(path, help, more)                                                         \
   {                                                                                                \
     "json", 0, 0, G_OPTION_ARG_FILENAME, path,                                                     \
@@ -80,8 +79,7 @@ const GemmclKernelInfo *tool_get_kernel_info (const gchar *kernel);
 /** tool_get_precision: Returns: the precision of @kernel; f32 if it is "auto" or %NULL. */
 GemmclPrecision tool_get_precision (const gchar *kernel);
 
-/** tool_adopt_precision: Gives @gemm the precision of @kernel (nullable), unless --precision was
- * given. */
+/** tool_adopt_precision: Gives @gemm the precision of @kernel (nullable), without --precision. */
 void tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel);
 
 /** tool_parse_number: Returns: %FALSE with %TOOL_ERROR_USAGE unless @text, the value of @option, is
@@ -89,8 +87,7 @@ void tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel);
 gboolean tool_parse_number (const gchar *option, const gchar *text, gdouble *number,
                             GError **error);
 
-/** tool_parse_positive: tool_parse_number() for a number above 0; a @text of %NULL leaves @number
- * as it is. */
+/** tool_parse_positive: tool_parse_number() above 0; a @text of %NULL leaves @number. */
 gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *number,
                               GError **error);
 

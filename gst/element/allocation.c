@@ -156,8 +156,7 @@ get_passed (const GstGemmclRun *run, const GstGemmclInput *input, guint i, GErro
 }
 
 /* Inserts the tensors that pass through around D, and the memory of row outputs after them. With
- * output=meta no tensors pass, and that memory stays outside of the buffer, which is the tensor
- * D. */
+ * output=meta no tensors pass, and that memory is not in the buffer, the tensor D. */
 static gboolean
 insert_others (const GstGemmclRun *run, const GstGemmclInput *input, GError **error)
 {
@@ -273,8 +272,7 @@ static const gchar *const kept[][4] = {
 
 /* TRUE if @meta of the input is valid for the output. Metas about time or the stream are valid.
  * Metas about the frame (size, orientation, region, time code) are valid if the output is a frame
- * of the same size. Metas about colours, channels or levels, which change, and about the input's
- * memory are not valid. */
+ * of the same size. Metas about colours, channels, levels and the input's memory are not. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
                 GstBuffer *input G_GNUC_UNUSED)
@@ -302,8 +300,7 @@ shares_memory (GstGemmclSharing *sharing)
   return context && gemmcl_context_get_device_info (context)->host_unified;
 }
 
-/* Returns: the bytes of an input; 0 if inputs differ, have several memories or are too large for
- * a pool. */
+/* Returns: the bytes of an input; 0 if they differ, have several memories or exceed a pool. */
 static guint
 get_input_size (const GstGemmclFormat *format)
 {
@@ -331,8 +328,7 @@ propose_pool (GstQuery *query, GstCaps *caps, guint size, guint held, GstAllocat
     gst_query_add_allocation_pool (query, pool, size, held, 0);
 }
 
-/* Lets downstream answer @query, since inputs pass to it. Raises the minimum of its pools by the
- * buffers that the element holds. */
+/* Lets downstream, to which inputs pass, answer @query. Its pools also need @held buffers. */
 static gboolean
 propose_of_downstream (GstPad *srcpad, GstQuery *query, guint held)
 {
@@ -445,8 +441,7 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   return g_steal_pointer (&pool);
 }
 
-/* Replaces the pools of @query by a pool of OpenCL memory of the element's device. A pool of
- * downstream may be in other memory. */
+/* Replaces the pools of @query, in any memory, by one of OpenCL memory of the device. */
 static gboolean
 offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
 {

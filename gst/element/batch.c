@@ -117,8 +117,7 @@ push_run (GstBaseTransform *trans, GstGemmclRun *run, GstFlowReturn flow)
   return flow;
 }
 
-/* Returns: the device with the fewest runs in flight; among several such devices the one after that
- * of the last run. */
+/* Returns: the device with the fewest runs in flight; among equals the one after the last run's. */
 static GstGemmclDevice *
 choose_device (GstGemmclRuns *self, GstGemmclDevice *devices, guint n)
 {
@@ -142,8 +141,7 @@ choose_device (GstGemmclRuns *self, GstGemmclDevice *devices, guint n)
   return chosen;
 }
 
-/* TRUE if @error may come from the device, so that another one may succeed; FALSE if from the
- * input. */
+/* TRUE if @error may come from the device, so that another one may succeed. */
 static gboolean
 is_of_device (const GError *error)
 {
@@ -152,8 +150,7 @@ is_of_device (const GError *error)
          g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE);
 }
 
-/* Binds @run to @device, makes outputs in its memory and submits the run. If that fails, does so
- * with another device. */
+/* Binds @run to @device, makes outputs in its memory and submits it; else with another device. */
 static GstFlowReturn
 begin (GstGemmcl *self, GstGemmclRun *run, GstGemmclDevice *device, GError **error)
 {
@@ -236,8 +233,7 @@ get_limit (GstBuffer *input)
   return max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
 }
 
-/* Returns: the number of inputs that @next and the runs in flight hold. Releases the inputs of
- * complete runs. */
+/* Returns: the inputs that @next and runs in flight hold. Releases those of complete runs. */
 static guint64
 count_held (GstGemmclRuns *self, const GstGemmclRun *next)
 {

@@ -56,8 +56,7 @@ gboolean gst_gemmcl_batch_accepts (GstGemmclRuns *self, const GstGemmclInput *in
                                    const GstGemmclFactors *factors);
 
 /** gst_gemmcl_batch_add: Adds @buffer, which it takes, to the batch. @input describes @buffer and
- * is taken, too. Returns: the result of gst_gemmcl_batch_end() if @buffer ended or filled a batch,
- * otherwise GST_FLOW_OK. */
+ * is taken, too. Returns: that of gst_gemmcl_batch_end() if a batch ended, else GST_FLOW_OK. */
 GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
                                     const GstGemmclFactors *factors);
 
@@ -67,6 +66,5 @@ gboolean gst_gemmcl_batch_take_event (GstGemmclRuns *self, GstEvent *event);
 
 /** gst_gemmcl_batch_end: Submits the run of the batch, unless the batch is empty, to the device
  * with the fewest runs in flight, and pushes the outputs that are complete. Waits until a run of
- * the ring is free. Posts an error if this run or an earlier one fails and no other device is left.
- */
+ * the ring is free. Posts an error if a run fails and no other device is left. */
 GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);

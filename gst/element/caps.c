@@ -307,8 +307,7 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
   return result;
 }
 
-/* Transforms media and, from the sink pad, carriers. The kind of memory of one pad does not depend
- * on that of the other. */
+/* Transforms media and, from the sink pad, carriers. The pads' kinds of memory are independent. */
 static GstCaps *
 transform_each (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
                 const GstGemmclTerms *terms)

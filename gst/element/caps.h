@@ -44,13 +44,11 @@ GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *ca
 
 /** gst_gemmcl_caps_transform_leniently: As gst_gemmcl_caps_transform(); if nothing fits, ignores N
  * and the other pad's caps, or the output mode, and then K and all other settings, so that the
- * element gets the input and can post the reason of the failure. Upstream could only report "not
- * negotiated". */
+ * element can post the reason; upstream could only report "not negotiated". */
 GstCaps *gst_gemmcl_caps_transform_leniently (GstPadDirection direction, const GstCaps *caps,
                                               const GstCaps *filter, const GstGemmclTerms *terms);
 
 /** gst_gemmcl_caps_fixate: @input: fixed caps of the sink pad. @output: (transfer full): not empty.
- * Keeps the medium of @input if @output has it, chooses OpenCL memory if @opencl and if @output has
- * it, and chooses the format nearest to that of @input. Returns: (transfer full): fixed caps for
- * the source pad. */
+ * Keeps the medium of @input, and chooses OpenCL memory if @opencl, if @output has them, and the
+ * format nearest to that of @input. Returns: (transfer full): fixed caps for the source pad. */
 GstCaps *gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl);

@@ -13,8 +13,7 @@
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
-/* Opens the devices that the properties name. Fails if the build lacks the input or output, or if
- * tensor-id is no name of a field. */
+/* Opens the devices that the properties name. Fails if gst_gemmcl_meta_check() does. */
 static gboolean
 open_devices (GstGemmcl *self, GError **error)
 {
@@ -204,9 +203,8 @@ pass_waiting (GstGemmcl *self)
   return ok;
 }
 
-/* Calls set_caps() with the present caps of both pads, and describes @buffer again. Needed after
- * new caps were refused, and if caps waited for @buffer and equal those of the pads: the base class
- * takes both for caps in use. */
+/* Calls set_caps() with the present caps of both pads, and describes @buffer again. The base class
+ * does not: it takes refused caps, and caps that waited for @buffer, for those in use. */
 static GstFlowReturn
 set_caps_again (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input)
 {
@@ -349,8 +347,7 @@ end_before (GstGemmcl *self, GstEvent *event)
   }
 }
 
-/* Events that wait for the first buffer pass when EOS comes, or caps that describe A by
- * themselves. */
+/* Events that wait for the first buffer pass at EOS, or at caps that describe A. */
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {

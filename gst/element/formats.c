@@ -227,8 +227,7 @@ find_announced (const GstStructure *structure, const GstGemmclSettings *settings
                                  NULL);
 }
 
-/* Returns: (transfer full): caps of @tensor. A dimension of 0 stands for one that caps do not
- * state. */
+/* Returns: (transfer full): caps of @tensor. A dimension of 0 is unknown. */
 static GstCaps *
 announce (const gchar *id, const GstGemmclTensor *tensor, gboolean varies)
 {

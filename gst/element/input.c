@@ -168,8 +168,7 @@ find (const GstGemmclStream *stream, gboolean is_meta, GstBuffer *buffer, GstGem
   return TRUE;
 }
 
-/* Describes A, a tensor. Its M is read only in the feature mode pixel; in the others M is that of
- * the plan's frame. */
+/* Describes A, a tensor. Its M is read in feature mode pixel; otherwise it is that of the frame. */
 static GstFlowReturn
 describe_tensor (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input, GError **error)
 {

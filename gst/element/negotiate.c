@@ -63,8 +63,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
 
   if (!gst_gemmcl_tensors_check_strings (filter, &error))
     warn_once (self, WARNED_OF_STRINGS, NULL, error);
-  /* The base class prefers passthrough: it would ask upstream for the tensors that downstream
-   * expects. */
+  /* Passthrough would ask upstream for the tensors that downstream expects. */
   gst_base_transform_set_prefer_passthrough (
       trans, terms.settings.output != GST_GEMMCL_OUTPUT_META && !has_carriers);
   result = gst_gemmcl_caps_transform_leniently (direction, caps, filter, &terms);
@@ -93,8 +92,7 @@ fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, 
   if (direction == GST_PAD_SRC || gst_caps_is_empty (othercaps) ||
       gst_gemmcl_stream_is_meta (&GST_GEMMCL (trans)->stream))
     return gst_caps_fixate (othercaps);
-  /* The base class does not ask downstream about fixed caps, which may lack a field that downstream
-   * restricts. */
+  /* The base class does not ask downstream about fixed caps, which may lack a field. */
   if (gst_caps_is_fixed (othercaps)) {
     g_autoptr (GstCaps) peer = gst_pad_peer_query_caps (trans->srcpad, othercaps);
     g_autoptr (GstCaps) both = gst_caps_intersect_full (othercaps, peer, GST_CAPS_INTERSECT_FIRST);

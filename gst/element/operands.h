@@ -7,8 +7,7 @@
 
 /* Weight, bias and addend, and their changes while playing. */
 
-/** GstGemmclChange: New operands, packed and uploaded for the plans that existed when they were
- * set. */
+/** GstGemmclChange: New operands, packed and uploaded for the plans of that time. */
 typedef struct _GstGemmclChange GstGemmclChange;
 
 /** GstGemmclCurrentOperands: The operands in use, and those that wait for the next buffer.

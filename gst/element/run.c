@@ -139,8 +139,7 @@ map_input (const GstGemmclRun *run, const GstGemmclInput *input, GstGemmclMappin
   return TRUE;
 }
 
-/* TRUE if caps of @kind name surfaces, or if @buffer is a dma-buf with a surface that OpenCL can
- * share. */
+/* TRUE if caps of @kind name surfaces, or @buffer is a dma-buf with one that OpenCL shares. */
 static gboolean
 prefers_surface (GstGemmclMemoryKind kind, const GemmclFrame *frame, GstBuffer *buffer)
 {
@@ -163,8 +162,7 @@ is_surface (GstGemmclSharing *sharing, GstGemmclMemoryKind kind, const GemmclFra
 }
 
 /* Opens A in input @i: as a surface or dma-buf, if caps promise one; in OpenCL memory of the same
- * context, if the library can read its layout; otherwise on the host. Sets the functions that
- * acquire and release foreign memory. */
+ * context, if the library can read its layout; otherwise on the host. */
 static gboolean
 open_input (GstGemmclRun *run, guint i, GError **error)
 {

@@ -8,8 +8,7 @@
 #include "memory/inflight.h"
 #include "memory/sharing.h"
 
-/* Finds A, D and row outputs in buffers, and submits runs. For the streaming thread or a caller
- * with the stream lock of the sink pad. */
+/* Finds A, D and row outputs in buffers, and submits runs. For callers with the stream lock. */
 
 /** GstGemmclInput: A buffer, the place, size and shape of A in it, and its output. Read when the
  * buffer arrives: another element may write the buffer later. All zero: none. */
@@ -86,8 +85,7 @@ gst_gemmcl_run_get_m (const GstGemmclRun *self)
 }
 
 /** gst_gemmcl_run_check_input: Checks that @buffer, the next one, is in the kind of memory that
- * caps name. @needs_context: (out): %TRUE if it is a VA surface that needs a context with its
- * display. */
+ * caps name. @needs_context: (out): %TRUE for a VA surface of another display. */
 gboolean gst_gemmcl_run_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_context,
                                      GError **error);
 
@@ -100,8 +98,7 @@ gboolean gst_gemmcl_run_submit (GstGemmclRun *self, GstGemmclLastRun *last, GErr
  * %FALSE if the run failed; @error then stays if it was set before. */
 gboolean gst_gemmcl_run_finish (GstGemmclRun *self, GError **error);
 
-/** gst_gemmcl_run_reset_previous: Resets the previous output, which beta scales, to zeros. @plan:
- * (nullable): the plan that keeps it. */
+/** gst_gemmcl_run_reset_previous: Resets the previous output to zeros. @plan: (nullable). */
 void gst_gemmcl_run_reset_previous (GstGemmclLastRun *last, GemmclPlan *plan);
 
 /** gst_gemmcl_run_wants_feedback: Returns: %TRUE if plans must keep the previous output as C, since

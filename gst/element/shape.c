@@ -344,10 +344,9 @@ append_patched (GstCaps *result, const GstCaps *filter, const GstGemmclSettings 
     remove_last (result);
 }
 
-/* Finds the sizes of frames of @pixels that @filter allows for @video. @best: (nullable): gets the
- * width and height of a square or of the size nearest to 4:3. @all: (nullable): gets lists of all
- * widths and heights: a structure for each size would make caps slow to compare. Returns: their
- * number. */
+/* Finds the sizes of frames of @pixels that @filter allows for @video. @best: (nullable): gets a
+ * square, or the size nearest to 4:3. @all: (nullable): gets lists of widths and heights: a
+ * structure for each size would make caps slow to compare. Returns: their number. */
 static guint
 find_sizes (gsize pixels, const GstCaps *filter, const GstStructure *video, GstStructure *best,
             GstStructure *all)

@@ -54,8 +54,7 @@ void gst_gemmcl_stats_add_run (GstGemmclStats *self, GstGemmclDevice *device, gu
 void gst_gemmcl_stats_undo_run (GstGemmclStats *self, GstGemmclDevice *device, guint n);
 
 /** gst_gemmcl_stats_add_drop: Counts the buffer of @message, of type QOS, as dropped. Sets the
- * number of processed buffers in @message, because the base class does not count the buffers of
- * batches. */
+ * processed buffers in @message, since the base class does not count batches. */
 void gst_gemmcl_stats_add_drop (GstGemmclStats *self, GstMessage *message);
 
 /** gst_gemmcl_stats_flush: Makes QOS messages count processed buffers from now on. */

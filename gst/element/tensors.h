@@ -10,8 +10,7 @@
 
 #define GST_GEMMCL_TENSORS_MEDIA "other/tensors"
 #define GST_GEMMCL_MAX_RANK      16
-/** The largest number of tensors in a buffer. NNStreamer gives each of up to 16 tensors a memory of
- * its own. */
+/** The most tensors in a buffer. NNStreamer gives each of up to 16 its own memory. */
 #define GST_GEMMCL_MAX_TENSORS 16
 
 /* Tensors in caps. Caps of `other/tensors` have fields such as `dimensions=3:224:224,10` and

@@ -164,8 +164,7 @@ get_options (GstBufferPool *pool G_GNUC_UNUSED)
   return options;
 }
 
-/* Replaces GStreamer's layout by the library's. FALSE for formats that the library does not
- * support. */
+/* Replaces GStreamer's layout by the library's. FALSE for formats that the library lacks. */
 static gboolean
 lay_out (GstVideoInfo *info)
 {
@@ -259,8 +258,7 @@ alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
   return GST_FLOW_OK;
 }
 
-/* Removes all memories but the buffer's own. With other memories the buffer would not return to the
- * pool. */
+/* Removes memories that were added to a buffer, with which it would not return to the pool. */
 static void
 drop_guests (GstBuffer *buffer)
 {

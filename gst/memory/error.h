@@ -22,7 +22,6 @@ gchar *gst_gemmcl_quote_caps (const GstCaps *caps);
 
 /** gst_gemmcl_post: Logs @error and posts it as a message of @type from @element, a GstElement. The
  * message has the domain and code of GStreamer that correspond to those of @error. @consequence:
- * (nullable): a sentence about the effect, which precedes the text of @error. No lock may be held.
- */
+ * (nullable): the effect, a sentence before the text of @error. No lock may be held. */
 void gst_gemmcl_post (gpointer element, GstMessageType type, const gchar *consequence,
                       const GError *error);

@@ -263,8 +263,7 @@ wait_until_written (GstGemmclSharing *self, GstMemory *root)
   return FALSE;
 }
 
-/* TRUE if both memories are of the same dma-buf. Before Linux 5.3 all dma-bufs share one inode and
- * have no size. */
+/* TRUE if both are of the same dma-buf. Before Linux 5.3 all have one inode and no size. */
 static gboolean
 is_same_file (GstMemory *one, GstMemory *other)
 {

@@ -12,13 +12,11 @@
 /** gst_gemmcl_get_platform: Returns: the platform of the device. */
 cl_platform_id gst_gemmcl_get_platform (GemmclContext *context);
 
-/** gst_gemmcl_get_root: Returns: (transfer none): the memory of which @memory is a part; @memory if
- * it is not a part. */
+/** gst_gemmcl_get_root: Returns: (transfer none): @memory, or the memory of which it is a part. */
 GstMemory *gst_gemmcl_get_root (GstMemory *memory);
 
 /** GstGemmclImporter: Makes the OpenCL objects of @memory, whose content has @id. @objects:
- * (inout): all %NULL before; they stay %NULL if the device refuses @memory and it can be read in
- * another way. */
+ * (inout): all %NULL before; they stay %NULL if @memory has to be read in another way. */
 typedef gboolean (*GstGemmclImporter) (GstGemmclSharing *sharing, GstMemory *memory, guintptr id,
                                        cl_mem objects[GEMMCL_MAX_PLANES], GError **error);
 
@@ -30,13 +28,11 @@ gboolean gst_gemmcl_import (GstGemmclSharing *sharing, GstMemory *memory, guintp
                             GstGemmclImporter make, cl_mem objects[GEMMCL_MAX_PLANES],
                             GError **error);
 
-/** gst_gemmcl_dmabuf_can_import: Returns: %TRUE if the device reads dma-bufs without a copy. Any
- * thread. */
+/** gst_gemmcl_dmabuf_can_import: Returns: %TRUE if the device reads dma-bufs. Any thread. */
 gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
 
 /** gst_gemmcl_dmabuf_is_shared: Returns: %TRUE if a memory of @buffer was made by
- * gst_memory_share() from a media driver's dma-buf. GStreamer 1.22 crashes when such a memory is
- * mapped. */
+ * gst_memory_share() from a media driver's dma-buf, whose map crashes GStreamer 1.22. */
 gboolean gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer);
 
 /** gst_gemmcl_dmabuf_open: Does what gst_gemmcl_va_open() does, for a frame in a dma-buf. @frame,

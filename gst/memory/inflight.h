@@ -22,8 +22,7 @@ void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
 /** gst_gemmcl_frame_cut: Sets left and top of @frame to the place where the frame in @buffer begins
  * within a sample of chroma, by its GstVideoCropMeta; 0 without one. Returns: %FALSE with
- * #GEMMCL_ERROR_FORMAT if the meta has another size than @frame, or exceeds the frame of the
- * GstVideoMeta. */
+ * #GEMMCL_ERROR_FORMAT if its size is not that of @frame, or exceeds the GstVideoMeta. */
 gboolean gst_gemmcl_frame_cut (GemmclFrame *frame, GstBuffer *buffer, GError **error);
 
 /** gst_gemmcl_frame_get_size: Returns: the bytes of a frame without a GstVideoMeta. They may exceed
@@ -59,8 +58,7 @@ gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
 /** gst_gemmcl_find_planes: Finds the planes of a frame by the GstVideoMeta of @buffer or, without
  * such a meta, by @info, and by the GstVideoCropMeta. @data: (inout): gets offsets in the memories
  * of @buffer, and strides. Returns: %FALSE if the meta does not fit @info, or if a plane does not
- * lie within one memory. If @data is not on the host, also if OpenCL cannot copy the layout of a
- * plane. */
+ * lie within one memory. For the device, also if OpenCL cannot copy a plane's layout. */
 gboolean gst_gemmcl_find_planes (const GemmclFrame *frame, const GstVideoInfo *info,
                                  GstBuffer *buffer, GemmclData *data);
 
@@ -75,8 +73,7 @@ gboolean gst_gemmcl_event_has_ended (cl_event event);
 
 /** GstGemmclInflight: Holds the mapped inputs of an in-flight run until the run is complete. Its
  * owner uses it again for later runs. The memory of an output references the GstGemmclInflight of
- * its run, so that the first map of the output releases the inputs. Any thread may call the
- * functions, unless they say otherwise. */
+ * its run, so that the first map of the output releases the inputs. Any thread. */
 typedef struct {
   GMutex lock;                /* guards the other fields; never held while waiting */
   cl_event done;              /* NULL: no run, or the owner has finished it */
@@ -95,8 +92,7 @@ void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
 
 /** gst_gemmcl_inflight_begin: Begins a run in @context. @done: (transfer full): its event. The
- * first @n mappings are held until it is complete. For the owner, after
- * gst_gemmcl_inflight_finish(). */
+ * first @n mappings are held until then. For the owner, once the last run is finished. */
 void gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GemmclContext *context,
                                 cl_event done);
 

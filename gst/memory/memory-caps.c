@@ -62,8 +62,7 @@ is_blue_first (GstVideoFormat format)
 void
 gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize channels)
 {
-  /* For each number of channels, three rounds over the library's table add formats, the best ones
-   * first. */
+  /* For each number of channels, three rounds over the table add formats, the best first. */
   for (gsize n = channels > 0 ? channels : 1; n <= (channels > 0 ? channels : 4); n++)
     for (guint round = 0; round < 3; round++)
       for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {

@@ -26,13 +26,11 @@ gboolean gst_gemmcl_frame_init (GemmclFrame *frame, const GstVideoInfo *info);
 
 /** gst_gemmcl_drm_to_plain: Returns: (transfer full): a copy of @structure, of any caps, with
  * GStreamer's formats in place of DRM formats. Only linear formats and Intel's tilings without
- * compression are translated; if @structure has only other DRM formats, the list of formats is
- * empty. */
+ * compression are translated; with other DRM formats alone the list is empty. */
 GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
 
 /** gst_gemmcl_values_add: Adds @text, (transfer full), to @values unless it is there. @values is
- * G_VALUE_INIT at first, a string with one text, and a list with more, so that fixed caps stay
- * fixed. */
+ * G_VALUE_INIT at first, a string with one text (fixed caps stay fixed), then a list. */
 void gst_gemmcl_values_add (GValue *values, gchar *text);
 
 /** gst_gemmcl_values_get: @values: (nullable): values as above, or a field of caps. Returns:
@@ -44,8 +42,7 @@ const gchar *gst_gemmcl_values_get (const GValue *values, guint i);
  * formats with the same order of colours in memory, then other formats. */
 void gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize channels);
 
-/** GstGemmclMemoryKind: The kind of memory of buffers, by their caps. Only the sink pad has the
- * last three. */
+/** GstGemmclMemoryKind: The kind of memory, by caps. Only the sink pad has the last three. */
 typedef enum {
   GST_GEMMCL_MEMORY_OTHER, /* not supported */
   GST_GEMMCL_MEMORY_SYSTEM,
@@ -55,8 +52,7 @@ typedef enum {
   GST_GEMMCL_MEMORY_DMABUF,
 } GstGemmclMemoryKind;
 
-/** gst_gemmcl_caps_get_memory: Returns: the memory of structure @index; SYSTEM for the features
- * ANY. */
+/** gst_gemmcl_caps_get_memory: Returns: that of structure @index; SYSTEM for the features ANY. */
 GstGemmclMemoryKind gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
 
 /** gst_gemmcl_memory_is_surface: Returns: %TRUE for VA and TILED. */

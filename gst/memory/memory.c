@@ -101,8 +101,7 @@ events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event,
   }
 }
 
-/* Logs that @call failed, unless @status is CL_SUCCESS, and leaves @queue, (nullable), in which it
- * failed. FALSE if it failed. */
+/* FALSE unless @status is CL_SUCCESS: logs that @call failed and leaves its @queue, (nullable). */
 static gboolean
 check (GstGemmclMemory *self, cl_command_queue queue, cl_int status, const gchar *call)
 {
@@ -304,8 +303,7 @@ download (GstGemmclMemory *self, GstMapFlags access)
 
 /* Maps the staging memory and downloads the content into it if needed, also for GST_MAP_WRITE
  * alone: the host may write only a part. After gst_gemmcl_memory_recycle() nothing is downloaded.
- * The host waits before it enqueues a copy: with some drivers a command that waits for a failed
- * event never ends. */
+ * The host waits first: with some drivers a command that waits for a failed event never ends. */
 static gpointer
 map_staged (GstGemmclMemory *self, GstMapFlags access)
 {
@@ -494,8 +492,7 @@ gst_gemmcl_memory_recycle (GstMemory *memory)
   g_clear_pointer (&self->fetched, clReleaseEvent);
 }
 
-/* Enqueues the unmapping of the pinned buffer after all commands that use it. OpenCL keeps the
- * buffer until then. */
+/* Enqueues the unmapping of the pinned buffer after all commands that use it. */
 static void
 free_staging (GstGemmclMemory *self)
 {

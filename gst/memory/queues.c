@@ -45,8 +45,7 @@ create_queue (GemmclContext *context, cl_command_queue_properties properties, GE
   return NULL;
 }
 
-/* The queue for copies is out of order if the device supports that: in order, a copy that waits
- * delays all later copies. */
+/* The queue for copies is out of order if possible: in order, one that waits delays later ones. */
 static cl_command_queue
 create_copy_queue (GemmclContext *context, GError **error)
 {

@@ -93,8 +93,7 @@ take_of_peer (GstGemmclSharing *self, const GemmclDeviceQuery *query, const gcha
   return shared ? take (self, query, gst_context_ref (shared), giver) : NULL;
 }
 
-/* Returns: (transfer full): a context from the first place that has one; see
- * gst_gemmcl_sharing_open(). */
+/* Returns: (transfer full): a context from the places that gst_gemmcl_sharing_open() lists. */
 static GemmclContext *
 find (GstGemmclSharing *self, const GemmclDeviceQuery *query, GError **error)
 {
@@ -155,8 +154,7 @@ is_fresh (GstGemmclSharing *self, const GemmclDeviceQuery *query)
   return gst_gemmcl_va_fits (self, self->context);
 }
 
-/* Posts a warning for each device of @query that the library passed over since OpenCL could not
- * make a context on it. */
+/* Posts a warning for each device of @query on which OpenCL could not make a context. */
 static void
 warn_of_skipped (GstGemmclSharing *self, const GemmclDeviceQuery *query)
 {

@@ -38,8 +38,7 @@ find_display (GemmclContext *context)
   return NULL;
 }
 
-/* Fails with a message of @format, a literal that states what was found and what was expected. Adds
- * an alternative. */
+/* Fails with a message of @format, a literal, and an alternative. */
 #define REFUSE(error, format, ...)                                                                 \
   gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                  \
                    format " Or let upstream send video/x-raw, which is copied.", ##__VA_ARGS__)
@@ -164,8 +163,7 @@ check_device (GemmclContext *context, GError **error)
 }
 
 /* Returns: (nullable): the display with which a new context on the device of @context has to be
- * made; NULL if @context has it, no display is known, the device does not share it, or a context
- * with it could not be made. */
+ * made; NULL if @context has it, or if no display is known that the device can share. */
 static VADisplay
 find_missing (GstGemmclSharing *self, GemmclContext *context)
 {
@@ -211,8 +209,7 @@ gst_gemmcl_va_add_display (GstGemmclSharing *self, const GemmclDeviceQuery *quer
   return g_steal_pointer (&plain);
 }
 
-/* @context keeps each GstVaDisplay of its VADisplay, since any of them may be the one that closes
- * it. */
+/* @context keeps each GstVaDisplay of its VADisplay, since any of them may close it. */
 void
 gst_gemmcl_va_bind (GstGemmclSharing *self, GemmclContext *context)
 {

@@ -11,8 +11,7 @@
 
 #if GEMMCL_HAVE_VA
 
-/** gst_gemmcl_va_take_display: @shared: (nullable): a GstContext. Stores the display in it, if it
- * has one. */
+/** gst_gemmcl_va_take_display: Stores the display in @shared, (nullable), if it has one. */
 void gst_gemmcl_va_take_display (GstGemmclSharing *self, GstContext *shared);
 
 /** gst_gemmcl_va_ask_for_display: Asks elements, bins and the application for a display, unless one
