@@ -13,7 +13,7 @@
 
 /* ROW (name, add, ignores_rows, attributes ...) for each operator of a layer, and for each that is
  * left out. Attributes: those, of any version, that are read or change no value; any other is
- * refused. ignores_rows: the operator does the same with rows of any length. */
+ * refused. ignores_rows: the operator does the same with rows of any length. add: NULL: it does nothing. */
 #define LAYER_OPERATORS(ROW)                                                                       \
   ROW ("Gemm", add_product, FALSE, "alpha", "beta", "broadcast", "transA", "transB")               \
   ROW ("MatMul", add_product, FALSE, NULL)                                                         \
@@ -29,7 +29,7 @@
   ROW ("Cast", add_cast, TRUE, "saturate", "to")                                                   \
   ROW ("Dropout", add_dropout, TRUE, "is_test", "ratio", "seed")                                   \
   ROW ("Flatten", add_flatten, TRUE, "axis")                                                       \
-  ROW ("Identity", add_identity, TRUE, NULL)                                                       \
+  ROW ("Identity", NULL, TRUE, NULL)                                                               \
   ROW ("Reshape", add_reshape, TRUE, "allowzero")
 #define LISTED(name, ...) name ", "
 #define LAYER_NAMES       LAYER_OPERATORS (LISTED)
@@ -316,13 +316,6 @@ add_softmax (Import *self, const OnnxNode *node, GError **error)
   return add_activation (self, node, error);
 }
 
-static gboolean
-add_identity (G_GNUC_UNUSED Import *self, G_GNUC_UNUSED const OnnxNode *node,
-              G_GNUC_UNUSED GError **error)
-{
-  return TRUE;
-}
-
 /* A cast between floating-point types changes nothing here: gemmcl computes in f32. */
 static gboolean
 add_cast (Import *self, const OnnxNode *node, GError **error)
@@ -410,7 +403,7 @@ add_node (Import *self, const OnnxNode *node, GError **error)
   if (self->is_reshaped && !operators[i].ignores_rows)
     return fail (self, node, error,
                  "expected the rows of the layer before, found a value of another shape.");
-  return operators[i].add (self, node, error);
+  return operators[i].add == NULL || operators[i].add (self, node, error);
 }
 
 /* Returns: (nullable): the input of the model of that name. */

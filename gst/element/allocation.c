@@ -186,8 +186,7 @@ insert_others (const GstGemmclRun *run, const GstGemmclInput *input, GError **er
   return TRUE;
 }
 
-/* Makes the output of @input: a buffer of @pool or, if that is NULL, a new one of @size bytes in
- * memory of @device. */
+/* Makes the output of @input: a buffer of @pool or, if that is NULL, of @size bytes on @device. */
 static GstFlowReturn
 make_output (GstBaseTransform *trans, const GstGemmclDevice *device, GstGemmclInput *input,
              GstBufferPool *pool, gsize size)
@@ -207,16 +206,6 @@ make_output (GstBaseTransform *trans, const GstGemmclDevice *device, GstGemmclIn
     GST_ELEMENT_WARNING (trans, STREAM, NOT_IMPLEMENTED, (NULL), ("could not copy metadata"));
   input->output = g_steal_pointer (&buffer);
   return GST_FLOW_OK;
-}
-
-/* TRUE if the output of zeros is zeros. A gap then stays a gap. */
-static gboolean
-keeps_zeros (const GstGemmclRun *run)
-{
-  const GemmclGemm *gemm = &run->problem->gemm;
-
-  return !gemm->bias && gemm->a_shift == 0.0 && run->factors.beta == 0.0 &&
-         gemmcl_activation_keeps_zero (gemm->activation);
 }
 
 GstFlowReturn
@@ -242,7 +231,10 @@ gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *run, GstGemmclIn
     set_no_memory (error);
   if (flow != GST_FLOW_OK || run->stream->output.medium == GST_GEMMCL_MEDIUM_VIDEO)
     return flow;
-  if (run->stream->input.medium == GST_GEMMCL_MEDIUM_AUDIO && !keeps_zeros (run))
+  /* A gap stays a gap if the output of zeros is zeros. */
+  if (run->stream->input.medium == GST_GEMMCL_MEDIUM_AUDIO &&
+      (gemm->bias || gemm->a_shift != 0.0 || run->factors.beta != 0.0 ||
+       !gemmcl_activation_keeps_zero (gemm->activation)))
     GST_BUFFER_FLAG_UNSET (input->output, GST_BUFFER_FLAG_GAP);
   /* Buffers of the pool have room for more rows. */
   gst_buffer_set_size (input->output, (gssize)size);

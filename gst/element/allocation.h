@@ -21,6 +21,5 @@ GstFlowReturn gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *ru
 gsize gst_gemmcl_output_get_size (const GstGemmclStream *stream, const GstGemmclProblem *problem,
                                   gsize m);
 
-/** gst_gemmcl_output_get_rows: Returns: (transfer full): the memory of the row outputs of @output.
- * Its run must have row outputs. */
+/** gst_gemmcl_output_get_rows: Returns: (transfer full): the memory of @output's row outputs. */
 GstMemory *gst_gemmcl_output_get_rows (GstBuffer *output);

@@ -250,8 +250,7 @@ count_held (GstGemmclRuns *self, const GstGemmclRun *next)
   return held;
 }
 
-/* TRUE if the ring has a run left for the batch after @next, and the inputs that are then held do
- * not exhaust their pool. */
+/* TRUE if a run is left for a batch after @next, and the inputs held do not exhaust their pool. */
 static gboolean
 can_submit (GstGemmclRuns *self, const GstGemmclRun *next)
 {

@@ -269,8 +269,7 @@ transform_output (GstCaps *result, const GstCaps *caps, const GstCaps *filter,
   }
 }
 
-/* With output=meta, from the sink pad to the source pad. The element's tensors are added to the
- * tensors that upstream announces. */
+/* With output=meta, from the sink pad to the source pad. Adds the tensors to upstream's. */
 static GstCaps *
 transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
 {

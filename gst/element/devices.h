@@ -30,8 +30,7 @@ typedef struct {
 } GstGemmclDevice;
 
 /** gst_gemmcl_devices_open: Opens the devices that the properties name. Fails if one of them cannot
- * run the kernel that the properties name. For NULL to READY, and for the streaming thread while
- * there is no plan. */
+ * run the kernel that the properties name. For NULL to READY, and while there is no plan. */
 gboolean gst_gemmcl_devices_open (GstGemmcl *self, GError **error);
 
 /** gst_gemmcl_devices_close: Releases the devices; their counts stay. */

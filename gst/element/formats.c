@@ -202,8 +202,7 @@ find_tensor (const GstStructure *groups, const GstGemmclSettings *settings)
   return or_only && n == 1 ? only : NULL;
 }
 
-/* @tensor: (out): A. FALSE if @structure does not announce A with all its dimensions, or if the
- * element cannot read it. */
+/* @tensor: (out): A. FALSE unless @structure announces an A that can be read. */
 static gboolean
 find_announced (const GstStructure *structure, const GstGemmclSettings *settings,
                 GstGemmclTensor *tensor)

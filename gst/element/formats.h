@@ -70,8 +70,7 @@ gboolean gst_gemmcl_carriers_have (const GstCaps *caps, guint index,
 /** gst_gemmcl_input_from_caps: @format: (out): the format of @caps, fixed caps of the sink pad. A
  * in carriers is the tensor that caps announce. If they announce none, and in flexible tensors, A
  * is @described, the tensor of the last buffer, whose rank is 0 before the first buffer. Returns:
- * %FALSE with #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE if @caps cannot be read, or if A in
- * carriers is not known. */
+ * %FALSE with #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE if @caps or A cannot be read. */
 gboolean gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                                      const GstGemmclSettings *settings,
                                      const GstGemmclTensor *described, GError **error);

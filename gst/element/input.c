@@ -134,8 +134,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   return TRUE;
 }
 
-/* TRUE if @tensor, of a buffer, is A of @format. In caps that announce it, dimensions of 1 behind
- * the last may be left out. */
+/* TRUE if @tensor, of a buffer, is A of @format. Announcing caps may omit last dimensions of 1. */
 static gboolean
 is_known (const GstGemmclFormat *format, const GstGemmclTensor *tensor)
 {

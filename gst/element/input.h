@@ -8,8 +8,7 @@
  * in metadata wait for the first buffer, and the events after them wait, too: the caps of the
  * output depend on the shape of that tensor. For the streaming thread. */
 
-/** GstGemmclDescribed: The buffers' description of A. For the streaming thread, except tensor,
- * which the lock of the element guards. */
+/** GstGemmclDescribed: A as buffers describe it. For the streaming thread; @tensor has the lock. */
 typedef struct {
   GstGemmclTensor tensor; /* A, as a buffer described it; rank 0: none did */
   gboolean fits_plan;     /* only M changed, and the plan has enough rows */

@@ -169,8 +169,7 @@ get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const 
   return FALSE;
 }
 
-/* Reads the formats of both pads. The input is read first: if it does not fit, the caps of the
- * output are a guess. */
+/* Reads the formats of both pads, the input first: if it does not fit, @outcaps are a guess. */
 static gboolean
 set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 {

@@ -8,8 +8,7 @@ static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "add
 
 /* @array: a GstValueArray, whose types GObject has checked: of doubles if @is_vector, otherwise of
  * rows, which are arrays of doubles. Returns: (transfer full) (nullable): a matrix of f64; NULL
- * without @error for an empty array; NULL with GEMMCL_ERROR_SHAPE if a row is empty or rows differ
- * in length. */
+ * without @error for an empty array; NULL with GEMMCL_ERROR_SHAPE for empty or unequal rows. */
 static GemmclMatrix *
 matrix_from_array (const GValue *array, gboolean is_vector, GError **error)
 {
@@ -347,8 +346,7 @@ free_used (GstElement *element G_GNUC_UNUSED, gpointer change)
   change_free (change);
 }
 
-/* Exchanges the current operands and those of @change. Needs the lock. Returns: TRUE if the new
- * operands need new plans. */
+/* Exchanges the operands and those of @change. Needs the lock. TRUE if they need new plans. */
 static gboolean
 use_change (GstGemmcl *self, GstGemmclChange *change)
 {

@@ -34,8 +34,7 @@ gboolean gst_gemmcl_operands_open (GstGemmcl *self, GError **error);
 /** gst_gemmcl_operands_close: Releases all operands; the properties stay. */
 void gst_gemmcl_operands_close (GstGemmcl *self);
 
-/** gst_gemmcl_operand_get: Sets @value to the operand as a string, array or GemmclMatrix, by the
- * type of @value. Any thread. */
+/** gst_gemmcl_operand_get: Gets the operand as a string, array or GemmclMatrix. Any thread. */
 void gst_gemmcl_operand_get (GstGemmcl *self, GemmclPlanOperand operand, GValue *value);
 
 /**
@@ -51,8 +50,7 @@ void gst_gemmcl_operand_get (GstGemmcl *self, GemmclPlanOperand operand, GValue 
  */
 void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GValue *value);
 
-/** gst_gemmcl_operands_have_next: Returns: %TRUE if new operands wait for the next buffer. Any
- * thread. */
+/** gst_gemmcl_operands_have_next: Returns: %TRUE if operands wait for a buffer. Any thread. */
 gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
 /** gst_gemmcl_operands_pin: Installs operands set since the last buffer, and pins them until

@@ -53,14 +53,6 @@ gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatr
   *n = settings->gemm.trans_b ? rows : cols;
 }
 
-static gboolean
-is_vector (const GemmclMatrix *matrix, gsize length)
-{
-  gsize rows = matrix->rows, cols = matrix->cols;
-
-  return (rows == 1 && cols == length) || (cols == 1 && rows == length);
-}
-
 /* @m: 0: it differs between buffers */
 static gboolean
 check_operands (const GstGemmclOperands *operands, const GstGemmclSettings *settings, gsize m,
@@ -69,7 +61,7 @@ check_operands (const GstGemmclOperands *operands, const GstGemmclSettings *sett
   const GemmclMatrix *bias = operands->bias, *addend = operands->addend;
   const gsize rows = addend ? addend->rows : 0;
 
-  if (bias && !is_vector (bias, n))
+  if (bias && (MIN (bias->rows, bias->cols) != 1 || MAX (bias->rows, bias->cols) != n))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "The bias is %zu x %zu. Expected a vector of %zu elements, N of the "
                             "weight. To change both to another N, set bias to \"\" first, then "

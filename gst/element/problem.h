@@ -31,8 +31,7 @@ void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands 
 void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
                                   gsize *k, gsize *n);
 
-/** GstGemmclProblem: The library's description of a stream's problem, with the frames that it
- * points to, and the folding of lists. */
+/** GstGemmclProblem: The problem of a stream, with its frames and the folding of lists. */
 typedef struct {
   GemmclGemm gemm; /* points to the frames below: copy with gst_gemmcl_problem_copy() */
   GemmclFrame a_frame;

@@ -294,8 +294,7 @@ collect_events (GstGemmclRun *run, const GstGemmclLastRun *last, GstMemory *prev
   run->call.n_wait = wait - run->wait;
 }
 
-/* Takes @done, the event of @run, and adds it to each OpenCL memory. Inputs in other memory are
- * held until @done. */
+/* Takes @done, the event of @run, and adds it to each OpenCL memory. Other inputs are held. */
 static void
 leave_event (GstGemmclRun *run, cl_event done)
 {
@@ -323,29 +322,19 @@ leave_event (GstGemmclRun *run, cl_event done)
   }
 }
 
-/* Returns: the kind of memory of @a, an input, as a word; static. */
-static const gchar *
-name_memory (const GemmclData *a)
-{
-  switch (a->kind) {
-  case GEMMCL_DATA_IMAGES:
-    return "VA";
-  case GEMMCL_DATA_BUFFER:
-    return a->acquired ? "DMABuf" : "OpenCL";
-  default:
-    return "system";
-  }
-}
-
 static void
 note_run (const GstGemmclRun *run)
 {
   const gboolean is_mapped =
       run->stream->output.memory != GST_GEMMCL_MEMORY_OPENCL && run->d[0].kind != GEMMCL_DATA_HOST;
   const gsize size = gst_gemmcl_output_get_size (run->stream, run->problem, run->call.m);
+  const GemmclData *a = &run->a[run->n - 1];
+  const gchar *const buffer = a->acquired ? "DMABuf" : "OpenCL";
+  const gchar *const kinds[] = {
+      [GEMMCL_DATA_HOST] = "system", [GEMMCL_DATA_BUFFER] = buffer, [GEMMCL_DATA_IMAGES] = "VA"};
 
   gst_gemmcl_stats_add_run (run->stats, run->device, run->n, is_mapped ? run->n * size : 0,
-                            name_memory (&run->a[run->n - 1]));
+                            kinds[a->kind]);
   gst_gemmcl_copies_note_run (run->stats, run->device, &run->call, run->inputs[0].buffer);
 }
 

@@ -62,14 +62,9 @@ describe_alpha (const GemmclFrame *frame, gsize weight_k)
 static gsize
 get_row_width (const GemmclFrame *frame)
 {
-  switch (frame->features) {
-  case GEMMCL_FEATURE_PIXEL:
-    return 1;
-  case GEMMCL_FEATURE_PATCH:
-    return frame->patch_width;
-  default:
-    return frame->width;
-  }
+  return frame->features == GEMMCL_FEATURE_PIXEL   ? 1
+         : frame->features == GEMMCL_FEATURE_PATCH ? frame->patch_width
+                                                   : frame->width;
 }
 
 /* TRUE if @other, of a later feature mode and of the same K, makes the same A as @shape: as many
@@ -318,8 +313,7 @@ remove_last (GstCaps *caps)
   gst_caps_remove_structure (caps, gst_caps_get_size (caps) - 1);
 }
 
-/* Appends frames that hold a patch, if patches of @channels have @k elements and @filter allows
- * such frames. */
+/* Appends frames that hold a patch, if patches of @channels have @k elements and @filter allows. */
 static void
 append_patched (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *settings, gsize k,
                 guint channels)

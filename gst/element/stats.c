@@ -179,8 +179,7 @@ set_kernel (const GstGemmclDevice *device, GstStructure *structure)
                      NULL);
 }
 
-/* Adds the times and rates of @n devices to @structure. Returns: the sum of the counts of their
- * plans. Needs the lock of the element. */
+/* Adds the times and rates of @n devices to @structure. Returns: their counts. Needs the lock. */
 static GemmclPlanStats
 set_rates (const GstGemmclDevice *devices, guint n, GstStructure *structure)
 {

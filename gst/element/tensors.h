@@ -46,8 +46,7 @@ gboolean gst_gemmcl_tensors_from_caps (GstGemmclTensors *tensors, const GstCaps 
  * Such caps intersect with no others, and the message says how to write them. */
 gboolean gst_gemmcl_tensors_check_strings (const GstCaps *caps, GError **error);
 
-/** gst_gemmcl_tensor_get_size: Returns: the bytes of @tensor, which must fit a gsize, as those of
- * each tensor that was parsed do. */
+/** gst_gemmcl_tensor_get_size: Returns: its bytes, which fit a gsize if it was parsed. */
 gsize gst_gemmcl_tensor_get_size (const GstGemmclTensor *tensor);
 
 /** gst_gemmcl_tensors_to_structure: @types: the types that tensor @index may have, the preferred
@@ -66,8 +65,7 @@ gboolean gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize
 /** gst_gemmcl_tensor_print: Returns: (transfer full): a text such as "float32 of 4 x 512". */
 gchar *gst_gemmcl_tensor_print (const GstGemmclTensor *tensor);
 
-/** gst_gemmcl_tensor_get_shape: @m: (out): the product of the outer dimensions. @k: (out): the
- * innermost dimension. */
+/** gst_gemmcl_tensor_get_shape: @k: (out): the innermost dimension. @m: (out): all others. */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);
 
 /* Tensors in buffers. */

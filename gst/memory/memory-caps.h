@@ -67,14 +67,12 @@ gst_gemmcl_memory_is_surface (GstGemmclMemoryKind memory)
 GstCaps *gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction);
 
 /** gst_gemmcl_caps_offer: @caps: (transfer full): of the sink pad. Returns: (transfer full): the
- * caps that a device can read: surfaces only with @va. Without @import dma-bufs come last, since
- * they are copied. */
+ * caps that a device can read: surfaces only with @va, dma-bufs last without @import. */
 GstCaps *gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import);
 
 /** gst_gemmcl_caps_allow_format: Returns: %TRUE if the field `format` of @structure is absent, is
  * @name, or is a list with @name. */
 gboolean gst_gemmcl_caps_allow_format (const GstStructure *structure, const gchar *name);
 
-/** gst_gemmcl_caps_get_first_format: Returns: the format of video, or the first one of a list;
- * UNKNOWN if there is none. */
+/** gst_gemmcl_caps_get_first_format: Returns: the first format of video; UNKNOWN without one. */
 GstVideoFormat gst_gemmcl_caps_get_first_format (const GstStructure *structure);

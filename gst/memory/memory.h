@@ -38,8 +38,7 @@ typedef struct {
   GstGemmclInflight *inflight; /* of the run that wrote @buffer; a map of the host releases it */
 } GstGemmclMemory;
 
-/** gst_gemmcl_memory_get: @memory: of a #GstGemmclAllocator. Returns: (transfer none): @memory
- * or the memory of which it is a part. */
+/** gst_gemmcl_memory_get: Returns: (transfer none): @memory, or that of which it is a part. */
 static inline GstGemmclMemory *
 gst_gemmcl_memory_get (GstMemory *memory)
 {

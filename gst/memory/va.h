@@ -38,8 +38,7 @@ gboolean gst_gemmcl_va_check (GstGemmclSharing *self, GemmclContext *context, GE
 /** gst_gemmcl_va_has_surface: Returns: %TRUE if @buffer, of any memory, is a whole surface. */
 gboolean gst_gemmcl_va_has_surface (GstBuffer *buffer);
 
-/** gst_gemmcl_va_is_shared: Returns: %TRUE if the context can read the surface in @buffer. For the
- * streaming thread. */
+/** gst_gemmcl_va_is_shared: For the streaming thread: if the context can read the surface. */
 gboolean gst_gemmcl_va_is_shared (GstGemmclSharing *self, GstBuffer *buffer);
 
 /** gst_gemmcl_va_needs_context: Stores the display of the surface in @buffer. Returns: %TRUE if the
