@@ -13,7 +13,7 @@
 
 /* ROW (name, add, ignores_rows, attributes ...) for each operator of a layer, and for each that is
  * left out. Attributes: those, of any version, that are read or change no value; any other is
- * refused. ignores_rows: the operator does the same with rows of any length. add: NULL: it does nothing. */
+ * refused. add: NULL: it changes nothing. ignores_rows: it ignores how values are cut into rows. */
 #define LAYER_OPERATORS(ROW)                                                                       \
   ROW ("Gemm", add_product, FALSE, "alpha", "beta", "broadcast", "transA", "transB")               \
   ROW ("MatMul", add_product, FALSE, NULL)                                                         \

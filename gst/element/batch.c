@@ -416,13 +416,14 @@ raise_duration (GstGemmcl *self, GstClockTime duration)
 }
 
 gboolean
-gst_gemmcl_batch_accepts (GstGemmclRuns *self, const GstGemmclInput *input,
+gst_gemmcl_batch_accepts (GstGemmclRuns *self, GstBuffer *buffer, const GstGemmclInput *input,
                           const GstGemmclFactors *factors)
 {
   const GstGemmclRun *run = get_run (self, self->n);
 
   return run->n == 0 ||
-         (input->m == run->inputs[0].m && input->progressive == run->inputs[0].progressive &&
+         (gst_buffer_get_size (buffer) == gst_buffer_get_size (run->inputs[0].buffer) &&
+          input->m == run->inputs[0].m && input->progressive == run->inputs[0].progressive &&
           factors->alpha == run->factors.alpha &&
           (!factors->has_beta || factors->beta == run->factors.beta));
 }
@@ -433,19 +434,10 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
 {
   GstGemmclRuns *runs = self->runs;
   GstGemmclRun *run = get_run (runs, runs->n);
-  const guint batch_size = self->stream.settings.batch_size;
-  GstFlowReturn flow = GST_FLOW_OK;
-  guint limit;
+  const guint batch_size = self->stream.settings.batch_size, limit = get_limit (buffer);
 
   if (batch_size > 1 && raise_duration (self, GST_BUFFER_DURATION (buffer)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
-  if (run->n > 0 && gst_buffer_get_size (run->inputs[0].buffer) != gst_buffer_get_size (buffer))
-    flow = gst_gemmcl_batch_end (self);
-  if (flow != GST_FLOW_OK) {
-    gst_buffer_unref (buffer);
-    return flow;
-  }
-  run = get_run (runs, runs->n);
   if (runs->discont) {
     buffer = gst_buffer_make_writable (buffer);
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
@@ -456,7 +448,6 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
   run->inputs[run->n++].buffer = buffer;
   input->data = NULL;
   g_ptr_array_add (run->items, buffer);
-  limit = get_limit (buffer);
   if (run->n >= MIN (batch_size, limit) || count_held (runs, run) > limit)
     return gst_gemmcl_batch_end (self);
   if (run->n == 1)

@@ -51,9 +51,9 @@ GstFlowReturn gst_gemmcl_runs_push_held (GstGemmcl *self);
  * Posts an error if a run of the only device failed. */
 void gst_gemmcl_runs_flush (GstGemmcl *self);
 
-/** gst_gemmcl_batch_accepts: Returns: %TRUE if @input, with @factors, may be in the batch. */
-gboolean gst_gemmcl_batch_accepts (GstGemmclRuns *self, const GstGemmclInput *input,
-                                   const GstGemmclFactors *factors);
+/** gst_gemmcl_batch_accepts: Returns: %TRUE if @input, of @buffer, may be in the batch. */
+gboolean gst_gemmcl_batch_accepts (GstGemmclRuns *self, GstBuffer *buffer,
+                                   const GstGemmclInput *input, const GstGemmclFactors *factors);
 
 /** gst_gemmcl_batch_add: Adds @buffer, which it takes, to the batch. @input describes @buffer and
  * is taken, too. Returns: that of gst_gemmcl_batch_end() if a batch ended, else GST_FLOW_OK. */

@@ -273,7 +273,8 @@ describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
   if (!pass_waiting (self))
     return GST_FLOW_NOT_NEGOTIATED;
   *factors = sync_factors (self, buffer);
-  if (GST_BUFFER_IS_DISCONT (buffer) || !gst_gemmcl_batch_accepts (self->runs, input, factors) ||
+  if (GST_BUFFER_IS_DISCONT (buffer) ||
+      !gst_gemmcl_batch_accepts (self->runs, buffer, input, factors) ||
       gst_gemmcl_operands_have_next (self) ||
       gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad))
     flow = gst_gemmcl_batch_end (self);
