@@ -489,6 +489,7 @@ static gboolean
 plugin_init (GstPlugin *plugin)
 {
   GST_DEBUG_CATEGORY_INIT (gst_gemmcl_debug, "gemmcl", 0, "GEMM on OpenCL");
+  gst_gemmcl_copies_init ();
   return gst_element_register (plugin, "gemmcl", GST_RANK_NONE, GST_TYPE_GEMMCL);
 }
 

@@ -26,7 +26,6 @@ add_stats (GemmclPlanStats *sum, const GemmclPlanStats *stats)
 void
 gst_gemmcl_stats_reset (GstGemmcl *self)
 {
-  GST_DEBUG_CATEGORY_GET (performance, "GST_PERFORMANCE");
   self->stats = (GstGemmclStats){.element = GST_ELEMENT (self), .lock = &self->lock};
   for (guint i = 0; i < self->n_devices; i++) {
     self->devices[i].past = (GemmclPlanStats){0};
@@ -309,6 +308,12 @@ static const gchar *const texts[] = {
         "outputs are copied because buffers of downstream's pool are not aligned for the device: "
         "a pool of aligned buffers",
 };
+
+void
+gst_gemmcl_copies_init (void)
+{
+  GST_DEBUG_CATEGORY_GET (performance, "GST_PERFORMANCE");
+}
 
 static void
 note (GstGemmclStats *self, guint bit)

@@ -93,6 +93,9 @@ typedef enum {
   GST_GEMMCL_COPY_FOREIGN, /* of A from OpenCL memory of another context, through the host */
 } GstGemmclCopy;
 
+/** gst_gemmcl_copies_init: Looks up the log category, when the plugin is loaded. */
+void gst_gemmcl_copies_init (void);
+
 /** gst_gemmcl_copies_add: Counts a copy of the element in the stats, and logs it. */
 void gst_gemmcl_copies_add (GstGemmclStats *self, GstGemmclCopy copy);
 
