@@ -60,16 +60,6 @@ gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar 
   return TRUE;
 }
 
-static gboolean
-set_arguments (cl_kernel kernel, const gchar *name, const GemmclArgument *arguments, GError **error)
-{
-  cl_int status = CL_SUCCESS;
-
-  for (cl_uint i = 0; status == CL_SUCCESS && arguments[i].size > 0; i++)
-    status = clSetKernelArg (kernel, i, arguments[i].size, arguments[i].value);
-  return gemmcl_cl_check (status, error, "clSetKernelArg for %s", name);
-}
-
 /* The number of work-items along the first dimension in a launch. */
 static gsize
 get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
@@ -113,8 +103,11 @@ gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name, co
 {
   const gsize step = get_step (chain, global, local);
   const gsize end = chain->warm_up ? MIN (global[0], step + 1) : global[0];
+  cl_int status = CL_SUCCESS;
 
-  if (!set_arguments (kernel, name, arguments, error))
+  for (cl_uint i = 0; status == CL_SUCCESS && arguments[i].size > 0; i++)
+    status = clSetKernelArg (kernel, i, arguments[i].size, arguments[i].value);
+  if (!gemmcl_cl_check (status, error, "clSetKernelArg for %s", name))
     return FALSE;
   for (gsize start = 0; start < end; start += step) {
     const gsize offset[3] = {start, 0, 0};

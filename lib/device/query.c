@@ -39,31 +39,6 @@ typedef struct {
 #define SPARE_FILES 16
 #define SPARE_MIB   256
 
-/* FALSE with errno if the process cannot open SPARE_FILES more files. */
-static gboolean
-has_files (void)
-{
-  gint files[SPARE_FILES], n = 0, status;
-
-  while (n < SPARE_FILES && (files[n] = open ("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
-    n++;
-  status = errno;
-  for (gint i = 0; i < n; i++)
-    close (files[i]);
-  errno = status;
-  return n == SPARE_FILES;
-}
-
-/* FALSE with errno if the process cannot map SPARE_MIB more. */
-static gboolean
-has_memory (void)
-{
-  const gsize bytes = (gsize)SPARE_MIB << 20;
-  void *spare = mmap (NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-  return spare != MAP_FAILED && munmap (spare, bytes) == 0;
-}
-
 /* Adds the shortage of files or memory that may have hidden devices: neither the loader nor drivers
  * report it. The first shortage is remembered, since the loader looks for drivers only once. */
 static void
@@ -71,13 +46,24 @@ add_shortage (GString *faults)
 {
   static gint status = 0; /* guarded by gemmcl_driver_lock, like the next line's */
   static const gchar *what;
+  const gsize bytes = (gsize)SPARE_MIB << 20;
+  gint files[SPARE_FILES], n = 0;
+  void *spare;
 
-  if (status == 0 && !has_files ()) {
-    status = errno;
+  if (status == 0) {
+    while (n < SPARE_FILES && (files[n] = open ("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+      n++;
+    status = n < SPARE_FILES ? errno : 0;
     what = "open " G_STRINGIFY (SPARE_FILES) " more files (ulimit -n)";
-  } else if (status == 0 && !has_memory ()) {
-    status = errno;
+    while (n > 0)
+      close (files[--n]);
+  }
+  if (status == 0) {
+    spare = mmap (NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    status = spare == MAP_FAILED ? errno : 0;
     what = "map " G_STRINGIFY (SPARE_MIB) " MiB more (ulimit -v)";
+    if (status == 0)
+      munmap (spare, bytes);
   }
   if (status != 0)
     g_string_append_printf (faults,
