@@ -385,23 +385,6 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   return TRUE;
 }
 
-/* Posts an error for a frame of 4 GiB or more. GStreamer counts its bytes in 32 bits, in pools and
- * elsewhere, but does not refuse all such caps. */
-static gboolean
-refuse_size (GstGemmcl *self)
-{
-  g_autoptr (GError) error = g_error_new (
-      GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-      "An output frame of %dx%d in %s has 4 GiB or more; expected less, the limit of buffers of a "
-      "GStreamer pool. Scale or crop the frame, or let downstream take a format of fewer bytes.",
-      GST_VIDEO_INFO_WIDTH (&self->stream.output.video),
-      GST_VIDEO_INFO_HEIGHT (&self->stream.output.video),
-      GST_VIDEO_INFO_NAME (&self->stream.output.video));
-
-  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  return FALSE;
-}
-
 /* Returns: (transfer full) (nullable): the pool of downstream, if it is a special pool, such as
  * that of a display, and if the device can write its frames in place. */
 static GstBufferPool *
@@ -471,12 +454,22 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   const gsize size =
       is_known ? gst_gemmcl_output_get_size (&self->stream, &self->problem, self->problem.gemm.m)
                : 0;
+  const GstVideoInfo *video = &self->stream.output.video;
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
   self->pool_size = size <= G_MAXUINT ? size : 0;
-  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->pool_size == 0)
-    return refuse_size (self);
+  /* GStreamer counts bytes in 32 bits in pools and elsewhere, but does not refuse all such caps. */
+  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->pool_size == 0) {
+    gst_gemmcl_fail (&error, GEMMCL_ERROR_TOO_LARGE,
+                     "An output frame of %dx%d in %s has 4 GiB or more; expected less, the limit "
+                     "of buffers of a GStreamer pool. Scale or crop the frame, or let downstream "
+                     "take a format of fewer bytes.",
+                     GST_VIDEO_INFO_WIDTH (video), GST_VIDEO_INFO_HEIGHT (video),
+                     GST_VIDEO_INFO_NAME (video));
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+    return FALSE;
+  }
   peer = take_peer_pool (self, query, caps);
   if (!peer &&
       !offer_own_pool (self, query, gst_gemmcl_stream_is_meta (&self->stream) ? tensors : caps,

@@ -492,30 +492,23 @@ gst_gemmcl_memory_recycle (GstMemory *memory)
   g_clear_pointer (&self->fetched, clReleaseEvent);
 }
 
-/* Enqueues the unmapping of the pinned buffer after all commands that use it. */
-static void
-free_staging (GstGemmclMemory *self)
+void
+gst_gemmcl_memory_clear (GstGemmclMemory *self)
 {
   const cl_command_queue queue = get_queue (self);
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS];
   guint n;
 
-  if (!self->staging)
-    return;
-  n = events_get (&self->events, GST_MAP_WRITE, wait_list);
-  check (self, NULL,
-         clEnqueueUnmapMemObject (queue, self->pinned, self->staging, n, n > 0 ? wait_list : NULL,
-                                  NULL),
-         "clEnqueueUnmapMemObject");
-  clFlush (queue);
-  gst_gemmcl_release_events (n, wait_list);
-  clReleaseMemObject (self->pinned);
-}
-
-void
-gst_gemmcl_memory_clear (GstGemmclMemory *self)
-{
-  free_staging (self);
+  if (self->staging) {
+    n = events_get (&self->events, GST_MAP_WRITE, wait_list);
+    check (self, NULL,
+           clEnqueueUnmapMemObject (queue, self->pinned, self->staging, n, n > 0 ? wait_list : NULL,
+                                    NULL),
+           "clEnqueueUnmapMemObject");
+    clFlush (queue);
+    gst_gemmcl_release_events (n, wait_list);
+    clReleaseMemObject (self->pinned);
+  }
   g_clear_pointer (&self->fetched, clReleaseEvent);
   g_clear_pointer (&self->inflight, gst_gemmcl_inflight_unref);
   events_drop (&self->events, TRUE);
