@@ -18,7 +18,6 @@
 
 #include "element/element.h"
 #include "memory/memory.h"
-#include "memory/allocator.h"
 
 /* The qdata key of the memory of row outputs, which an output keeps when it returns to its pool. */
 #define ROWS g_quark_from_static_string ("gst-gemmcl-rows")

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/caps.h"
 
-#include "memory/memory-caps.h"
-
 /* Returns: (transfer full): caps of any video and audio, which carriers may have. */
 static GstCaps *
 new_carriers (void)

@@ -3,11 +3,6 @@
 #include "element/devices.h"
 
 #include "element/element.h"
-#include "element/operands.h"
-#include "element/stats.h"
-
-#include <gemmcl-opencl.h>
-
 #include "memory/allocator.h"
 
 static gboolean
