@@ -27,15 +27,16 @@ def find_sources(table):
 
 
 def inline(top, name, seen, used_by):
-    """The text of a file below top with each #include "..." replaced by the file's text. A file is
-    included once, as with #pragma once. seen: the names so far."""
-    if name in seen:
-        return ''
+    """The text of a file below top with each #include "..." replaced by the file's text. seen: the
+    names so far. A file with #pragma once is included once."""
     if not (top / name).is_file():
         sys.exit(f'{used_by} needs {name}, which is not in {top}')
+    text = (top / name).read_text()
+    if name in seen and '#pragma once\n' in text:
+        return ''
     seen.append(name)
     out = [f'#line 1 "{name}"\n']
-    for number, line in enumerate((top / name).read_text().splitlines(keepends=True), 1):
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
         included = re.match(r'\s*#\s*include\s+"([\w/.]+)"', line)
         if included:
             out.append(inline(top, included[1], seen, name))

@@ -38,8 +38,9 @@ enum {
   #define HEIGHT 1
 #endif
 #include "shared/gemm.clh"
-#include "shared/pixels.clh"
 #include "gpu/rows.clh"
+#define PIXELS rows
+#include "shared/pixels.clh"
 
 #ifdef D_FRAME
   #define D_COLUMNS D_SAMPLES
@@ -64,12 +65,12 @@ DEFINE_ACTIVATE (rows)
 #define ROW_STORES true
 #include "shared/whole_rows.clh"
 
-DEFINE_ROWS (a, A_TYPE)
-DEFINE_ROWS (c, C_TYPE)
-DEFINE_ROWS (d, D_TYPE)
-#if defined(A_FRAME) || defined(D_FRAME)
-DEFINE_PIXELS (rows)
-#endif
+#define ROWS_OF A
+#include "gpu/rows_of.clh"
+#define ROWS_OF C
+#include "gpu/rows_of.clh"
+#define ROWS_OF D
+#include "gpu/rows_of.clh"
 
 #if defined(A_CHROMA) && HEIGHT == 16 && A_SAMPLE_BYTES == 1
   #define CHROMA_ROWS
@@ -122,10 +123,10 @@ load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const in
 #elif defined(A_FRAME)
   const GemmclStrides pixels = {0, 0, A_SAMPLES, 1};
   rows sample[4];
-  load_a (A, pixels, M, A_SAMPLES, i, 0, A_SAMPLES, sample);
-  channels_from_samples_rows (A_ORDER, A_CHANNELS, sample, a);
+  load_rows_A (A, pixels, M, A_SAMPLES, i, 0, A_SAMPLES, sample);
+  channels_from_samples (A_ORDER, A_CHANNELS, sample, a);
 #else
-  load_a (A, s, M, DEPTH, i, 0, DEPTH, a);
+  load_rows_A (A, s, M, DEPTH, i, 0, DEPTH, a);
 #endif
 }
 
@@ -137,10 +138,10 @@ load_c_rows (global const C_MEM *C, const GemmclStrides s, const int M, const in
 #if defined(D_FRAME) && C_TYPE != F32
   const GemmclStrides pixels = {0, 0, D_SAMPLES, 1};
   rows sample[4];
-  load_c (C, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
-  channels_from_samples_rows (D_ORDER, D_CHANNELS, sample, c);
+  load_rows_C (C, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
+  channels_from_samples (D_ORDER, D_CHANNELS, sample, c);
 #else
-  load_c (C, s, M, COLUMNS, i, j, CHUNK, c);
+  load_rows_C (C, s, M, COLUMNS, i, j, CHUNK, c);
 #endif
 }
 
@@ -151,10 +152,10 @@ store_d_rows (global D_MEM *D, const GemmclStrides s, const int M, const int i, 
 #ifdef D_FRAME
   const GemmclStrides pixels = {0, 0, D_SAMPLES, 1};
   rows sample[4];
-  samples_from_channels_rows (D_ORDER, D_CHANNELS, D_X, d, sample);
-  store_d (D, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
+  samples_from_channels (D_ORDER, D_CHANNELS, D_X, d, sample);
+  store_rows_D (D, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
 #else
-  store_d (D, s, M, COLUMNS, i, j, CHUNK, d);
+  store_rows_D (D, s, M, COLUMNS, i, j, CHUNK, d);
 #endif
 }
 

@@ -18,8 +18,6 @@
 #include "shared/pixels.clh"
 
 #ifdef D_FRAME
-DEFINE_PIXELS (float)
-
 static inline void
 store_one (global const float *state, global D_MEM *D)
 {
@@ -27,7 +25,7 @@ store_one (global const float *state, global D_MEM *D)
 
   for (int c = 0; c < D_CHANNELS; c++)
     channel[c] = state[c];
-  samples_from_channels_float (D_ORDER, D_CHANNELS, D_X, channel, sample);
+  samples_from_channels (D_ORDER, D_CHANNELS, D_X, channel, sample);
   for (int s = 0; s < D_SAMPLES; s++)
     STORE_D (D, s, sample[s]);
 }
@@ -39,7 +37,7 @@ load_one (global float *state, global const D_MEM *D)
 
   for (int s = 0; s < D_SAMPLES; s++)
     sample[s] = LOAD_D (D, s);
-  channels_from_samples_float (D_ORDER, D_CHANNELS, sample, channel);
+  channels_from_samples (D_ORDER, D_CHANNELS, sample, channel);
   for (int c = 0; c < D_CHANNELS; c++)
     state[c] = channel[c];
 }
@@ -48,17 +46,26 @@ load_one (global float *state, global const D_MEM *D)
   #define load_one(state, D)  ((state)[0] = LOAD_D (D, 0))
 #endif
 
-#define DEFINE_KERNEL(name, STATE, MEM)                                                            \
-  kernel void name (global STATE *restrict state, const GemmclStrides s, global MEM *restrict D,   \
-                    const GemmclStrides d, const long length)                                      \
-  {                                                                                                \
-    const long at = get_global_id (0);                                                             \
-    const long line = get_global_id (1);                                                           \
-    const long batch = get_global_id (2);                                                          \
-                                                                                                   \
-    if (at < length)                                                                               \
-      name##_one (state + s.offset + batch * s.batch + line * s.row + at * s.col,                  \
-                  D + d.offset + batch * d.batch + line * d.row + at * d.col);                     \
-  }
-DEFINE_KERNEL (store, const float, D_MEM)
-DEFINE_KERNEL (load, float, const D_MEM)
+/* The offset of the work-item's element. */
+static inline long
+find (const GemmclStrides s)
+{
+  return s.offset + get_global_id (2) * s.batch + get_global_id (1) * s.row +
+         get_global_id (0) * s.col;
+}
+
+kernel void
+store (global const float *restrict state, const GemmclStrides s, global D_MEM *restrict D,
+       const GemmclStrides d, const long length)
+{
+  if ((long)get_global_id (0) < length)
+    store_one (state + find (s), D + find (d));
+}
+
+kernel void
+load (global float *restrict state, const GemmclStrides s, global const D_MEM *restrict D,
+      const GemmclStrides d, const long length)
+{
+  if ((long)get_global_id (0) < length)
+    load_one (state + find (s), D + find (d));
+}
