@@ -59,7 +59,7 @@ gboolean gst_gemmcl_va_open (GstGemmclSharing *self, GstBuffer *buffer, GemmclDa
   #define gst_gemmcl_va_fits(self, context)                  TRUE
   #define gst_gemmcl_va_bind(self, context)                  ((void)(self))
   #define gst_gemmcl_va_has_surface(buffer)                  ((void)(buffer), FALSE)
-  #define gst_gemmcl_va_is_shared(self, buffer)              FALSE
+  #define gst_gemmcl_va_is_shared(self, buffer)              ((void)(self), FALSE)
   #define gst_gemmcl_va_needs_context(self, buffer)          ((void)(buffer), FALSE)
   #define gst_gemmcl_va_open(self, buffer, data, run, error) ((void)(data), (void)(run), FALSE)
   #define gst_gemmcl_va_check(self, context, error)                                                \
