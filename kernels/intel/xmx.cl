@@ -136,15 +136,6 @@ typedef struct {
   int b_lines;
 } Place;
 
-/* Forms the blocks of a step from rows[part * HELD_M + r]. */
-static inline void
-gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * HELD_M])
-{
-  SG_UNROLL
-  for (int i = 0; i < PARTS * BLOCKS_M; i++)
-    a[i] = PASTE (vload, DPAS_HELD) (i, rows);
-}
-
 #ifdef A_AS_STORED
   #if B_TYPE == I8
     #define pack_row(x, p) (DpasRow) (x)[0]
@@ -173,39 +164,67 @@ pack_row (const A_WORD x[DPAS_PARTS], const GemmclArguments p)
 }
 #endif
 
-#ifdef A_IN_2D
+/* The lane's part of its row r of A, for each DPAS_K of the step; in blocks if it is whole, else
+ * lane by lane, with zeros past K. */
+static inline void
+read_row (DpasRow row[PARTS], global const A_MEM *A, const GemmclArguments p, const Place *at,
+          int r, int k, bool whole)
+{
+#ifdef A_IN_BLOCKS
+  if (whole) {
+    A_WORD x[ROW_WORDS];
+    READ_A (x, (global const A_WORD *)(A + at->row[r] + k), ROW_WORDS);
+    SG_UNROLL
+    for (int part = 0; part < PARTS; part++)
+      row[part] = pack_row (x + part * (ROW_WORDS / PARTS), p);
+    return;
+  }
+#endif
+#if B_TYPE != I8
+  SG_UNROLL
+  for (int part = 0; part < PARTS; part++) {
+    float x[DPAS_PARTS];
+    SG_UNROLL
+    for (int d = 0; d < DPAS_PARTS; d++) {
+      const int column = k + (part * DPAS_PARTS + d) * DPAS_LANES + dpas_lane ();
+      const float stored = LOAD_A (A, at->row[r] + min (column, p.K - 1) * A_COL);
+      x[d] = column < p.K ? SCALE_A (stored, p.a_scale, p.a_shift) : 0.0f;
+    }
+    row[part] = dpas_pack (x);
+  }
+#endif
+}
+
+/* The blocks of a step, those of one DPAS_K after those of the one before. */
 static inline void
 read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
-        const Place *at, int k)
+        const Place *at, int k, bool whole)
 {
+#ifdef A_IN_2D
   A_WORD x[ROW_WORDS * OWN_M];
-  DpasRow rows[ROW_WORDS * OWN_M];
+  DpasRow rows[PARTS * HELD_M];
   SG_UNROLL
   for (int d = 0; d < ROW_WORDS; d++)
     READ_2D (x + d * OWN_M, at->a, at->a_width, at->a_height, at->a_pitch,
              (int2)(at->a_shift + k / PER_WORD + d * SUBGROUP_SIZE, at->a_top), OWN_M);
   SG_UNROLL
-  for (int i = 0; i < ROW_WORDS * OWN_M; i++)
+  for (int i = 0; i < PARTS * HELD_M; i++)
     rows[i] = pack_row (x + i, p);
-  gather_rows (a, rows);
-}
-#elif defined(A_IN_BLOCKS)
-static inline void
-read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
-        const Place *at, int k)
-{
-  DpasRow rows[PARTS * OWN_M];
+#else
+  DpasRow rows[PARTS * HELD_M];
   SG_UNROLL
-  for (int r = 0; r < OWN_M; r++) {
-    A_WORD x[ROW_WORDS];
-    READ_A (x, (global const A_WORD *)(A + at->row[r] + k), ROW_WORDS);
+  for (int r = 0; r < HELD_M; r++) {
+    DpasRow row[PARTS];
+    read_row (row, A, p, at, r, k, whole);
     SG_UNROLL
     for (int part = 0; part < PARTS; part++)
-      rows[part * OWN_M + r] = pack_row (x + part * (ROW_WORDS / PARTS), p);
+      rows[part * HELD_M + r] = row[part];
   }
-  gather_rows (a, rows);
-}
 #endif
+  SG_UNROLL
+  for (int i = 0; i < PARTS * BLOCKS_M; i++)
+    a[i] = PASTE (vload, DPAS_HELD) (i, rows);
+}
 
 #if B_TYPE == I8
 /* Each row of a panel has PANEL words, one per column. */
@@ -258,28 +277,6 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   at->b_lines = INT8_K (p.K) / 4;
 }
 #else
-/* Reads A lane by lane; zeros past K. */
-static inline void
-load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
-        const Place *at, int k)
-{
-  DpasRow rows[PARTS * HELD_M];
-  SG_UNROLL
-  for (int r = 0; r < HELD_M; r++) {
-    float x[PARTS * DPAS_PARTS];
-    SG_UNROLL
-    for (int d = 0; d < PARTS * DPAS_PARTS; d++) {
-      const int column = k + d * DPAS_LANES + dpas_lane ();
-      const float stored = LOAD_A (A, at->row[r] + min (column, p.K - 1) * A_COL);
-      x[d] = column < p.K ? SCALE_A (stored, p.a_scale, p.a_shift) : 0.0f;
-    }
-    SG_UNROLL
-    for (int part = 0; part < PARTS; part++)
-      rows[part * HELD_M + r] = dpas_pack (x + part * DPAS_PARTS);
-  }
-  gather_rows (a, rows);
-}
-
 /* Reads the rows of B for the DPAS_K columns of A of a step. */
 static inline void
 read_b (int8 b[OWN_N], const Place *at, int step)
@@ -333,35 +330,46 @@ multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const Dpa
   for (int c = 0; c < OWN_N; c++) {
     SG_UNROLL
     for (int m = 0; m < BLOCKS_M; m++)
-      sum[m * OWN_N + c] = DPAS (sum[m * OWN_N + c], shared, a, m, b[c]);
+      sum[m * OWN_N + c] = dpas (sum[m * OWN_N + c], shared, a, m, b[c]);
   }
 }
 
-/* Stores a block of D, in which each lane has a column. The indices of blocks and rows must be
+/* Block (m, c) of D, in which each lane has a column. gets: computes it from its sums; puts: stores
+ * it. With only one of these, x keeps the values in between. The indices of blocks and rows must be
  * constants; see REPEAT. */
 static inline void
-store_block (global const A_MEM *A, global const C_MEM *C, global const float *bias,
-             global D_MEM *D, const GemmclArguments p, const Place *at, int m, int c, DpasSum sum)
+finish_block (global const A_MEM *A, global const C_MEM *C, global const float *bias,
+              global D_MEM *D, const GemmclArguments p, const Place *at, int m, int c, DpasSum sum,
+              float *x, bool gets, bool puts)
 {
   const int column = c * SUBGROUP_SIZE + sg_lane ();
   const long j = at->left + column;
   DpasNumber rows[8];
 
   vstore8 (sum, 0, rows);
-#define STORE_ROW(r)                                                                               \
+#define FINISH_ROW(r)                                                                              \
   const long i = at->top + 8 * m + (r);                                                            \
-  if (i < p.M && j < p.N)                                                                          \
-    finish_one (C, bias, D, p, get_group_id (2), i, j,                                             \
-                get_value (rows[r], A, p, at, 8 * m + (r), column));
-  REPEAT (8, STORE_ROW)
+  if (i < p.M && j < p.N) {                                                                        \
+    float *own = x + (8 * m + (r)) * OWN_N + c;                                                    \
+    const float value = gets ? get_one (C, bias, p, get_group_id (2), i, j,                        \
+                                        get_value (rows[r], A, p, at, 8 * m + (r), column))        \
+                             : *own;                                                               \
+    if (puts)                                                                                      \
+      store_one (D, p, get_group_id (2), i, j, value);                                             \
+    else                                                                                           \
+      *own = value;                                                                                \
+  }
+  REPEAT (8, FINISH_ROW)
 }
 
 static inline void
-store (global const A_MEM *A, global const C_MEM *C, global const float *bias, global D_MEM *D,
-       const GemmclArguments p, const Place *at, const DpasSum sum[BLOCKS_M * OWN_N])
+finish (global const A_MEM *A, global const C_MEM *C, global const float *bias, global D_MEM *D,
+        const GemmclArguments p, const Place *at, const DpasSum sum[BLOCKS_M * OWN_N], float *x,
+        bool gets, bool puts)
 {
-#define STORE_BLOCK(i) store_block (A, C, bias, D, p, at, (i) / OWN_N, (i) % OWN_N, sum[i]);
-  REPEAT (BLOCKS_M * OWN_N, STORE_BLOCK)
+#define FINISH_BLOCK(i)                                                                            \
+  finish_block (A, C, bias, D, p, at, (i) / OWN_N, (i) % OWN_N, sum[i], x, gets, puts);
+  REPEAT (BLOCKS_M * OWN_N, FINISH_BLOCK)
 }
 
 /* Whole rows, shared by the lanes of a subgroup and by subgroups side by side. */
@@ -371,51 +379,6 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 #define ROW_STORES        (at.left == 0)
 #define ROW_ACROSS        ACROSS
 #include "shared/subgroup_rows.clh"
-
-#ifdef WHOLE_ROWS
-static inline void
-get_rows (float x[TILE_M * TILE_N], global const A_MEM *A, global const C_MEM *C,
-          global const float *bias, const GemmclArguments p, const Place *at,
-          const DpasSum sum[BLOCKS_M * TILE_N])
-{
-  SG_UNROLL
-  for (int m = 0; m < BLOCKS_M; m++) {
-    DpasNumber block[8 * TILE_N];
-    SG_UNROLL
-    for (int c = 0; c < TILE_N; c++)
-      vstore8 (sum[m * TILE_N + c], c, block);
-    SG_UNROLL
-    for (int r = 8 * m; r < 8 * m + 8; r++) {
-      const long i = at->top + r;
-      SG_UNROLL
-      for (int c = 0; c < TILE_N; c++) {
-        const int column = c * SUBGROUP_SIZE + sg_lane ();
-        x[r * TILE_N + c] = i < p.M && at->left + column < p.N
-                                ? get_one (C, bias, p, get_group_id (2), i, at->left + column,
-                                           get_value (block[8 * c + r % 8], A, p, at, r, column))
-                                : 0.0f;
-      }
-    }
-  }
-}
-
-static inline void
-store_rows (global D_MEM *D, const GemmclArguments p, const Place *at,
-            const float x[TILE_M * TILE_N])
-{
-  SG_UNROLL
-  for (int r = 0; r < TILE_M; r++) {
-    const long i = at->top + r;
-    global D_MEM *row = D + i * p.d.row;
-    SG_UNROLL
-    for (int c = 0; c < TILE_N; c++) {
-      const long j = at->left + c * SUBGROUP_SIZE + sg_lane ();
-      if (i < p.M && j < p.N)
-        store_one (row, p, get_group_id (2), 0, j, x[r * TILE_N + c]);
-    }
-  }
-}
-#endif
 
 static inline void
 find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclArguments p)
@@ -464,8 +427,8 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
 #endif
 
 /* Only for the kernel function, since it contains barriers. */
-#define STEP_OF_K(read)                                                                            \
-  read (a, A, p, &at, k);                                                                          \
+#define STEP_OF_K(whole)                                                                           \
+  read_a (a, A, p, &at, k, whole);                                                                 \
   SG_UNROLL                                                                                        \
   for (int part = 0; part < PARTS; part++) {                                                       \
     SG_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                              \
@@ -497,29 +460,31 @@ gemm (GEMM_PARAMETERS)
   for (; k < p.K; k += STEP) {
     if (AHEAD > 0 && k / STEP % 2 == 0)
       prefetch_steps (p, &at, k + AHEAD * STEP);
-    STEP_OF_K (read_a)
+    STEP_OF_K (true)
   }
 #else
   #ifdef A_IN_BLOCKS
   for (; k + STEP <= p.K; k += STEP) {
-    STEP_OF_K (read_a)
+    STEP_OF_K (true)
   }
-  if (k < p.K) {
-    STEP_OF_K (load_a)
-  }
+  if (k < p.K)
   #else
-  for (; k < p.K; k += STEP) {
-    STEP_OF_K (load_a)
-  }
+  for (; k < p.K; k += STEP)
   #endif
+  {
+    STEP_OF_K (false)
+  }
 #endif
 
 #ifdef WHOLE_ROWS
   float x[TILE_M * TILE_N];
-  get_rows (x, A, C, bias, p, &at, sum);
+  SG_UNROLL
+  for (int i = 0; i < TILE_M * TILE_N; i++)
+    x[i] = 0.0f;
+  finish (A, C, bias, D, p, &at, sum, x, true, false);
   FINISH_ROWS ()
-  store_rows (D, p, &at, x);
+  finish (A, C, bias, D, p, &at, sum, x, false, true);
 #else
-  store (A, C, bias, D, p, &at, sum);
+  finish (A, C, bias, D, p, &at, sum, 0, true, true);
 #endif
 }
