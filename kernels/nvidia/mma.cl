@@ -36,39 +36,18 @@
 #include "shared/quads.clh"
 #include "nvidia/mma.clh"
 
-#ifndef MMA_PTX /* as few stages as possible */
+#ifndef MMA_PTX /* The emulation needs more local memory, so it has fewer stages. */
   #undef STAGES
   #define STAGES 3
 #endif
+#define ACROSS     (GROUP_N / 4)
 #define STEP_WORDS MMA_STEP
 #define LEAD       (STAGES - 1)
-#define ACROSS     (GROUP_N / 4)
-#define SHARERS    4
-#define APART      1
-#define SUMS       (TILE_M * TILE_N)
-typedef MmaNumber Sum;
+#define BLOCKS_N   (TILE_N / 2)
 
-#include "nvidia/mma_tile.clh"
-
-static inline long
-row_at (int lane, int r)
-{
-  return 8L * r + lane / 32 / ACROSS * 8 * TILE_M + lane % 32 / 4;
-}
-
-static inline long
-column_at (int lane, int part)
-{
-  return 32L * (part / 2) + part % 2 * 4 + lane / 32 % ACROSS * 4 * TILE_N + lane % 4 * 8;
-}
-
-INLINE MmaFour
-get_four (const MmaNumber sum[SUMS], int r, int part)
-{
-  const MmaNumber *four = sum + r * TILE_N + 4 * part;
-
-  return (MmaFour)(four[0], four[1], four[2], four[3]);
-}
+/* The row of warps, and the column. */
+#define DOWN_ID   (warp / ACROSS)
+#define ACROSS_ID (warp % ACROSS)
 
 static inline int
 a_at (int row, int chunk)
@@ -89,70 +68,54 @@ b_at (int i)
   return place_b (i / (PANEL / 4), i % (PANEL / 4));
 }
 
-/* Places of the words that a lane reads: its four of its row r of A, and those of the mma 4 q ..
- * 4 q + 3 in the row 4 t + w of B. */
-static inline int
-lane_a (int lane, int r)
-{
-  return a_at (row_at (lane, r), lane % 4);
-}
-
-static inline int
-lane_b (int lane, int w, int q)
-{
-  return place_b (4 * (lane % 4) + w, lane / 32 % ACROSS * TILE_N + 8 * q + lane % 32 / 4);
-}
-
-#ifdef MMA_PTX
+/* Reads the lane's words of a step. row: its first row; chunk: its first chunk of B. */
 LOCAL_INLINE void
-multiply (MmaNumber sum[SUMS], local const uint4 *stages, int place, int lane)
+read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage, int row, int chunk,
+            int t)
 {
-  local const uint4 *stage = stages + place * STAGE;
-  uint a[TILE_M][4], b[4][TILE_N / 2];
-
   MMA_UNROLL
   for (int r = 0; r < TILE_M; r++) {
-    const uint4 four = stage[lane_a (lane, r)];
+    const uint4 four = stage[a_at (row + 8 * r, t)];
     a[r][0] = mma_round (four.s0);
     a[r][1] = mma_round (four.s1);
     a[r][2] = mma_round (four.s2);
     a[r][3] = mma_round (four.s3);
   }
   MMA_UNROLL
-  for (int i = 0; i < TILE_N / 2; i++) {
-    const uint4 four = stage[lane_b (lane, i % 4, i / 4)];
-    b[i % 4][i / 4 * 4] = four.s0;
-    b[i % 4][i / 4 * 4 + 1] = four.s1;
-    b[i % 4][i / 4 * 4 + 2] = four.s2;
-    b[i % 4][i / 4 * 4 + 3] = four.s3;
-  }
-  MMA_UNROLL
-  for (int s = 0; s < 4; s += 2)
+  for (int w = 0; w < 4; w++)
     MMA_UNROLL
-  for (int m = 0; m < TILE_M; m += 2)
-    MMA_UNROLL
-  for (int n = 0; n < TILE_N / 2; n++) {
-    MmaNumber *c = sum + m * TILE_N + n / 4 * 8 + n % 4;
-    mma (c, c + 4, c + TILE_N, c + TILE_N + 4, a[m][s], a[m + 1][s], a[m][s + 1], a[m + 1][s + 1],
-         b[s][n], b[s + 1][n]);
+  for (int q = 0; q < TILE_N / 8; q++) {
+    const uint4 four = stage[place_b (4 * t + w, chunk + 8 * q)];
+    b[w / 2][w % 2][4 * q] = four.s0;
+    b[w / 2][w % 2][4 * q + 1] = four.s1;
+    b[w / 2][w % 2][4 * q + 2] = four.s2;
+    b[w / 2][w % 2][4 * q + 3] = four.s3;
   }
 }
-#else
-/* Word t of the row and of the column come from lanes t of those that hold them. */
-LOCAL_INLINE void
-multiply (MmaNumber sum[SUMS], local const uint4 *stages, int place, int lane)
-{
-  local const uint *words = (local const uint *)(stages + place * STAGE);
 
-  for (int i = 0; i < SUMS; i++) {
-    const int r = i / TILE_N, c = i % TILE_N;
-    const int of_row = lane / 4 * 4, of_column = lane / 32 * 32 + 4 * (lane % 4 * 2 + c / 4 % 2);
-    for (int t = 0; t < 4; t++) {
-      local const uint *a = words + 4 * lane_a (of_row + t, r);
-      for (int w = 0; w < 4; w++)
-        sum[i] =
-            mma_dot (sum[i], mma_round (a[w]), words[4 * lane_b (of_column + t, w, c / 8) + c % 4]);
-    }
-  }
-}
-#endif
+#define DECLARE()                                                                                  \
+  MMA_SHARED (shared);                                                                             \
+  uint a[TILE_M][4], b[2][2][BLOCKS_N];                                                            \
+  MmaNumber sum[TILE_M][TILE_N];
+#define CLEAR_SUMS()                                                                               \
+  MMA_UNROLL for (int i = 0; i < TILE_M * TILE_N; i++) sum[i / TILE_N][i % TILE_N] = 0;
+#define SUM_OF(r, c) sum[r][c]
+#define ARRIVE(place)
+#define START(place)
+#define MULTIPLY(place)                                                                            \
+  read_words (a, b, stages + (place)*STAGE, DOWN_ID * 8 * TILE_M + g, ACROSS_ID * TILE_N + g, t);  \
+  MMA_SHARE (shared, a, b);                                                                        \
+  MMA_UNROLL for (int s = 0; s < 2; s++) MMA_UNROLL for (int m = 0; m < TILE_M / 2; m++)           \
+      MMA_UNROLL for (int n = 0; n < BLOCKS_N; n++) MMA (sum, shared, a, b, m, n, s);
+#define FINISH_SUMS()
+
+/* Whole rows: the four lanes of a warp with the same g share rows, and warps side by side. They
+ * exchange values in shared_rows. */
+#define ROW_I(r)    (top + DOWN_ID * 8 * TILE_M + 8 * (r) + g)
+#define ROW_J(part) (left + ACROSS_ID * 4 * TILE_N + (part) / 2 * 32 + 8 * t + (part) % 2 * 4)
+#define ROW_SHARE(OP, own)                                                                         \
+  SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, t, 4, 1)                                 \
+  SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, ACROSS_ID, ACROSS, 32)
+#define ROW_STORES (t == 0 && ACROSS_ID == 0)
+
+#include "nvidia/mma_tile.clh"

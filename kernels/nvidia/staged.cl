@@ -34,33 +34,12 @@
 #include "shared/quads.clh"
 #include "nvidia/mma.clh"
 
+#define ACROSS     (GROUP_N / 8)
 #define STEP_WORDS MMA_STEP
 #define LEAD       (STAGES - 1)
-#define ACROSS     (GROUP_N / 8)
-#define SHARERS    8
-#define APART      4
-#define SUMS       (TILE_M * TILE_N / 4)
-typedef float4 Sum;
 
-#include "nvidia/mma_tile.clh"
-
-static inline long
-row_at (int lane, int r)
-{
-  return (long)GROUP_M * r + lane / 32 / ACROSS * 4 + lane % 4;
-}
-
-static inline long
-column_at (int lane, int part)
-{
-  return 4L * GROUP_N * part + lane / 32 % ACROSS * 32 + lane % 32 / 4 * 4;
-}
-
-INLINE float4
-get_four (const float4 sum[SUMS], int r, int part)
-{
-  return sum[r * (TILE_N / 4) + part];
-}
+#define PLACE_M (warp / ACROSS * 4 + t)
+#define PLACE_N (warp % ACROSS * 8 + g)
 
 #define SWAP_OF(row) ((row) / 2 % 2)
 
@@ -79,14 +58,11 @@ b_at (int i)
 #define PRAGMA(words)     _Pragma (#words)
 #define UNROLL_BY(number) PRAGMA (unroll number)
 
+/* Adds the products of a step. a: the first chunk of the work-item's first row; swap: that row's;
+ * b: its first four columns of the first row of B. */
 LOCAL_INLINE void
-multiply (float4 sum[SUMS], local const uint4 *stages, int place, int lane)
+multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, int swap, local const float4 *b)
 {
-  local const float4 *stage = (local const float4 *)stages + place * STAGE;
-  local const float4 *a = stage + 4 * row_at (lane, 0);
-  local const float4 *b = stage + b_at (column_at (lane, 0) / 4);
-  const int swap = SWAP_OF (row_at (lane, 0));
-
   UNROLL_BY (UNROLL)
   for (int word = 0; word < STEP_WORDS; word += 2) {
     float4 rows[2][TILE_N / 4];
@@ -99,12 +75,32 @@ multiply (float4 sum[SUMS], local const uint4 *stages, int place, int lane)
     for (int r = 0; r < TILE_M; r++) {
       local const float4 *chunk = a + 4 * GROUP_M * r + (word / 4 ^ swap);
       const float2 x = ((local const float2 *)chunk)[word / 2 % 2];
-      float4 *of_row = sum + r * (TILE_N / 4);
       MMA_UNROLL
       for (int c = 0; c < TILE_N / 4; c++) {
-        of_row[c] = MAD ((float4)(x.s0), rows[0][c], of_row[c]);
-        of_row[c] = MAD ((float4)(x.s1), rows[1][c], of_row[c]);
+        sum[r][c] = MAD ((float4)(x.s0), rows[0][c], sum[r][c]);
+        sum[r][c] = MAD ((float4)(x.s1), rows[1][c], sum[r][c]);
       }
     }
   }
 }
+
+#define DECLARE() float4 sum[TILE_M][TILE_N / 4];
+#define CLEAR_SUMS()                                                                               \
+  MMA_UNROLL for (int i = 0; i < TILE_M * TILE_N / 4; i++) sum[i % TILE_M][i / TILE_M] = 0.0f;
+#define SUMS_OF(r, part) sum[r][part]
+#define ARRIVE(place)
+#define START(place)
+#define MULTIPLY(place)                                                                            \
+  multiply (sum, (local const float4 *)stages + (place)*STAGE + 4 * PLACE_M, SWAP_OF (PLACE_M),    \
+            (local const float4 *)stages + (place)*STAGE + b_at (PLACE_N));
+#define FINISH_SUMS()
+
+/* Whole rows: the eight lanes of a warp with the same t share rows, and warps side by side. */
+#define ROW_I(r)    (top + GROUP_M * (r) + PLACE_M)
+#define ROW_J(part) (left + 4 * (GROUP_N * (part) + PLACE_N))
+#define ROW_SHARE(OP, own)                                                                         \
+  SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, g, 8, 4)                                 \
+  SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, warp % ACROSS, ACROSS, 32)
+#define ROW_STORES (PLACE_N == 0)
+
+#include "nvidia/mma_tile.clh"

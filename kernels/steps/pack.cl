@@ -28,7 +28,7 @@
  * For wgmma.cl (COLUMN_MAJOR) a panel consists of steps of WGMMA_STEP rows of words, each column by
  * column in the order of wgmma.cl. The four words of chunk c of the n-th stored column are at place
  * c ^ n % 8. Tf32 has the rows 16 i + c, + 4, + 8 and + 12 in chunk 4 i + c, c < 4, since a
- * work-item reads four neighbours of A at once (wgmma.cl).
+ * work-item reads four neighbours of A at once (wgmma.clh).
  *
  * A work-item writes a word; grid: (columns with padding, K with padding / WORD_ELEMENTS, batch).
  *

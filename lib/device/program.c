@@ -12,7 +12,7 @@
 
 #define LOG_LIMIT 4000 /* bytes of a compiler's log in a message */
 
-/* Parts of PTX. Only the target sm_90a has wgmma (kernels/nvidia/wgmma.cl). */
+/* Parts of PTX. Only the target sm_90a has wgmma (kernels/nvidia/wgmma.clh). */
 #define TARGET  "\n.target sm_90,"
 #define HIDDEN  "//@"
 #define VERSION "\n.version "

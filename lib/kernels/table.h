@@ -22,7 +22,7 @@ typedef enum {
   GEMMCL_FAMILY_DPAS,       /* matrix engines of Intel GPUs (dpas.clh); B is packed for them */
   GEMMCL_FAMILY_ASYNC_COPY, /* GPUs with NVIDIA's driver and its asynchronous copies (mma.clh) */
   GEMMCL_FAMILY_MMA,        /* NVIDIA's matrix engines (mma.clh); B is packed in words */
-  GEMMCL_FAMILY_WGMMA, /* the same by instructions of compute capability 9.0 alone (wgmma.cl). The
+  GEMMCL_FAMILY_WGMMA, /* the same by instructions of compute capability 9.0 alone (wgmma.clh). The
                         * program is retargeted for it (lib/device/program.c). */
 } GemmclFamily;
 
