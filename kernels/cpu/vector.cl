@@ -42,6 +42,8 @@
  *   busy there should be as many sums as latency times throughput of a multiply-add (8 to 10). Tall
  *   tiles read B less often, wide tiles A.
  * WIDTH: floats of a vector register, the device's native width.
+ *
+ * Defined below:
  * ROWS: rows of A in a chunk at most.
  * AHEAD: prefetch distance in B, in elements.
  * STREAM: elements of D from which on non-temporal stores are used.
@@ -64,7 +66,7 @@
   #define FETCH_B(v, p)       VLOAD (v, p)
   #define MULTIPLY(sum, a, b) DOT (SUMS, sum, a, b)
 #else
-  #define DOT_CALLER INLINE
+  #define DOT_CALLER INLINE /* dot.clh defines it for int8 */
   #define B_ELEMENT  B_MEM
   #define SUMS       FLOATS
   #define STEPS(K)   (K)

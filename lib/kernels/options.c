@@ -157,29 +157,29 @@ can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, Gem
 
 /* Appends the options for the kernel's access to rows of X, A or D. X_UNIT_COL: the elements of a
  * row are contiguous. X_FLOAT4: each row is aligned for float4, in the caller's layout and in a
- * tight copy. X_CHUNKS: see can_be_chunks(). For subgroups: X_UNIT_ROW: the elements of a column
- * are contiguous; X_BLOCKS: block reads; X_PITCHED: 2D block reads. */
+ * tight copy. A_CHUNKS: see can_be_chunks(). For subgroups: A_UNIT_ROW: the elements of a column
+ * are contiguous; A_BLOCKS: block reads; A_PITCHED: 2D block reads. */
 static void
 append_access (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm,
                GemmclOperand which, GemmclType type)
 {
-  const gchar *name = which == GEMMCL_OPERAND_A ? "A" : "D";
+  const gboolean is_a = which == GEMMCL_OPERAND_A;
+  const gchar *name = is_a ? "A" : "D";
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
 
   if (layout.by_column) {
-    if (kernel->subgroup)
-      g_string_append_printf (options, " -D%s_UNIT_ROW", name);
+    if (is_a && kernel->subgroup)
+      g_string_append (options, " -DA_UNIT_ROW");
     return;
   }
   g_string_append_printf (options, " -D%s_UNIT_COL", name);
-  if (kernel->subgroup && can_be_blocks (kernel, &layout, type))
-    g_string_append_printf (options, " -D%s_BLOCKS", name);
-  if (kernel->family == GEMMCL_FAMILY_DPAS && can_be_blocks (kernel, &layout, type) &&
-      can_be_pitched (gemm, &layout, type))
-    g_string_append_printf (options, " -D%s_PITCHED", name);
-  if (gemmcl_kernel_get_capability (kernel) > 0 && which == GEMMCL_OPERAND_A &&
-      can_be_chunks (kernel, &layout, type))
-    g_string_append_printf (options, " -D%s_CHUNKS", name);
+  if (is_a && kernel->subgroup && can_be_blocks (kernel, &layout, type)) {
+    g_string_append (options, " -DA_BLOCKS");
+    if (kernel->family == GEMMCL_FAMILY_DPAS && can_be_pitched (gemm, &layout, type))
+      g_string_append (options, " -DA_PITCHED");
+  }
+  if (is_a && gemmcl_kernel_get_capability (kernel) > 0 && can_be_chunks (kernel, &layout, type))
+    g_string_append (options, " -DA_CHUNKS");
   if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
       (layout.length | layout.ld | layout.offset | layout.stride) % 4 == 0)
     g_string_append_printf (options, " -D%s_FLOAT4", name);
