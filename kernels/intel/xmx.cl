@@ -335,42 +335,31 @@ multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const Dpa
   }
 }
 
-/* Block (m, c) of D, in which each lane has a column. gets: computes it from its sums; puts: stores
- * it. With only one of these, x keeps the values in between. The indices of blocks and rows must be
+/* Stores a block of D, in which each lane has a column. The indices of blocks and rows must be
  * constants; see REPEAT. */
 static inline void
-finish_block (global const A_MEM *A, global const C_MEM *C, global const float *bias,
-              global D_MEM *D, const GemmclArguments p, const Place *at, int m, int c, DpasSum sum,
-              float *x, bool gets, bool puts)
+store_block (global const A_MEM *A, global const C_MEM *C, global const float *bias,
+             global D_MEM *D, const GemmclArguments p, const Place *at, int m, int c, DpasSum sum)
 {
   const int column = c * SUBGROUP_SIZE + sg_lane ();
   const long j = at->left + column;
   DpasNumber rows[8];
 
   vstore8 (sum, 0, rows);
-#define FINISH_ROW(r)                                                                              \
+#define STORE_ROW(r)                                                                               \
   const long i = at->top + 8 * m + (r);                                                            \
-  if (i < p.M && j < p.N) {                                                                        \
-    float *own = x + (8 * m + (r)) * OWN_N + c;                                                    \
-    const float value = gets ? get_one (C, bias, p, get_group_id (2), i, j,                        \
-                                        get_value (rows[r], A, p, at, 8 * m + (r), column))        \
-                             : *own;                                                               \
-    if (puts)                                                                                      \
-      store_one (D, p, get_group_id (2), i, j, value);                                             \
-    else                                                                                           \
-      *own = value;                                                                                \
-  }
-  REPEAT (8, FINISH_ROW)
+  if (i < p.M && j < p.N)                                                                          \
+    finish_one (C, bias, D, p, get_group_id (2), i, j,                                             \
+                get_value (rows[r], A, p, at, 8 * m + (r), column));
+  REPEAT (8, STORE_ROW)
 }
 
 static inline void
-finish (global const A_MEM *A, global const C_MEM *C, global const float *bias, global D_MEM *D,
-        const GemmclArguments p, const Place *at, const DpasSum sum[BLOCKS_M * OWN_N], float *x,
-        bool gets, bool puts)
+store (global const A_MEM *A, global const C_MEM *C, global const float *bias, global D_MEM *D,
+       const GemmclArguments p, const Place *at, const DpasSum sum[BLOCKS_M * OWN_N])
 {
-#define FINISH_BLOCK(i)                                                                            \
-  finish_block (A, C, bias, D, p, at, (i) / OWN_N, (i) % OWN_N, sum[i], x, gets, puts);
-  REPEAT (BLOCKS_M * OWN_N, FINISH_BLOCK)
+#define STORE_BLOCK(i) store_block (A, C, bias, D, p, at, (i) / OWN_N, (i) % OWN_N, sum[i]);
+  REPEAT (BLOCKS_M * OWN_N, STORE_BLOCK)
 }
 
 /* Whole rows, shared by the lanes of a subgroup and by subgroups side by side. */
@@ -380,6 +369,51 @@ finish (global const A_MEM *A, global const C_MEM *C, global const float *bias, 
 #define ROW_STORES        (at.left == 0)
 #define ROW_ACROSS        ACROSS
 #include "shared/subgroup_rows.clh"
+
+#ifdef WHOLE_ROWS
+static inline void
+get_rows (float x[TILE_M * TILE_N], global const A_MEM *A, global const C_MEM *C,
+          global const float *bias, const GemmclArguments p, const Place *at,
+          const DpasSum sum[BLOCKS_M * TILE_N])
+{
+  SG_UNROLL
+  for (int m = 0; m < BLOCKS_M; m++) {
+    DpasNumber block[8 * TILE_N];
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++)
+      vstore8 (sum[m * TILE_N + c], c, block);
+    SG_UNROLL
+    for (int r = 8 * m; r < 8 * m + 8; r++) {
+      const long i = at->top + r;
+      SG_UNROLL
+      for (int c = 0; c < TILE_N; c++) {
+        const int column = c * SUBGROUP_SIZE + sg_lane ();
+        x[r * TILE_N + c] = i < p.M && at->left + column < p.N
+                                ? get_one (C, bias, p, get_group_id (2), i, at->left + column,
+                                           get_value (block[8 * c + r % 8], A, p, at, r, column))
+                                : 0.0f;
+      }
+    }
+  }
+}
+
+static inline void
+store_rows (global D_MEM *D, const GemmclArguments p, const Place *at,
+            const float x[TILE_M * TILE_N])
+{
+  SG_UNROLL
+  for (int r = 0; r < TILE_M; r++) {
+    const long i = at->top + r;
+    global D_MEM *row = D + i * p.d.row;
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++) {
+      const long j = at->left + c * SUBGROUP_SIZE + sg_lane ();
+      if (i < p.M && j < p.N)
+        store_one (row, p, get_group_id (2), 0, j, x[r * TILE_N + c]);
+    }
+  }
+}
+#endif
 
 static inline void
 find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclArguments p)
@@ -479,13 +513,10 @@ gemm (GEMM_PARAMETERS)
 
 #ifdef WHOLE_ROWS
   float x[TILE_M * TILE_N];
-  SG_UNROLL
-  for (int i = 0; i < TILE_M * TILE_N; i++)
-    x[i] = 0.0f;
-  finish (A, C, bias, D, p, &at, sum, x, true, false);
+  get_rows (x, A, C, bias, p, &at, sum);
   FINISH_ROWS ()
-  finish (A, C, bias, D, p, &at, sum, x, false, true);
+  store_rows (D, p, &at, x);
 #else
-  finish (A, C, bias, D, p, &at, sum, 0, true, true);
+  store (A, C, bias, D, p, &at, sum);
 #endif
 }
