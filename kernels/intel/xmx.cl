@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * xmx: subgroups multiply by matrix engines (dpas.clh): bf16, f16 or tf32 with f32 sums, or uint8
- * by int8 (quantized.h) with int sums. B_TYPE F32 stands for tf32.
+ * by int8 (quantized.h) with int sums.
  * S = SUBGROUP_SIZE = columns of a dpas. A subgroup owns TILE_M x PANEL of D, PANEL = TILE_N * S.
  *
  *                    PANEL                          A work-group has GROUP_M such tiles along M
@@ -26,10 +26,9 @@
  *     for each block c of B          D (m, c) += A (m) * B (c), so that a block of B is held for
  *       for each block m of A        several dpas
  *
- * B is packed in panels of PANEL columns, a panel in parts of DPAS_K rows (steps in pack.cl), a
- * part in blocks of S columns, with K padded by zeros to whole STEPs. A subgroup reads a panel from
- * its first byte to its last: by 2D block reads of rows of 16 words if A is read in 2D, too, or B
- * is int8; else by block reads of 8 lines.
+ * B is packed in panels of PANEL columns, a panel in steps of DPAS_K rows, a step in blocks of S
+ * columns (pack.cl), with K padded by zeros to whole STEPs. A subgroup reads a panel from its
+ * first byte to its last: by 2D block reads of rows of 16 words, else by block reads of 8 lines.
  *
  * Converting A takes a move for each of its registers, in every subgroup that reads it. Therefore,
  * if tiles are large and several subgroups lie side by side, each owns half the rows of two panels
@@ -96,7 +95,7 @@
 #endif
 /* Number of rows of A whose parts a lane holds */
 #define HELD_M (BLOCKS_M * DPAS_HELD)
-/* Words of a panel of B per part of DPAS_K rows, and the same in lines of S words. */
+/* Words of a panel of B per DPAS_K step, and the same in lines of 16 words. */
 #define B_WORDS (8 * PANEL)
 #define B_LINES (8 * TILE_N)
 
@@ -131,11 +130,20 @@
 typedef struct {
   long top, left;
   long row[HELD_M];      /* offset of each of the lane's rows of A */
-  global const uchar *a; /* for 2D reads: A aligned down to 64 bytes; a_skip: words skipped */
-  int a_skip, a_top, a_width, a_height, a_pitch;
+  global const uchar *a; /* for 2D reads: A aligned down to 64 bytes; a_shift: words skipped */
+  int a_shift, a_top, a_width, a_height, a_pitch;
   global const uint *b[WIDE]; /* panels; past the last panel, the last one */
   int b_lines;
 } Place;
+
+/* Forms the blocks of a step from rows[part * HELD_M + r]. */
+static inline void
+gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * HELD_M])
+{
+  SG_UNROLL
+  for (int i = 0; i < PARTS * BLOCKS_M; i++)
+    a[i] = PASTE (vload, DPAS_HELD) (i, rows);
+}
 
 #ifdef A_AS_STORED
   #if B_TYPE == I8
@@ -165,84 +173,56 @@ pack_row (const A_WORD x[DPAS_PARTS], const GemmclArguments p)
 }
 #endif
 
-/* The lane's part of its row r of A, for each DPAS_K of the step; in blocks if it is whole, else
- * lane by lane, with zeros past K. */
+#ifdef A_IN_2D
 static inline void
-read_row (DpasRow row[PARTS], global const A_MEM *A, const GemmclArguments p, const Place *at,
-          int r, int k, bool whole)
+read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+        const Place *at, int k)
 {
-#ifdef A_IN_BLOCKS
-  if (whole) {
+  A_WORD x[ROW_WORDS * OWN_M];
+  DpasRow rows[ROW_WORDS * OWN_M];
+  SG_UNROLL
+  for (int d = 0; d < ROW_WORDS; d++)
+    READ_2D (x + d * OWN_M, at->a, at->a_width, at->a_height, at->a_pitch,
+             (int2)(at->a_shift + k / PER_WORD + d * SUBGROUP_SIZE, at->a_top), OWN_M);
+  SG_UNROLL
+  for (int i = 0; i < ROW_WORDS * OWN_M; i++)
+    rows[i] = pack_row (x + i, p);
+  gather_rows (a, rows);
+}
+#elif defined(A_IN_BLOCKS)
+static inline void
+read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+        const Place *at, int k)
+{
+  DpasRow rows[PARTS * OWN_M];
+  SG_UNROLL
+  for (int r = 0; r < OWN_M; r++) {
     A_WORD x[ROW_WORDS];
     READ_A (x, (global const A_WORD *)(A + at->row[r] + k), ROW_WORDS);
     SG_UNROLL
     for (int part = 0; part < PARTS; part++)
-      row[part] = pack_row (x + part * (ROW_WORDS / PARTS), p);
-    return;
+      rows[part * OWN_M + r] = pack_row (x + part * (ROW_WORDS / PARTS), p);
   }
-#endif
-#if B_TYPE != I8
-  SG_UNROLL
-  for (int part = 0; part < PARTS; part++) {
-    float x[DPAS_PARTS];
-    SG_UNROLL
-    for (int d = 0; d < DPAS_PARTS; d++) {
-      const int column = k + (part * DPAS_PARTS + d) * DPAS_LANES + dpas_lane ();
-      const float stored = LOAD_A (A, at->row[r] + min (column, p.K - 1) * A_COL);
-      x[d] = column < p.K ? SCALE_A (stored, p.a_scale, p.a_shift) : 0.0f;
-    }
-    row[part] = dpas_pack (x);
-  }
-#endif
+  gather_rows (a, rows);
 }
-
-/* The blocks of a step, those of one DPAS_K after those of the one before. */
-static inline void
-read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
-        const Place *at, int k, bool whole)
-{
-#ifdef A_IN_2D
-  A_WORD x[ROW_WORDS * OWN_M];
-  DpasRow rows[PARTS * HELD_M];
-  SG_UNROLL
-  for (int d = 0; d < ROW_WORDS; d++)
-    READ_2D (x + d * OWN_M, at->a, at->a_width, at->a_height, at->a_pitch,
-             (int2)(at->a_skip + k / PER_WORD + d * SUBGROUP_SIZE, at->a_top), OWN_M);
-  SG_UNROLL
-  for (int i = 0; i < PARTS * HELD_M; i++)
-    rows[i] = pack_row (x + i, p);
-#else
-  DpasRow rows[PARTS * HELD_M];
-  SG_UNROLL
-  for (int r = 0; r < HELD_M; r++) {
-    DpasRow row[PARTS];
-    read_row (row, A, p, at, r, k, whole);
-    SG_UNROLL
-    for (int part = 0; part < PARTS; part++)
-      rows[part * HELD_M + r] = row[part];
-  }
 #endif
-  SG_UNROLL
-  for (int i = 0; i < PARTS * BLOCKS_M; i++)
-    a[i] = PASTE (vload, DPAS_HELD) (i, rows);
-}
 
 #if B_TYPE == I8
 /* Each row of a panel has PANEL words, one per column. */
 static inline void
-read_b (int8 b[B_PARTS * TILE_N], const Place *at, int part)
+read_b (int8 b[B_PARTS * TILE_N], const Place *at, int step)
 {
   uint x[B_PARTS * B_LINES];
   #ifdef SG_2D
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
     sg_read_2d_32 (x + 8 * B_PARTS * c, at->b[0], 4 * PANEL, at->b_lines, 4 * PANEL,
-                   (int2)(c * SUBGROUP_SIZE, part * 8), 8 * B_PARTS);
+                   (int2)(c * SUBGROUP_SIZE, step * 8), 8 * B_PARTS);
   #else
   SG_UNROLL
   for (int line = 0; line < 8; line++) {
     uint y[TILE_N];
-    sg_read_words (y, at->b[0] + (part * 8 + line) * PANEL, TILE_N);
+    sg_read_words (y, at->b[0] + (step * 8 + line) * PANEL, TILE_N);
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++)
       x[8 * c + line] = y[c];
@@ -270,7 +250,7 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
                long last)
 {
   at->a = (global const uchar *)A + min (at->top, (long)p.M - 1) * p.a.row;
-  at->a_skip = at->a_top = 0;
+  at->a_shift = at->a_top = 0;
   at->a_width = INT8_K (p.K);
   at->a_height = clamp (p.M - at->top, 1L, (long)TILE_M);
   at->a_pitch = p.a.row;
@@ -278,21 +258,43 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   at->b_lines = INT8_K (p.K) / 4;
 }
 #else
-/* Reads the rows of B for the DPAS_K columns of A of a part. */
+/* Reads A lane by lane; zeros past K. */
 static inline void
-read_b (int8 b[OWN_N], const Place *at, int part)
+load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+        const Place *at, int k)
+{
+  DpasRow rows[PARTS * HELD_M];
+  SG_UNROLL
+  for (int r = 0; r < HELD_M; r++) {
+    float x[PARTS * DPAS_PARTS];
+    SG_UNROLL
+    for (int d = 0; d < PARTS * DPAS_PARTS; d++) {
+      const int column = k + d * DPAS_LANES + dpas_lane ();
+      const float stored = LOAD_A (A, at->row[r] + min (column, p.K - 1) * A_COL);
+      x[d] = column < p.K ? SCALE_A (stored, p.a_scale, p.a_shift) : 0.0f;
+    }
+    SG_UNROLL
+    for (int part = 0; part < PARTS; part++)
+      rows[part * HELD_M + r] = dpas_pack (x + part * DPAS_PARTS);
+  }
+  gather_rows (a, rows);
+}
+
+/* Reads the rows of B for the DPAS_K columns of A of a step. */
+static inline void
+read_b (int8 b[OWN_N], const Place *at, int step)
 {
   uint x[WIDE * B_LINES];
   SG_UNROLL
   for (int panel = 0; panel < WIDE; panel++) {
   #if defined(SG_2D) && defined(A_IN_2D)
     sg_read_2d_32 (x + panel * B_LINES, at->b[panel], 64, at->b_lines, 64,
-                   (int2)(0, part * B_LINES), B_LINES);
+                   (int2)(0, step * B_LINES), B_LINES);
   #else
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++)
       sg_read_words (x + panel * B_LINES + 8 * c,
-                     at->b[panel] + (long)part * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
+                     at->b[panel] + (long)step * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
   #endif
   }
   SG_UNROLL
@@ -306,11 +308,11 @@ static inline void
 find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclArguments p,
                long last)
 {
-  const int parts = (p.K + STEP - 1) / STEP * PARTS;
+  const int steps = (p.K + STEP - 1) / STEP * PARTS;
   #ifdef A_IN_2D
   const uint before = (uint)(ulong)A & 63;
   at->a = (global const uchar *)A - before;
-  at->a_skip = before / sizeof (A_WORD);
+  at->a_shift = before / sizeof (A_WORD);
   at->a_top = at->top;
   at->a_width = p.K * (int)sizeof (A_WORD) + before;
   at->a_height = p.M;
@@ -318,8 +320,8 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   #endif
   SG_UNROLL
   for (int i = 0; i < WIDE; i++)
-    at->b[i] = (global const uint *)B + min (at->left / PANEL + i, last) * parts * B_WORDS;
-  at->b_lines = parts * B_LINES;
+    at->b[i] = (global const uint *)B + min (at->left / PANEL + i, last) * steps * B_WORDS;
+  at->b_lines = steps * B_LINES;
 }
 #endif
 
@@ -331,7 +333,7 @@ multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const Dpa
   for (int c = 0; c < OWN_N; c++) {
     SG_UNROLL
     for (int m = 0; m < BLOCKS_M; m++)
-      sum[m * OWN_N + c] = dpas (sum[m * OWN_N + c], shared, a, m, b[c]);
+      sum[m * OWN_N + c] = DPAS (sum[m * OWN_N + c], shared, a, m, b[c]);
   }
 }
 
@@ -445,7 +447,7 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
   for (int column = 0; column < OWN_STEPS * STEP; column += 16 * elements)
     sg_prefetch_2d (
         at->a, at->a_width, at->a_height, at->a_pitch,
-        (int2)((at->a_skip + (a_step + column) / PER_WORD) / words, at->a_top + across / 2 * rows),
+        (int2)((at->a_shift + (a_step + column) / PER_WORD) / words, at->a_top + across / 2 * rows),
         rows);
   #if B_TYPE == I8
   /* One block of columns of one step for each subgroup, so GROUP_M must be 2 * TILE_N. */
@@ -462,8 +464,8 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
 #endif
 
 /* Only for the kernel function, since it contains barriers. */
-#define STEP_OF_K(whole)                                                                           \
-  read_a (a, A, p, &at, k, whole);                                                                 \
+#define STEP_OF_K(read)                                                                            \
+  read (a, A, p, &at, k);                                                                          \
   SG_UNROLL                                                                                        \
   for (int part = 0; part < PARTS; part++) {                                                       \
     SG_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                              \
@@ -495,20 +497,21 @@ gemm (GEMM_PARAMETERS)
   for (; k < p.K; k += STEP) {
     if (AHEAD > 0 && k / STEP % 2 == 0)
       prefetch_steps (p, &at, k + AHEAD * STEP);
-    STEP_OF_K (true)
+    STEP_OF_K (read_a)
   }
 #else
   #ifdef A_IN_BLOCKS
   for (; k + STEP <= p.K; k += STEP) {
-    STEP_OF_K (true)
+    STEP_OF_K (read_a)
   }
-  if (k < p.K)
+  if (k < p.K) {
+    STEP_OF_K (load_a)
+  }
   #else
-  for (; k < p.K; k += STEP)
-  #endif
-  {
-    STEP_OF_K (false)
+  for (; k < p.K; k += STEP) {
+    STEP_OF_K (load_a)
   }
+  #endif
 #endif
 
 #ifdef WHOLE_ROWS
