@@ -13,7 +13,7 @@
 
 #define EXTENSION "cl_intel_va_api_media_sharing"
 #define N_PLANES  2
-/* Of the platform of @context; NULL if it lacks the function. Each is cheap to look up. */
+/* Returns: the function of the platform of @context; NULL if it lacks it. A look-up is cheap. */
 #define LOOK_UP(context, name)                                                                     \
   ((name##_fn)clGetExtensionFunctionAddressForPlatform (gst_gemmcl_get_platform (context), #name))
 
