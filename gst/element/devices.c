@@ -26,6 +26,23 @@ add_contexts (GPtrArray *contexts, const GemmclDeviceQuery *query, GError **erro
   return found != NULL;
 }
 
+/* Posts a warning for each device of @query on which OpenCL could not make a context. */
+static void
+warn_of_skipped (GstGemmcl *self, const GemmclDeviceQuery *query)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
+
+  for (guint i = 0; devices && i < devices->len; i++) {
+    const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
+    g_autoptr (GError) problem = NULL;
+
+    if (!info->problem)
+      continue;
+    gst_gemmcl_fail (&problem, GEMMCL_ERROR_OPENCL, "%s", info->problem);
+    gst_gemmcl_post (GST_ELEMENT (self), GST_MESSAGE_WARNING, "A device was skipped.", problem);
+  }
+}
+
 /* Makes @query select the devices of @entry, a part of the property devices. */
 static gboolean
 set_name (GemmclDeviceQuery *query, const gchar *entry, GError **error)
@@ -40,7 +57,8 @@ set_name (GemmclDeviceQuery *query, const gchar *entry, GError **error)
   return TRUE;
 }
 
-/* Returns: contexts of the devices that the properties name. Other elements share the first. */
+/* Returns: contexts of the devices that the properties name. Other elements share the first. If it
+ * is new, a warning is posted for each device that was skipped. */
 static GPtrArray *
 open_contexts (GstGemmcl *self, GError **error)
 {
@@ -48,14 +66,21 @@ open_contexts (GstGemmcl *self, GError **error)
   const GstGemmclProperties properties = gst_gemmcl_get_properties (self);
   GemmclDeviceQuery query = properties.query;
   g_auto (GStrv) entries = properties.devices ? g_strsplit (properties.devices, ",", -1) : NULL;
+  gboolean is_new;
 
   if ((entries && !set_name (&query, entries[0], error)) ||
       !gst_gemmcl_sharing_open (&self->sharing, query, error))
     return NULL;
   g_ptr_array_add (contexts, g_object_ref (self->sharing.context));
-  for (guint i = 0; entries && entries[i]; i++)
+  is_new = self->sharing.context != self->devices[0].context;
+  for (guint i = 0; entries && entries[i]; i++) {
     if (!set_name (&query, entries[i], error) || !add_contexts (contexts, &query, error))
       return NULL;
+    if (is_new)
+      warn_of_skipped (self, &query);
+  }
+  if (is_new && !entries)
+    warn_of_skipped (self, &query);
   if (contexts->len <= GST_GEMMCL_MAX_DEVICES)
     return g_steal_pointer (&contexts);
   gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID, "devices selects %u devices; expected at most %u.",

@@ -154,23 +154,6 @@ is_fresh (GstGemmclSharing *self, const GemmclDeviceQuery *query)
   return gst_gemmcl_va_fits (self, self->context);
 }
 
-/* Posts a warning for each device of @query on which OpenCL could not make a context. */
-static void
-warn_of_skipped (GstGemmclSharing *self, const GemmclDeviceQuery *query)
-{
-  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
-
-  for (guint i = 0; devices && i < devices->len; i++) {
-    const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
-    g_autoptr (GError) problem = NULL;
-
-    if (!info->problem)
-      continue;
-    gst_gemmcl_fail (&problem, GEMMCL_ERROR_OPENCL, "%s", info->problem);
-    gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "A device was skipped.", problem);
-  }
-}
-
 gboolean
 gst_gemmcl_sharing_open (GstGemmclSharing *self, GemmclDeviceQuery query, GError **error)
 {
@@ -193,7 +176,6 @@ gst_gemmcl_sharing_open (GstGemmclSharing *self, GemmclDeviceQuery query, GError
   g_mutex_lock (&self->lock);
   g_set_object (&self->context, context);
   g_mutex_unlock (&self->lock);
-  warn_of_skipped (self, &query);
   return TRUE;
 }
 

@@ -48,8 +48,7 @@ void gst_gemmcl_sharing_clear (GstGemmclSharing *self);
  * GstContext or the VADisplay has changed. A new context comes from the first of these that has
  * one: the element's own GstContexts (gst_element_set_context()); elements downstream; elements
  * upstream; bins and the application, by a need-context message; and last the process-wide context,
- * which is announced by a have-context message. With a new context, a warning is posted for each
- * device of @query on which OpenCL could not make one. Any thread, no lock held.
+ * which is announced by a have-context message. Any thread, no lock held.
  *
  * Returns: %FALSE with the error of the last step.
  */

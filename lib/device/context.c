@@ -234,8 +234,9 @@ share (GemmclDevice *device, cl_context wrapped, const cl_context_properties *pr
   return made;
 }
 
-/* Makes, or shares, contexts on the first @most devices of @query that OpenCL can use. Returns: at
- * least one context. */
+/* Makes, or shares, contexts on the first @most devices of @query that OpenCL can use. The devices
+ * behind them are not tried, so a problem that they had before is forgotten. Returns: at least one
+ * context. */
 static GPtrArray *
 open_devices (const GemmclDeviceQuery *query, gboolean shares, guint most, GError **error)
 {
@@ -245,11 +246,16 @@ open_devices (const GemmclDeviceQuery *query, gboolean shares, guint most, GErro
 
   if (devices == NULL)
     return NULL;
-  for (guint i = 0; i < devices->len && contexts->len < most; i++) {
+  for (guint i = 0; i < devices->len; i++) {
     g_autoptr (GError) why = NULL;
-    GemmclContext *context = shares ? share (devices->pdata[i], NULL, NULL, &why)
-                                    : context_on (devices->pdata[i], NULL, &why);
+    GemmclContext *context;
 
+    if (contexts->len == most) {
+      gemmcl_device_set_problem (devices->pdata[i], NULL);
+      continue;
+    }
+    context = shares ? share (devices->pdata[i], NULL, NULL, &why)
+                     : context_on (devices->pdata[i], NULL, &why);
     if (context == NULL && gemmcl_device_query_is_named (query)) {
       g_propagate_error (error, g_steal_pointer (&why));
       return NULL;

@@ -86,8 +86,8 @@ typedef struct {
  * @peak_gflops: peak f32 rate at the highest clock, in 10^9 operations per second; a multiply-add
  *   counts as two; 0: unknown
  * @peak_source: how @peak_gflops was calculated; never %NULL
- * @problem: (nullable): why OpenCL could not make a context when this device was last the first
- *   choice (gemmcl_context_new()); %NULL if it could, or was not tried
+ * @problem: (nullable): why OpenCL could not make a context on this device for the last query that
+ *   selects it (gemmcl_context_new()); %NULL if it could, or was not tried
  *
  * Description of an OpenCL device. Read-only; belongs to the context or the array that returned it.
  * A copy as a boxed type is a reference.

@@ -6,6 +6,7 @@ compiler: a call that returns meanwhile did not wait."""
 
 import contextlib
 import ctypes
+import itertools
 import os
 import threading
 import time
@@ -294,6 +295,28 @@ class Faults(FailingTestCase, TestCase):
         queues = LAYER.get_state().objects[QUEUES]
         self.fails(stream, bytes(7), "7 bytes")
         self.assertEqual(LAYER.get_state().objects[QUEUES], queues)
+
+    def test_skipped_device(self):
+        """A device without a context is warned of by the element that asked for it, once."""
+        self.needs_two_devices()
+        both, one = f"{GEMMCL} devices=all weight=[2]", f"{GEMMCL} weight=[2]"
+        failures = []
+        for n in itertools.count(1):
+            stream = self.make(both)
+            LAYER.set(ONE, n)
+            opened = stream.element.set_state(READY) != FAILURE
+            failures.append(LAYER.get_state().failed)
+            LAYER.set(NONE, 0)
+            self.assertIsNotNone(failures[-1], "no second context was made")
+            if failures.count(b"clCreateContext") == 2:
+                break
+            del stream  # elements hold contexts while they exist
+            self.doCleanups()
+        self.assertTrue(opened)
+        self.says(stream, "A device was skipped|clCreateContext", kind=WARNINGS)
+        for elements in one, both:
+            stream = self.start(ONE_NUMBER, elements)
+            self.is_quiet(stream)
 
     def test_device(self):
         """If a device's command fails, the other device multiplies its frames with the same
