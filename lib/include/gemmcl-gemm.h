@@ -172,6 +172,21 @@ typedef enum {
 } GemmclNormalize;
 
 /**
+ * GemmclPool:
+ * @GEMMCL_POOL_NONE: D has a row for each row of A
+ * @GEMMCL_POOL_MAX: the largest element; NaN if one is NaN
+ * @GEMMCL_POOL_AVERAGE: the sum, in f32, divided by the number of elements
+ *
+ * How the elements of a window become one, for each column. Windows lie on grids of rows; see
+ * @pool of #GemmclGemm.
+ */
+typedef enum {
+  GEMMCL_POOL_NONE,
+  GEMMCL_POOL_MAX,
+  GEMMCL_POOL_AVERAGE,
+} GemmclPool;
+
+/**
  * GemmclRowOutput:
  * @GEMMCL_ROW_SUM: the sum of a row
  * @GEMMCL_ROW_MAX: the largest element of a row; NaN if the row has a NaN
@@ -181,7 +196,8 @@ typedef enum {
  *   comes first, and of equal elements the one in the lower column. N is at least top_k and at most
  *   2^24
  *
- * Flags of the row outputs: values computed from each row of the final D, rounded to its type.
+ * Flags of the row outputs: values computed from each row of the final D, after pooling, rounded
+ * to its type.
  */
 typedef enum {
   GEMMCL_ROW_SUM = 1 << 0,
@@ -199,7 +215,7 @@ typedef enum {
 
 /**
  * GemmclGemm:
- * @m: rows of op(A) and D; this, @n and @k are 1 to G_MAXINT32
+ * @m: rows of op(A), and of D unless it is pooled; this, @n and @k are 1 to G_MAXINT32
  * @n: columns of op(B) and D
  * @k: columns of op(A) and rows of op(B)
  * @layout: the layout of A, B, C and D
@@ -237,7 +253,8 @@ typedef enum {
  * @activation: the function applied last
  * @normalize: #GemmclNormalize flags
  * @row_outputs: #GemmclRowOutput flags. A run then also returns a row-major M x Q matrix of f32,
- *   columns in the order of the flags: see gemmcl_gemm_count_row_outputs(). D must be a matrix
+ *   columns in the order of the flags: see gemmcl_gemm_count_row_outputs(). With @pool it has D's
+ *   number of rows. D must be a matrix
  * @top_k: for %GEMMCL_ROW_TOP_K: the number of elements, 1 to %GEMMCL_MAX_TOP_K
  * @alpha: the factor of A B; with 0 A and B are not read. Only gemmcl_gemm_run() and
  *   gemmcl_gemm_verify() use @alpha and @beta; a plan takes them from each #GemmclRun
@@ -248,6 +265,19 @@ typedef enum {
  * @d_frame: (nullable): the rows of D are pixels of frames, one per problem, of feature mode PIXEL
  *   and any format that can be written (see #GemmclPixelFormat). @m and @n are then its shape,
  *   @layout is row-major, and @ldd, @d_start, @d_stride and @d_type are ignored
+ * @pool: pools the result, after the activation and before @d_scale, @d_shift and rounding to D's
+ *   type. Its M rows are grids of @pool_down x @pool_across rows, nested in that order; each grid
+ *   becomes a grid of windows, whose rows, one for each window, follow one another in D. Windows
+ *   lie wholly inside: (grid - window) / stride + 1 in each direction, rounded down. D must be a
+ *   matrix, @addend neither %GEMMCL_ADDEND_OUTPUT nor %GEMMCL_ADDEND_PREVIOUS, and @normalize
+ *   without %GEMMCL_NORMALIZE_D. C has M rows
+ * @pool_across: the width of a grid; 0: that of @a_frame's grid (gemmcl_frame_get_grid()), or M.
+ *   With @a_frame it is 0 or that width
+ * @pool_down: the height of a grid; 0: M / @pool_across. M is a multiple of both
+ * @pool_width: the width of a window; 0: that of the grid
+ * @pool_height: the height of a window; 0: that of the grid
+ * @pool_stride_x: rows from a window to the next one across; 0: @pool_width
+ * @pool_stride_y: the same down; 0: @pool_height
  *
  * A problem. A plain struct on the caller's stack; start from GEMMCL_GEMM_INIT. Functions copy what
  * they keep.
@@ -273,6 +303,10 @@ typedef struct {
   gdouble alpha, beta;
   const GemmclFrame *a_frame;
   const GemmclFrame *d_frame;
+  GemmclPool pool;
+  gsize pool_across, pool_down;
+  gsize pool_width, pool_height;
+  gsize pool_stride_x, pool_stride_y;
   /*< private >*/
   gpointer _reserved[4];
 } GemmclGemm;
@@ -320,6 +354,16 @@ gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
 guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
 
 /**
+ * gemmcl_gemm_get_pooled_grid:
+ * @gemm: a valid problem with a @pool
+ * @across: (out): windows side by side
+ * @down: (out): rows of windows in a grid
+ *
+ * Returns: the rows of D: across x down for each grid.
+ */
+gsize gemmcl_gemm_get_pooled_grid (const GemmclGemm *gemm, gsize *across, gsize *down);
+
+/**
  * gemmcl_gemm_verify:
  * @gemm: a valid problem of matrices, not frames, with an f32 D
  * @a: as for gemmcl_gemm_run()
@@ -351,6 +395,9 @@ guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
  *
  * With normalized rows of D, let x be such a row of N elements, n its norm and r the bounds of its
  * elements before normalization. Its bounds are (r + |x| |r|) / (n - |r|) + (N / 2 + 13) u |x|.
+ *
+ * A maximum has the largest bound of its window. An average of n elements has the average bound and
+ * the error (n + 3) u times the average of |x|.
  *
  * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
  *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has

@@ -10,6 +10,7 @@
 
 #include "device/device.h"
 #include "matrix/matrix.h"
+#include "problem/pool.h"
 
 /* Conditions for sharing host memory. A GPU needs buffers that start at a page and consist of whole
  * cache lines. On a CPU kernels read four floats at once, and the emulation of matrix engines reads
@@ -148,9 +149,9 @@ check_size (GemmclKernelPlan *self, gsize m, gsize batch, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected a run of at most %zu rows and %zu problems, found %zu and %zu.",
                         gemm->m, gemm->batch, m, batch);
-  if ((gemm->a_frame || gemm->d_frame) && m != gemm->m)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "A run of frames has all their %zu rows, not %zu.", gemm->m, m);
+  if ((gemm->a_frame || gemm->d_frame || gemm->pool) && m != gemm->m)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "A run of %s has all their %zu rows, not %zu.",
+                        gemm->pool ? "grids that are pooled" : "frames", gemm->m, m);
   return TRUE;
 }
 
@@ -377,6 +378,13 @@ transfer_region (const GemmclTransfer *self, const Region *region, GError **erro
   return TRUE;
 }
 
+/* The rows of the matrix @which in a run of @m rows of A. */
+static gsize
+get_rows (GemmclKernelPlan *self, GemmclOperand which, gsize m)
+{
+  return which == GEMMCL_OPERAND_A ? m : gemmcl_gemm_count_rows_of_d (&self->problem, m);
+}
+
 static Region
 get_matrix (const GemmclTransfer *self)
 {
@@ -384,10 +392,11 @@ get_matrix (const GemmclTransfer *self)
   const GemmclMatrixLayout device = gemmcl_gemm_get_layout (gemm, self->which, TRUE);
   const GemmclMatrixLayout caller = gemmcl_gemm_get_layout (gemm, self->which, FALSE);
   const gsize size = gemmcl_gemm_get_element_size (gemm, self->which);
+  const gsize rows = get_rows (self->plan, self->which, self->run->m);
 
   return (Region){
-      .rows = device.by_column ? device.lines : self->run->m,
-      .row_bytes = (device.by_column ? self->run->m : device.length) * size,
+      .rows = device.by_column ? device.lines : rows,
+      .row_bytes = (device.by_column ? rows : device.length) * size,
       .offset = self->index * device.stride * size,
       .stride = device.ld * size,
       .other_stride = caller.ld * size,
@@ -442,7 +451,7 @@ gemmcl_data_get_bytes (GemmclKernelPlan *self, GemmclOperand which, gsize m)
 
   if (frame)
     return gemmcl_frame_get_planes (frame, NULL);
-  return m * (layout.by_column ? layout.lines : layout.length) *
+  return get_rows (self, which, m) * (layout.by_column ? layout.lines : layout.length) *
          gemmcl_gemm_get_element_size (&self->problem, which);
 }
 

@@ -67,7 +67,8 @@ struct _GemmclKernelPlan {
   cl_mem image;           /* A, if multiply reads images */
   cl_mem logits;          /* input of softmax and normalize_rows if they cannot work in D, tight:
                   * batch x m x n */
-  cl_mem state;           /* D of computed, all problems: the previous result, or D to be scaled */
+  cl_mem state;           /* D of computed, all problems: the previous result, or D before it is
+                           * pooled or scaled */
   gboolean state_is_void; /* state means zeros, whatever it holds; TRUE at first */
   cl_event state_written; /* of the last run, if state is the previous result; or NULL */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */

@@ -10,6 +10,8 @@
 #include "matrix/matrix.h"
 #include "plan/kept.h"
 #include "plan/pack.h"
+#include "plan/pool.h"
+#include "problem/pool.h"
 #include "shared/quantized.h"
 
 /* A row of the table of steps. */
@@ -400,7 +402,8 @@ launch_row_outputs (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *r
   const GemmclStrides d = gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, run->tight);
   const cl_long outputs_batch = get_outputs_batch (self);
   const cl_int n = self->computed.n;
-  const gsize global[3] = {run->m * self->row_group, 1, run->batch};
+  const gsize rows = gemmcl_gemm_count_rows_of_d (&self->problem, run->m);
+  const gsize global[3] = {rows * self->row_group, 1, run->batch};
 
   return LAUNCH (&run->chain, step->kernel, "row_outputs", global, IN_A_ROW (self->row_group),
                  error, ARGUMENT (run->d), ARGUMENT (d), ARGUMENT (run->row_outputs),
@@ -420,6 +423,9 @@ static gboolean
 allocate_shared (GemmclKernelPlan *self, GError **error)
 {
   const gboolean keeps = keeps_previous (self);
+  const gchar *state = keeps                ? "the previous result"
+                       : self->problem.pool ? "D before pooling"
+                                            : "D before its scale";
 
   self->zeros = gemmcl_kept_create_zeros (self, error);
   if (self->zeros == NULL)
@@ -428,9 +434,8 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
   self->kept[GEMMCL_PLAN_BIAS].buffer = self->zeros;
   return (!gemmcl_kernel_needs_logits (self->kernel, &self->computed, self->split) ||
           (self->logits = create_floats (self, "D before softmax or norms", error))) &&
-         ((!keeps && !gemmcl_gemm_scales_d (&self->problem)) ||
-          (self->state = create_floats (self, keeps ? "the previous result" : "D before its scale",
-                                        error))) &&
+         ((!keeps && !gemmcl_gemm_finishes_d (&self->problem)) ||
+          (self->state = create_floats (self, state, error))) &&
          (!self->kernel->images || (self->image = gemmcl_pack_create_a (self, error)));
 }
 
@@ -484,8 +489,10 @@ add_steps (GemmclKernelPlan *self, GError **error)
        .launch = launch_softmax},
       {norms_d, "steps/normalize.cl", "normalize_rows", make_normalize_d_options (self),
        .launch = launch_normalize_d},
-      {self->state != NULL, "steps/store.cl", "store", gemmcl_gemm_make_d_options (problem),
-       .launch = launch_store},
+      {problem->pool != GEMMCL_POOL_NONE, "steps/pool.cl", "pool",
+       problem->pool ? gemmcl_pool_make_options (problem) : NULL, .launch = gemmcl_pool_launch},
+      {self->state != NULL && !problem->pool, "steps/store.cl", "store",
+       gemmcl_gemm_make_d_options (problem), .launch = launch_store},
       {problem->row_outputs != 0 && !self->makes_row_outputs, "steps/row_outputs.cl", "row_outputs",
        make_row_outputs_options (self), .launch = launch_row_outputs},
   };

@@ -12,6 +12,7 @@
 #include "device/base.h"
 #include "matrix/matrix.h"
 #include "problem/frame.h"
+#include "problem/pool.h"
 
 #define EXACT_FLOATS (1 << 24) /* a float represents every integer up to this one */
 
@@ -126,6 +127,7 @@ static Place
 get_place (const GemmclGemm *gemm, GemmclOperand which)
 {
   const gsize m = gemm->m, n = gemm->n, k = gemm->k, q = gemmcl_gemm_count_row_outputs (gemm);
+  const gsize d_rows = gemmcl_gemm_count_rows_of_d (gemm, m);
 
   switch (which) {
   case GEMMCL_OPERAND_A:
@@ -137,9 +139,9 @@ get_place (const GemmclGemm *gemm, GemmclOperand which)
   case GEMMCL_OPERAND_C:
     return (Place){m, n, FALSE, gemm->ldc, gemm->c_start, gemm->c_stride};
   case GEMMCL_OPERAND_ROW_OUTPUTS:
-    return (Place){m, q, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, 0, 0, m * q};
+    return (Place){d_rows, q, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, 0, 0, d_rows * q};
   default:
-    return (Place){m, n, FALSE, gemm->ldd, gemm->d_start, gemm->d_stride};
+    return (Place){d_rows, n, FALSE, gemm->ldd, gemm->d_start, gemm->d_stride};
   }
 }
 
@@ -191,6 +193,12 @@ gemmcl_gemm_scales_d (const GemmclGemm *gemm)
   return (gemm->d_scale != 0.0 && gemm->d_scale != 1.0) || gemm->d_shift != 0.0;
 }
 
+gboolean
+gemmcl_gemm_finishes_d (const GemmclGemm *gemm)
+{
+  return gemm->pool != GEMMCL_POOL_NONE || gemmcl_gemm_scales_d (gemm);
+}
+
 gchar *
 gemmcl_gemm_make_d_options (const GemmclGemm *gemm)
 {
@@ -224,14 +232,15 @@ gemmcl_gemm_get_product (const GemmclGemm *gemm)
     product.lda = product.a_start = 0;
     product.a_stride = gemm->m * gemm->k;
   }
-  if (gemm->normalize & GEMMCL_NORMALIZE_D || gemmcl_gemm_scales_d (gemm))
+  if (gemm->normalize & GEMMCL_NORMALIZE_D || gemmcl_gemm_finishes_d (gemm))
     product.row_outputs = 0;
-  if (gemmcl_gemm_scales_d (gemm)) {
+  if (gemmcl_gemm_finishes_d (gemm)) {
     product.d_type = GEMMCL_TYPE_F32;
     product.ldd = product.d_start = product.d_stride = 0;
   }
   product.d_scale = product.d_shift = 0.0;
   product.normalize = 0;
+  product.pool = GEMMCL_POOL_NONE;
   return product;
 }
 
@@ -482,6 +491,7 @@ validate_enums (const GemmclGemm *gemm, GError **error)
       {"an addend", "GemmclAddend", gemm->addend, GEMMCL_ADDEND_PREVIOUS},
       {"an activation", "GemmclActivation", gemm->activation, GEMMCL_N_ACTIVATIONS - 1},
       {"a precision", "GemmclPrecision", gemm->precision, GEMMCL_N_PRECISIONS - 1},
+      {"a pooling", "GemmclPool", gemm->pool, GEMMCL_POOL_AVERAGE},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
@@ -505,7 +515,7 @@ gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
          validate_size ("The batch", gemmcl_gemm_get_batch (gemm), error) &&
          (gemm->a_frame ? validate_a_frame (gemm, error)
                         : validate_matrix (gemm, GEMMCL_OPERAND_A, error)) &&
-         validate_matrix (gemm, GEMMCL_OPERAND_B, error) &&
+         gemmcl_pool_validate (gemm, error) && validate_matrix (gemm, GEMMCL_OPERAND_B, error) &&
          (gemm->addend != GEMMCL_ADDEND_MATRIX ||
           validate_matrix (gemm, GEMMCL_OPERAND_C, error)) &&
          (gemm->d_frame ? validate_d_frame (gemm, error)

@@ -11,6 +11,7 @@
 #include "shared/activations.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
+#include "problem/pool.h"
 
 /* The error of exp, erfc, tanh and a division together, in unit roundoffs: 40 covers OpenCL's full
  * profile (section 7.4 of its C specification; the largest error is erfc's 16 ulp). */
@@ -333,6 +334,52 @@ normalize_row (gsize n, Element *row)
   }
 }
 
+/* Adds @x to a window of one or more elements. @sizes: the sum of their magnitudes */
+static void
+add_to_window (GemmclPool pool, Element *window, gdouble *sizes, Element x)
+{
+  const gdouble bounds = window->bound + x.bound;
+
+  *sizes += fabs (x.value);
+  if (pool == GEMMCL_POOL_AVERAGE) {
+    window->value += x.value;
+    window->bound = bounds;
+    return;
+  }
+  if (x.value > window->value || isnan (x.value))
+    window->value = x.value;
+  window->bound = isnan (bounds) ? bounds : fmax (window->bound, x.bound);
+}
+
+/* Row @i of D, of @rows that are M x N. */
+static void
+pool_row (const GemmclGemm *gemm, const Element *rows, gsize i, Element *pooled)
+{
+  const GemmclWindows windows = gemmcl_gemm_get_windows (gemm);
+  const gsize y = i / windows.to_across, count = windows.width * windows.height;
+  const gsize top = y / windows.to_down * windows.down + y % windows.to_down * windows.stride_y;
+  const gsize left = i % windows.to_across * windows.stride_x;
+
+  for (gsize j = 0; j < gemm->n; j++) {
+    const Element *first = &rows[(top * windows.across + left) * gemm->n + j];
+    Element *window = &pooled[j];
+    gdouble sizes = fabs (first->value);
+
+    *window = *first;
+    for (gsize at = 1; at < count; at++) {
+      const gsize row = at / windows.width * windows.across + at % windows.width;
+
+      add_to_window (gemm->pool, window, &sizes, first[row * gemm->n]);
+    }
+    if (gemm->pool == GEMMCL_POOL_MAX)
+      continue;
+    window->value /= count;
+    window->bound = (window->bound + (count + 3) * UNIT_ROUNDOFF * sizes) / count + FLUSHED;
+    if (isinf (window->value) && !isnan (window->bound))
+      window->bound = FLUSHED;
+  }
+}
+
 /* TRUE if @found is within the bound. @off: its error; 0 if that is not finite */
 static gboolean
 is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
@@ -376,14 +423,51 @@ make_reference (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const 
   return self;
 }
 
+/* Row @i of the result, before pooling. */
+static void
+finish_row (const Reference *self, gsize batch, gsize i, Element *row)
+{
+  const GemmclGemm *gemm = self->gemm;
+
+  compute_row (self, batch, i, row);
+  if (gemmcl_activation_is_of_rows (gemm->activation))
+    softmax_row (gemm->n, row);
+  else
+    activate_row (gemm->activation, gemm->n, row);
+  if (gemm->normalize & GEMMCL_NORMALIZE_D)
+    normalize_row (gemm->n, row);
+}
+
+/* The largest error, and the largest share of its bound that an error has, with that bound. */
+typedef struct {
+  gdouble error, share, bound;
+  gboolean wrong;
+} Found;
+
+static void
+compare_row (const Reference *self, gsize batch, gsize i, const Element *row, const gfloat *d,
+             Found *worst)
+{
+  for (gsize j = 0; j < self->gemm->n; j++) {
+    const gfloat found = d[find (&self->d_strides, batch, i, j)];
+    gdouble off;
+
+    worst->wrong |= !is_within (row[j].value, row[j].bound, found, &off);
+    worst->error = fmax (worst->error, off);
+    if (off / row[j].bound > worst->share) {
+      worst->share = off / row[j].bound;
+      worst->bound = row[j].bound;
+    }
+  }
+}
+
 gboolean
 gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
                     const gfloat *bias, const gfloat *d, gdouble *max_error, gdouble *error_bound)
 {
   g_autofree gdouble *a_row = NULL, *b_steps = NULL;
-  g_autofree Element *row = NULL;
-  gdouble worst = 0, share = -1, worst_bound = 0;
-  gboolean right = TRUE;
+  g_autofree Element *rows = NULL, *pooled = NULL; /* rows: one, or all to be pooled */
+  Found worst = {.share = -1};
   Reference self;
 
   g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
@@ -393,33 +477,24 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
   self = make_reference (gemm, a, b, c, bias);
   self.row = a_row = g_new (gdouble, gemm->k);
   self.b_steps = b_steps = g_new0 (gdouble, gemm->n);
-  row = g_new (Element, gemm->n);
-  for (gsize at = 0; at < gemmcl_gemm_get_batch (gemm) * gemm->m; at++) {
-    const gsize batch = at / gemm->m, i = at % gemm->m;
-
-    for (gsize j = 0; self.errors.is_int8 && i == 0 && gemm->alpha != 0 && j < gemm->n; j++)
+  pooled = g_new (Element, gemm->n);
+  rows = g_new (Element, (gemm->pool ? gemm->m : 1) * gemm->n);
+  for (gsize batch = 0; batch < gemmcl_gemm_get_batch (gemm); batch++) {
+    for (gsize j = 0; self.errors.is_int8 && gemm->alpha != 0 && j < gemm->n; j++)
       b_steps[j] = get_b_step (&self, batch, j);
-    compute_row (&self, batch, i, row);
-    if (gemmcl_activation_is_of_rows (gemm->activation))
-      softmax_row (gemm->n, row);
-    else
-      activate_row (gemm->activation, gemm->n, row);
-    if (gemm->normalize & GEMMCL_NORMALIZE_D)
-      normalize_row (gemm->n, row);
-    for (gsize j = 0; j < gemm->n; j++) {
-      gdouble off;
-
-      right &= is_within (row[j].value, row[j].bound, d[find (&self.d_strides, batch, i, j)], &off);
-      worst = fmax (worst, off);
-      if (off / row[j].bound > share) {
-        share = off / row[j].bound;
-        worst_bound = row[j].bound;
-      }
+    for (gsize i = 0; i < gemm->m; i++) {
+      finish_row (&self, batch, i, &rows[gemm->pool ? i * gemm->n : 0]);
+      if (!gemm->pool)
+        compare_row (&self, batch, i, rows, d, &worst);
+    }
+    for (gsize i = 0; gemm->pool && i < gemmcl_gemm_count_rows_of_d (gemm, gemm->m); i++) {
+      pool_row (gemm, rows, i, pooled);
+      compare_row (&self, batch, i, pooled, d, &worst);
     }
   }
   if (max_error)
-    *max_error = worst;
+    *max_error = worst.error;
   if (error_bound)
-    *error_bound = worst_bound;
-  return right;
+    *error_bound = worst.bound;
+  return !worst.wrong;
 }

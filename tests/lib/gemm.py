@@ -28,6 +28,10 @@ class Problems(TestCase):
         {"m": 12, "k": 3, "a_frame": RGB}, {"m": 12, "n": 3, "d_frame": RGB},
         {"m": 12, "n": 3, "d_frame": RGB, "normalize": NORM_A},
         {"m": 12, "k": 27, "a_frame": PADDED, "a_scale": 0},
+        {"m": 12, "pool": "max", "pool_across": 3, "pool_width": 2, "pool_height": 4},
+        {"m": 12, "pool": "max", "pool_across": 3, "pool_down": 2, "pool_stride_x": INT},
+        {"m": 12, "k": 3, "a_frame": RGB, "pool": "max", "pool_across": 6},
+        {"pool_across": HUGE},  # without pool
         {"n": 2**24 + 1, "row_outputs": SUM}, {"row_outputs": TOP_K, "top_k": 5},
         {"n": 100, "row_outputs": TOP_K, "top_k": 1}, {"n": 100, "row_outputs": TOP_K, "top_k": 16}]
     INVALID = [
@@ -58,6 +62,19 @@ class Problems(TestCase):
             ({"d_frame": RGB, "normalize": NORM_D}, "a matrix, not a frame"),
             ({"d_frame": RGB, "row_outputs": SUM}, "a matrix, not a frame"))),
         ({"m": 12, "k": 27, "a_frame": PADDED, "a_scale": 0, "a_shift": 1}, "found a_shift 1"),
+        ({"pool": 3}, "a pooling of 0 to 2 (GemmclPool), found 3"),
+        *(({"pool": "max", **fields}, words) for fields, words in (
+            ({"pool_across": 3}, "M is 4; pooling in a grid of 3 x 1 needs a multiple of 3"),
+            ({"pool_across": 5}, "in a grid of 5 x 1"), ({"pool_down": 2}, "in a grid of 4 x 2"),
+            ({"pool_across": 2, "pool_width": 3}, "of 3 x 2 does not fit a grid of 2 x 2"),
+            ({"pool_across": 2, "pool_height": 3}, "of 2 x 3 does not fit"),
+            ({"normalize": NORM_D}, "without GEMMCL_NORMALIZE_D"),
+            ({"addend": "output"}, "other than GEMMCL_ADDEND_OUTPUT"),
+            ({"addend": "previous"}, "other than GEMMCL_ADDEND_OUTPUT"),
+            ({"m": 12, "n": 3, "d_frame": RGB}, "a D that is a matrix"),
+            ({"m": 12, "k": 3, "a_frame": RGB, "pool_across": 3},
+             "a grid of 3 x 0, but the frame of A has 6 x 2"),
+            ({"m": 12, "k": 3, "a_frame": RGB, "pool_down": 3}, "a grid of 0 x 3"))),
         ({"normalize": 4}, "flags (0 to 3), found 4"),
         ({"row_outputs": 16}, "flags (0 to 15), found 16"),
         ({"row_outputs": TOP_K, "top_k": 0}, "found 0 with N = 5"),
@@ -69,6 +86,8 @@ class Problems(TestCase):
         ({"n": 2**24 + 1, "row_outputs": ARG_MAX}, "arg-max and top-k allow at most 16777216"),
         ({"m": 2**31}, "M is 2147483648; at most"), ({"n": 2**31}, "N is 2147483648"),
         ({"k": HUGE}, "K is 18446744073709551615"), ({"batch": 2**31}, "batch is 2147483648"),
+        ({"pool": "max", "pool_across": HUGE}, "pooling is 18446744073709551615; at most"),
+        ({"pool": "max", "pool_stride_y": 2**31}, "pooling is 2147483648"),
         ({"lda": HUGE // 4}, "bytes of A"), ({"ldb": HUGE}, "bytes of B"),
         ({"batch": 2, "c_stride": HUGE, "addend": "matrix"}, "bytes of C"),
         ({"d_start": HUGE - 1}, "bytes of D"), ({"batch": INT, "a_stride": 2**33}, "bytes of A")]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Products that need more than a kernel: K in parts, softmax and row outputs as separate steps,
-norms, integers with a scale, batches, and shared tiles."""
+norms, integers with a scale, batches, shared tiles, and pooling."""
 
 from ctypes import byref, c_size_t
 
-from gemmcl import (DTYPES, TYPES, Buffer, Plan, describe, find_misfit, get_context, make, np,
+from gemmcl import (DTYPES, TYPES, Buffer, Plan, call, describe, find_misfit, get_context, make, np,
                     pretend)
 from library import Data, Frame
+from numpy_gemm import compare, features, pooled, solve
 from problem import ALL, ARG_MAX, MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase
 from tap_unittest import main
 
@@ -266,6 +267,107 @@ class SharedTiles(ProblemTestCase):
                    a_stride=167 * 1024 + 1, a_scale=0.5, a_shift=0.25)
 
 
+class Pools(ProblemTestCase):
+    """Maxima and averages of windows of grids of rows."""
+
+    # (grid, size, stride), each (width, height): windows side by side, apart, and that overlap;
+    # rows and columns that fill none; lines; the whole grid, by zeros and as stated.
+    WINDOWS = [((6, 4), (2, 2), (0, 0)), ((7, 5), (3, 2), (2, 1)), ((8, 3), (1, 1), (3, 2)),
+               ((5, 7), (2, 3), (0, 0)), ((12, 1), (3, 0), (2, 0)), ((0, 0), (4, 1), (1, 0)),
+               ((5, 4), (0, 0), (0, 0)), ((3, 3), (3, 3), (7, 7))]
+
+    def make(self, i, grids=1):
+        grid, size, stride = self.WINDOWS[i % len(self.WINDOWS)]
+        names = "pool_across pool_down pool_width pool_height pool_stride_x pool_stride_y".split()
+        return {"m": grids * (grid[0] * grid[1] or 13), "pool": ("max", "average")[i // 3 % 2],
+                **dict(zip(names, (*grid, *size, *stride)))}
+
+    def test_types(self):
+        """All types of D, in both layouts, with gaps, batches, and row outputs."""
+        for i in range(48):
+            kind = TYPES[i % len(TYPES)]
+            is_integer = kind[0] in "iu"
+            scaled = {"d_scale": 1 / 32, "d_shift": -0.5} if is_integer and i % 5 else {}
+            others = {"row_outputs": ALL, "top_k": 2} if i % 3 == 0 else {}
+            fields = dict(
+                n=5 + i, k=9, layout=i >> 1 & 1, ldd=101 if i & 4 else 0, d_start=i % 7,
+                d_type=kind, batch=1 + i % 3, a_stride=9 * 117, alpha=20 if is_integer else 1,
+                addend=("none", "matrix", "row")[i % 3], beta=1, bias=i & 8, c_stride=53 * 117,
+                activation=("none", "relu", "tanh")[i // 8 % 3], **scaled, **others)
+            self.solve("run_device", None, **self.make(i, 1 + i % 3), **fields)
+            if fields["addend"] != "matrix" or fields["batch"] == 1:
+                self.solve("run_plan", None, **self.make(i, 1 + i % 3), **fields)
+
+    def test_kernels(self):
+        """Kernels of all kinds, whose results are sums of parts or softmax of whole rows."""
+        for i, (kernel, precision) in enumerate([
+                ("gemm_naive", "f32"), ("gemm_naive/2", "f32"), ("vector_4x8_1x1", "f32"),
+                ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
+                ("xmx_bf16_8x1_1x16", "bf16"), ("dot_1x1_1x64", "i8"), (None, "f16"),
+                (None, "i8")]):
+            if find_misfit(kernel or "gemm_naive", describe(9, 7, 64, precision=precision)):
+                continue
+            for j in range(6):
+                self.solve("run_device", kernel, **self.make(i + j), n=7, k=64, bias=True,
+                           precision=precision, normalize=NORM_A * (j % 2),
+                           activation=("none", "softmax", "relu")[j % 3])
+
+    def test_extremes(self):
+        """NaN and infinities at each place of a window. A maximum is NaN if its window has one."""
+        for pool in "max", "average":
+            for at in range(6):
+                for special in np.nan, np.inf, -np.inf, -3e38:
+                    problem = Problem(12, 2, 3, pool=pool, pool_across=6, pool_width=3, alpha=0,
+                                      beta=1, addend="matrix", pool_height=2)
+                    c = problem.c.elements[0]
+                    c[:, 0] = -np.inf if special > 0 else -2
+                    c[at // 3 * 6 + at % 3, 0] = special
+                    problem.run_device("gemm_naive")
+                    windows = np.stack([c.reshape(2, 2, 3, 2)[:, side].reshape(6, 2)
+                                        for side in (0, 1)])
+                    with np.errstate(invalid="ignore"):
+                        expected = windows.max(1) if pool == "max" else windows.mean(1)
+                    np.testing.assert_allclose(problem.d.elements[0], expected, 1e-6)
+                    self.assertTrue(problem.verify())
+
+    def test_rows(self):
+        """A run has all rows of the plan, since they are whole grids."""
+        problem = Problem(24, 2, 3, pool="max", pool_across=6, pool_down=2, pool_width=2)
+        with self.refused("invalid", "grids that are pooled has all their 24 rows, not 12"):
+            problem.run_plan(m=12)
+        problem.run_plan(m=24)
+        self.is_right(problem)
+
+    def test_patches(self):
+        """A convolution: the grid is that of the frame's patches."""
+        rng = np.random.default_rng(7)
+        for i, (pool, d_type) in enumerate([("max", "f32"), ("average", "i8"), ("max", "i8")]):
+            size, stride = ((2, 2), (3, 2), (2, 3))[i], ((2, 2), (1, 2), (2, 2))[i]
+            images = rng.uniform(-1, 1, (3, 9, 11, 4)).astype("f4")
+            b = rng.uniform(-1, 1, (36, 7)).astype("f4")
+            frame = Frame(width=11, height=9, features=3, patch_width=3, patch_height=3,
+                          patch_stride=1, patch_padding=1, channels=4)
+            gemm = describe(99, 7, 36, batch=3, a_frame=frame, pool=pool, pool_width=size[0],
+                            pool_height=size[1], pool_stride_x=stride[0], pool_stride_y=stride[1],
+                            d_type=d_type, d_scale=1 / 40 if d_type == "i8" else 1,
+                            activation="relu")
+            across, down = c_size_t(), c_size_t()
+            rows = call("gemm_get_pooled_grid", byref(gemm), byref(across), byref(down),
+                        result=c_size_t)
+            self.assertEqual([across.value, down.value, rows],
+                             [(11 - size[0]) // stride[0] + 1, (9 - size[1]) // stride[1] + 1,
+                              across.value * down.value])
+            d = np.zeros((3, rows, 7), DTYPES[d_type])
+            Plan(gemm, b=b).run(a=list(images), d=list(d), batch=3)
+            for image, found in zip(images, d):
+                a = features(image.astype(float), "patch", (3, 3), 1, 1)
+                expected, bound = pooled(pool, *solve(a, 0 * a, b, activation="relu"), (11, 9),
+                                         size, stride)
+                if d_type == "i8":
+                    expected, bound = expected * 40, 40 * bound + 1e-5
+                self.assertIsNone(compare(found, expected, bound))
+
+
 class Poor(ProblemTestCase):
     """A GPU with work-groups of one work-item, without images and times, and with half of the local
     memory that OpenCL requires: no row for GPUs fits it."""
@@ -289,9 +391,11 @@ class Poor(ProblemTestCase):
         self.context = self.wrap_context()
 
     def test_products(self):
-        """Products with each step: packing, K in parts, softmax, norms, row outputs, a scaled D."""
+        """Products with each step: packing, K in parts, softmax, norms, row outputs, a scaled D,
+        pooling."""
         for kernel, fields in ((None, {"d_type": "u8", "d_scale": 1 / 64, "normalize": NORM_A}),
                                (None, {"activation": "softmax", "row_outputs": SUM | ARG_MAX}),
+                               (None, {"pool": "average", "pool_width": 2}),
                                ("vector_8x8_1x1/2", {"addend": "output", "beta": 0.5})):
             problem = Problem(5, 37, 96, bias=True, **fields)
             problem.run_device(plan=Plan(problem.gemm, kernel, self.context))

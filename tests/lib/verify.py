@@ -34,6 +34,9 @@ class Verify(unittest.TestCase):
         *({"precision": name} for name in ("f16", "bf16", "tf32", "i8")),
         {"precision": "i8", "a_shift": 2},  # A of one sign: 0 extends the range of a row
         {"precision": "i8", "a_shift": -2},
+        {"pool": "max", "pool_across": 3, "pool_width": 2, "pool_stride_x": 1},
+        {"pool": "average", "pool_across": 3, "pool_height": 1, "activation": "tanh"},
+        {"pool": "average", "pool_down": 6, "pool_across": 1, "precision": "f16"},
         *({"activation": name, "bias": True} for name in ACTIVATIONS if name != "softmax"),
     ]
 
@@ -43,7 +46,7 @@ class Verify(unittest.TestCase):
             problem = self.make(**case)
             self.check(problem, True)
             expected, bound = problem.expect(0)
-            for at in np.ndindex(M, N):
+            for at in np.ndindex(*expected.shape):
                 for sign in -1, 1:
                     self.check(problem, True, at, expected[at] + 0.9 * sign * bound[at], case)
                     off = 1.1 * bound[at] + UNIT * abs(expected[at])

@@ -39,6 +39,7 @@ PRECISIONS = "f32 f16 bf16 tf32 i8".split()
 ACTIVATIONS = list(numpy_gemm.ACTIVATIONS)
 OPERANDS = "b bias c".split()  # GemmclPlanOperand
 ADDENDS = "none matrix row output previous".split()
+POOLS = "none max average".split()
 
 
 class Refused(library.Failure):
@@ -196,7 +197,7 @@ def get_values(struct):
 
 
 NAMES = {"a_type": TYPES, "d_type": TYPES, "precision": PRECISIONS, "activation": ACTIVATIONS,
-         "addend": ADDENDS, "layout": ("row", "column")}
+         "addend": ADDENDS, "layout": ("row", "column"), "pool": POOLS}
 
 
 def describe(m, n, k, **others):

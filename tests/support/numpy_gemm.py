@@ -121,6 +121,22 @@ def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none
     return normalized(result, bound) if "output" in normalize else (result, bound)
 
 
+def pooled(name, d, off, grid, size, stride=None):
+    """Returns D, whose rows are grids, with each window as one row, and the bound of its error.
+    name: max or average; off: the error of D; grid, size, stride: (width, height) of a grid, of
+    a window, and from one window to the next, by default its size"""
+    def gather(values):
+        grids = values.reshape(-1, grid[1], grid[0], values.shape[1])
+        windows = np.lib.stride_tricks.sliding_window_view(grids, size[::-1], (1, 2))
+        step = stride or size
+        return windows[:, ::step[1], ::step[0]].reshape(-1, values.shape[1], size[0] * size[1])
+    values, off = gather(d), gather(off)
+    if name == "max":
+        return values.max(2), off.max(2)
+    rounding = (size[0] * size[1] + 3) * UNIT_ROUNDOFF * np.abs(values).mean(2)
+    return values.mean(2), off.mean(2) + rounding + SMALLEST
+
+
 def row_outputs(d, names, k=0):
     """Returns the row outputs of D, and the bound of their error. NaN is larger than all numbers;
     of equal numbers the first is larger. names: as the element's row-outputs; k: its top-k"""

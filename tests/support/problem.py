@@ -3,9 +3,9 @@
 
 from ctypes import byref, c_double, c_int
 
-from gemmcl import (ACTIVATIONS, ADDENDS, DTYPES, PRECISIONS, TYPES, Buffer, Plan, TestCase, ask,
-                    call, describe, get_context, get_device, get_level, get_values, np)
-from numpy_gemm import ROUNDOFFS, compare, f32, row_outputs, solve
+from gemmcl import (ACTIVATIONS, ADDENDS, DTYPES, POOLS, PRECISIONS, TYPES, Buffer, Plan, TestCase,
+                    ask, call, describe, get_context, get_device, get_level, get_values, np)
+from numpy_gemm import ROUNDOFFS, compare, f32, pooled, row_outputs, solve
 
 GUARD = 37  # elements after each matrix
 STORED = {**ROUNDOFFS, "f32": 2.0**-24, "f64": 2.0**-24}  # to which D is rounded
@@ -73,6 +73,22 @@ class Operand:
         return decode(self.elements, self.kind)
 
 
+def find_windows(gemm):
+    """The sizes of a grid and of its windows, and the stride, as (width, height)."""
+    across = gemm.pool_across or gemm.m
+    grid = across, gemm.pool_down or gemm.m // across
+    size = gemm.pool_width or grid[0], gemm.pool_height or grid[1]
+    return grid, size, (gemm.pool_stride_x or size[0], gemm.pool_stride_y or size[1])
+
+
+def count_rows_of_d(gemm):
+    if not gemm.pool:
+        return gemm.m
+    grid, size, stride = find_windows(gemm)
+    across, down = ((grid[i] - size[i]) // stride[i] + 1 for i in (0, 1))
+    return gemm.m // (grid[0] * grid[1]) * across * down
+
+
 class Problem:
     """The fields of GemmclGemm, as for describe(). With addend "output" C is D before the run."""
 
@@ -84,7 +100,8 @@ class Problem:
                          (gemm.lda, gemm.a_start, gemm.a_stride))
         self.b = Operand(rng, "f32", (batch, k, n), layout != gemm.trans_b,
                          (gemm.ldb, gemm.b_start, gemm.b_stride))
-        self.d = Operand(rng, TYPES[gemm.d_type], (batch, m, n), layout,
+        d_rows = count_rows_of_d(gemm)
+        self.d = Operand(rng, TYPES[gemm.d_type], (batch, d_rows, n), layout,
                          (gemm.ldd, gemm.d_start, gemm.d_stride or None))
         self.addend, self.c = ADDENDS[gemm.addend], None
         if self.addend == "matrix":
@@ -93,7 +110,7 @@ class Problem:
         elif self.addend == "row":
             self.c = Operand(rng, "f32", (batch, 1, n), False, (0, gemm.c_start, 0))
         self.bias = rng.uniform(-1, 1, n).astype("f4") if gemm.bias else None
-        self.rows = np.full((batch, m, self.count_rows()), -77, "f4")
+        self.rows = np.full((batch, d_rows, self.count_rows()), -77, "f4")
         self.before = self.d.flat.copy(), self.d.read()
 
     def count_rows(self):
@@ -148,10 +165,11 @@ class Problem:
             b = np.where(np.isfinite(b).all(0), b, np.nan)
         words = [word for bit, word in ((NORM_A, "input"), (NORM_D, "output"))
                  if gemm.normalize & bit]
-        return solve(a, off, b, c=0.0 if c is None else c,
-                     bias=0.0 if self.bias is None else self.bias.astype(float),
-                     alpha=gemm.alpha, beta=gemm.beta, activation=ACTIVATIONS[gemm.activation],
-                     normalize=words, precision=PRECISIONS[gemm.precision])
+        result = solve(a, off, b, c=0.0 if c is None else c,
+                       bias=0.0 if self.bias is None else self.bias.astype(float),
+                       alpha=gemm.alpha, beta=gemm.beta, activation=ACTIVATIONS[gemm.activation],
+                       normalize=words, precision=PRECISIONS[gemm.precision])
+        return pooled(POOLS[gemm.pool], *result, *find_windows(gemm)) if gemm.pool else result
 
     def check(self, m=None, batch=None):
         """Compares D with the reference, and the row outputs with D; of whole runs also what must

@@ -1,0 +1,54 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * pool: each element of D is the maximum or the average of a window of the f32 result. The rows of
+ * the result are grids of DOWN x ACROSS, the rows of D grids of TO_DOWN x TO_ACROSS.
+ *
+ *          ACROSS
+ *     +-+-+-+-+-+-+-+     window (x, y) begins at (x STRIDE_X, y STRIDE_Y); drawn: WIDTH = HEIGHT =
+ *     |0 0|1 1|2 2| |     STRIDE_X = STRIDE_Y = 2. What fills no window is left out.
+ *     |0 0|1 1|2 2| |
+ *     +-+-+-+-+-+-+-+
+ *
+ * A work-item makes one element; grid: (N or rows of D, in whole work-groups; the other; batch).
+ *
+ * POOL_MAX: the maximum, NaN if the window has one. Otherwise the average.
+ * D_BY_ROW: the elements of a row of D are next to one another; dimension 0 is along them.
+ */
+#include "shared/types.clh"
+
+kernel void
+pool (global const float *restrict state, const GemmclStrides s, global D_MEM *restrict D,
+      const GemmclStrides d, const long rows, const long n)
+{
+#ifdef D_BY_ROW
+  const long i = get_global_id (1), j = get_global_id (0);
+#else
+  const long i = get_global_id (0), j = get_global_id (1);
+#endif
+  if (i >= rows || j >= n)
+    return;
+
+  const long y = i / TO_ACROSS;
+  const long top = y / TO_DOWN * DOWN + y % TO_DOWN * STRIDE_Y, left = i % TO_ACROSS * STRIDE_X;
+  state += s.offset + get_global_id (2) * s.batch + (top * ACROSS + left) * s.row + j * s.col;
+
+#ifdef POOL_MAX
+  float result = state[0];
+#else
+  float result = 0.0f;
+#endif
+  for (long h = 0; h < HEIGHT; h++)
+    for (long w = 0; w < WIDTH; w++) {
+      const float x = state[(h * ACROSS + w) * s.row];
+#ifdef POOL_MAX
+      result = x > result || isnan (x) ? x : result;
+#else
+      result += x;
+#endif
+    }
+#ifndef POOL_MAX
+  result /= (float)(WIDTH * HEIGHT);
+#endif
+  STORE_D (D, d.offset + get_global_id (2) * d.batch + i * d.row + j * d.col, result);
+}
