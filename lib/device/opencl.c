@@ -2,6 +2,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/opencl.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+/* How long exit() waits for work, in us. */
+#define EXIT_GRACE (5 * G_TIME_SPAN_SECOND)
+
 typedef struct {
   cl_int status;
   const gchar *name;
@@ -69,4 +75,68 @@ gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
   va_end (args);
   return gemmcl_fail (error, GEMMCL_ERROR_OPENCL, "%s failed with %s (%d)%s.", what,
                       find_status (status)->name, status, find_status (status)->hint);
+}
+
+/* A cancellable, or NULL, for each work that goes on. */
+static GMutex works_lock;
+static GCond works_changed;
+static GPtrArray *works;
+static gboolean is_exiting;
+static pid_t process; /* a fork has none of the threads, and perhaps a lock that stays locked */
+static _Thread_local guint n_own;
+
+static void
+wait_at_exit (void)
+{
+  const gint64 until = g_get_monotonic_time () + EXIT_GRACE;
+  g_autoptr (GPtrArray) cancellables = NULL;
+
+  if (getpid () != process)
+    return;
+  cancellables = g_ptr_array_new_with_free_func (g_object_unref);
+  g_mutex_lock (&works_lock);
+  is_exiting = TRUE;
+  for (guint i = 0; i < works->len; i++)
+    if (works->pdata[i] != NULL)
+      g_ptr_array_add (cancellables, g_object_ref (works->pdata[i]));
+  g_mutex_unlock (&works_lock);
+  for (guint i = 0; i < cancellables->len; i++)
+    g_cancellable_cancel (cancellables->pdata[i]);
+  g_mutex_lock (&works_lock);
+  /* A driver that calls exit() itself does so within work. */
+  while (works->len > n_own && g_cond_wait_until (&works_changed, &works_lock, until))
+    ;
+  g_mutex_unlock (&works_lock);
+}
+
+gboolean
+gemmcl_cl_begin_work (GCancellable *cancellable, GError **error)
+{
+  gboolean begun;
+
+  g_mutex_lock (&works_lock);
+  begun = !is_exiting;
+  if (works == NULL) {
+    works = g_ptr_array_new ();
+    process = getpid ();
+    /* Handlers run in the reverse order: this one before those that the driver has already. */
+    atexit (wait_at_exit);
+  }
+  if (begun) {
+    g_ptr_array_add (works, cancellable);
+    n_own++;
+  }
+  g_mutex_unlock (&works_lock);
+  return begun || gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
+                               "The process exits, so OpenCL is not used any more.");
+}
+
+void
+gemmcl_cl_end_work (GCancellable *cancellable)
+{
+  g_mutex_lock (&works_lock);
+  g_ptr_array_remove_fast (works, cancellable);
+  n_own--;
+  g_cond_broadcast (&works_changed);
+  g_mutex_unlock (&works_lock);
 }

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * OpenCL's objects in scopes, and its errors as GErrors.
+ * OpenCL's objects in scopes, its errors as GErrors, and work that the process's exit waits for.
  */
 #pragma once
 
@@ -22,3 +22,12 @@ const gchar *gemmcl_cl_error_name (cl_int status);
  * and, if it helps, its purpose: "clCreateBuffer for D (64 bytes)" */
 gboolean gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
     G_GNUC_PRINTF (3, 4);
+
+/** Begins work in a driver that must not go on while the process exits: Mesa's compiler, for one,
+ * crashes if exit() takes it down meanwhile. exit() cancels @cancellable (nullable), then waits for
+ * all work to end, at most five seconds. Any thread; work may nest. FALSE with #GEMMCL_ERROR_OPENCL
+ * once exit() was called. */
+gboolean gemmcl_cl_begin_work (GCancellable *cancellable, GError **error);
+
+/** Ends work of the calling thread, with the same @cancellable. */
+void gemmcl_cl_end_work (GCancellable *cancellable);

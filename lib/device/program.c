@@ -41,10 +41,14 @@ static gboolean
 build (cl_program program, const GemmclDevice *device, const gchar *name, const gchar *options,
        GError **error)
 {
-  const cl_int status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
   g_autofree gchar *log = NULL;
   gsize size = 0;
+  cl_int status;
 
+  if (!gemmcl_cl_begin_work (NULL, error))
+    return FALSE;
+  status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
+  gemmcl_cl_end_work (NULL);
   if (status == CL_SUCCESS)
     return TRUE;
   (void)clGetProgramBuildInfo (program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);

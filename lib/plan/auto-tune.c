@@ -168,7 +168,10 @@ make_faster (Search *self, GError **error)
     next = gemmcl_kernel_plan_new (self->context, &self->problem, NULL, NULL);
   if (next == NULL || next->source == GEMMCL_CHOICE_RULES) {
     g_clear_pointer (&next, gemmcl_kernel_plan_free);
-    next = make_fastest (self, error);
+    if (gemmcl_cl_begin_work (self->cancellable, error)) {
+      next = make_fastest (self, error);
+      gemmcl_cl_end_work (self->cancellable);
+    }
   }
   end_turn ();
   return next != NULL && !g_str_equal (next->name, self->kernel) ? g_steal_pointer (&next) : NULL;

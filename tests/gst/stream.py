@@ -2,7 +2,6 @@
 """Plays elements between two pads of a test, with NumPy arrays as buffers. GEMMCL_TEST_PLUGINS is
 the folder of GStreamer's own plugins; only its core plugins are loaded."""
 
-import atexit
 import contextlib
 import ctypes
 import gc
@@ -137,20 +136,6 @@ def collect_log(category, level):
     finally:
         Gst.debug_unset_threshold_for_name(category)
         Gst.debug_remove_log_function(log)
-
-
-def is_searching():
-    """Returns whether a thread of the library searches for a faster kernel."""
-    names = []
-    for path in Path("/proc/self/task").glob("*/comm"):
-        with contextlib.suppress(OSError):  # the thread has ended
-            names.append(path.read_text(encoding="utf-8").strip())
-    return "gemmcl-tune" in names
-
-
-# The element leaves a search running that does not end in time. Mesa's compiler crashes in such a
-# thread while the process ends.
-atexit.register(tap.wait_until, lambda: not is_searching())
 
 
 class Stream:

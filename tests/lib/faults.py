@@ -5,6 +5,7 @@ error, or its results are right; nothing leaks or hangs, and the same plan works
 import ctypes
 import os
 import shutil
+import sys
 from ctypes import byref, c_int, c_uint64, c_void_p
 from functools import partial
 
@@ -13,7 +14,7 @@ from failing import DEAD, LAYER, LOST, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import (IS_BRIEF, LIB, Options, Plan, Refused, Result, allocate, ask, call, describe,
                     enter_cache, get_info, get_matrix, make, np)
 from library import CPU, Frame
-from tap_unittest import main
+from tap_unittest import main, tap
 
 RUNS = 3  # in flight at once; one more follows, with other weights
 MAX = 2  # GEMMCL_ROW_MAX
@@ -30,6 +31,37 @@ PROBLEMS = {
     "large": dict(m=512, n=96, k=16),
 }
 CL = ctypes.CDLL("libOpenCL.so.1")
+# Calls exit() while a thread builds. Another thread then tries to build; argv[1]: it also lets the
+# first one go on.
+EXITS = """
+import ctypes, sys, threading, time
+from failing import LAYER
+from gemmcl import Plan, Refused, describe, get_context
+from tap_unittest import tap
+
+def build(activation):
+    Plan(describe(5, 5, 5, activation=activation))
+
+def build_late():
+    leaving.wait()
+    time.sleep(1)
+    try:
+        build(1)
+    except Refused as error:
+        print(error, flush=True)
+    if sys.argv[1:]:
+        print("built", flush=True)
+        LAYER.hold(True, False)
+
+get_context()
+leaving = threading.Event()
+LAYER.hold(True, True)
+for function in lambda: build(0), build_late:
+    threading.Thread(target=function, daemon=True).start()
+assert tap.wait_until(lambda: LAYER.get_state().held)
+leaving.set()
+ctypes.CDLL(None).exit(3)
+"""
 
 
 class Life:
@@ -177,6 +209,14 @@ class Faults(FailingTestCase):
             life.end()
             LAYER.set(NONE, 0)
         return bool(error)
+
+    def test_exit(self):
+        """exit() waits for a build, though not for ever. Meanwhile no other build begins."""
+        refusal = "The process exits, so OpenCL is not used any more."
+        for words in ["built"], []:
+            process = tap.run(sys.executable, "-c", EXITS, *words)
+            self.assertEqual((process.returncode, process.stdout.split("\n")[:-1]),
+                             (3, [refusal, *words]))
 
     def test_dead_queue(self):
         """After a run failed, the next run on the context succeeds, even if the driver fails all
