@@ -79,6 +79,14 @@
           (REAL (1.0) / REAL (6.0)))),                                                             \
         1.5, 0)
 
+#define ACTIVATION_RELU6(PICK, T, x)                                                               \
+  PICK ("relu6", "min (max (x, 0), 6)", ACTIVATION_SHORT,                                          \
+        BELOW (T, ABOVE (T, x, REAL (0.0)), REAL (6.0)), 1, 0)
+
+#define ACTIVATION_ELU(PICK, T, x)                                                                 \
+  PICK ("elu", "x if x >= 0, else exp (x) - 1", ACTIVATION_CALL,                                   \
+        IF_LESS (T, x, REAL (0.0), expm1 (x)), 1, 0)
+
 #define ACTIVATION_SOFTMAX(PICK, T, x)                                                             \
   PICK ("softmax", "exp (x) / sum of exp (x), over the N of each row", ACTIVATION_ROW, (x), 1, 0)
 
@@ -92,6 +100,8 @@
   ROW (SILU)                                                                                       \
   ROW (TANH)                                                                                       \
   ROW (HARD_SWISH)                                                                                 \
+  ROW (RELU6)                                                                                      \
+  ROW (ELU)                                                                                        \
   ROW (SOFTMAX)
 
 #define ACTIVATION_KIND(name, text, kind, value, slope, growth)  kind

@@ -34,11 +34,13 @@ typedef enum {
  * @GEMMCL_ACTIVATION_SILU: x / (1 + exp (-x))
  * @GEMMCL_ACTIVATION_TANH: tanh x
  * @GEMMCL_ACTIVATION_HARD_SWISH: x min (max (x + 3, 0), 6) / 6
+ * @GEMMCL_ACTIVATION_RELU6: min (max (x, 0), 6)
+ * @GEMMCL_ACTIVATION_ELU: x if x >= 0, else exp (x) - 1
  * @GEMMCL_ACTIVATION_SOFTMAX: exp (x - max) / sum exp (x - max), over the N elements of a row
  *
  * The function applied last to each element or row of D. GELU: Hendrycks and Gimpel,
  * arXiv:1606.08415; hard-swish: Howard et al., arXiv:1905.02244; SiLU: Elfwing et al.,
- * arXiv:1702.03118.
+ * arXiv:1702.03118; ELU: Clevert et al., arXiv:1511.07289.
  *
  * An infinite or large x gives the limit: GELU, SiLU, hard-swish and sigmoid of minus infinity are
  * 0, tanh of 1e30 is 1. Softmax of a row whose largest element is infinite, plus or minus, is NaN.
@@ -54,6 +56,8 @@ typedef enum {
   GEMMCL_ACTIVATION_SILU,
   GEMMCL_ACTIVATION_TANH,
   GEMMCL_ACTIVATION_HARD_SWISH,
+  GEMMCL_ACTIVATION_RELU6,
+  GEMMCL_ACTIVATION_ELU,
   GEMMCL_ACTIVATION_SOFTMAX,
 } GemmclActivation;
 

@@ -117,6 +117,8 @@ CASES = [
     case(tensors("5"), 1), case(tensors("9:4:1:1"), 65, activation="silu", spread=(-2, 2)),
     case(tensors("16:8"), 4, count=5, batch_size=2),
     case(tensors("16:8"), 4, count=4, beta=0.5, activation="hard-swish", spread=(-2, 2)),
+    case(tensors("16:8"), 4, activation="relu6", spread=(-2, 3)),
+    case(tensors("16:8"), 4, activation="elu", spread=(-2, 2)),
     case(tensors("10:6"), 6, addend=6, beta=0.3, bias=2, count=3, batch_size=3),
     case(tensors("11:6", "float16"), 4), case(tensors("8:9", "float64"), 6),
     case(tensors("24:5", "int8"), 7, input_scale=1 / 128, spread=(-127, 127)),

@@ -105,7 +105,8 @@ class Verify(unittest.TestCase):
         for name, logit, right, wrong in [
                 ("relu", -np.inf, 0, 0.5), ("sigmoid", -np.inf, 0, 1), ("sigmoid", np.inf, 1, 0),
                 ("tanh", np.inf, 1, -1), ("tanh", -np.inf, -1, 0), ("gelu", np.inf, np.inf, 1),
-                ("hard-swish", np.inf, np.inf, -np.inf)]:
+                ("hard-swish", np.inf, np.inf, -np.inf), ("relu6", np.inf, 6, np.inf),
+                ("elu", -np.inf, -1, 0)]:
             problem = self.make(bias=True, activation=name)
             problem.bias[...], problem.d.elements[...] = logit, right
             self.check(problem, True)

@@ -55,6 +55,8 @@ ACTIVATIONS = {
     "silu": (lambda x: x / (1 + np.exp(-x)), (0, np.inf), 1.1, abs),
     "tanh": (np.tanh, (-1, 1), 1, 0),
     "hard-swish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, (0, np.inf), 1.5, 0),
+    "relu6": (lambda x: np.clip(x, 0, 6), (0, 6), 1, 0),
+    "elu": (lambda x: np.where(x < 0, np.expm1(x), x), (-1, np.inf), 1, 0),
     "softmax": (softmax, None, 1, 0),
 }
 
