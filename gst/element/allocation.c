@@ -32,7 +32,7 @@ gst_gemmcl_output_get_size (const GstGemmclStream *stream, const GstGemmclProble
   if (gemm->d_frame)
     return gemmcl_frame_get_planes (gemm->d_frame, NULL);
   return gst_gemmcl_stream_get_header_size (stream) +
-         m * gemm->n * gemmcl_type_get_size (gemm->d_type);
+         gst_gemmcl_count_results (gemm, m) * gemm->n * gemmcl_type_get_size (gemm->d_type);
 }
 
 static void
@@ -120,8 +120,8 @@ write_header (const GstGemmclRun *run, const GstGemmclInput *input, GstMemory *m
 
   if (gst_gemmcl_stream_get_header_size (run->stream) == 0)
     return TRUE;
-  gst_gemmcl_shape_get_result (&run->problem->a_frame, &input->a, gst_gemmcl_run_get_m (run), n,
-                               &tensor);
+  gst_gemmcl_shape_get_result (&run->problem->gemm, &run->problem->a_frame, &input->a,
+                               gst_gemmcl_run_get_m (run), n, &tensor);
   tensor.type = type;
   gst_gemmcl_header_init (&header, &tensor);
   return gst_gemmcl_memory_fill (memory, &header, sizeof (header)) ||
@@ -161,9 +161,11 @@ insert_others (const GstGemmclRun *run, const GstGemmclInput *input, GError **er
 {
   const GstGemmclStream *stream = run->stream;
   const gboolean is_meta = gst_gemmcl_stream_is_meta (stream);
-  const gsize n_rows = gemmcl_gemm_count_row_outputs (&run->problem->gemm);
-  const gsize size = gst_gemmcl_stream_get_header_size (stream) +
-                     gst_gemmcl_run_get_m (run) * n_rows * sizeof (gfloat);
+  const GemmclGemm *gemm = &run->problem->gemm;
+  const gsize n_rows = gemmcl_gemm_count_row_outputs (gemm);
+  const gsize size =
+      gst_gemmcl_stream_get_header_size (stream) +
+      gst_gemmcl_count_results (gemm, gst_gemmcl_run_get_m (run)) * n_rows * sizeof (gfloat);
   g_autoptr (GstMemory) rows = NULL;
   GstMemory *memory;
 

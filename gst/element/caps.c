@@ -41,6 +41,7 @@ static gboolean
 allows_pixel_mode (const GstGemmclSettings *settings)
 {
   return settings->gemm.row_outputs == 0 && !is_for_tensors (settings) &&
+         settings->gemm.pool == GEMMCL_POOL_NONE &&
          !(settings->gemm.normalize & GEMMCL_NORMALIZE_D) &&
          settings->output_type == GST_GEMMCL_OUTPUT_TYPE_AUTO &&
          !gst_gemmcl_output_is_scaled (settings) &&
@@ -123,7 +124,7 @@ get_result (const GstGemmclFormat *input, const GstGemmclShape *shape, gsize n, 
   const GstGemmclTensor none = {.rank = 0};
 
   gst_gemmcl_shape_get_result (
-      &shape->frame,
+      &shape->gemm, &shape->frame,
       input->medium == GST_GEMMCL_MEDIUM_TENSORS ? &input->tensors.tensor[input->index] : &none,
       shape->m, n, d);
 }
@@ -160,7 +161,8 @@ append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmcl
                       const GstGemmclFormat *input, const GstGemmclShape *shape)
 {
   const gboolean makes_flexible = terms->settings.output == GST_GEMMCL_OUTPUT_FLEXIBLE;
-  const GstGemmclTensor flat = {.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {terms->n, shape->m}};
+  const gsize rows = gst_gemmcl_count_results (&shape->gemm, shape->m);
+  const GstGemmclTensor flat = {.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {terms->n, rows}};
   GstGemmclTensor d;
 
   /* Tensors that pass through would need headers. */
@@ -168,7 +170,7 @@ append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmcl
     return;
   get_result (input, shape, terms->n, &d);
   append_result (result, from, &terms->settings, input, &d);
-  if (d.rank > 2 && shape->m <= G_MAXINT32 && !makes_flexible && !input->tensors.flexible)
+  if (d.rank > 2 && rows <= G_MAXINT32 && !makes_flexible && !input->tensors.flexible)
     append_result (result, from, &terms->settings, input, &flat);
 }
 
@@ -254,7 +256,8 @@ transform_output (GstCaps *result, const GstCaps *caps, const GstCaps *filter,
     append_audio (inputs, from, terms->k);
   } else {
     append_any_tensors (inputs, from, "static");
-    if (terms->settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
+    if (terms->settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL &&
+        terms->settings.gemm.pool == GEMMCL_POOL_NONE)
       append_any_tensors (inputs, from, "flexible");
     append_video_input (inputs, from, filter, terms);
   }

@@ -195,7 +195,8 @@ new_result (const GstGemmclRun *run, const GstGemmclInput *input, const gchar *i
   GstGemmclTensor tensor;
   gsize dims[GST_GEMMCL_MAX_RANK];
 
-  gst_gemmcl_shape_get_result (&run->problem->a_frame, &input->a, m, n, &tensor);
+  gst_gemmcl_shape_get_result (&run->problem->gemm, &run->problem->a_frame, &input->a, m, n,
+                               &tensor);
   for (guint i = 0; i < tensor.rank; i++)
     dims[i] = tensor.dims[tensor.rank - 1 - i];
   return gst_tensor_new_simple (g_quark_from_string (id), get_data_type (type), data,

@@ -121,6 +121,20 @@ choose_precision (const GstGemmclProblem *self, gint wanted, const GemmclMatrix 
 }
 
 static gboolean
+check_pool (const GemmclGemm *gemm, GError **error)
+{
+  if (gemm->pool == GEMMCL_POOL_NONE ||
+      (gemm->addend != GEMMCL_ADDEND_PREVIOUS && !(gemm->normalize & GEMMCL_NORMALIZE_D)))
+    return TRUE;
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID, "pool cannot be combined with %s. Expected pool=none, or %s.",
+      gemm->normalize & GEMMCL_NORMALIZE_D
+          ? "normalize=output"
+          : "beta and the previous output, which has fewer rows than A",
+      gemm->normalize & GEMMCL_NORMALIZE_D ? "normalize without output" : "beta=0 or an addend");
+}
+
+static gboolean
 check_output (const GstGemmclProblem *self, const GstGemmclFormat *output,
               const GstGemmclSettings *settings, GError **error)
 {
@@ -269,7 +283,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   if (!gst_gemmcl_shape_of_format (input, settings, k, &shape, error) ||
       !check_operands (operands, settings, shape.m, n, error))
     return FALSE;
-  *self = (GstGemmclProblem){.gemm = settings->gemm};
+  *self = (GstGemmclProblem){.gemm = shape.gemm};
   self->gemm.alpha = 1.0;
   self->gemm.m = shape.m > 0 ? shape.m : min_m;
   self->gemm.n = n;
@@ -294,7 +308,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   } else if (output) {
     self->gemm.d_type = output->tensors.tensor[output->index].type;
   }
-  return check_lists (self, operands->weight, error) &&
+  return check_lists (self, operands->weight, error) && check_pool (&self->gemm, error) &&
          (!output || check_output (self, output, settings, error));
 }
 

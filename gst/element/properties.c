@@ -91,6 +91,13 @@ static const GFlagsValue normalizes[] = {
     {0, NULL, NULL},
 };
 
+static const GEnumValue pools[] = {
+    {GEMMCL_POOL_NONE, "D has a row for each row of A", "none"},
+    {GEMMCL_POOL_MAX, "The largest element of a window; NaN if one is NaN", "max"},
+    {GEMMCL_POOL_AVERAGE, "The average of the elements of a window", "average"},
+    {0, NULL, NULL},
+};
+
 static const GFlagsValue row_outputs[] = {
     {GEMMCL_ROW_SUM, "Sum of the row", "sum"},
     {GEMMCL_ROW_MAX, "Largest element of the row", "max"},

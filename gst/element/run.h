@@ -77,7 +77,7 @@ void gst_gemmcl_run_init (GstGemmclRun *self, GstGemmcl *element, guint batch);
 void gst_gemmcl_run_empty (GstGemmclRun *self);
 void gst_gemmcl_run_clear (GstGemmclRun *self);
 
-/** gst_gemmcl_run_get_m: Returns: the rows of A and D in each buffer. */
+/** gst_gemmcl_run_get_m: Returns: the rows of A in each buffer. */
 static inline gsize
 gst_gemmcl_run_get_m (const GstGemmclRun *self)
 {

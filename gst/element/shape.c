@@ -3,6 +3,7 @@
 #include "element/shape.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "memory/error.h"
 
@@ -146,9 +147,17 @@ gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *tensor, gsi
                           noun, text, tensor->dims[0], weight_k);
 }
 
+gsize
+gst_gemmcl_count_results (const GemmclGemm *gemm, gsize m)
+{
+  gsize across, down;
+
+  return gemm->pool == GEMMCL_POOL_NONE ? m : gemmcl_gemm_get_pooled_grid (gemm, &across, &down);
+}
+
 void
-gst_gemmcl_shape_get_result (const GemmclFrame *frame, const GstGemmclTensor *a, gsize m, gsize n,
-                             GstGemmclTensor *result)
+gst_gemmcl_shape_get_result (const GemmclGemm *gemm, const GemmclFrame *frame,
+                             const GstGemmclTensor *a, gsize m, gsize n, GstGemmclTensor *result)
 {
   const gboolean is_frame = frame->width > 0;
   const gboolean is_grid = is_frame && (frame->features == GEMMCL_FEATURE_PIXEL ||
@@ -163,6 +172,11 @@ gst_gemmcl_shape_get_result (const GemmclFrame *frame, const GstGemmclTensor *a,
         .rank = is_grid ? 3 : 2,
         .dims = {[1] = (guint32)(is_grid ? across : down), (guint32)down},
     };
+  if (gemm->pool != GEMMCL_POOL_NONE) {
+    gemmcl_gemm_get_pooled_grid (gemm, &across, &down);
+    result->dims[1] = (guint32)across;
+    result->dims[2] = (guint32)down;
+  }
   result->type = GEMMCL_TYPE_F32;
   result->rank = MAX (result->rank, 2);
   result->dims[0] = (guint32)n;
@@ -233,11 +247,89 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
                                     tensor, weight_k, error);
 }
 
-gboolean
-gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettings *settings,
-                            gsize weight_k, GstGemmclShape *shape, GError **error)
+/* Reads "2" or "[3,2]": rows and columns of a grid. */
+static gboolean
+parse_sizes (const gchar *property, const gchar *value, gsize *rows, gsize *columns, GError **error)
 {
-  *shape = (GstGemmclShape){.m = 0};
+  g_autofree gchar *text = g_strstrip (g_strdup (value)), *found = NULL;
+  const gboolean is_list = g_str_has_prefix (text, "[") && g_str_has_suffix (text, "]");
+  g_auto (GStrv) parts = NULL;
+  guint64 numbers[2];
+  guint n = 0;
+
+  if (is_list)
+    text[strlen (text) - 1] = '\0';
+  parts = g_strsplit (text + is_list, ",", -1);
+  while (n < 2 && parts[n] &&
+         g_ascii_string_to_unsigned (g_strstrip (parts[n]), 10, 0, G_MAXINT32, &numbers[n], NULL))
+    n++;
+  if (n > 0 && !parts[n] && is_list == (n > 1)) {
+    *rows = numbers[0];
+    *columns = numbers[n - 1];
+    return TRUE;
+  }
+  found = gemmcl_quote (value);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "%s=%s cannot be read. Expected a number of rows and columns, such as 2, "
+                          "or both, such as [3,2].",
+                          property, found);
+}
+
+/* Sets the grid of @gemm, which is that of pixels or patches. */
+static gboolean
+find_grid (const GstGemmclFormat *format, const GemmclFrame *frame, GemmclGemm *gemm,
+           GError **error)
+{
+  const GstGemmclTensor *tensor = &format->tensors.tensor[format->index];
+  const gboolean has_features =
+      frame->features == GEMMCL_FEATURE_PIXEL || frame->features == GEMMCL_FEATURE_PATCH;
+
+  if (frame->width > 0 && has_features) {
+    gemmcl_frame_get_grid (frame, &gemm->pool_across, &gemm->pool_down);
+    return TRUE;
+  }
+  if (frame->width == 0 && format->medium == GST_GEMMCL_MEDIUM_TENSORS &&
+      !format->tensors.flexible && !format->varies) {
+    gemm->pool_across = tensor->dims[1];
+    gemm->pool_down = tensor->dims[2];
+    return TRUE;
+  }
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "pool needs a grid of pixels or patches. Expected video or tensors whose "
+                          "caps state their dimensions, with feature-mode=pixel or patch, or "
+                          "pool=none.");
+}
+
+/* Sets the fields of pooling. */
+static gboolean
+set_pool (const GstGemmclFormat *format, const GstGemmclSettings *settings, GstGemmclShape *shape,
+          GError **error)
+{
+  GemmclGemm *gemm = &shape->gemm;
+  gsize across, down;
+
+  *gemm = settings->gemm;
+  gemm->m = shape->m;
+  if (gemm->pool == GEMMCL_POOL_NONE)
+    return TRUE;
+  if (!find_grid (format, &shape->frame, gemm, error) ||
+      !parse_sizes ("pool-size", settings->pool_size, &gemm->pool_height, &gemm->pool_width,
+                    error) ||
+      !parse_sizes ("pool-stride", settings->pool_stride, &gemm->pool_stride_y,
+                    &gemm->pool_stride_x, error))
+    return FALSE;
+  return gemmcl_gemm_get_pooled_grid (gemm, &across, &down) > 0 ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "pool-size=%s is larger than the grid of %zu rows and %zu columns. "
+                          "Expected a smaller window, or 0 for the whole grid.",
+                          settings->pool_size, gemm->pool_down, gemm->pool_across);
+}
+
+/* The shape without its gemm. */
+static gboolean
+shape_of_medium (const GstGemmclFormat *format, const GstGemmclSettings *settings, gsize weight_k,
+                 GstGemmclShape *shape, GError **error)
+{
   if (format->medium == GST_GEMMCL_MEDIUM_VIDEO)
     return shape_of_frame (&format->frame, settings, weight_k, shape, error);
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
@@ -248,6 +340,15 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "Audio leaves as audio, which has no place for row outputs. Expected "
                           "row-outputs=0, output=meta, or video or tensors.");
+}
+
+gboolean
+gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettings *settings,
+                            gsize weight_k, GstGemmclShape *shape, GError **error)
+{
+  *shape = (GstGemmclShape){.m = 0};
+  return shape_of_medium (format, settings, weight_k, shape, error) &&
+         set_pool (format, settings, shape, error);
 }
 
 /* Most sides of a frame, and most channels of a format. */
@@ -436,7 +537,7 @@ append_sized (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *s
   const gsize pixels = k / channels;
   GstStructure *structure;
 
-  if (k % channels > 0)
+  if (k % channels > 0 || settings->gemm.pool != GEMMCL_POOL_NONE)
     return;
   if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_ROW) && MAX (pixels, d->dims[1]) <= MAX_SIDE &&
       d->rank <= 2 && (structure = append_formats (result, channels))) {
@@ -453,7 +554,9 @@ gst_gemmcl_new_fitting_video (const GstCaps *upstream, const GstStructure *outpu
                               const GstGemmclSettings *settings, gsize k)
 {
   const gboolean has_pixels = allows_mode (settings, GST_GEMMCL_FEATURE_MODE_PIXEL);
-  const GstGemmclTensor d = read_result (output);
+  /* The sizes before pooling are not known. */
+  const GstGemmclTensor d =
+      settings->gemm.pool ? (GstGemmclTensor){.rank = 0} : read_result (output);
   g_autoptr (GstCaps) filter = new_plain_filter (upstream);
   GstCaps *result = gst_caps_new_empty ();
 

@@ -12,6 +12,7 @@ typedef struct {
   GemmclFrame frame; /* all zero for audio, and for tensors in feature mode pixel */
   gsize m;
   gsize k;
+  GemmclGemm gemm; /* that of the settings, with M and, if D is pooled, the grid and its windows */
 } GstGemmclShape;
 
 /** gst_gemmcl_feature_mode_get_nick: Returns: the name of @mode, such as "pixel"; static. */
@@ -25,14 +26,19 @@ gboolean gst_gemmcl_tensor_check_k (const gchar *noun, const GstGemmclTensor *te
 /** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio and of flexible tensors
  * is 0, since it differs between buffers; K of flexible tensors is @weight_k. Returns: %FALSE with
  * #GEMMCL_ERROR_SHAPE if K differs from the K of the weight, or if several feature modes have the K
- * of the weight; the message lists each mode with its K. %FALSE with #GEMMCL_ERROR_TOO_LARGE if M
- * or K is too large. */
+ * of the weight; the message lists each mode with its K. %FALSE, too, if D is to be pooled and has
+ * no grid or no window, and with #GEMMCL_ERROR_TOO_LARGE if M or K is too large. */
 gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
 
+/** gst_gemmcl_count_results: Returns: the rows of D if A has @m rows. @gemm: as in #GstGemmclShape
+ */
+gsize gst_gemmcl_count_results (const GemmclGemm *gemm, gsize m);
+
 /**
  * gst_gemmcl_shape_get_result:
+ * @gemm: as in #GstGemmclShape
  * @frame: as in #GstGemmclShape
  * @a: A, if that is a tensor; its rank is 0 otherwise
  * @m: rows of A; only read if neither @frame nor @a has them
@@ -40,10 +46,12 @@ gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
  *
  * Replaces the rows of A by @n elements each. The result keeps the dimensions outside of them:
  * N:width:height for pixels, N:across:down for patches, N:height for rows, N:1 for frames, and N
- * and the outer dimensions of a tensor. It has at least two dimensions, N:M otherwise.
+ * and the outer dimensions of a tensor. It has at least two dimensions, N:M otherwise. Pooling
+ * replaces the second dimension and the third by the numbers of windows.
  */
-void gst_gemmcl_shape_get_result (const GemmclFrame *frame, const GstGemmclTensor *a, gsize m,
-                                  gsize n, GstGemmclTensor *result);
+void gst_gemmcl_shape_get_result (const GemmclGemm *gemm, const GemmclFrame *frame,
+                                  const GstGemmclTensor *a, gsize m, gsize n,
+                                  GstGemmclTensor *result);
 
 /** gst_gemmcl_rows_fit: Returns: %FALSE with #GEMMCL_ERROR_SHAPE if row outputs would be one tensor
  * too many for a buffer of @n tensors. */

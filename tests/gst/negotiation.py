@@ -354,6 +354,7 @@ class Offers(TestCase):
                 "patch-padding": choose((0, 0, 1)), "patch-dilation": choose((1, 1, 2)),
                 "output": choose(("auto", "auto", "media", "tensors", "flexible")),
                 "row-outputs": choose(("0", "0", "0", "max")),
+                "pool": choose(("none", "none", "none", "max")),
                 "output-type": choose(("auto", "auto", "f16"))}
 
     def choose_input(self, settings):
@@ -403,7 +404,8 @@ class Offers(TestCase):
                 ("video/x-raw", "video/x-raw,width=[1,3]", "video/x-raw,height=2")
                 if settings["feature-mode"] in ("auto", "pixel") else ())))
             if output:  # with other values the pads would not link
-                settings.update({"output": "auto", "row-outputs": "0", "output-type": "auto"})
+                settings.update({"output": "auto", "row-outputs": "0", "output-type": "auto",
+                                 "pool": "none"})
             text = describe(k, n, " ".join(f"{name}={value}" for name, value in settings.items()))
             stream = self.make(text, output)
             for caps, _ in inputs:

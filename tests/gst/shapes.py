@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The dimensions of results: what an element behind a layer sees, by exact small integers."""
 
+import random
+
 from flexible_tensors import FLEXIBLE, write
-from numpy_gemm import features
+from numpy_gemm import compare, features, pooled
 from stream import OK, Gst, TestCase, get_bytes, main, np, tensors, video
 
 CONVOLUTION = "feature-mode=patch patch-width=3 patch-height=3 patch-stride=1 patch-padding=1"
@@ -111,6 +113,113 @@ class Layers(TestCase):
             [(4, 4), (2, 8), (16,), (1, 16), (2, 2, 4), (16,), (3,), (3, 1)] * 3)]
         outputs = self.run_all(stream, [write(a) for a in arrays])
         self.assertEqual(list(map(get_bytes, outputs)), [write(a @ LAYER) for a in arrays])
+
+
+class Pools(TestCase):
+    """Convolutions and layers whose results are pooled, with the caps of the pooled grid."""
+
+    def draw(self, rng):
+        """Returns a random convolution of a tensor or of video: its caps, its input, settings, the
+        rows of A, and the grid of patches, the window and the stride as (width, height)."""
+        choose = rng.choice
+        size, channels = [rng.randrange(4, 12) for _ in range(2)], choose((1, 3))
+        a = draw(size[1], size[0], channels, seed=rng.randrange(5)) + 2
+        patch = [choose((1, 2, 3)) for _ in range(2)]
+        stride, padding = choose((1, 2)), choose((0, 1))
+        grid = [(size[i] + 2 * padding - patch[i]) // stride + 1 for i in (0, 1)]
+        window = [rng.randint(1, min(3, most)) for most in grid]
+        step = choose((window, [rng.randint(1, 3), rng.randint(1, 3)]))
+        settings = (f"feature-mode=patch patch-width={patch[0]} patch-height={patch[1]} "
+                    f"patch-stride={stride} patch-padding={padding} "
+                    f"pool-size=[{window[1]},{window[0]}] pool-stride=[{step[1]},{step[0]}]")
+        caps = tensors(f"{channels}:{size[0]}:{size[1]}", "uint8")
+        pixels = a.astype("u1")
+        if choose((True, False)):
+            caps = video("RGB" if channels == 3 else "GRAY8", *size)
+            pixels = np.pad(pixels.reshape(size[1], -1), [(0, 0), (0, -size[0] * channels % 4)])
+        return (caps, pixels, settings, features(a, "patch", patch, stride, padding), tuple(grid),
+                tuple(window), tuple(step))
+
+    def test_random(self):
+        """Random convolutions and windows, by both kinds, in f32, i8 and flexible tensors."""
+        for seed in range(24):
+            rng = random.Random(seed)
+            caps, pixels, settings, a, grid, window, step = self.draw(rng)
+            pool = rng.choice(("max", "average"))
+            kind = rng.choice(("f32", "f32", "i8", "flexible"))
+            weight = draw(a.shape[1], rng.choice((1, 3, 5)), seed=seed)
+            more = {"f32": "", "i8": "output-type=i8 output-scale=0.75 output-offset=2",
+                    "flexible": "output=flexible"}[kind]
+            sums = a @ weight
+            expected, bound = pooled(pool, np.maximum(sums, 0.0), 0.0 * sums, grid, window, step)
+            outer = [(grid[i] - window[i]) // step[i] + 1 for i in (0, 1)]
+            with self.subTest(seed=seed, caps=caps, pool=pool, settings=settings, kind=kind):
+                stream = self.start(caps, element(weight, f"{settings} pool={pool} activation=relu "
+                                                  f"batch-size={rng.choice((1, 2))} {more}"))
+                outputs = self.run_all(stream, [pixels] * 3)
+                if kind == "i8":
+                    expected, bound = (expected - 2) / 0.75, bound / 0.75 + 1e-5
+                elif kind == "f32":
+                    self.gives(stream, tensors(f"{weight.shape[1]}:{outer[0]}:{outer[1]}"))
+                for data in map(get_bytes, outputs):
+                    if kind == "flexible":
+                        header = write(expected.reshape(outer[1], outer[0], -1))[:128]
+                        self.assertEqual(data[:128], header)
+                        data = data[128:]
+                    found = np.frombuffer(data, "i1" if kind == "i8" else "f4")
+                    self.assertIsNone(compare(found.reshape(expected.shape), expected, bound))
+
+    def test_chain(self):
+        """The next convolution reads the pooled grid; the whole grid becomes one row."""
+        a = draw(8, 10, 8)
+        stream = self.start(tensors("8:10:8"), f"{element(LAYER, 'pool=max pool-size=2')} ! "
+                            f"{element(FILTERS, CONVOLUTION + ' pool=average')}")
+        expected = convolve((a @ LAYER).reshape(4, 2, 5, 2, 16).max((1, 3))).mean((0, 1))
+        found = np.frombuffer(self.run_one(stream, a.astype("f4")), "f4")
+        np.testing.assert_allclose(found, expected, 1e-5)
+        self.gives(stream, tensors("4:1:1"))
+
+    def test_dimensions(self):
+        """Dimensions behind the grid stay, lines are grids, and row outputs are of pooled rows."""
+        for dims, shape, size, outer, most in [
+                ("8:4:6:3", (3, 3, 2, 2, 2, 8), "2", "2:3:3", (2, 4)),
+                ("8:6", (3, 2, 8), "[1,2]", "3", 1)]:
+            a = draw(*shape)
+            stream = self.start(tensors(dims), element(
+                LAYER, f"pool=max pool-size={size} row-outputs=arg-max tensor-index=0"))
+            d = (a @ LAYER).max(most)
+            expected = d.astype("f4").tobytes() + d.argmax(-1).astype("f4").tobytes()
+            self.assertEqual(self.run_one(stream, a.astype("f4")), expected)
+            self.gives(stream, tensors(f"16:{outer},1:{outer}", "float32,float32"))
+
+    def test_matrix(self):
+        """Downstream may ask for the pooled rows as a matrix."""
+        caps = "other/tensors,dimensions=(string)16:6"
+        stream = self.make(f"{element(LAYER, 'pool=average pool-size=[2,4] pool-stride=[3,2]')} ! "
+                           "capsfilter name=f")
+        stream["f"].props.caps = Gst.Caps.from_string(caps)
+        self.assertTrue(stream.play(tensors("8:6:8")))
+        a = draw(8, 6, 8)
+        windows = np.lib.stride_tricks.sliding_window_view(a @ LAYER, (2, 4), (0, 1))[::3, ::2]
+        found = np.frombuffer(self.run_one(stream, a.astype("f4")), "f4")
+        np.testing.assert_allclose(found.reshape(-1, 16), windows.mean((-2, -1)).reshape(-1, 16),
+                                   1e-5, 1e-6)
+        self.gives(stream, caps)
+
+    def test_refused(self):
+        """Settings that contradict pooling, or cannot be read."""
+        for settings, words in [
+                ("pool-size=x", "pool-size=x cannot be read|such as [3,2]"),
+                ("pool-size=[2", "cannot be read"), ("pool-size=[2,2,2]", "cannot be read"),
+                ("pool-size=[2]", "cannot be read"), ("pool-stride=-1", "pool-stride=-1 cannot"),
+                ("pool-size=1,2", "cannot be read"), ("pool-stride=4294967296", "cannot be read"),
+                ("beta=1", "beta and the previous output|an addend"),
+                ("normalize=output", "normalize=output|normalize without output")]:
+            with self.subTest(settings=settings):
+                stream = self.make(element(LAYER, f"pool=max {settings}"))
+                if stream.play(tensors("8:4:4")):
+                    stream.push(np.zeros(128, "f4"))
+                self.says(stream, words)
 
 
 class Auto(TestCase):
