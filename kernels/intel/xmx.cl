@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * xmx: subgroups multiply by matrix engines (dpas.clh): bf16, f16 or tf32 with f32 sums, or uint8
- * by int8 (quantized.h) with int sums.
+ * by int8 (quantized.h) with int sums. B_TYPE F32 stands for tf32.
  * S = SUBGROUP_SIZE = columns of a dpas. A subgroup owns TILE_M x PANEL of D, PANEL = TILE_N * S.
  *
  *                    PANEL                          A work-group has GROUP_M such tiles along M
@@ -26,9 +26,10 @@
  *     for each block c of B          D (m, c) += A (m) * B (c), so that a block of B is held for
  *       for each block m of A        several dpas
  *
- * B is packed in panels of PANEL columns, a panel in steps of DPAS_K rows, a step in blocks of S
- * columns (pack.cl), with K padded by zeros to whole STEPs. A subgroup reads a panel from its
- * first byte to its last: by 2D block reads of rows of 16 words, else by block reads of 8 lines.
+ * B is packed in panels of PANEL columns, a panel in parts of DPAS_K rows (steps in pack.cl), a
+ * part in blocks of S columns, with K padded by zeros to whole STEPs. A subgroup reads a panel from
+ * its first byte to its last: by 2D block reads of rows of 16 words if A is read in 2D, too, or B
+ * is int8; else by block reads of 8 lines.
  *
  * Converting A takes a move for each of its registers, in every subgroup that reads it. Therefore,
  * if tiles are large and several subgroups lie side by side, each owns half the rows of two panels
@@ -87,7 +88,7 @@
 #define BLOCKS_M (OWN_M / 8)
 #define DOWN     (GROUP_M * WIDE)
 #define ACROSS   (GROUP_N / SUBGROUP_SIZE / WIDE)
-/* Number of DPAS_K steps for which B is read at once. */
+/* Number of parts of DPAS_K rows for which B is read at once. */
 #if B_TYPE == I8 && defined(SG_2D)
   #define B_PARTS PARTS
 #else
@@ -95,7 +96,7 @@
 #endif
 /* Number of rows of A whose parts a lane holds */
 #define HELD_M (BLOCKS_M * DPAS_HELD)
-/* Words of a panel of B per DPAS_K step, and the same in lines of 16 words. */
+/* Words of a panel of B per part of DPAS_K rows, and the same in lines of S words. */
 #define B_WORDS (8 * PANEL)
 #define B_LINES (8 * TILE_N)
 
@@ -130,8 +131,8 @@
 typedef struct {
   long top, left;
   long row[HELD_M];      /* offset of each of the lane's rows of A */
-  global const uchar *a; /* for 2D reads: A aligned down to 64 bytes; a_shift: words skipped */
-  int a_shift, a_top, a_width, a_height, a_pitch;
+  global const uchar *a; /* for 2D reads: A aligned down to 64 bytes; a_skip: words skipped */
+  int a_skip, a_top, a_width, a_height, a_pitch;
   global const uint *b[WIDE]; /* panels; past the last panel, the last one */
   int b_lines;
 } Place;
@@ -183,7 +184,7 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArgumen
   SG_UNROLL
   for (int d = 0; d < ROW_WORDS; d++)
     READ_2D (x + d * OWN_M, at->a, at->a_width, at->a_height, at->a_pitch,
-             (int2)(at->a_shift + k / PER_WORD + d * SUBGROUP_SIZE, at->a_top), OWN_M);
+             (int2)(at->a_skip + k / PER_WORD + d * SUBGROUP_SIZE, at->a_top), OWN_M);
   SG_UNROLL
   for (int i = 0; i < ROW_WORDS * OWN_M; i++)
     rows[i] = pack_row (x + i, p);
@@ -210,19 +211,19 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArgumen
 #if B_TYPE == I8
 /* Each row of a panel has PANEL words, one per column. */
 static inline void
-read_b (int8 b[B_PARTS * TILE_N], const Place *at, int step)
+read_b (int8 b[B_PARTS * TILE_N], const Place *at, int part)
 {
   uint x[B_PARTS * B_LINES];
   #ifdef SG_2D
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
     sg_read_2d_32 (x + 8 * B_PARTS * c, at->b[0], 4 * PANEL, at->b_lines, 4 * PANEL,
-                   (int2)(c * SUBGROUP_SIZE, step * 8), 8 * B_PARTS);
+                   (int2)(c * SUBGROUP_SIZE, part * 8), 8 * B_PARTS);
   #else
   SG_UNROLL
   for (int line = 0; line < 8; line++) {
     uint y[TILE_N];
-    sg_read_words (y, at->b[0] + (step * 8 + line) * PANEL, TILE_N);
+    sg_read_words (y, at->b[0] + (part * 8 + line) * PANEL, TILE_N);
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++)
       x[8 * c + line] = y[c];
@@ -250,7 +251,7 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
                long last)
 {
   at->a = (global const uchar *)A + min (at->top, (long)p.M - 1) * p.a.row;
-  at->a_shift = at->a_top = 0;
+  at->a_skip = at->a_top = 0;
   at->a_width = INT8_K (p.K);
   at->a_height = clamp (p.M - at->top, 1L, (long)TILE_M);
   at->a_pitch = p.a.row;
@@ -280,21 +281,21 @@ load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArgumen
   gather_rows (a, rows);
 }
 
-/* Reads the rows of B for the DPAS_K columns of A of a step. */
+/* Reads the rows of B for the DPAS_K columns of A of a part. */
 static inline void
-read_b (int8 b[OWN_N], const Place *at, int step)
+read_b (int8 b[OWN_N], const Place *at, int part)
 {
   uint x[WIDE * B_LINES];
   SG_UNROLL
   for (int panel = 0; panel < WIDE; panel++) {
   #if defined(SG_2D) && defined(A_IN_2D)
     sg_read_2d_32 (x + panel * B_LINES, at->b[panel], 64, at->b_lines, 64,
-                   (int2)(0, step * B_LINES), B_LINES);
+                   (int2)(0, part * B_LINES), B_LINES);
   #else
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++)
       sg_read_words (x + panel * B_LINES + 8 * c,
-                     at->b[panel] + (long)step * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
+                     at->b[panel] + (long)part * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
   #endif
   }
   SG_UNROLL
@@ -308,11 +309,11 @@ static inline void
 find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclArguments p,
                long last)
 {
-  const int steps = (p.K + STEP - 1) / STEP * PARTS;
+  const int parts = (p.K + STEP - 1) / STEP * PARTS;
   #ifdef A_IN_2D
   const uint before = (uint)(ulong)A & 63;
   at->a = (global const uchar *)A - before;
-  at->a_shift = before / sizeof (A_WORD);
+  at->a_skip = before / sizeof (A_WORD);
   at->a_top = at->top;
   at->a_width = p.K * (int)sizeof (A_WORD) + before;
   at->a_height = p.M;
@@ -320,8 +321,8 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   #endif
   SG_UNROLL
   for (int i = 0; i < WIDE; i++)
-    at->b[i] = (global const uint *)B + min (at->left / PANEL + i, last) * steps * B_WORDS;
-  at->b_lines = steps * B_LINES;
+    at->b[i] = (global const uint *)B + min (at->left / PANEL + i, last) * parts * B_WORDS;
+  at->b_lines = parts * B_LINES;
 }
 #endif
 
@@ -447,7 +448,7 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
   for (int column = 0; column < OWN_STEPS * STEP; column += 16 * elements)
     sg_prefetch_2d (
         at->a, at->a_width, at->a_height, at->a_pitch,
-        (int2)((at->a_shift + (a_step + column) / PER_WORD) / words, at->a_top + across / 2 * rows),
+        (int2)((at->a_skip + (a_step + column) / PER_WORD) / words, at->a_top + across / 2 * rows),
         rows);
   #if B_TYPE == I8
   /* One block of columns of one step for each subgroup, so GROUP_M must be 2 * TILE_N. */
