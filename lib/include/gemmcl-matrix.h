@@ -233,4 +233,17 @@ gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GE
 gboolean gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path,
                                          const gchar *name, GError **error);
 
+/**
+ * gemmcl_matrix_save_tensors:
+ * @matrices: (array length=n): the tensors
+ * @names: (array length=n): their names, which differ
+ * @path: the file to write; replaced atomically if it exists
+ *
+ * Writes several tensors to one safetensors file, each as gemmcl_matrix_save_safetensors() does.
+ *
+ * Returns: %FALSE with an error of gemmcl_matrix_save_safetensors().
+ */
+gboolean gemmcl_matrix_save_tensors (const GemmclMatrix *const *matrices, const gchar *const *names,
+                                     gsize n, const gchar *path, GError **error);
+
 GEMMCL_END_DECLS

@@ -274,19 +274,13 @@ make_head (json_t *header)
   return g_string_free_to_bytes (head);
 }
 
-gboolean
-gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, const gchar *name,
-                                GError **error)
+/* Adds @self to @header and @parts. Its scales come first: its elements are then aligned. */
+static gboolean
+add_matrix (json_t *header, GPtrArray *parts, const GemmclMatrix *self, const gchar *name,
+            const gchar *path, gsize *end, GError **error)
 {
-  /* Scales first: then the elements of all tensors are aligned. */
   const GemmclMatrix *const matrices[] = {self->scales, self->zero_points, self};
   static const gchar *const suffixes[] = {SCALE_SUFFIX, ZERO_POINT_SUFFIX, ""};
-  GBytes *parts[1 + G_N_ELEMENTS (matrices)] = {NULL};
-  g_autoptr (json_t) header = json_object ();
-  g_autoptr (GBytes) head = NULL;
-  gsize end = 0;
-
-  g_return_val_if_fail (path != NULL && name != NULL, FALSE);
 
   if (self->column_major)
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
@@ -300,9 +294,36 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
   }
   for (guint i = 0; i < G_N_ELEMENTS (matrices); i++)
     if (matrices[i] != NULL) {
-      add_entry (header, matrices[i], name, suffixes[i], &end);
-      parts[1 + i] = matrices[i]->bytes;
+      add_entry (header, matrices[i], name, suffixes[i], end);
+      g_ptr_array_add (parts, matrices[i]->bytes);
     }
-  parts[0] = head = make_head (header);
-  return gemmcl_file_save (path, 0666, parts, G_N_ELEMENTS (parts), error);
+  return TRUE;
+}
+
+gboolean
+gemmcl_matrix_save_tensors (const GemmclMatrix *const *matrices, const gchar *const *names, gsize n,
+                            const gchar *path, GError **error)
+{
+  g_autoptr (GPtrArray) parts = g_ptr_array_new ();
+  g_autoptr (json_t) header = json_object ();
+  g_autoptr (GBytes) head = NULL;
+  gsize end = 0;
+
+  g_return_val_if_fail (path != NULL, FALSE);
+
+  g_ptr_array_add (parts, NULL); /* the head */
+  for (gsize i = 0; i < n; i++)
+    if (!add_matrix (header, parts, matrices[i], names[i], path, &end, error))
+      return FALSE;
+  parts->pdata[0] = head = make_head (header);
+  return gemmcl_file_save (path, 0666, (GBytes *const *)parts->pdata, parts->len, error);
+}
+
+gboolean
+gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, const gchar *name,
+                                GError **error)
+{
+  g_return_val_if_fail (name != NULL, FALSE);
+
+  return gemmcl_matrix_save_tensors (&self, &name, 1, path, error);
 }

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""ONNX models, made by the onnx package, for the tests of `gemmcl import`."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import unittest
+
+import tool
+
+try:
+    import numpy
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as missing:
+    tool.skip_all(f"this Python lacks {missing.name} (python3-numpy, python3-onnx)")
+if "without protobuf-c" in tool.run("import", __file__).stderr:
+    tool.skip_all("built without protobuf-c (libprotobuf-c-dev, protobuf-c-compiler, "
+                  "protobuf-compiler)")
+
+ROWS, SIZES = 3, (12, 8, 5)
+SECONDS = 300
+
+
+def node(op, inputs, output, **attributes):
+    return helper.make_node(op, inputs, [output], name=output, **attributes)
+
+
+class Models(tool.MatrixTestCase):
+    def save_model(self, nodes, tensors, name="m", shape=(ROWS, SIZES[0]), opset=17, outputs=()):
+        """Writes a model with the input x. tensors: arrays or TensorProtos by their names. shape:
+        that of x, or None. outputs: their names, if not that of the last node's."""
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+        last = nodes[-1].output[0] if nodes else "x"
+        y = [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)
+             for output in outputs or [last]]
+        initializers = [tensor if isinstance(tensor, TensorProto)
+                        else numpy_helper.from_array(numpy.asarray(tensor), key)
+                        for key, tensor in tensors.items()]
+        graph = helper.make_graph(nodes, "graph", [x], y, initializers)
+        path = self.path(f"{name}.onnx")
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), path)
+        return path
+
+
+@unittest.skipUnless(shutil.which("gst-launch-1.0"), "gst-launch-1.0 is not installed")
+@unittest.skipUnless(os.environ.get("GEMMCL_TEST_PLUGIN"), "built without the plugin")
+class LaunchTestCase(Models):
+    def expect(self, path, expected, rows, rtol=1e-4, atol=1e-5):
+        """Runs the line that the tool prints for the model, on rows of float32 or padded frames of
+        uint8. Returns the line."""
+        line = self.ends(0, "import", path, "-o", self.path("out")).stdout.replace("\\\n", " ")
+        rows.tofile(self.path("input.f32" if rows.dtype == numpy.float32 else "input.u8"))
+        environment = dict(os.environ, GST_PLUGIN_PATH=os.environ["GEMMCL_TEST_PLUGIN"],
+                           GST_REGISTRY=self.path("registry"))
+        done = subprocess.run(shlex.split(line), cwd=self.folder, env=environment, timeout=SECONDS,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, f"{line}\n{done.stdout}")
+        found = numpy.fromfile(self.path("output.f32"), numpy.float32).reshape(expected.shape)
+        numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+        return line

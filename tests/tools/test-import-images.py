@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`gemmcl import` of networks for images. The lines run in gst-launch-1.0; the reference is NumPy
+and, where `eval "$(scripts/maintain/peers.sh --env)"` has fetched it, onnxruntime. TAP out."""
+
+import contextlib
+import os
+import sys
+
+import tool
+from onnx_models import LaunchTestCase, node
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+onnxruntime = None
+if os.environ.get("GEMMCL_PEERS"):
+    sys.path.append(os.environ["GEMMCL_PEERS"] + "/python")
+    with contextlib.suppress(ImportError):
+        import onnxruntime
+
+SHAPE = (1, 3, 9, 7)
+UNKNOWN = "expected Gemm, MatMul, Conv"
+
+
+def conv(x, w, b=0, strides=(1, 1), pads=(0, 0, 0, 0), dilations=(1, 1), **_):
+    pad, step, (down, across) = pads[0], strides[0], w.shape[2:]
+    x = numpy.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    size = [(x.shape[2 + i] - dilations[0] * (w.shape[2 + i] - 1) - 1) // step + 1 for i in (0, 1)]
+    y = numpy.zeros((len(x), len(w), *size))
+    for i in range(down):
+        for j in range(across):
+            top, left = i * dilations[0], j * dilations[0]
+            part = x[:, :, top:top + step * size[0]:step, left:left + step * size[1]:step]
+            y += numpy.einsum("bchw,oc->bohw", part[:, :, :size[0], :size[1]], w[:, :, i, j])
+    return y + numpy.reshape(b, (1, -1, 1, 1))
+
+
+def normalize(x, scale, bias, mean, variance, epsilon=1e-5):
+    by = (1, -1) + (1,) * (x.ndim - 2)
+    return ((x - mean.reshape(by)) / numpy.sqrt(variance.reshape(by) + epsilon) * scale.reshape(by)
+            + bias.reshape(by))
+
+
+def softmax(x, axis=-1):
+    e = numpy.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def gemm(x, w, c=0, transB=0, alpha=1, beta=1):
+    return alpha * x @ (w.T if transB else w) + beta * c
+
+
+OPERATORS = {
+    "Conv": conv, "BatchNormalization": normalize, "Softmax": softmax, "Gemm": gemm,
+    "MatMul": numpy.matmul, "Add": numpy.add, "Sub": numpy.subtract, "Mul": numpy.multiply,
+    "Div": numpy.divide, "Relu": lambda x: numpy.maximum(x, 0), "Clip": numpy.clip,
+    "Elu": lambda x: numpy.where(x < 0, numpy.expm1(x), x), "Tanh": numpy.tanh,
+    "Flatten": lambda x: x.reshape(len(x), -1), "Reshape": lambda x, shape: x.reshape(shape),
+    "Squeeze": lambda x, axes: x.squeeze(tuple(axes)),
+    "Transpose": lambda x, perm: x.transpose(perm), "Identity": lambda x: x,
+    "Cast": lambda x, to: x, "Dropout": lambda x: x}
+
+
+def evaluate(path, x):
+    """The first output of a model, by NumPy in float64; onnxruntime must agree."""
+    graph = onnx.load(path).graph
+    values = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    values["x"] = x.astype(numpy.float64)
+    for each in graph.node:
+        attributes = {at.name: helper.get_attribute_value(at) for at in each.attribute}
+        values[each.output[0]] = OPERATORS[each.op_type](*(values[name] for name in each.input),
+                                                         **attributes)
+    result = values[graph.output[0].name]
+    if onnxruntime is not None:
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        found, = session.run([graph.output[0].name], {"x": x.astype(numpy.float32)})
+        numpy.testing.assert_allclose(found, result, rtol=1e-3, atol=1e-4)
+    return result
+
+
+class ImageTestCase(LaunchTestCase):
+    def check(self, nodes, tensors, shape=SHAPE, is_nchw=True, count=2, **details):
+        """The line of the model must compute the same of frames, or of tensors, as the model.
+        is_nchw: of the model's input. Returns the line."""
+        path = self.save_model(nodes, tensors, shape=shape, **details)
+        channels = shape[1] if is_nchw else shape[3]
+        if channels in (1, 3):
+            x = self.random.integers(0, 256, (count, *shape[1:]), dtype=numpy.uint8)
+        else:
+            x = self.make(count, *shape[1:])
+        expected = numpy.concatenate([evaluate(path, x[i:i + 1]) for i in range(count)])
+        if expected.ndim == 4 and expected.shape[1] == self.channels:
+            expected = expected.transpose(0, 2, 3, 1)
+        images = x.transpose(0, 2, 3, 1) if is_nchw else x
+        if x.dtype == numpy.uint8:
+            rows = images.reshape(*images.shape[:2], -1)
+            images = numpy.pad(rows, ((0, 0), (0, 0), (0, -rows.shape[2] % 4)))
+        scale = numpy.abs(expected).max()
+        return self.expect(path, expected, images, rtol=1e-4, atol=1e-5 * scale)
+
+    channels = None  # of a result that is NCHW
+
+    def layer(self, name, n, channels, size, source="x", target="y", **attributes):
+        """A convolution and its tensors."""
+        shape = (n, channels, *size)
+        tensors = {name: self.make(*shape) / numpy.float32(numpy.sqrt(numpy.prod(shape[1:]))),
+                   f"{name}.bias": self.make(n)}
+        return node("Conv", [source, *tensors], target, **attributes), tensors
+
+
+class Convolutions(ImageTestCase):
+    def test_geometry(self):
+        """Strides, pads and dilations; patches that are not square; frames and tensors."""
+        self.channels = 5
+        for channels in 1, 3, 4:
+            for size, attributes in [
+                    ((3, 3), {}), ((3, 2), {"strides": [2, 2]}), ((1, 1), {}),
+                    ((3, 3), {"pads": [1, 1, 1, 1], "kernel_shape": [3, 3]}),
+                    ((2, 3), {"dilations": [2, 2], "strides": [1, 1], "group": 1}),
+                    ((5, 5), {"pads": [2, 2, 2, 2], "strides": [2, 2]}), ((9, 7), {})]:
+                with self.subTest(channels=channels, size=size, **attributes):
+                    conv_node, tensors = self.layer("w", 5, channels, size, **attributes)
+                    line = self.check([conv_node], tensors, (1, channels, 9, 7))
+                    self.assertIn({1: "GRAY8", 3: "RGB", 4: "4:7:9"}[channels], line)
+
+    def test_same(self):
+        """SAME_UPPER, if it pads both sides equally."""
+        for size, stride, same in ((3, 3), 1, 1), ((5, 5), 1, 2), ((2, 2), 1, None), \
+                ((3, 3), 2, 1), ((5, 3), 1, None):
+            conv_node, tensors = self.layer("w", 2, 3, size, auto_pad="SAME_UPPER",
+                                            strides=[stride] * 2)
+            path = self.save_model([conv_node], tensors, shape=SHAPE)
+            done = self.ends(0 if same else 1, "import", path, "-o", self.path("out"))
+            if same:
+                self.assertIn(f"patch-padding={same}", done.stdout)
+            else:
+                self.assertIn("node “y” (Conv): expected pads that are equal", done.stderr)
+
+    def test_normalization(self):
+        """BatchNormalization is folded into a convolution, a Gemm and a MatMul with an Add."""
+        parts = {"s": self.make(5), "o": self.make(5), "m": self.make(5),
+                 "v": numpy.abs(self.make(5)) + numpy.float32(0.1)}
+        conv_node, tensors = self.layer("w", 5, 3, (3, 3), target="c")
+        normal = node("BatchNormalization", ["c", *parts], "y", epsilon=1e-3)
+        self.channels = 5
+        self.check([conv_node, normal], {**tensors, **parts})
+        self.channels = None
+        more = {"w": self.make(5, 12), "b": self.make(5), "wt": self.make(12, 5), **parts}
+        for nodes in ([node("Gemm", ["x", "w", "b"], "c", transB=1, alpha=0.5, beta=2.0)],
+                      [node("MatMul", ["x", "wt"], "p"), node("Add", ["b", "p"], "c")]):
+            path = self.save_model([*nodes, normal], more)
+            rows = self.make(3, 12)
+            self.expect(path, evaluate(path, rows), rows)
+
+    def test_add(self):
+        conv_node, tensors = self.layer("w", 5, 3, (3, 3), target="c")
+        self.channels = 5
+        self.check([conv_node, node("Add", ["c", "t"], "y")],
+                   {**tensors, "t": self.make(1, 5, 1, 1)})
+
+    def test_scale(self):
+        """Sub, Mul and Div of the input, by a number and by numbers for the channels."""
+        conv_node, tensors = self.layer("w", 5, 3, (3, 3), source="s2")
+        self.channels = 5
+        lists = {"m": numpy.float32([[[[120]], [[110]], [[100]]]]),
+                 "d": numpy.float32([[[60]], [[50]], [[55]]])}
+        numbers = {"m": numpy.float32(128), "d": numpy.float32([60])}
+        for values in lists, numbers:
+            for nodes in ([node("Sub", ["x", "m"], "s1"), node("Div", ["s1", "d"], "s2")],
+                          [node("Sub", ["m", "x"], "s1"), node("Mul", ["d", "s1"], "s2")]):
+                self.check([*nodes, conv_node], {**tensors, **values})
+        padded, _ = self.layer("w", 5, 3, (3, 3), source="s2", pads=[1] * 4)
+        path = self.save_model([*nodes, padded], {**tensors, **lists}, shape=SHAPE)
+        self.refuses(1, "expected no pads", "import", path)
+        self.check([*nodes, padded], {**tensors, **numbers})
+        rows = self.make(3, 12)
+        path = self.save_model([node("Div", ["x", "d"], "s"), node("Gemm", ["s", "w"], "y",
+                                                                   alpha=0.5)],
+                               {"w": self.make(12, 5), "d": self.make(12) + numpy.float32(2)})
+        self.expect(path, evaluate(path, rows), rows)
+
+
+class Networks(ImageTestCase):
+    def test_flatten(self):
+        """Each way to flatten; the weights behind an image are reordered."""
+        first, tensors = self.layer("w", 4, 3, (3, 3), target="c")
+        relu = node("Relu", ["c"], "r")
+        tensors.update(fc=self.make(4 * 35, 6), b=self.make(6), shape=numpy.array([1, -1]),
+                       whole=numpy.array([-1, 140]))
+        gemm_node = node("Gemm", ["f", "fc", "b"], "g")
+        for flat in (node("Flatten", ["r"], "f"), node("Reshape", ["r", "shape"], "f"),
+                     node("Reshape", ["r", "whole"], "f")):
+            self.check([first, relu, flat, gemm_node, node("Softmax", ["g"], "y")], tensors)
+        nhwc = node("Transpose", ["r"], "t", perm=[0, 2, 3, 1])
+        self.check([first, relu, nhwc, node("Flatten", ["t"], "f"), gemm_node], tensors)
+        whole, more = self.layer("v", 6, 4, (7, 5), source="r", target="s")
+        self.check([first, relu, whole, node("Squeeze", ["s", "axes"], "q"),
+                    node("Gemm", ["q", "g"], "y")],
+                   {**tensors, **more, "axes": numpy.array([2, 3]), "g": self.make(6, 2)})
+        # The input itself
+        for shape, is_nchw in ((1, 3, 4, 5), True), ((1, 1, 4, 15), True), ((1, 4, 5, 3), False):
+            line = self.check([node("Flatten", ["x"], "f"), node("MatMul", ["f", "w"], "y")],
+                              {"w": self.make(60, 6)}, shape, is_nchw)
+            self.assertIn("video/x-raw", line)
+
+    def test_nhwc(self):
+        """A model of NHWC that transposes, as tf2onnx makes it; and a layer for each pixel."""
+        first, tensors = self.layer("w", 4, 3, (3, 3), source="t", target="c")
+        before = node("Transpose", ["x"], "t", perm=[0, 3, 1, 2])
+        after = node("Transpose", ["c"], "n", perm=[0, 2, 3, 1])
+        tensors["p"] = self.make(4, 3)
+        self.check([before, first, after], tensors, (1, 9, 7, 3), is_nchw=False)
+        self.check([before, first, after, node("MatMul", ["n", "p"], "y")], tensors, (1, 9, 7, 3),
+                   is_nchw=False)
+
+    def test_deep(self):
+        """Three convolutions with normalization and ReLU6, and two products."""
+        nodes, tensors, source, channels = [], {}, "x", 1
+        for i, n in enumerate((6, 8, 10)):
+            each, more = self.layer(f"conv{i}", n, channels, (3, 3), source, f"c{i}",
+                                    pads=[1] * 4, strides=[2] * 2)
+            parts = {f"s{i}": self.make(n) + numpy.float32(1), f"o{i}": self.make(n),
+                     f"m{i}": self.make(n), f"v{i}": numpy.abs(self.make(n)) + numpy.float32(1)}
+            nodes += [each, node("BatchNormalization", [f"c{i}", *parts], f"n{i}"),
+                      node("Clip", [f"n{i}", "zero", "six"], f"r{i}")]
+            tensors.update(**more, **parts)
+            source, channels = f"r{i}", n
+        tensors.update(zero=numpy.float32(0), six=numpy.float32(6), scale=numpy.float32(1 / 255),
+                       fc=self.make(20, 10 * 16) / 12, fc2=self.make(20, 10))
+        nodes[0].input[0] = "scaled"
+        nodes = [node("Mul", ["x", "scale"], "scaled"), *nodes, node("Flatten", [source], "f"),
+                 node("Gemm", ["f", "fc"], "g", transB=1), node("Elu", ["g"], "e"),
+                 node("Dropout", ["e"], "d"), node("MatMul", ["d", "fc2"], "l"),
+                 node("Softmax", ["l"], "y")]
+        line = self.check(nodes, tensors, (1, 1, 28, 28), count=4)
+        self.assertEqual(line.count("! gemmcl "), 5)
+
+    def test_row_outputs(self):
+        """ArgMax and TopK leave behind the result."""
+        rows, weight = self.make(3, 12), self.make(12, 8)
+        product = node("MatMul", ["x", "w"], "p")
+        d = rows @ weight
+        order = numpy.argsort(-d, axis=1)
+        for last, q in (
+                (node("ArgMax", ["p"], "y", axis=1), order[:, :1]),
+                (helper.make_node("TopK", ["p", "k"], ["v", "y"], name="top"),
+                 numpy.concatenate([numpy.take_along_axis(d, order[:, :2], 1), order[:, :2]], 1))):
+            path = self.save_model([product, last], {"w": weight, "k": numpy.array([2])},
+                                   outputs=["y"])
+            expected = numpy.concatenate([numpy.concatenate([a, b]) for a, b in zip(d, q)])
+            self.expect(path, expected, rows)
+
+
+class Refused(ImageTestCase):
+    def test_refused(self):
+        good, tensors = self.layer("w", 4, 3, (3, 3), target="c")
+        tensors.update(fc=self.make(4 * 35, 6), four=self.make(4), three=self.make(3),
+                       minus=-numpy.ones(4, numpy.float32), k=numpy.array([17]),
+                       short=TensorProto(name="short", data_type=1, dims=[4, 3, 3, 3],
+                                         raw_data=b"1234"),
+                       huge=TensorProto(name="huge", data_type=1, dims=[2**40, 3, 2**40, 3]),
+                       shape=numpy.array([1, 4, 35]))
+        batch = [good, node("BatchNormalization", ["c", "four", "four", "four", "minus"], "y")]
+
+        def one(**attributes):
+            return [node("Conv", ["x", "w"], "y", **attributes)]
+
+        for message, nodes, shape in [
+            ("equal numbers of 0 to 65535 as its pads", one(pads=[0, 0, 1, 1]), SHAPE),
+            ("as its pads", one(pads=[-1] * 4), SHAPE), ("as its pads", one(pads=[1]), SHAPE),
+            ("as its strides", one(strides=[1, 2]), SHAPE),
+            ("as its strides", one(strides=[0, 0]), SHAPE),
+            ("as its dilations", one(dilations=[2, 1]), SHAPE),
+            ("group 1", one(group=3), SHAPE), ("kernel_shape", one(kernel_shape=[2, 2]), SHAPE),
+            ("attribute “x”", one(x=1), SHAPE), ("static size", one(), None),
+            ("four dimensions", one(), (1, 3, 9)), ("static size", one(), (1, 3, "h", "w")),
+            ("static size", one(), (1, 3, 2**40, 9)), ("for its 4 channels", one(), (1, 4, 9, 7)),
+            ("larger than its image", one(), (1, 3, 2, 7)),
+            ("larger than its image", one(dilations=[60000] * 2), SHAPE),
+            ("an initializer", [node("Conv", ["x", "none"], "y")], SHAPE),
+            ("an initializer", [node("Conv", ["x", "x"], "y")], SHAPE),
+            ("not those of its dimensions", [node("Conv", ["x", "short"], "y")], SHAPE),
+            ("not those of its dimensions", [node("Conv", ["x", "huge"], "y")], SHAPE),
+            ("a bias of 4 numbers, found 3", [node("Conv", ["x", "w", "three"], "y")], SHAPE),
+            ("expected variances above 0", batch, SHAPE),
+            ("expected 4 numbers in its input 1", [good, node(
+                "BatchNormalization", ["c", "three", "four", "four", "four"], "y")], SHAPE),
+            ("before it, without an activation", [good, node("Relu", ["c"], "r"), node(
+                "BatchNormalization", ["r", *["four"] * 4], "y")], SHAPE),
+            ("K = 140, the columns", [good, node("Flatten", ["c"], "f"),
+                                      node("MatMul", ["f", "four2"], "y")], SHAPE),
+            ("Flatten it", [good, node("MatMul", ["c", "fc"], "y")], SHAPE),
+            ("expected a constant shape [batch, 140]", [good, node("Reshape", ["c", "shape"], "y")],
+             SHAPE),
+            ("expected axis 1", [good, node("Flatten", ["c"], "y", axis=2)], SHAPE),
+            ("of 1 x 1", [good, node("Squeeze", ["c"], "y")], SHAPE),
+            ("only renames", [good, node("Transpose", ["c"], "y", perm=[0, 2, 1, 3])], SHAPE),
+            ("only renames", [good, node("Transpose", ["c"], "y")], SHAPE),
+            ("the last axis", [good, node("Softmax", ["c"], "y")], SHAPE),
+            ("expected 0 to 6", [good, node("Clip", ["c"], "y", min=-1.0, max=1.0)], SHAPE),
+            ("an alpha of 1", [good, node("Elu", ["c"], "y", alpha=0.5)], SHAPE),
+            ("model's input before it", [good, node("Mul", ["c", "four"], "y")], SHAPE),
+            ("model's input before it", [node("Div", ["three", "x"], "y")], SHAPE),
+            ("finite", [node("Div", ["x", "nothing"], "y")], SHAPE),
+            ("1 to 4 largest", [good, node("TopK", ["c", "k"], "y", axis=1)], SHAPE),
+            ("the last axis", [good, node("ArgMax", ["c"], "y", axis=2)], SHAPE),
+            (UNKNOWN, [good, node("LogSoftmax", ["c"], "y")], SHAPE),
+            (UNKNOWN, [good, node("ConvTranspose", ["c", "w"], "y")], SHAPE),
+            ("begins with “a”", [node("Relu", ["a"], "b"), node("Relu", ["b"], "a"),
+                                 node("Conv", ["a", "w"], "y")], SHAPE),
+        ]:
+            with self.subTest(message=message, nodes=[each.op_type for each in nodes]):
+                path = self.save_model(nodes, {**tensors, "four2": self.make(4, 2),
+                                               "nothing": numpy.float32(0) * self.make()},
+                                       shape=shape, opset=17)
+                done = self.ends(1, "import", path, "-o", self.path("out"))
+                self.assertIn(message, done.stderr)
+                self.assertIn("node “", done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_folder(self):
+        good, tensors = self.layer("w", 4, 3, (3, 3))
+        path = self.save_model([good], tensors, shape=SHAPE)
+        self.refuses(1, "node “y” .Conv.: expected -o FOLDER", "import", path)
+        for _ in range(2):  # The file is replaced.
+            self.ends(0, "import", path, "-o", self.path("new/folder"))
+        self.assertEqual(os.listdir(self.path("new/folder")), ["m.safetensors"])
+        self.refuses(1, "Cannot make the folder", "import", path, "-o", path)
+
+
+tool.main()

@@ -1,0 +1,328 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Operators on images, and those that change the shape of a value. */
+#include "import/network.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_SIZE 65535 /* of an image and a patch in the element */
+
+gboolean
+network_begin_image (Network *self, const OnnxNode *node, gboolean is_nchw, GError **error)
+{
+  Value *value = &self->value;
+  const gint64 *dims = value->dims;
+  Image image = {dims[is_nchw ? 1 : 3], dims[is_nchw ? 2 : 1], dims[is_nchw ? 3 : 2]};
+
+  if (value->form != FORM_ROWS || value->rank != 4 || value->is_reshaped || image.channels < 1 ||
+      image.height < 1 || image.width < 1 || image.channels > MAX_SIZE || image.height > MAX_SIZE ||
+      image.width > MAX_SIZE)
+    return model_fail (self->model, node, error,
+                       "expected an image of four dimensions, three of them known and 1 to %d. "
+                       "Export the model with a static size.",
+                       MAX_SIZE);
+  /* Lists of scales so far are those of the last axis. */
+  if (self->layers->len == 0 && self->n_scales > 1 &&
+      (is_nchw || (gint64)self->n_scales != image.channels))
+    return model_fail (self->model, node, error,
+                       "expected scales and offsets of the input for its channels.");
+  value->form = is_nchw ? FORM_NCHW : FORM_ROWS;
+  value->image = image;
+  if (self->layers->len == 0) {
+    self->input = image;
+    self->is_input_nchw = is_nchw;
+    self->is_video = self->input_rank == 4 && (image.channels == 1 || image.channels == 3);
+  }
+  return TRUE;
+}
+
+/* Gets the attribute @name, @n_expected equal integers: that integer, or @otherwise without one. */
+static gboolean
+get_equal (const Network *self, const OnnxNode *node, const gchar *name, gsize n_expected,
+           gint64 otherwise, gint64 *number, GError **error)
+{
+  gsize n;
+  g_autofree gint64 *list = model_get_integers (self->model, node, name, 0, &n);
+  gboolean ok = list == NULL || n == n_expected;
+
+  *number = list != NULL ? list[0] : otherwise;
+  for (gsize i = 0; ok && i < n; i++)
+    ok = list[i] == *number && list[i] >= otherwise && list[i] <= MAX_SIZE;
+  return ok || model_fail (self->model, node, error,
+                           "expected %zu equal numbers of %" G_GINT64_FORMAT
+                           " to %d as its %s, found others.",
+                           n_expected, otherwise, MAX_SIZE, name);
+}
+
+/* The padding that ONNX's SAME_UPPER means, if it is equal on both sides; -1 otherwise. */
+static gint64
+get_same_padding (const Layer *layer, gint64 size, gint64 patch)
+{
+  const gint64 n = (size - 1) / layer->stride + 1;
+  const gint64 sum = MAX (0, (n - 1) * layer->stride + layer->dilation * (patch - 1) + 1 - size);
+
+  return sum % 2 == 0 ? sum / 2 : -1;
+}
+
+static gboolean
+get_padding (const Network *self, const OnnxNode *node, Layer *layer, GError **error)
+{
+  const Image image = self->value.image;
+  g_autofree gchar *mode = model_dup_text (node, "auto_pad", "NOTSET");
+
+  if (g_str_equal (mode, "NOTSET") || g_str_equal (mode, ""))
+    return get_equal (self, node, "pads", 4, 0, &layer->padding, error);
+  layer->padding = 0;
+  if (g_str_equal (mode, "VALID"))
+    return TRUE;
+  layer->padding = get_same_padding (layer, image.height, layer->patch_height);
+  if ((g_str_equal (mode, "SAME_UPPER") || g_str_equal (mode, "SAME_LOWER")) &&
+      layer->padding >= 0 &&
+      layer->padding == get_same_padding (layer, image.width, layer->patch_width))
+    return TRUE;
+  return model_fail (self->model, node, error, "expected pads that are equal on all sides.");
+}
+
+static gint64
+count_patches (const Layer *layer, gint64 size, gint64 patch)
+{
+  const gint64 room = size + 2 * layer->padding - layer->dilation * (patch - 1) - 1;
+
+  return room < 0 ? 0 : room / layer->stride + 1;
+}
+
+/* B of a weight [out, in, height, width]. Its rows are in the order of a patch in A. */
+static gdouble *
+order_patches (const gdouble *weight, const Layer *layer, gint64 channels)
+{
+  const gsize pixels = (gsize)layer->patch_height * (gsize)layer->patch_width;
+  gdouble *b = g_new (gdouble, layer->k * layer->n);
+
+  for (gsize n = 0; n < layer->n; n++)
+    for (gsize c = 0; c < (gsize)channels; c++)
+      for (gsize pixel = 0; pixel < pixels; pixel++)
+        b[(pixel * (gsize)channels + c) * layer->n + n] = *weight++;
+  return b;
+}
+
+gboolean
+network_add_conv (Network *self, const OnnxNode *node, GError **error)
+{
+  const Model *model = self->model;
+  const OnnxTensor *weight = model_get_operand (model, node, 1);
+  Value *value = &self->value;
+  g_autofree gdouble *values = NULL;
+  g_autofree gint64 *shape = NULL;
+  gsize n, n_shape;
+  Layer *layer;
+
+  if (value->form == FORM_ROWS && !network_begin_image (self, node, TRUE, error))
+    return FALSE;
+  if (value->form != FORM_NCHW || model_get_number (node, "group", 1) != 1 || weight == NULL ||
+      weight->n_dims != 4 || weight->dims[1] != value->image.channels)
+    return model_fail (
+        model, node, error,
+        "expected an image of four dimensions (NCHW), group 1, and a weight of four "
+        "dimensions, an initializer of floating-point numbers, for its %" G_GINT64_FORMAT
+        " channels.",
+        value->image.channels);
+  values = model_get_values (model, node, 1, &n, error);
+  if (values == NULL)
+    return FALSE;
+  layer = network_add_layer (self, node, n / (gsize)weight->dims[0], (gsize)weight->dims[0]);
+  layer->mode = "patch";
+  layer->patch_height = weight->dims[2];
+  layer->patch_width = weight->dims[3];
+  shape = model_get_integers (model, node, "kernel_shape", 0, &n_shape);
+  if (layer->patch_height > MAX_SIZE || layer->patch_width > MAX_SIZE ||
+      (shape != NULL &&
+       (n_shape != 2 || shape[0] != layer->patch_height || shape[1] != layer->patch_width)))
+    return model_fail (model, node, error, "expected a kernel_shape that is the weight's.");
+  if (!get_equal (self, node, "strides", 2, 1, &layer->stride, error) ||
+      !get_equal (self, node, "dilations", 2, 1, &layer->dilation, error) ||
+      !get_padding (self, node, layer, error))
+    return FALSE;
+  if (self->layers->len == 1 && layer->padding > 0 && self->n_scales > 1)
+    return model_fail (model, node, error,
+                       "expected no pads, since each channel of the input has its own scale or "
+                       "offset. Subtract, multiply and divide before the model.");
+  layer->b = order_patches (values, layer, value->image.channels);
+  value->image =
+      (Image){weight->dims[0], count_patches (layer, value->image.height, layer->patch_height),
+              count_patches (layer, value->image.width, layer->patch_width)};
+  if (value->image.height < 1 || value->image.width < 1)
+    return model_fail (model, node, error, "its patch is larger than its image.");
+  if (!model_has_input (node, 2))
+    return TRUE;
+  layer->c = model_get_values (model, node, 2, &n, error);
+  return layer->c != NULL &&
+         (n == layer->n || model_fail (model, node, error,
+                                       "expected a bias of %zu numbers, found %zu.", layer->n, n));
+}
+
+/* Gets the scale and the offset of each of @n channels, which stand for the normalization. */
+static gboolean
+get_normalization (const Network *self, const OnnxNode *node, gsize n, gdouble *scale,
+                   gdouble *offset, GError **error)
+{
+  const gdouble epsilon = model_get_number (node, "epsilon", 1e-5);
+  gdouble *values[4] = {NULL};
+  gboolean ok = TRUE;
+
+  for (guint i = 0; ok && i < 4; i++) {
+    gsize length = 0;
+
+    values[i] = model_get_values (self->model, node, i + 1, &length, error);
+    ok = values[i] != NULL &&
+         (length == n ||
+          model_fail (self->model, node, error, "expected %zu numbers in its input %u, found %zu.",
+                      n, i + 1, length));
+  }
+  for (gsize i = 0; ok && i < n; i++) {
+    scale[i] = values[0][i] / sqrt (values[3][i] + epsilon);
+    offset[i] = values[1][i] - values[2][i] * scale[i];
+    ok = (isfinite (scale[i]) && isfinite (offset[i])) ||
+         model_fail (self->model, node, error, "expected variances above 0 and finite numbers.");
+  }
+  for (guint i = 0; i < 4; i++)
+    g_free (values[i]);
+  return ok;
+}
+
+gboolean
+network_add_batch_normalization (Network *self, const OnnxNode *node, GError **error)
+{
+  Layer *layer = network_get_layer (self);
+  g_autofree gdouble *scale = NULL, *offset = NULL;
+
+  if (layer == NULL || layer->activation != NULL || layer->pool != NULL ||
+      self->value.form == FORM_FLAT || model_get_number (node, "training_mode", 0) != 0 ||
+      model_get_number (node, "spatial", 1) != 1 ||
+      (self->model->opset < 7 && model_get_number (node, "is_test", 0) == 0) ||
+      (self->value.form == FORM_ROWS && self->value.rank != 2))
+    return model_fail (
+        self->model, node, error,
+        "expected a convolution or a product of two dimensions before it, without an "
+        "activation or pooling in between, and a model that is not in training mode.");
+  scale = g_new (gdouble, layer->n);
+  offset = g_new (gdouble, layer->n);
+  if (!get_normalization (self, node, layer->n, scale, offset, error) ||
+      !layer_fold (layer, self->model, error))
+    return FALSE;
+  for (gsize i = 0; i < layer->k * layer->n; i++)
+    layer->b[i] *= scale[i % layer->n];
+  for (gsize i = 0; i < layer->n; i++)
+    layer->c[i] = layer->c[i] * scale[i] + offset[i];
+  return TRUE;
+}
+
+/* TRUE if @found, of which -1 and 0 stand for any, are the batch and all other elements. */
+static gboolean
+is_flat (const gint64 *found, gsize n, gint64 elements)
+{
+  return n == 2 && (found[1] == elements || (found[1] == -1 && found[0] != -1));
+}
+
+/* The value becomes a row: an image, or what the model's input has. */
+static gboolean
+flatten (Network *self, const OnnxNode *node, GError **error)
+{
+  Value *value = &self->value;
+  const gboolean is_first = self->layers->len == 0 && value->form == FORM_ROWS &&
+                            value->rank == 4 && self->input_rank == 4;
+  const gint64 *dims = value->dims;
+
+  /* Only an input with the channels of video is certain to be an image. */
+  if (is_first && value->image.channels == 0 && dims[1] > 0 && dims[2] > 0 && dims[3] > 0 &&
+      (dims[1] == 1 || dims[1] == 3 || dims[3] == 1 || dims[3] == 3) &&
+      !network_begin_image (self, node, dims[1] == 1 || dims[1] == 3, error))
+    return FALSE;
+  if (value->image.channels > 0) {
+    value->is_nchw = value->form == FORM_NCHW || (value->form == FORM_FLAT && value->is_nchw);
+    value->form = FORM_FLAT;
+  }
+  value->rank = 2;
+  return TRUE;
+}
+
+/* A change of shape before the first layer needs nothing if there is no image: the layer's K
+ * already says which elements make a row. */
+gboolean
+network_add_flatten (Network *self, const OnnxNode *node, GError **error)
+{
+  const gdouble axis = model_get_number (node, "axis", 1);
+  Value *value = &self->value;
+
+  if (value->image.channels > 0 && axis != 1 && (value->form != FORM_FLAT || axis != -1))
+    return model_fail (self->model, node, error, "expected axis 1, found %g.", axis);
+  if (value->image.channels == 0 && self->layers->len > 0)
+    value->is_reshaped |= value->rank != 2 || (axis != 1 && axis != -1);
+  if (self->layers->len > 0 || axis == 1)
+    return flatten (self, node, error);
+  value->rank = 2;
+  return TRUE;
+}
+
+gboolean
+network_add_reshape (Network *self, const OnnxNode *node, GError **error)
+{
+  gsize n;
+  g_autofree gint64 *shape = model_get_integers (self->model, node, "", 1, &n);
+  Value *value = &self->value;
+  const Image image = value->image;
+  const gint64 elements = image.channels * image.height * image.width;
+
+  if (image.channels == 0 && self->layers->len == 0 && value->rank == 4 && n == 2)
+    return flatten (self, node, error);
+  if (image.channels > 0)
+    return (shape != NULL && is_flat (shape, n, elements))
+               ? flatten (self, node, error)
+               : model_fail (self->model, node, error,
+                             "expected a constant shape [batch, %" G_GINT64_FORMAT
+                             "] that flattens the image, found another.",
+                             elements);
+  value->is_reshaped |= self->layers->len > 0;
+  value->rank = shape != NULL ? (gint64)n : 0;
+  for (gsize i = 0; i < 4; i++)
+    value->dims[i] = n == 4 && shape[i] > 0 ? shape[i] : -1;
+  return TRUE;
+}
+
+gboolean
+network_add_squeeze (Network *self, const OnnxNode *node, GError **error)
+{
+  gsize n;
+  g_autofree gint64 *axes = model_get_integers (self->model, node, "axes", 1, &n);
+  Value *value = &self->value;
+  gboolean ok = n == 2;
+
+  for (gsize i = 0; i < n; i++)
+    ok = ok && (axes[i] + 4) % 4 == 2 + (gint64)i;
+  if (!ok || value->form != FORM_NCHW || value->image.height != 1 || value->image.width != 1)
+    return model_fail (self->model, node, error,
+                       "expected an image (NCHW) of 1 x 1 and the axes 2 and 3.");
+  return flatten (self, node, error);
+}
+
+gboolean
+network_add_transpose (Network *self, const OnnxNode *node, GError **error)
+{
+  static const gint64 to_nchw[] = {0, 3, 1, 2}, to_nhwc[] = {0, 2, 3, 1};
+  gsize n;
+  g_autofree gint64 *perm = model_get_integers (self->model, node, "perm", 0, &n);
+  Value *value = &self->value;
+  const gboolean is_to_nchw = n == 4 && memcmp (perm, to_nchw, sizeof to_nchw) == 0;
+  const gboolean is_to_nhwc = n == 4 && memcmp (perm, to_nhwc, sizeof to_nhwc) == 0;
+
+  if ((!is_to_nchw && !is_to_nhwc) || value->form == FORM_FLAT ||
+      (value->form == FORM_NCHW && is_to_nchw) ||
+      (value->form == FORM_ROWS && value->image.channels > 0 && is_to_nhwc))
+    return model_fail (self->model, node, error,
+                       "expected a transposition between NCHW and NHWC, which only renames axes.");
+  if (value->image.channels == 0 && !network_begin_image (self, node, is_to_nhwc, error))
+    return FALSE;
+  value->form = is_to_nchw ? FORM_NCHW : FORM_ROWS;
+  return TRUE;
+}

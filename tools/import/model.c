@@ -1,0 +1,286 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "import/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gemmcl.h"
+
+/* TensorProto.DataLocation */
+#define EXTERNAL 1
+
+gboolean
+model_fail (const Model *self, const OnnxNode *node, GError **error, const gchar *format, ...)
+{
+  g_autofree gchar *why = NULL, *where = NULL, *path = gemmcl_quote (self->path);
+  va_list args;
+
+  va_start (args, format);
+  why = g_strdup_vprintf (format, args);
+  va_end (args);
+  /* Texts of the model have any length and any lines. */
+  if (node != NULL) {
+    g_autofree gchar *name = gemmcl_quote (node->name != NULL && *node->name != '\0' ? node->name
+                                           : node->n_output > 0 ? node->output[0]
+                                                                : "");
+    g_autofree gchar *op = gemmcl_quote (node->op_type != NULL ? node->op_type : "no operator");
+
+    where = g_strdup_printf (" node “%s” (%s):", name, op);
+  }
+  return tool_fail (error, "%s:%s %s", path, where != NULL ? where : "", why);
+}
+
+const OnnxAttribute *
+model_find_attribute (const OnnxNode *node, const gchar *name)
+{
+  for (gsize i = 0; i < node->n_attribute; i++)
+    if (g_strcmp0 (node->attribute[i]->name, name) == 0)
+      return node->attribute[i];
+  return NULL;
+}
+
+gdouble
+model_get_number (const OnnxNode *node, const gchar *name, gdouble otherwise)
+{
+  const OnnxAttribute *attribute = model_find_attribute (node, name);
+
+  if (attribute == NULL || (!attribute->has_f && !attribute->has_i))
+    return otherwise;
+  return attribute->has_f ? (gdouble)attribute->f : (gdouble)attribute->i;
+}
+
+gchar *
+model_dup_text (const OnnxNode *node, const gchar *name, const gchar *otherwise)
+{
+  const OnnxAttribute *attribute = model_find_attribute (node, name);
+
+  return attribute != NULL ? g_strndup ((const gchar *)attribute->s.data, attribute->s.len)
+                           : g_strdup (otherwise);
+}
+
+gboolean
+model_is_constant (const OnnxNode *node)
+{
+  return g_strcmp0 (node->op_type, "Constant") == 0 && node->n_output == 1 &&
+         node->n_attribute == 1;
+}
+
+gboolean
+model_has_input (const OnnxNode *node, gsize index)
+{
+  return node->n_input > index && *node->input[index] != '\0';
+}
+
+const OnnxTensor *
+model_get_tensor (const Model *self, const gchar *name)
+{
+  return g_hash_table_lookup (self->tensors, name);
+}
+
+const OnnxTensor *
+model_get_operand (const Model *self, const OnnxNode *node, gsize index)
+{
+  const OnnxTensor *tensor =
+      model_has_input (node, index) ? model_get_tensor (self, node->input[index]) : NULL;
+
+  if (tensor != NULL && (tensor->data_type == ONNX_FLOAT || tensor->data_type == ONNX_FLOAT16 ||
+                         tensor->data_type == ONNX_DOUBLE || tensor->data_type == ONNX_BFLOAT16))
+    return tensor;
+  return NULL;
+}
+
+/* Gets the number of elements. Returns: FALSE if it exceeds memory. */
+static gboolean
+count_elements (const OnnxTensor *tensor, gsize *n)
+{
+  gboolean ok = TRUE;
+
+  *n = 1;
+  for (gsize i = 0; i < tensor->n_dims; i++)
+    ok = ok && tensor->dims[i] >= 0 && g_size_checked_mul (n, *n, (gsize)tensor->dims[i]);
+  return ok && *n <= G_MAXSSIZE / sizeof (gdouble);
+}
+
+/* Converts elements in @data by the library. */
+static void
+convert (GemmclType type, gconstpointer data, gsize n, gdouble *values)
+{
+  g_autoptr (GemmclMatrix) stored = gemmcl_matrix_new (type, 1, n, data, NULL);
+  g_autoptr (GemmclMatrix) floats =
+      stored != NULL ? gemmcl_matrix_to_f32 (stored, FALSE, NULL) : NULL;
+
+  for (gsize i = 0; i < n; i++)
+    values[i] = floats != NULL ? (gdouble)((const gfloat *)floats->data)[i] : NAN;
+}
+
+/* Reads @n elements of 16 bits, f16 or bf16. Returns: FALSE if there are not as many. */
+static gboolean
+read_halves (const OnnxTensor *tensor, gsize n, gdouble *values)
+{
+  const GemmclType type = tensor->data_type == ONNX_FLOAT16 ? GEMMCL_TYPE_F16 : GEMMCL_TYPE_BF16;
+  g_autofree guint16 *bits = NULL;
+
+  if (tensor->has_raw_data) {
+    if (tensor->raw_data.len != n * sizeof *bits)
+      return FALSE;
+    convert (type, tensor->raw_data.data, n, values);
+    return TRUE;
+  }
+  if (tensor->n_int32_data != n)
+    return FALSE;
+  bits = g_new (guint16, n);
+  for (gsize i = 0; i < n; i++)
+    bits[i] = (guint16)tensor->int32_data[i];
+  convert (type, bits, n, values);
+  return TRUE;
+}
+
+/* Reads @n elements of floating-point numbers. Returns: FALSE if there are not as many. */
+static gboolean
+read_elements (const OnnxTensor *tensor, gsize n, gdouble *values)
+{
+  const gboolean is_double = tensor->data_type == ONNX_DOUBLE;
+  const gsize size = is_double ? sizeof (gdouble) : sizeof (gfloat);
+
+  if (tensor->data_type != ONNX_FLOAT && !is_double)
+    return read_halves (tensor, n, values);
+  if (tensor->has_raw_data ? tensor->raw_data.len != n * size
+                           : n != (is_double ? tensor->n_double_data : tensor->n_float_data))
+    return FALSE;
+  for (gsize i = 0; i < n; i++)
+    if (is_double) {
+      memcpy (&values[i],
+              tensor->has_raw_data ? (gconstpointer)(tensor->raw_data.data + i * size)
+                                   : &tensor->double_data[i],
+              size);
+    } else {
+      gfloat value;
+
+      memcpy (&value,
+              tensor->has_raw_data ? (gconstpointer)(tensor->raw_data.data + i * size)
+                                   : &tensor->float_data[i],
+              size);
+      values[i] = (gdouble)value;
+    }
+  return TRUE;
+}
+
+gdouble *
+model_get_values (const Model *self, const OnnxNode *node, gsize index, gsize *n, GError **error)
+{
+  const OnnxTensor *tensor = model_get_operand (self, node, index);
+  g_autofree gchar *name = gemmcl_quote (node->n_input > index ? node->input[index] : "");
+  g_autofree gdouble *values = NULL;
+  gsize bytes;
+
+  if (tensor == NULL)
+    return model_fail (self, node, error,
+                       "expected an initializer of floating-point numbers as its input %zu, found "
+                       "“%s”.",
+                       index, name),
+           NULL;
+  if (tensor->data_location == EXTERNAL)
+    return model_fail (self, node, error,
+                       "expected the elements of “%s” in the model, since they change, found them "
+                       "in another file. Save the model without external data.",
+                       name),
+           NULL;
+  bytes = tensor->raw_data.len +
+          sizeof (gdouble) * (tensor->n_float_data + tensor->n_double_data + tensor->n_int32_data);
+  if (count_elements (tensor, n) && *n > 0 && *n <= bytes) {
+    values = g_try_new (gdouble, *n);
+    if (values != NULL && read_elements (tensor, *n, values))
+      return g_steal_pointer (&values);
+  }
+  model_fail (self, node, error, "the elements of “%s” are not those of its dimensions.", name);
+  return NULL;
+}
+
+gint64 *
+model_get_integers (const Model *self, const OnnxNode *node, const gchar *name, gsize index,
+                    gsize *n)
+{
+  const OnnxAttribute *attribute = model_find_attribute (node, name);
+  const OnnxTensor *tensor = index > 0 && model_has_input (node, index)
+                                 ? model_get_tensor (self, node->input[index])
+                                 : NULL;
+  gconstpointer data = NULL;
+  gint64 *copy;
+
+  *n = 0;
+  if (attribute != NULL && attribute->n_ints > 0) {
+    data = attribute->ints;
+    *n = attribute->n_ints;
+  } else if (tensor != NULL && tensor->data_type == ONNX_INT64 &&
+             tensor->data_location != EXTERNAL) {
+    data = tensor->has_raw_data ? (gconstpointer)tensor->raw_data.data : tensor->int64_data;
+    *n = tensor->has_raw_data ? tensor->raw_data.len / sizeof *copy : tensor->n_int64_data;
+  }
+  if (*n == 0)
+    return NULL;
+  copy = g_new (gint64, *n);
+  memcpy (copy, data, *n * sizeof *copy);
+  return copy;
+}
+
+/* Returns: the version of ONNX's operators that @onnx takes; a model without one is of the first.
+ */
+static gint64
+get_opset (const OnnxModel *onnx)
+{
+  for (gsize i = 0; i < onnx->n_opset_import; i++) {
+    const gchar *domain = onnx->opset_import[i]->domain;
+
+    if (domain == NULL || *domain == '\0' || g_str_equal (domain, "ai.onnx"))
+      return onnx->opset_import[i]->version;
+  }
+  return 1;
+}
+
+/* Lists tensors by their names; the first of a name stays. */
+static GHashTable *
+list_tensors (const OnnxGraph *graph)
+{
+  GHashTable *tensors = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (gsize i = graph->n_node; i-- > 0;)
+    if (model_is_constant (graph->node[i]) && graph->node[i]->attribute[0]->t != NULL)
+      g_hash_table_replace (tensors, graph->node[i]->output[0], graph->node[i]->attribute[0]->t);
+  for (gsize i = graph->n_initializer; i-- > 0;)
+    if (graph->initializer[i]->name != NULL)
+      g_hash_table_replace (tensors, graph->initializer[i]->name, graph->initializer[i]);
+  return tensors;
+}
+
+gboolean
+model_read (Model *self, const gchar *path, GError **error)
+{
+  g_autofree gchar *bytes = NULL;
+  gsize size;
+
+  /* A pipe or a device may never end. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return tool_fail (error, "%s: expected a file, found a directory, pipe, socket or device.",
+                      path);
+  if (!g_file_get_contents (path, &bytes, &size, error))
+    return FALSE;
+  self->path = path;
+  self->onnx = onnx__model_proto__unpack (NULL, size, (const guint8 *)bytes);
+  if (self->onnx == NULL || self->onnx->graph == NULL)
+    return tool_fail (
+        error, "%s: expected an ONNX model, found something else, or a truncated one.", path);
+  self->graph = self->onnx->graph;
+  self->opset = get_opset (self->onnx);
+  self->tensors = list_tensors (self->graph);
+  return TRUE;
+}
+
+void
+model_clear (Model *self)
+{
+  g_clear_pointer (&self->tensors, g_hash_table_unref);
+  if (self->onnx != NULL)
+    onnx__model_proto__free_unpacked (self->onnx, NULL);
+  self->onnx = NULL;
+}
