@@ -32,7 +32,9 @@ gst_gemmcl_output_get_size (const GstGemmclStream *stream, const GstGemmclProble
   if (gemm->d_frame)
     return gemmcl_frame_get_planes (gemm->d_frame, NULL);
   return gst_gemmcl_stream_get_header_size (stream) +
-         gst_gemmcl_count_results (gemm, m) * gemm->n * gemmcl_type_get_size (gemm->d_type);
+         gst_gemmcl_count_results (gemm, m) *
+             gst_gemmcl_output_count_columns (&stream->settings, gemm->n) *
+             gemmcl_type_get_size (gemm->d_type);
 }
 
 static void
@@ -73,8 +75,10 @@ take_rows (const GstGemmclDevice *device, GstBuffer *output, gsize size, GError 
 }
 
 GstMemory *
-gst_gemmcl_output_get_rows (GstBuffer *output)
+gst_gemmcl_output_get_rows (const GstGemmclRun *run, GstBuffer *output)
 {
+  if (run->problem->gemm.omit_d)
+    return gst_buffer_get_memory (output, run->stream->output.index);
   return gst_memory_ref (gst_mini_object_get_qdata (GST_MINI_OBJECT (output), ROWS));
 }
 
@@ -154,8 +158,9 @@ get_passed (const GstGemmclRun *run, const GstGemmclInput *input, guint i, GErro
                                                                 : memory;
 }
 
-/* Inserts the tensors that pass through around D, and the memory of row outputs after them. With
- * output=meta no tensors pass, and that memory is not in the buffer, the tensor D. */
+/* Inserts the tensors that pass through around D or, in its place, row outputs, and the memory of
+ * other row outputs after them. As metadata no tensors pass, and that memory is not in the buffer,
+ * the tensor D. */
 static gboolean
 insert_others (const GstGemmclRun *run, const GstGemmclInput *input, GError **error)
 {
@@ -177,7 +182,7 @@ insert_others (const GstGemmclRun *run, const GstGemmclInput *input, GError **er
       return FALSE;
     gst_buffer_insert_memory (input->output, (gint)i, memory);
   }
-  if (n_rows == 0)
+  if (n_rows == 0 || run->problem->gemm.omit_d)
     return TRUE;
   rows = take_rows (run->device, input->output, size, error);
   if (!rows || !write_header (run, input, rows, GEMMCL_TYPE_F32, n_rows, error))
@@ -239,8 +244,8 @@ gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *run, GstGemmclIn
     GST_BUFFER_FLAG_UNSET (input->output, GST_BUFFER_FLAG_GAP);
   /* Buffers of the pool have room for more rows. */
   gst_buffer_set_size (input->output, (gssize)size);
-  if (write_header (run, input, gst_buffer_peek_memory (input->output, 0), gemm->d_type, gemm->n,
-                    error) &&
+  if (write_header (run, input, gst_buffer_peek_memory (input->output, 0), gemm->d_type,
+                    gst_gemmcl_output_count_columns (&run->stream->settings, gemm->n), error) &&
       insert_others (run, input, error))
     return GST_FLOW_OK;
   gst_clear_buffer (&input->output);

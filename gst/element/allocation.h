@@ -17,9 +17,11 @@ GstFlowReturn gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *ru
                                          GstGemmclInput *input, GError **error);
 
 /** gst_gemmcl_output_get_size: Returns: the bytes of D with @m rows, at most M of @problem, without
- * gaps, and of its header. The library has checked that they fit a gsize. */
+ * gaps, or of row outputs in its place, and of its header. The library has checked that they fit a
+ * gsize. */
 gsize gst_gemmcl_output_get_size (const GstGemmclStream *stream, const GstGemmclProblem *problem,
                                   gsize m);
 
-/** gst_gemmcl_output_get_rows: Returns: (transfer full): the memory of @output's row outputs. */
-GstMemory *gst_gemmcl_output_get_rows (GstBuffer *output);
+/** gst_gemmcl_output_get_rows: Returns: (transfer full): the memory of the row outputs of @output,
+ * one of @run, which has some. */
+GstMemory *gst_gemmcl_output_get_rows (const GstGemmclRun *run, GstBuffer *output);

@@ -33,8 +33,8 @@ gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms, GstGemmc
 static gboolean
 is_for_tensors (const GstGemmclSettings *settings)
 {
-  return settings->output == GST_GEMMCL_OUTPUT_TENSORS ||
-         settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+  return gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_TENSORS ||
+         gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_FLEXIBLE;
 }
 
 static gboolean
@@ -117,7 +117,7 @@ append_depth (GstCaps *result, const GstCaps *video, gboolean deep)
   }
 }
 
-/* @d: (out): D of @input as a tensor. @n: N, or the number of row outputs */
+/* @d: (out): a result of @input as a tensor, with @n elements for each row of A */
 static void
 get_result (const GstGemmclFormat *input, const GstGemmclShape *shape, gsize n, GstGemmclTensor *d)
 {
@@ -129,12 +129,14 @@ get_result (const GstGemmclFormat *input, const GstGemmclShape *shape, gsize n, 
       shape->m, n, d);
 }
 
-/* Appends the output tensors of @input if D is @d. Row outputs have the same outer dimensions. */
+/* Appends output tensors of @input if D or, in its place, row outputs are @d. Row outputs behind
+ * D have the same outer dimensions. */
 static void
 append_result (GstCaps *result, const GstStructure *from, const GstGemmclSettings *settings,
                const GstGemmclFormat *input, const GstGemmclTensor *d)
 {
-  const gboolean makes_flexible = settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+  const gboolean makes_flexible =
+      gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_FLEXIBLE;
   const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
   guint n_types;
   const GemmclType *types = gst_gemmcl_output_get_types (settings, &n_types);
@@ -145,7 +147,7 @@ append_result (GstCaps *result, const GstStructure *from, const GstGemmclSetting
     tensors.n = 1;
   tensors.flexible |= makes_flexible;
   tensors.tensor[input->index] = *d;
-  if (n_rows > 0 && tensors.n > 0) {
+  if (n_rows > 0 && !gst_gemmcl_output_omits_d (settings) && tensors.n > 0) {
     tensors.tensor[tensors.n] = *d;
     tensors.tensor[tensors.n++].dims[0] = n_rows;
   }
@@ -160,15 +162,17 @@ static void
 append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
                       const GstGemmclFormat *input, const GstGemmclShape *shape)
 {
-  const gboolean makes_flexible = terms->settings.output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+  const gboolean makes_flexible =
+      gst_gemmcl_output_get_form (&terms->settings) == GST_GEMMCL_OUTPUT_FLEXIBLE;
   const gsize rows = gst_gemmcl_count_results (&shape->gemm, shape->m);
-  const GstGemmclTensor flat = {.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {terms->n, rows}};
+  const gsize n = gst_gemmcl_output_count_columns (&terms->settings, terms->n);
+  const GstGemmclTensor flat = {.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {n, rows}};
   GstGemmclTensor d;
 
   /* Tensors that pass through would need headers. */
   if (makes_flexible && !input->tensors.flexible && input->tensors.n > 1)
     return;
-  get_result (input, shape, terms->n, &d);
+  get_result (input, shape, n, &d);
   append_result (result, from, &terms->settings, input, &d);
   if (d.rank > 2 && rows <= G_MAXINT32 && !makes_flexible && !input->tensors.flexible)
     append_result (result, from, &terms->settings, input, &flat);
@@ -201,14 +205,16 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
     if (allows_pixel_mode (settings) && shape.frame.features == GEMMCL_FEATURE_PIXEL)
       gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (from), terms->n);
     append_video (result, from, &formats);
-    if (settings->output == GST_GEMMCL_OUTPUT_MEDIA)
+    if (gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_MEDIA)
       return;
   }
   if (known)
     append_known_tensors (result, from, terms, &format, &shape);
   else if (!is_tensors || gst_gemmcl_caps_allow_format (from, "static"))
     append_any_tensors (result, from,
-                        settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE ? "flexible" : "static");
+                        gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_FLEXIBLE
+                            ? "flexible"
+                            : "static");
   if (!known && is_tensors && gst_gemmcl_caps_allow_format (from, "flexible"))
     append_any_tensors (result, from, "flexible");
 }
@@ -294,9 +300,11 @@ transform_meta_input (const GstCaps *caps, const GstGemmclTerms *terms)
       GstStructure *structure = gst_caps_get_structure (one, 0);
       GstGemmclTensor tensor;
 
-      get_result (&format, &shape, terms->n, &tensor);
-      tensor.type = *gst_gemmcl_output_get_types (settings, &n);
-      gst_gemmcl_carriers_announce (structure, settings->tensor_id, &tensor, format.varies);
+      if (!gst_gemmcl_output_omits_d (settings)) {
+        get_result (&format, &shape, terms->n, &tensor);
+        tensor.type = *gst_gemmcl_output_get_types (settings, &n);
+        gst_gemmcl_carriers_announce (structure, settings->tensor_id, &tensor, format.varies);
+      }
       if (n_rows > 0) {
         get_result (&format, &shape, n_rows, &tensor);
         gst_gemmcl_carriers_announce (structure, rows_id, &tensor, format.varies);
@@ -381,7 +389,7 @@ GstCaps *
 gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
                            const GstGemmclTerms *terms)
 {
-  const gboolean is_meta = terms->settings.output == GST_GEMMCL_OUTPUT_META;
+  const gboolean is_meta = gst_gemmcl_output_get_form (&terms->settings) == GST_GEMMCL_OUTPUT_META;
   g_autoptr (GstCaps) result = NULL, everything = NULL;
 
   if (gst_caps_is_any (caps) && !(is_meta && direction == GST_PAD_SRC))
@@ -418,7 +426,7 @@ gst_gemmcl_caps_transform_leniently (GstPadDirection direction, const GstCaps *c
                                      const GstCaps *filter, const GstGemmclTerms *terms)
 {
   const GstGemmclSettings *settings = &terms->settings;
-  const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;
+  const gboolean is_meta = gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META;
   GstGemmclTerms fewer = *terms;
   GstCaps *result = gst_gemmcl_caps_transform (direction, caps, filter, terms);
 

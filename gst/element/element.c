@@ -13,13 +13,14 @@
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
-/* Opens the devices that the properties name. Fails if gst_gemmcl_meta_check() does. */
+/* Checks the output, and opens the devices that the properties name. */
 static gboolean
 open_devices (GstGemmcl *self, GError **error)
 {
   const GstGemmclSettings settings = gst_gemmcl_get_properties (self).settings;
 
-  return gst_gemmcl_meta_check (&settings, error) && gst_gemmcl_devices_open (self, error);
+  return gst_gemmcl_output_check (&settings, error) && gst_gemmcl_meta_check (&settings, error) &&
+         gst_gemmcl_devices_open (self, error);
 }
 
 /* Reopens the devices after the VADisplay changed. The next buffer builds a new plan. */

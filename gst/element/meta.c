@@ -20,7 +20,7 @@ gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
   const gchar *id = settings->tensor_id;
   g_autofree gchar *found = gemmcl_quote (id);
 
-  return settings->output != GST_GEMMCL_OUTPUT_META ||
+  return gst_gemmcl_output_get_form (settings) != GST_GEMMCL_OUTPUT_META ||
          id[strspn (id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS MORE_LETTERS)] == '\0' ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "tensor-id is \"%s\"; expected only ASCII letters, digits and %s, since "
@@ -122,11 +122,12 @@ gst_gemmcl_meta_check_ids (const GstGemmclSettings *settings, GstBuffer *buffer,
   const GstTensorMeta *meta;
   gpointer state = NULL;
 
-  while (settings->output == GST_GEMMCL_OUTPUT_META && (meta = get_next (buffer, &state)))
+  while (gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META &&
+         (meta = get_next (buffer, &state)))
     for (gsize i = 0; i < meta->num_tensors; i++) {
       const gchar *found = get_id (meta->tensors[i]);
 
-      if (g_str_equal (found, id) ||
+      if ((!gst_gemmcl_output_omits_d (settings) && g_str_equal (found, id)) ||
           (settings->gemm.row_outputs != 0 && g_str_has_prefix (found, id) &&
            g_str_equal (found + length, GST_GEMMCL_ROWS_SUFFIX)))
         return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
@@ -273,18 +274,19 @@ gst_gemmcl_meta_attach (const GstGemmclRun *run, const GstGemmclInput *input, Gs
   const gchar *id = run->stream->settings.tensor_id;
   g_autofree gchar *rows_id = g_strconcat (id, GST_GEMMCL_ROWS_SUFFIX, NULL);
   const guint n_rows = gemmcl_gemm_count_row_outputs (gemm);
-  const guint n = n_rows > 0 ? 2 : 1;
   GstTensor **tensors;
   GstBuffer *rows;
+  guint n = 0;
 
   if (gst_buffer_n_memory (result) == 0)
     return buffer;
-  tensors = g_new (GstTensor *, n);
-  tensors[0] = new_result (run, input, id, gst_buffer_ref (result), gemm->d_type, gemm->n);
+  tensors = g_new (GstTensor *, 2);
+  if (!gemm->omit_d)
+    tensors[n++] = new_result (run, input, id, gst_buffer_ref (result), gemm->d_type, gemm->n);
   if (n_rows > 0) {
     rows = gst_buffer_new ();
-    gst_buffer_append_memory (rows, gst_gemmcl_output_get_rows (result));
-    tensors[1] = new_result (run, input, rows_id, rows, GEMMCL_TYPE_F32, n_rows);
+    gst_buffer_append_memory (rows, gst_gemmcl_output_get_rows (run, result));
+    tensors[n++] = new_result (run, input, rows_id, rows, GEMMCL_TYPE_F32, n_rows);
   }
   buffer = make_writable (buffer);
   relate (buffer, n, tensors);
@@ -299,7 +301,7 @@ gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
 {
   const gboolean is_input = gst_gemmcl_carriers_are_set (settings);
 
-  if (!is_input && settings->output != GST_GEMMCL_OUTPUT_META)
+  if (!is_input && gst_gemmcl_output_get_form (settings) != GST_GEMMCL_OUTPUT_META)
     return TRUE;
   return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "%s needs GstTensorMeta of gstreamer-analytics-1.0, 1.26 or later, which "

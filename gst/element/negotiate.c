@@ -64,8 +64,9 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   if (!gst_gemmcl_tensors_check_strings (filter, &error))
     warn_once (self, WARNED_OF_STRINGS, NULL, error);
   /* Passthrough would ask upstream for the tensors that downstream expects. */
-  gst_base_transform_set_prefer_passthrough (
-      trans, terms.settings.output != GST_GEMMCL_OUTPUT_META && !has_carriers);
+  gst_base_transform_set_prefer_passthrough (trans, gst_gemmcl_output_get_form (&terms.settings) !=
+                                                            GST_GEMMCL_OUTPUT_META &&
+                                                        !has_carriers);
   result = gst_gemmcl_caps_transform_leniently (direction, caps, filter, &terms);
   if (direction == GST_PAD_SRC && !has_carriers)
     result = offer (self, result, terms.several);
@@ -130,9 +131,10 @@ refuse_mode (const GstGemmclTerms *terms)
   };
 
   return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                      "output=%s. The input, the settings or N = %zu do not fit that. Expected "
+                      "output=%s%s. The input, the settings or N = %zu do not fit that. Expected "
                       "such an input and settings, or output=auto or meta.",
-                      needs[terms->settings.output], terms->n);
+                      gst_gemmcl_output_omits_d (&terms->settings) ? "rows, as " : "",
+                      needs[gst_gemmcl_output_get_form (&terms->settings)], terms->n);
 }
 
 /* @output: (out): the format of the output. With output=meta, @outcaps are those of the input. */
@@ -140,7 +142,7 @@ static gboolean
 get_output_format (GstGemmclFormat *output, const GstGemmclFormat *input, const GstCaps *outcaps,
                    const GstGemmclTerms *terms, GError **error)
 {
-  const GstGemmclOutputMode mode = terms->settings.output;
+  const GstGemmclOutputMode mode = gst_gemmcl_output_get_form (&terms->settings);
   const GstStructure *structure = gst_caps_get_structure (outcaps, 0);
   guint n;
   const GemmclType *types = gst_gemmcl_output_get_types (&terms->settings, &n);

@@ -367,7 +367,9 @@ gst_gemmcl_plan_fit (GstGemmcl *self, gsize m, const GstGemmclFactors *factors, 
          gst_gemmcl_fail (
              error, GEMMCL_ERROR_INVALID,
              "beta is %g, batch-size is %u, the number of devices is %u and there is no addend. "
-             "Batches and devices multiply several buffers at once, so there is no previous output "
-             "to add. Expected beta=0, batch-size=1 with one device, or an addend.",
-             factors->beta, self->stream.settings.batch_size, self->n_devices);
+             "There is no previous output to add %s. Expected beta=0, an addend, or %s.",
+             factors->beta, self->stream.settings.batch_size, self->n_devices,
+             gemm->omit_d ? "if only row outputs leave"
+                          : "if several buffers are multiplied at once, in batches or on devices",
+             gemm->omit_d ? "output without rows" : "batch-size=1 with one device");
 }

@@ -13,6 +13,31 @@ gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings)
          settings->gemm.d_shift != 0.0;
 }
 
+gboolean
+gst_gemmcl_output_check (const GstGemmclSettings *settings, GError **error)
+{
+  if (!gst_gemmcl_output_omits_d (settings))
+    return TRUE;
+  if (settings->gemm.row_outputs == 0)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                            "output lets only row outputs leave, but row-outputs names none. "
+                            "Expected row-outputs, such as row-outputs=top-k, or output without "
+                            "rows.");
+  return (settings->output_type <= GST_GEMMCL_OUTPUT_TYPE_F32 &&
+          !gst_gemmcl_output_is_scaled (settings)) ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "output-type, output-scale and output-offset are those of D, but output "
+                          "lets only row outputs leave, which are float32. Expected "
+                          "output-type=auto, output-scale=1 and output-offset=0, or output without "
+                          "rows.");
+}
+
+gsize
+gst_gemmcl_output_count_columns (const GstGemmclSettings *settings, gsize n)
+{
+  return gst_gemmcl_output_omits_d (settings) ? gemmcl_gemm_count_row_outputs (&settings->gemm) : n;
+}
+
 const GemmclType *
 gst_gemmcl_output_get_types (const GstGemmclSettings *settings, guint *n)
 {
@@ -21,6 +46,8 @@ gst_gemmcl_output_get_types (const GstGemmclSettings *settings, guint *n)
   const guint first = gst_gemmcl_output_is_scaled (settings) ? 2 : 0;
 
   *n = 1;
+  if (gst_gemmcl_output_omits_d (settings))
+    return &all[0];
   if (settings->output_type != GST_GEMMCL_OUTPUT_TYPE_AUTO)
     return &all[settings->output_type - GST_GEMMCL_OUTPUT_TYPE_F32];
   *n = G_N_ELEMENTS (all) - first;
@@ -289,6 +316,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.n = n;
   self->gemm.k = k;
   self->gemm.batch = settings->batch_size;
+  self->gemm.omit_d = gst_gemmcl_output_omits_d (settings);
   if (operands->addend)
     self->gemm.addend = operands->addend->rows == 1 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
   else if (feedback)

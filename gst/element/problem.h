@@ -6,8 +6,16 @@
 
 /* Makes a GemmclGemm of settings, operands and formats. Pure functions. */
 
-/** gst_gemmcl_output_get_types: Returns: the types that D may have as a tensor, the preferred type
- * first; static. @n: (out): the number of types. */
+/** gst_gemmcl_output_check: Returns: %FALSE with #GEMMCL_ERROR_INVALID if the property output needs
+ * other settings. */
+gboolean gst_gemmcl_output_check (const GstGemmclSettings *settings, GError **error);
+
+/** gst_gemmcl_output_count_columns: Returns: the columns of the output: @n, N of the weight, or the
+ * number of row outputs that leave in place of D. */
+gsize gst_gemmcl_output_count_columns (const GstGemmclSettings *settings, gsize n);
+
+/** gst_gemmcl_output_get_types: Returns: the types that the output may have as a tensor, the
+ * preferred type first; static. @n: (out): the number of types. */
 const GemmclType *gst_gemmcl_output_get_types (const GstGemmclSettings *settings, guint *n);
 
 /** gst_gemmcl_output_is_scaled: Returns: %TRUE unless output-scale is 1 and output-offset is 0. */

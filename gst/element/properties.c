@@ -125,6 +125,11 @@ static const GEnumValue outputs[] = {
     {GST_GEMMCL_OUTPUT_META, "The input, with D as GstTensorMeta" META_LACK, "meta"},
     {GST_GEMMCL_OUTPUT_FLEXIBLE, "Tensors with headers (other/tensors with format=flexible)",
      "flexible"},
+    {GST_GEMMCL_OUTPUT_ROWS, "Tensors, of row-outputs in place of D", "rows"},
+    {GST_GEMMCL_OUTPUT_ROWS_META,
+     "The input, with row-outputs, but not D, as GstTensorMeta" META_LACK, "rows-meta"},
+    {GST_GEMMCL_OUTPUT_ROWS_FLEXIBLE, "Tensors with headers, of row-outputs in place of D",
+     "rows-flexible"},
     {0, NULL, NULL},
 };
 

@@ -86,7 +86,8 @@ gst_gemmcl_run_wants_feedback (GstGemmcl *self)
   g_autoptr (GstControlBinding) binding = NULL;
   gboolean *feedback = &self->runs->last.feedback;
 
-  if (self->stream.settings.batch_size > 1 || self->n_devices > 1)
+  if (self->stream.settings.batch_size > 1 || self->n_devices > 1 ||
+      gst_gemmcl_output_omits_d (&self->stream.settings))
     return FALSE;
   if (!*feedback)
     binding = gst_object_get_control_binding (GST_OBJECT (self), "beta");
@@ -204,7 +205,8 @@ gst_gemmcl_run_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_
       text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
 }
 
-/* Maps D in @buffer, an output. @access: GST_MAP_READ, or GST_MAP_WRITE if @buffer is writable. */
+/* Maps D, or row outputs in its place, in @buffer, an output. @access: GST_MAP_READ, or
+ * GST_MAP_WRITE if @buffer is writable. */
 static gboolean
 map_output (const GstGemmclRun *run, GstGemmclMapping *mapping, GstBuffer *buffer,
             GstMapFlags access, GemmclData *data, GError **error)
@@ -232,9 +234,9 @@ open_buffers (GstGemmclRun *run, GError **error)
 
     if (!open_input (run, i, error) ||
         !map_output (run, &run->mapped[i], output, GST_MAP_WRITE, &run->d[i], error) ||
-        (run->call.row_outputs &&
+        (run->call.d && run->call.row_outputs &&
          !gst_gemmcl_mapping_open_memory (&run->mapped[n + i], run->device->context,
-                                          gst_gemmcl_output_get_rows (output),
+                                          gst_gemmcl_output_get_rows (run, output),
                                           gst_gemmcl_stream_get_header_size (run->stream),
                                           GST_MAP_WRITE, sizeof (gfloat), &run->d[n + i], error)))
       return FALSE;
@@ -242,11 +244,11 @@ open_buffers (GstGemmclRun *run, GError **error)
   return TRUE;
 }
 
-/* Returns: the number of elements of the array d that are used, for D and for row outputs. */
+/* Returns: the number of elements of the array d that are used. */
 static guint
 count_places (const GstGemmclRun *run)
 {
-  return run->call.row_outputs ? 2 * run->n : run->n;
+  return run->call.d && run->call.row_outputs ? 2 * run->n : run->n;
 }
 
 /* TRUE if @data is OpenCL memory, which carries the events of the commands that use it. */
@@ -398,8 +400,12 @@ gst_gemmcl_run_submit (GstGemmclRun *self, GstGemmclLastRun *last, GError **erro
   call->beta = self->factors.beta;
   call->progressive = self->inputs[0].progressive;
   call->a = self->a;
-  call->d = self->d;
-  call->row_outputs = self->problem->gemm.row_outputs != 0 ? self->d + self->n : NULL;
+  if (self->problem->gemm.omit_d)
+    call->row_outputs = self->d;
+  else
+    call->d = self->d;
+  if (call->d && self->problem->gemm.row_outputs != 0)
+    call->row_outputs = self->d + self->n;
   if (last && call->m != last->m) {
     gst_gemmcl_run_reset_previous (last, self->device->plan);
     last->m = call->m;

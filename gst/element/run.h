@@ -52,7 +52,7 @@ typedef struct {
   /* run.c */
   GemmclRun call;              /* the run for the library, with what it waits for */
   GemmclData *a;               /* the place of each A */
-  GemmclData *d;               /* of all outputs, then of all row outputs */
+  GemmclData *d;               /* of all outputs, then of all row outputs behind D */
   GstGemmclMapping *mapped;    /* the mappings of d, while the run is submitted */
   cl_event *wait;              /* the events that the run waits for */
   GstGemmclInflight *inflight; /* of the run, with the mappings of inputs */
@@ -102,5 +102,6 @@ gboolean gst_gemmcl_run_finish (GstGemmclRun *self, GError **error);
 void gst_gemmcl_run_reset_previous (GstGemmclLastRun *last, GemmclPlan *plan);
 
 /** gst_gemmcl_run_wants_feedback: Returns: %TRUE if plans must keep the previous output as C, since
- * beta was not 0 or is controlled. Always %FALSE with batches or several devices. */
+ * beta was not 0 or is controlled. Always %FALSE with batches, several devices, or row outputs in
+ * place of D. */
 gboolean gst_gemmcl_run_wants_feedback (GstGemmcl *self);

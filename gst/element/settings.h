@@ -31,6 +31,10 @@ typedef enum {
   GST_GEMMCL_OUTPUT_TENSORS,
   GST_GEMMCL_OUTPUT_META,
   GST_GEMMCL_OUTPUT_FLEXIBLE,
+  /* Row outputs in place of D, in the forms tensors, meta and flexible */
+  GST_GEMMCL_OUTPUT_ROWS,
+  GST_GEMMCL_OUTPUT_ROWS_META,
+  GST_GEMMCL_OUTPUT_ROWS_FLEXIBLE,
 } GstGemmclOutputMode;
 
 typedef enum {
@@ -60,6 +64,23 @@ typedef struct {
 #undef PROPERTY
 #undef SETTING
 } GstGemmclSettings;
+
+/** gst_gemmcl_output_omits_d: Returns: %TRUE if row outputs leave in place of D. */
+static inline gboolean
+gst_gemmcl_output_omits_d (const GstGemmclSettings *settings)
+{
+  return settings->output >= GST_GEMMCL_OUTPUT_ROWS;
+}
+
+/** gst_gemmcl_output_get_form: Returns: the form of D, or of row outputs in its place: AUTO, MEDIA,
+ * TENSORS, META or FLEXIBLE. */
+static inline GstGemmclOutputMode
+gst_gemmcl_output_get_form (const GstGemmclSettings *settings)
+{
+  return gst_gemmcl_output_omits_d (settings)
+             ? GST_GEMMCL_OUTPUT_TENSORS + settings->output - GST_GEMMCL_OUTPUT_ROWS
+             : settings->output;
+}
 
 /** GST_GEMMCL_DEFAULT_TENSOR_ID: the default of tensor-id. */
 #define GST_GEMMCL_DEFAULT_TENSOR_ID "gemmcl-out"

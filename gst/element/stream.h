@@ -39,7 +39,7 @@ gst_gemmcl_stream_get_duration (const GstGemmclStream *self, guint n)
 static inline gboolean
 gst_gemmcl_stream_is_meta (const GstGemmclStream *self)
 {
-  return self->settings.output == GST_GEMMCL_OUTPUT_META;
+  return gst_gemmcl_output_get_form (&self->settings) == GST_GEMMCL_OUTPUT_META;
 }
 
 /** gst_gemmcl_stream_get_header_size: Returns: the bytes of the header before D, and before the row

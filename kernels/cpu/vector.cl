@@ -317,7 +317,7 @@ finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const f
     FINISH_ROWS ()
 #endif
 #pragma unroll
-    for (int v = 0; v < VECTORS; v++) {
+    for (int v = 0; STORES_D && v < VECTORS; v++) {
       const int column = j + v * WIDTH;
       store_d (D + D_INDEX (batch, i + m, column), D_COL, p.N - column, stream, x[v]);
     }

@@ -224,7 +224,8 @@ make_strip (const Operands of, const GemmclArguments p, const int i, const int M
 #pragma unroll
       for (int n = 0; n < CHUNK; n++)
         d[n] = clamp_to_bytes (d[n]);
-    store_d_rows (of.D, p.d, M, i, j, d);
+    if (STORES_D)
+      store_d_rows (of.D, p.d, M, i, j, d);
   }
 }
 

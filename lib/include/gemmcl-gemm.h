@@ -260,6 +260,9 @@ typedef enum {
  *   columns in the order of the flags: see gemmcl_gemm_count_row_outputs(). With @pool it has D's
  *   number of rows. D must be a matrix
  * @top_k: for %GEMMCL_ROW_TOP_K: the number of elements, 1 to %GEMMCL_MAX_TOP_K
+ * @omit_d: a run returns only the row outputs, of which there must be some, and has no @d. D is not
+ *   written to memory if the kernel computes them in registers; otherwise the plan has memory for
+ *   D. Row outputs are the same in both cases. @addend must not be %GEMMCL_ADDEND_OUTPUT
  * @alpha: the factor of A B; with 0 A and B are not read. Only gemmcl_gemm_run() and
  *   gemmcl_gemm_verify() use @alpha and @beta; a plan takes them from each #GemmclRun
  * @beta: the factor of C; with 0 C is not read
@@ -304,6 +307,7 @@ typedef struct {
   guint normalize;
   guint row_outputs;
   guint top_k;
+  gboolean omit_d;
   gdouble alpha, beta;
   const GemmclFrame *a_frame;
   const GemmclFrame *d_frame;

@@ -174,8 +174,8 @@ typedef struct {
  * @alpha: the factor of A B
  * @beta: the factor of C
  * @a: (array length=batch): the A of each problem; only read. May be %NULL if alpha is 0
- * @d: (array length=batch): the D of each problem; host memory or a buffer. Gaps between its rows
- *   are not written
+ * @d: (nullable) (array length=batch): the D of each problem; host memory or a buffer. Gaps between
+ *   its rows are not written. %NULL if the problem omits D
  * @row_outputs: (nullable) (array length=batch): the row outputs of each problem, m x Q f32; host
  *   memory or a buffer. %NULL if the problem has none
  * @strided: %FALSE: @a, @d and @row_outputs have an element for each problem; the problem's offsets
@@ -272,6 +272,7 @@ gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error
 /**
  * gemmcl_plan_run_host:
  * @a: (nullable): A; %NULL only if @alpha is 0
+ * @d: (nullable): D; %NULL if the problem omits it
  * @row_outputs: (nullable): the row outputs; %NULL if the problem has none
  *
  * Calls gemmcl_plan_run() for one problem of matrices in host memory.
@@ -305,7 +306,7 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
  *   device's clock, summed up. Without profiling, estimated from the last run that has a time
  * @flops: 2 m n k batch, summed over the runs
  * @bytes_in: bytes of A in host memory, copied or used in place
- * @bytes_out: bytes of D in host memory, copied or used in place
+ * @bytes_out: bytes of D in host memory, copied or used in place; of row outputs if D is omitted
  * @copies: copies of A, D and row outputs between the caller's memory and the plan's, one for each
  *   problem. In-flight runs count, too; frames in images do not
  */

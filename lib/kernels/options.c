@@ -214,6 +214,8 @@ append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGem
     g_string_append (options, " -DROWS_ACROSS");
   if (outputs)
     gemmcl_row_outputs_append_options (options, gemm);
+  if (outputs && gemm->omit_d)
+    g_string_append (options, " -DD_OMITTED");
 }
 
 gchar *

@@ -29,16 +29,19 @@
 static gboolean
 enqueue_warm_up (GemmclKernelPlan *self, GemmclKernelRun *run, GError **error)
 {
-  const gboolean has_rows = self->problem.row_outputs != 0;
+  const GemmclGemm *problem = &self->problem;
+  const gboolean has_rows = problem->row_outputs != 0;
+  const gboolean has_d = !problem->omit_d || problem->addend == GEMMCL_ADDEND_PREVIOUS;
   g_auto (cl_mem) a = gemmcl_data_create_copy (self, GEMMCL_OPERAND_A, error);
-  g_auto (cl_mem) d = a ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
+  g_auto (cl_mem) d = a && has_d ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
   g_auto (cl_mem) row_outputs =
-      d && has_rows ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error) : NULL;
+      a && has_rows ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error) : NULL;
 
   run->a = a;
-  run->d = run->previous = d;
+  run->previous = d;
+  run->d = problem->omit_d ? NULL : d;
   run->row_outputs = row_outputs;
-  return d != NULL && (!has_rows || row_outputs != NULL) &&
+  return a != NULL && (!has_d || d != NULL) && (!has_rows || row_outputs != NULL) &&
          gemmcl_kept_warm_up_b (self, run->chain.queue, error) &&
          gemmcl_steps_enqueue (self, run, error);
 }

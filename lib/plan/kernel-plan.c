@@ -43,6 +43,8 @@ gemmcl_kernel_plan_alloc (GemmclContext *context, const GemmclGemm *gemm)
   self->context = g_object_ref (context);
   self->device = gemmcl_context_get_device_info (context);
   gemmcl_copy_problem (&self->problem, self->frames, gemm);
+  if (gemm->omit_d)
+    self->problem.ldd = self->problem.d_start = self->problem.d_stride = 0;
   self->computed = gemmcl_gemm_get_computed (&self->problem);
   return self;
 }
@@ -50,7 +52,8 @@ gemmcl_kernel_plan_alloc (GemmclContext *context, const GemmclGemm *gemm)
 void
 gemmcl_kernel_plan_free (GemmclKernelPlan *self)
 {
-  cl_mem *const buffers[] = {&self->zeros, &self->image, &self->logits, &self->state};
+  cl_mem *const buffers[] = {&self->zeros, &self->image, &self->logits, &self->state,
+                             &self->omitted};
 
   g_clear_pointer (&self->gather, clReleaseKernel);
   g_clear_pointer (&self->multiply, clReleaseKernel);

@@ -63,14 +63,15 @@ struct _GemmclKernelPlan {
   /* In steps that process rows: work-items per row, and elements that each reads at a time. */
   guint row_group, row_width;
 
-  cl_mem zeros;           /* the first bias; also in place of the bias of parts of K */
-  cl_mem image;           /* A, if multiply reads images */
-  cl_mem logits;          /* input of softmax and normalize_rows if they cannot work in D, tight:
+  cl_mem zeros;   /* the first bias; also in place of the bias of parts of K */
+  cl_mem image;   /* A, if multiply reads images */
+  cl_mem logits;  /* input of softmax and normalize_rows if they cannot work in D, tight:
                   * batch x m x n */
-  cl_mem state;           /* D of computed, all problems: the previous result, or D before it is
+  cl_mem state;   /* D of computed, all problems: the previous result, or D before it is
                            * pooled or scaled */
-  gboolean state_is_void; /* state means zeros, whatever it holds; TRUE at first */
-  cl_event state_written; /* of the last run, if state is the previous result; or NULL */
+  cl_mem omitted; /* D of the problem, all problems, if runs have none but a step reads it */
+  gboolean state_is_void;          /* state means zeros, whatever it holds; TRUE at first */
+  cl_event state_written;          /* of the last run, if state is the previous result; or NULL */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */
 
   GemmclKept kept[GEMMCL_N_KEPT]; /* indexed by GemmclPlanOperand */

@@ -272,13 +272,13 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
                         "A GemmclRun of %zu bytes is shorter than the %zu of this library; "
                         "start from GEMMCL_RUN_INIT.",
                         run->size, sizeof (GemmclRun));
-  g_return_val_if_fail (run->d != NULL, FALSE);
   g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);
   g_return_val_if_fail (!run->acquire == !run->release, FALSE);
   g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
 
   locker = g_mutex_locker_new (&self->lock);
   problem = &self->current->problem;
+  g_return_val_if_fail (!run->d == !!problem->omit_d, FALSE);
   g_return_val_if_fail (!run->row_outputs == !problem->row_outputs, FALSE);
   g_return_val_if_fail (!run->previous || problem->addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
   return gemmcl_data_check_run (self->current, run, error) &&
@@ -322,7 +322,7 @@ gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpoint
   run.alpha = alpha;
   run.beta = beta;
   run.a = a ? &in : NULL;
-  run.d = &out;
+  run.d = d ? &out : NULL;
   run.row_outputs = row_outputs ? &of_rows : NULL;
   return gemmcl_plan_run (self, &run, error);
 }

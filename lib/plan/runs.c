@@ -379,8 +379,8 @@ copy_outputs (Submission *self, GError **error)
 {
   const GemmclRun *caller = self->caller;
   const GemmclKernelRun *run = &self->run;
-  const gboolean shows =
-      caller->d->kind == GEMMCL_DATA_HOST && run->d != self->slot->copies[GEMMCL_OPERAND_D];
+  const gboolean shows = caller->d != NULL && caller->d->kind == GEMMCL_DATA_HOST &&
+                         run->d != self->slot->copies[GEMMCL_OPERAND_D];
 
   return (!shows || sync_host (self, error)) &&
          copy_problems (self, GEMMCL_OPERAND_D, FALSE, run->d, caller->d, error) &&
@@ -492,7 +492,10 @@ track (Submission *self)
   }
   slot->flops = 2.0 * self->run.m * gemm->n * gemm->k * self->run.batch;
   slot->bytes_in = count_host_bytes (self, GEMMCL_OPERAND_A, self->a);
-  slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->caller->d);
+  slot->bytes_out =
+      self->plan->problem.omit_d
+          ? count_host_bytes (self, GEMMCL_OPERAND_ROW_OUTPUTS, self->caller->row_outputs)
+          : count_host_bytes (self, GEMMCL_OPERAND_D, self->caller->d);
   self->runs->stats.copies += self->n_copied;
 }
 

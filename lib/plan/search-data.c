@@ -174,6 +174,7 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
+  self->gemm.omit_d = FALSE; /* D is compared */
   /* Runs of a plan have an A for each problem even if a_stride is 0. */
   if (gemm->a_frame == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
     self->gemm.a_stride = a.lines * a.ld;

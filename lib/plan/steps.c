@@ -8,9 +8,11 @@
 
 #include "kernels/options.h"
 #include "matrix/matrix.h"
+#include "plan/data.h"
 #include "plan/kept.h"
 #include "plan/pack.h"
 #include "plan/pool.h"
+#include "plan/row-outputs.h"
 #include "problem/pool.h"
 #include "shared/quantized.h"
 
@@ -78,13 +80,6 @@ get_d (GemmclKernelPlan *self, const GemmclKernelRun *run)
 {
   return (View){self->state ? self->state : run->d,
                 get_strides (self, GEMMCL_OPERAND_D, run->tight)};
-}
-
-/* Floats from a problem's row outputs to the next problem's. */
-static cl_long
-get_outputs_batch (GemmclKernelPlan *self)
-{
-  return gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_ROW_OUTPUTS, TRUE).stride;
 }
 
 /* The options of steps that read rows of @gemm's A (kernels/shared/row_steps.clh). If A is frames,
@@ -312,8 +307,8 @@ multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclArguments *p
   const GemmclTiles groups =
       gemmcl_kernel_get_groups (self->kernel, self->device, &self->computed, p->M, batch);
   const gsize global[3] = {groups.m * group, groups.n, batch};
-  const cl_mem b = run->b ? run->b : self->image ? self->image : d;
-  const cl_long outputs_batch = get_outputs_batch (self);
+  const cl_mem b = run->b ? run->b : self->image ? self->image : self->zeros;
+  const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
 
   return LAUNCH (&run->chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
                  ARGUMENT (run->a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
@@ -382,40 +377,19 @@ make_normalize_d_options (GemmclKernelPlan *self)
                                            : "");
 }
 
-static gchar *
-make_row_outputs_options (GemmclKernelPlan *self)
-{
-  const GemmclGemm *gemm = &self->problem;
-  g_autofree gchar *d_options = gemmcl_gemm_make_d_options (gemm);
-  GString *options = g_string_new (NULL);
-
-  g_string_printf (
-      options, "%s -DGROUP=%u -DWIDTH=%u%s", d_options, self->row_group, self->row_width,
-      gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
-  gemmcl_row_outputs_append_options (options, gemm);
-  return g_string_free (options, FALSE);
-}
-
-static gboolean
-launch_row_outputs (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
-{
-  const GemmclStrides d = gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, run->tight);
-  const cl_long outputs_batch = get_outputs_batch (self);
-  const cl_int n = self->computed.n;
-  const gsize rows = gemmcl_gemm_count_rows_of_d (&self->problem, run->m);
-  const gsize global[3] = {rows * self->row_group, 1, run->batch};
-
-  return LAUNCH (&run->chain, step->kernel, "row_outputs", global, IN_A_ROW (self->row_group),
-                 error, ARGUMENT (run->d), ARGUMENT (d), ARGUMENT (run->row_outputs),
-                 ARGUMENT (outputs_batch), ARGUMENT (n));
-}
-
 /* A tight f32 matrix of D's size for each problem. */
 static cl_mem
 create_floats (GemmclKernelPlan *self, const gchar *what, GError **error)
 {
   return gemmcl_kernel_plan_create_memory (self, self->computed.m,
                                            self->computed.n * sizeof (gfloat), what, error);
+}
+
+/* TRUE if D of the problem is in memory: of the caller, or the plan's own. */
+static gboolean
+stores_d (GemmclKernelPlan *self)
+{
+  return !self->problem.omit_d || !self->makes_row_outputs;
 }
 
 /* Allocates the memory that several steps use. */
@@ -436,6 +410,8 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
           (self->logits = create_floats (self, "D before softmax or norms", error))) &&
          ((!keeps && !gemmcl_gemm_finishes_d (&self->problem)) ||
           (self->state = create_floats (self, state, error))) &&
+         (!self->problem.omit_d || !stores_d (self) ||
+          (self->omitted = gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error))) &&
          (!self->kernel->images || (self->image = gemmcl_pack_create_a (self, error)));
 }
 
@@ -491,10 +467,10 @@ add_steps (GemmclKernelPlan *self, GError **error)
        .launch = launch_normalize_d},
       {problem->pool != GEMMCL_POOL_NONE, "steps/pool.cl", "pool",
        problem->pool ? gemmcl_pool_make_options (problem) : NULL, .launch = gemmcl_pool_launch},
-      {self->state != NULL && !problem->pool, "steps/store.cl", "store",
+      {self->state != NULL && !problem->pool && stores_d (self), "steps/store.cl", "store",
        gemmcl_gemm_make_d_options (problem), .launch = launch_store},
       {problem->row_outputs != 0 && !self->makes_row_outputs, "steps/row_outputs.cl", "row_outputs",
-       make_row_outputs_options (self), .launch = launch_row_outputs},
+       gemmcl_row_outputs_make_options (self), .launch = gemmcl_row_outputs_launch},
   };
   gboolean ok = TRUE;
 
@@ -579,9 +555,12 @@ collapse_batch (GemmclKernelPlan *self, GemmclKernelRun *run)
 gboolean
 gemmcl_steps_enqueue (GemmclKernelPlan *self, GemmclKernelRun *run, GError **error)
 {
-  const View d = get_d (self, run);
+  View d;
   GemmclArguments *p = &run->p;
 
+  if (self->omitted)
+    run->d = self->omitted;
+  d = get_d (self, run);
   p->M = run->m;
   p->N = self->computed.n;
   p->K = p->alpha != 0.0f ? self->computed.k : 0;

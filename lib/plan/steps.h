@@ -12,10 +12,10 @@
 struct _GemmclKernelRun {
   GemmclChain chain; /* receives the commands; do not move it once it has one */
   gsize m, batch;
-  gboolean tight; /* a, d and previous have no gaps if m is the plan's */
-  cl_mem a, d, row_outputs;
-  cl_mem b, c;     /* NULL: the plan's own */
-  cl_mem previous; /* replaces the plan's previous result, laid out as d; NULL: keep it */
+  gboolean tight;           /* a, d and previous have no gaps if m is the plan's */
+  cl_mem a, d, row_outputs; /* d: NULL if the problem omits it */
+  cl_mem b, c;              /* NULL: the plan's own */
+  cl_mem previous;          /* replaces the plan's previous result, laid out as d; NULL: keep it */
 
   /* The gemm: its arguments, of which only alpha, beta and progressive are set at first, its output
    * and its batch, 1 if all problems together are one tall problem. */

@@ -256,6 +256,7 @@ gemmcl_gemm_get_computed (const GemmclGemm *gemm)
   if (gemm->d_type != GEMMCL_TYPE_F32)
     computed.row_outputs = 0;
   computed.addend = GEMMCL_ADDEND_OUTPUT;
+  computed.omit_d = FALSE;
   computed.d_type = GEMMCL_TYPE_F32;
   computed.d_frame = NULL;
   computed.ldd = computed.d_start = computed.d_stride = 0;
@@ -467,6 +468,10 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
   if (gemm->row_outputs != 0 && gemm->d_frame)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Row outputs need a D that is a matrix, not a frame.");
+  if (gemm->omit_d && (gemm->row_outputs == 0 || gemm->addend == GEMMCL_ADDEND_OUTPUT))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "With omit_d a run has row outputs, but no D. Expected row_outputs other "
+                        "than 0, and an addend other than GEMMCL_ADDEND_OUTPUT.");
   if (gemm->row_outputs & columns && gemm->n > EXACT_FLOATS)
     return gemmcl_fail (
         error, GEMMCL_ERROR_TOO_LARGE,

@@ -72,6 +72,9 @@ CAPS = {
          "16 tensors|row-outputs=0"),
         ("[[1,0],[0,1],[0,0]] output=media", FRAME, "output=media|N = 2"),
         ("[[1],[1],[1]] row-outputs=max output=media", FRAME, "output=media|row-outputs"),
+        ("[1] row-outputs=max output=rows", MONO, "row-outputs|Audio leaves as audio"),
+        ("[[1],[2],[3]] row-outputs=sum output=rows-flexible", tensors("3,3", "int8,int8"),
+         "output=rows, as flexible|a single static tensor"),
         ("[1] output=tensors", MONO, "output=tensors|not audio|output=auto"),
         ("[[1],[2],[3]] output=flexible", tensors("3,3", "int8,int8"),
          "output=flexible|a single static tensor"),
@@ -140,6 +143,8 @@ STATES = [
     ("weight=/none.bin", READY, "resource", "weight=/none.bin|Expected"),
     ("weight=[1] kernel=gem_naive", READY, "library", "gem_naive|gemm_naive"),
     ("weight=[1] device=nothing", READY, "resource", "nothing"),
+    ("weight=[1] output=rows", READY, "library", "row-outputs names none|row-outputs=top-k"),
+    ("weight=[1] output=rows row-outputs=max output-type=i8", READY, "library", "output-type=auto"),
 ] + ([('weight=[1] output=meta tensor-id="a b"', READY, None, "tensor-id|a b")] if ANALYTICS else [
     (f"weight=[1] {setting}", READY, None, f"{setting.replace('-tensor-id=a', '=meta')}|"
      "gstreamer-analytics-1.0") for setting in ("output=meta", "input=meta", "input-tensor-id=a")

@@ -132,6 +132,14 @@ class Flexible(TestCase):
                 self.assertEqual(self.run_one(stream, data), write(a @ WEIGHT, kind))
                 self.gives(stream, f"{FLEXIBLE},num_tensors=1")
 
+    def test_rows(self):
+        """Row outputs have the header in place of D, behind a flexible or a static tensor."""
+        for caps, output in (FLEXIBLE, "rows"), (tensors("3:4"), "rows-flexible"):
+            a, data = make(4, "float32")
+            stream = self.start(caps, f"{TEXT} row-outputs=sum output={output}")
+            self.assertEqual(self.run_one(stream, data if caps == FLEXIBLE else data[HEADER:]),
+                             write((a @ WEIGHT).sum(1, keepdims=True)))
+
     def test_outer(self):
         """The headers of results have the outer dimensions of frames and of static tensors."""
         a = (np.arange(24) % 7).reshape(2, 4, 3)

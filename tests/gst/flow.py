@@ -104,6 +104,18 @@ SCRIPTS = {
     "rows_batch": (f"{ROWS} batch-size=2",
                    "1 2; 3 -4; > 1 2 2 2 4 1 5 2 1 7 4 1; > 3 6 0 -4 -8 7 9 6 1 -5 7 2",
                    tensors("1:2")),
+    # With output=rows, row outputs leave in place of D.
+    "rows_alone": (f"{ROWS} output=rows", "0; 1; -3; > 3 3 2; > 5 2 1; > -3 6 2"),
+    "rows_alone_batch": (f"{ROWS} output=rows batch-size=2",
+                         "1 2; 3 -4; > 5 2 1 7 4 1; > 9 6 1 -5 7 2", tensors("1:2")),
+    "rows_alone_second_tensor": ("weight=[[1,1],[1,0]] tensor-index=1 row-outputs=max output=rows",
+                                 "7 8 1 2; > 7 8 3; 0 9 -4 5; > 0 9 1", TWO),
+    "rows_alone_other_n": ("weight=[[1,2]] row-outputs=arg-max output=rows addend=[[0,2]]",
+                           "1; > 1; addend=; weight=[[0,3,4,1]]; 1; > 2"),
+    "rows_alone_frames": ("weight=[1] feature-mode=pixel row-outputs=max output=rows",
+                          "1 2 7 9; > 1 2 7 9", GRAY),
+    "rows_alone_beta": ("weight=[1] beta=.5 row-outputs=max output=rows",
+                        "fail only|row|outputs|leave 1"),
     # D lies between the tensors that pass through, and row outputs are the last tensor.
     "rows_second_tensor": ("weight=[[1,1],[1,0]] tensor-index=1 row-outputs=max",
                            "7 8 1 2; > 7 8 3 1 3; 0 9 -4 5; > 0 9 1 -4 1", TWO),
@@ -151,6 +163,9 @@ ONE_DEVICE = {
     "rows_opencl_memory": (f"{ROWS} queue-depth=3",
                            "0; 1; -3; > 0 0 3 3 3 2; > 1 2 2 5 2 1; > -3 -6 6 -3 6 2", ONE,
                            "other/tensors(memory:OpenCL)"),
+    "rows_alone_opencl_memory": (f"{ROWS} queue-depth=3 output=rows",
+                                 "0; 1; -3; > 3 3 2; > 5 2 1; > -3 6 2", ONE,
+                                 "other/tensors(memory:OpenCL)"),
 }
 SEVERAL_DEVICES = {
     # Runs with the old operands are in flight when new operands come.

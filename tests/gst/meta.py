@@ -62,6 +62,17 @@ class Results(MetaTestCase):
                     rows = {f"{SOFTMAX}-rows": rows.reshape(*shape[:-1], 3)}
                     self.same_tensors(output, {SOFTMAX: d, **(rows if ROWS in settings else {})})
 
+    def test_rows(self):
+        """Row outputs attach without D."""
+        weight = draw(3, 4, seed=5)
+        stream = self.start_weight(f"output=rows-meta tensor-id={SOFTMAX} {ROWS}",
+                                   tensors("3:16"), weight)
+        for seed in range(3):
+            data = draw(16, 3, seed=seed)
+            d = data @ weight
+            self.same_tensors(self.run_buffer(stream, data),
+                              {f"{SOFTMAX}-rows": row_outputs(d, "sum+max+arg-max")[0]})
+
     def test_caps(self):
         """Caps pass in each kind of memory that the element supports, with upstream's tensors."""
         text = "gemmcl output=meta weight=[[1,0],[0,1],[1,1]]"

@@ -58,6 +58,10 @@ DOWN = [
     (tensors("7,3:4:5", "uint8,float32"), 3, 2, dims("7,2:4:5,1:4:5", "7,2:20,1:20"),
      dims("7,2:4:5,1:20", "7,2:20,1:4:5"), "tensor-index=1 row-outputs=max"),
     (video("RGB"), 3, 2, dims("2:4:2,3:4:2", "2:8,3:8"), "", "row-outputs=sum+max+arg-max"),
+    (video("RGB"), 3, 2, dims("3:4:2", "3:8"), f"video/x-raw;{dims('2:4:2')}",
+     "row-outputs=sum+max+arg-max output=rows"),
+    (tensors("7,3:4:5", "uint8,float32"), 3, 2, dims("7,1:4:5", "7,1:20"), dims("7,2:4:5"),
+     "tensor-index=1 row-outputs=max output=rows"),
     (video("RGB"), 18, 5, dims("5:4:3", "5:4:3:1", "5:12"), dims("5:3:4"), PATCHES),
     (tensors("3:4:2", "uint8"), 18, 5, dims("5:4:3", "5:12"), dims("5:3:4"), PATCHES),
     # K selects the mode, also if patch sizes are set. A frame has as many patches as fit.

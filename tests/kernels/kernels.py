@@ -105,14 +105,14 @@ class Kernels(ProblemTestCase):
             self.is_right(problem, kernel)
         return is_run
 
-    def check(self, kernel, cases, change=lambda problem: None):
+    def check(self, kernel, cases, change=lambda problem: None, run="run_device"):
         """Solves the cases, fields of a problem each, that fit; change() may change operands."""
         tested = False
         for i, fields in enumerate(cases):
             if not find_misfit(kernel, describe(**fields)):
                 problem = Problem(seed=i, **fields)
                 change(problem)
-                tested |= self.solve_problem(kernel, problem)
+                tested |= self.solve_problem(kernel, problem, run)
         if not tested:
             self.skipTest("no problem of this kind fits the kernel")
 

@@ -19,7 +19,7 @@ from tap_unittest import main
 
 ALL_ROWS = kernels.ROWS == "all"
 # Those that compile the fewest programs come first: some rows run only the first ones.
-TESTS = "edges batches extremes types sets apart".split()
+TESTS = "edges omitted batches extremes types sets apart".split()
 
 
 class Row(table.Row):
@@ -56,10 +56,10 @@ class Row(table.Row):
         if not is_smallest:
             return 1
         if self.is_across or self.capability:
-            return len(TESTS) if ALL_ROWS else 3
+            return len(TESTS) if ALL_ROWS else 4
         is_usual = (self.precision == "f32" and self.tile_n > 0 and not self.subgroup and
                     self.float_width in (0, 16))
-        return len(TESTS) if is_usual else 1
+        return len(TESTS) if is_usual else 2
 
 
 class WholeRows(kernels.Kernels):
@@ -71,6 +71,13 @@ class WholeRows(kernels.Kernels):
         self.check(row.name, [row.describe(max(m, 1), n, activation="softmax")
                               for n in (ns if row.tile_n else ns[:1])
                               for m in (1, height + 1, height, height - 1, 2 * height + 3)])
+
+    def check_omitted(self, row):
+        """Row outputs without D, also where a later step computes them from D."""
+        sets = (ALL, SUM | MAX) if row.is_across else (ALL,)
+        cases = [row.describe(row.height + 1, n, activation="softmax", row_outputs=each)
+                 for each in sets for n in (row.width - 1, row.width, row.width + 1)]
+        self.check(row.name, cases, run="run_omitting")
 
     def check_sets(self, row):
         """None, one or two row outputs, also with another activation and alpha or beta 0."""

@@ -77,6 +77,8 @@ class Problems(TestCase):
             ({"m": 12, "k": 3, "a_frame": RGB, "pool_down": 3}, "a grid of 0 x 3"))),
         ({"normalize": 4}, "flags (0 to 3), found 4"),
         ({"row_outputs": 16}, "flags (0 to 15), found 16"),
+        ({"omit_d": 1}, "row_outputs other than 0"),
+        ({"omit_d": 1, "row_outputs": SUM, "addend": "output"}, "an addend other than"),
         ({"row_outputs": TOP_K, "top_k": 0}, "found 0 with N = 5"),
         ({"row_outputs": TOP_K, "top_k": 6}, "found 6 with N = 5"),
         ({"n": 100, "row_outputs": TOP_K, "top_k": 17}, "found 17 with N = 100"),

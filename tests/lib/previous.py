@@ -151,6 +151,22 @@ class Previous(TestCase):
             for _ in range(3):
                 self.assertIsNone(problem.run(0.01, 0.8))
 
+    def test_omitted(self):
+        """Row outputs, D of any type, of a plan whose runs have no D."""
+        for i in range(8):
+            problem = Feedback(6, 700 if i % 4 == 3 else 5, 32, batch=BATCH, row_outputs=ALL,
+                               activation="softmax" if i % 2 else "none",
+                               d_type="i16" if i // 4 else "f32")
+            problem.gemm.omit_d = 1
+            plan = problem.make_plan()
+            problem.gemm.omit_d = 0
+            for _ in range(3):
+                self.assertIsNone(problem.run(0.01, 0.8))
+                rows = problem.rows.copy()
+                plan.run(a=list(problem.a.elements), row_outputs=list(problem.rows), alpha=0.01,
+                         beta=0.8)
+                np.testing.assert_array_equal(problem.rows, rows)
+
     def test_given(self):
         """A run may bring its previous result, in host memory or in a buffer, strided as D is."""
         for i in range(8):

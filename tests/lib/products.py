@@ -68,7 +68,7 @@ class Rows(ProblemTestCase):
 
     def make(self, n, **fields):
         """A batch of two with few different numbers; in some rows NaN, or only -infinity."""
-        problem = Problem(11, n, 3, **{
+        problem = Problem(11, n, fields.pop("k", 3), **{
             "batch": 2, "a_stride": 33, "addend": "matrix", "beta": 1, "row_outputs": ALL,
             "top_k": min(n, 4), **fields})
         i, j = np.indices((11, n))
@@ -100,6 +100,23 @@ class Rows(ProblemTestCase):
                 self.run_rows(problem, plan)
                 for batch in () if layout else (1, 2):
                     self.run_rows(problem, plan, 4, batch)
+
+    def test_omitted(self):
+        """Without D, where a kernel computes row outputs, or steps from a D of any type."""
+        for t, kernel in enumerate(["gemm_naive", "vector_2x64_1x1", "gemm_naive/2"]):
+            for i in range(12):
+                batch = 1 if "/" in kernel else 2
+                kind, scale = (("f32", 0), ("f16", 0), ("i8", 0.3))[i % 3]
+                problem = self.make((5, 64, 67)[(i + t) % 3], k=32, a_stride=11 * 32, batch=batch,
+                                    d_type=kind, d_scale=scale, alpha=i % 2, normalize=i // 6 * 2,
+                                    layout=i // 3 % 2, activation=("softmax", "none")[i // 4 % 2],
+                                    **({"ldd": 71, "d_start": 5} if i & 1 else {}))
+                run, part = ("run_device", {}) if i & 2 else ("run_plan", {"batch": batch})
+                if i % 4 == 1 and not problem.gemm.layout:
+                    run, part = "run_plan", {"m": 4, "batch": batch}
+                problem.run_omitting(kernel, run, **part)
+                for at in range(batch):
+                    self.assertIsNone(problem.compare_rows(at, part.get("m")))
 
     def test_sets(self):
         """Each set of outputs alone, after a softmax."""

@@ -47,7 +47,7 @@ class Gemm(ctypes.Structure):
         "size m n k, int layout trans_a trans_b, size lda ldb ldc ldd, size a_start b_start"
         " c_start d_start batch, size a_stride b_stride c_stride d_stride, int a_type d_type"
         " precision, double a_scale a_shift d_scale d_shift, int addend bias activation normalize"
-        " row_outputs top_k, double alpha beta, pointer a_frame d_frame,"
+        " row_outputs top_k omit_d, double alpha beta, pointer a_frame d_frame,"
         " int pool, size pool_across pool_down pool_width pool_height pool_stride_x pool_stride_y,"
         " reserved reserved")
 

@@ -130,7 +130,9 @@ class Problem:
     def run_plan(self, kernel=None, plan=None, **others):
         plan = plan or self.make_plan(kernel)
         rows = {"row_outputs": list(self.rows)} if self.count_rows() else {}
-        plan.run(**{"a": list(self.a.elements), "d": list(self.d.elements),
+        if not self.gemm.omit_d:
+            rows["d"] = list(self.d.elements)
+        plan.run(**{"a": list(self.a.elements),
                     "alpha": self.gemm.alpha, "beta": self.gemm.beta, **rows, **others})
 
     def run_host(self, kernel=None):
@@ -142,13 +144,20 @@ class Problem:
         plan = plan or Plan(self.gemm, kernel)
         if self.bias is not None:
             plan.set("bias", self.bias)
-        arrays = {"a": self.a.flat, "b": self.b.flat, "c": self.c and self.c.flat, "d": self.d.flat,
+        arrays = {"a": self.a.flat, "b": self.b.flat, "c": self.c and self.c.flat,
+                  "d": None if self.gemm.omit_d else self.d.flat,
                   "row_outputs": self.rows if self.count_rows() else None, "previous": previous}
         buffers = {name: Buffer(array) for name, array in arrays.items() if array is not None}
         plan.run(**{"alpha": self.gemm.alpha, "beta": self.gemm.beta, **others}, strided=True,
                  **buffers)
         for name in {"d", "row_outputs"} & set(buffers):
             buffers[name].read(arrays[name])
+
+    def run_omitting(self, kernel=None, run="run_device", **others):
+        """Runs with D, then without: D is of the first run, the row outputs of the second."""
+        for self.gemm.omit_d in 0, 1:
+            self.rows[...] = -77
+            getattr(self, run)(kernel, **others)
 
     def expect(self, at, previous=None):
         """D of problem at before it is stored, and its bound."""
