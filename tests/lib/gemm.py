@@ -52,7 +52,7 @@ class Problems(TestCase):
         ({"layout": 2}, "(GemmclLayout), found 2"), ({"d_frame": RGB}, "D is 4 x 5"),
         ({"addend": 5}, "0 to 4 (GemmclAddend), found 5"),
         ({"precision": 5}, "0 to 4 (GemmclPrecision), found 5"),
-        ({"activation": 10}, "0 to 9 (GemmclActivation), found 10"),
+        ({"activation": 12}, "0 to 11 (GemmclActivation), found 12"),
         ({"m": 12, "k": 3, "a_frame": RGB, "layout": "column"}, "row-major"),
         ({"a_frame": RGB}, "makes 12 rows of 3 features, but A is 4 x 6"),
         ({"a_frame": make_frame(0, 0, "RGB")}, "width"),
