@@ -51,7 +51,23 @@ def gemm(x, w, c=0, transB=0, alpha=1, beta=1):
     return alpha * x @ (w.T if transB else w) + beta * c
 
 
+def pool(x, reduce, kernel_shape=None, strides=(1, 1), **_):
+    down, across = kernel_shape or x.shape[2:]
+    windows = numpy.lib.stride_tricks.sliding_window_view(x, (down, across), (2, 3))
+    return reduce(windows[:, :, ::strides[0], ::strides[1]], axis=(4, 5))
+
+
+def max_pool(x, **attributes):
+    return pool(x, numpy.max, **attributes)
+
+
+def average_pool(x, **attributes):
+    return pool(x, numpy.mean, **attributes)
+
+
 OPERATORS = {
+    "MaxPool": max_pool, "GlobalMaxPool": max_pool,
+    "AveragePool": average_pool, "GlobalAveragePool": average_pool,
     "Conv": conv, "BatchNormalization": normalize, "Softmax": softmax, "Gemm": gemm,
     "MatMul": numpy.matmul, "Add": numpy.add, "Sub": numpy.subtract, "Mul": numpy.multiply,
     "Div": numpy.divide, "Relu": lambda x: numpy.maximum(x, 0), "Clip": numpy.clip,
@@ -236,8 +252,71 @@ class Networks(ImageTestCase):
         line = self.check(nodes, tensors, (1, 1, 28, 28), count=4)
         self.assertEqual(line.count("! gemmcl "), 5)
 
+    def test_pool(self):
+        """Each kind of pooling, behind an activation and before it."""
+        first, tensors = self.layer("w", 5, 3, (3, 3), target="c")  # 7 x 5
+        self.channels = 5
+        for each in (node("MaxPool", ["c"], "p", kernel_shape=[2, 2], strides=[2, 2]),
+                     node("MaxPool", ["c"], "p", kernel_shape=[3, 2], strides=[1, 2]),
+                     node("MaxPool", ["c"], "p", kernel_shape=[3, 1], strides=[2, 1],
+                          ceil_mode=1, auto_pad="VALID"),
+                     node("AveragePool", ["c"], "p", kernel_shape=[2, 3], pads=[0] * 4),
+                     node("GlobalMaxPool", ["c"], "p"), node("GlobalAveragePool", ["c"], "p")):
+            with self.subTest(each=each.op_type):
+                self.check([first, each], tensors)
+        relu = node("Relu", ["p"], "y")
+        self.check([first, node("GlobalMaxPool", ["c"], "p"), relu], tensors)
+        path = self.save_model([first, node("GlobalAveragePool", ["c"], "p"), relu], tensors,
+                               shape=SHAPE)
+        self.refuses(1, "node “y” .Relu.: expected a product before it", "import", path)
+
+    def chain(self, plan, channels):
+        """The nodes and tensors of a plan: convolutions (n, size, pad), "max" or "average"."""
+        nodes, tensors, at = [], {}, "x"
+        for i, each in enumerate(plan):
+            if each in ("max", "average"):
+                nodes.append(node("MaxPool" if each == "max" else "AveragePool", [at], f"p{i}",
+                                  kernel_shape=[2, 2], strides=[2, 2]))
+                at = f"p{i}"
+                continue
+            n, size, pad = each
+            conv_node, more = self.layer(f"w{i}", n, channels, (size, size), at, f"c{i}",
+                                         pads=[pad] * 4)
+            if not nodes:  # frames have 0 to 255
+                more["w0"] /= numpy.float32(255)
+            nodes += [conv_node, node("Relu", [f"c{i}"], f"r{i}")]
+            tensors.update(more)
+            at, channels = f"r{i}", n
+        return nodes, tensors, at
+
+    def classify(self, nodes, tensors, at, sizes):
+        for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
+            tensors.update({f"fc{i}": self.make(n, k) / numpy.float32(numpy.sqrt(k)),
+                            f"fb{i}": self.make(n)})
+            nodes += [node("Gemm", [at, f"fc{i}", f"fb{i}"], f"g{i}", transB=1),
+                      node("Relu", [f"g{i}"], f"h{i}")]
+            at = f"h{i}"
+        nodes[-1] = node("Softmax", [f"g{i}"], "y")
+
+    def test_lenet(self):
+        """LeNet-5, as PyTorch's tutorials have it."""
+        nodes, tensors, at = self.chain([(6, 5, 2), "max", (16, 5, 0), "max"], 1)
+        nodes.append(node("Flatten", [at], "flat"))
+        self.classify(nodes, tensors, "flat", (400, 120, 84, 10))
+        line = self.check(nodes, tensors, (1, 1, 28, 28), count=4)
+        self.assertEqual(line.count("! gemmcl "), 5)
+
+    def test_vgg(self):
+        """A small VGG: pairs of convolutions, global pooling, two products."""
+        nodes, tensors, at = self.chain([(8, 3, 1), (8, 3, 1), "max", (16, 3, 1), (16, 3, 1),
+                                         "average", (24, 3, 1)], 3)
+        nodes += [node("GlobalAveragePool", [at], "gap"), node("Flatten", ["gap"], "flat")]
+        self.classify(nodes, tensors, "flat", (24, 20, 10))
+        line = self.check(nodes, tensors, (1, 3, 32, 32), count=3)
+        self.assertEqual(line.count("! gemmcl "), 7)
+
     def test_row_outputs(self):
-        """ArgMax and TopK leave behind the result."""
+        """ArgMax and TopK leave alone."""
         rows, weight = self.make(3, 12), self.make(12, 8)
         product = node("MatMul", ["x", "w"], "p")
         d = rows @ weight
@@ -248,8 +327,7 @@ class Networks(ImageTestCase):
                  numpy.concatenate([numpy.take_along_axis(d, order[:, :2], 1), order[:, :2]], 1))):
             path = self.save_model([product, last], {"w": weight, "k": numpy.array([2])},
                                    outputs=["y"])
-            expected = numpy.concatenate([numpy.concatenate([a, b]) for a, b in zip(d, q)])
-            self.expect(path, expected, rows)
+            self.expect(path, q, rows)
 
 
 class Refused(ImageTestCase):
@@ -300,6 +378,17 @@ class Refused(ImageTestCase):
             ("the last axis", [good, node("Softmax", ["c"], "y")], SHAPE),
             ("expected 0 to 6", [good, node("Clip", ["c"], "y", min=-1.0, max=1.0)], SHAPE),
             ("an alpha of 1", [good, node("Elu", ["c"], "y", alpha=0.5)], SHAPE),
+            ("of a convolution before it", [node("GlobalMaxPool", ["x"], "y")], SHAPE),
+            ("without another pooling", [good, node("GlobalMaxPool", ["c"], "p"),
+                                         node("GlobalMaxPool", ["p"], "y")], SHAPE),
+            ("as its kernel_shape", [good, node("MaxPool", ["c"], "y")], SHAPE),
+            ("as its strides", [good, node("MaxPool", ["c"], "y", kernel_shape=[2, 2],
+                                           strides=[0, 1])], SHAPE),
+            ("no pads", [good, node("MaxPool", ["c"], "y", kernel_shape=[3, 3],
+                                    pads=[1] * 4)], SHAPE),
+            ("within the image", [good, node("MaxPool", ["c"], "y", kernel_shape=[8, 1])], SHAPE),
+            ("within the image", [good, node("MaxPool", ["c"], "y", kernel_shape=[2, 2],
+                                             strides=[2, 2], ceil_mode=1)], SHAPE),
             ("model's input before it", [good, node("Mul", ["c", "four"], "y")], SHAPE),
             ("model's input before it", [node("Div", ["three", "x"], "y")], SHAPE),
             ("finite", [node("Div", ["x", "nothing"], "y")], SHAPE),

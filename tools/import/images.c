@@ -218,6 +218,67 @@ network_add_batch_normalization (Network *self, const OnnxNode *node, GError **e
   return TRUE;
 }
 
+/* The number of windows along @size; 0 if there are none, or if ceil_mode adds one. */
+static gint64
+count_windows (const OnnxNode *node, gint64 size, gint64 window, gint64 stride)
+{
+  if (window > size || ((size - window) % stride != 0 && model_get_number (node, "ceil_mode", 0)))
+    return 0;
+  return (size - window) / stride + 1;
+}
+
+/* Sets the two numbers of the attribute @name, each 1 to MAX_SIZE; without it they stay. */
+static gboolean
+get_two (const Network *self, const OnnxNode *node, const gchar *name, gint64 *two, GError **error)
+{
+  gsize n;
+  g_autofree gint64 *list = model_get_integers (self->model, node, name, 0, &n);
+
+  for (gsize i = 0; i < 2 && n == 2; i++)
+    two[i] = list[i];
+  return ((n == 0 || n == 2) && two[0] >= 1 && two[0] <= MAX_SIZE && two[1] >= 1 &&
+          two[1] <= MAX_SIZE) ||
+         model_fail (self->model, node, error, "expected two numbers of 1 to %d as its %s.",
+                     MAX_SIZE, name);
+}
+
+gboolean
+network_add_pool (Network *self, const OnnxNode *node, GError **error)
+{
+  const Model *model = self->model;
+  const gboolean is_global = g_str_has_prefix (node->op_type, "Global");
+  g_autofree gchar *mode = model_dup_text (node, "auto_pad", "NOTSET");
+  Image *image = &self->value.image;
+  Layer *layer = network_get_layer (self);
+  gint64 padding, dilation, size[2] = {0}, stride[2] = {1, 1};
+
+  if (layer == NULL || layer->pool != NULL || self->value.form != FORM_NCHW)
+    return model_fail (model, node, error,
+                       "expected an image (NCHW) of a convolution before it, without another "
+                       "pooling in between.");
+  if (is_global) {
+    size[0] = stride[0] = image->height;
+    size[1] = stride[1] = image->width;
+  }
+  if (!get_two (self, node, "kernel_shape", size, error) ||
+      !get_two (self, node, "strides", stride, error) ||
+      !get_equal (self, node, "pads", 4, 0, &padding, error) ||
+      !get_equal (self, node, "dilations", 2, 1, &dilation, error))
+    return FALSE;
+  if (padding != 0 || dilation != 1 ||
+      (!g_str_equal (mode, "NOTSET") && !g_str_equal (mode, "VALID")))
+    return model_fail (model, node, error, "expected no pads and no dilation.");
+  image->height = count_windows (node, image->height, size[0], stride[0]);
+  image->width = count_windows (node, image->width, size[1], stride[1]);
+  if (image->height < 1 || image->width < 1)
+    return model_fail (model, node, error,
+                       "expected windows within the image, which fill it if ceil_mode is set.");
+  layer->pool = strstr (node->op_type, "Max") != NULL ? "max" : "average";
+  memcpy (layer->pool_size, size, sizeof size);
+  memcpy (layer->pool_stride, stride, sizeof stride);
+  return TRUE;
+}
+
 /* TRUE if @found, of which -1 and 0 stand for any, are the batch and all other elements. */
 static gboolean
 is_flat (const gint64 *found, gsize n, gint64 elements)

@@ -60,6 +60,17 @@ add_integer (Line *self, const gchar *property, gint64 value, gint64 otherwise)
     g_string_append_printf (self->text, " %s=%" G_GINT64_FORMAT, property, value);
 }
 
+/* Adds two numbers, down and across, or one for both. */
+static void
+add_two (Line *self, const gchar *property, const gint64 *two)
+{
+  if (two[0] == two[1])
+    add_integer (self, property, two[0], 0);
+  else
+    g_string_append_printf (self->text, " %s='[%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT "]'",
+                            property, two[0], two[1]);
+}
+
 /* Adds a number, or a list if @n is more than 1; nothing if all are @otherwise. */
 static void
 add_list (Line *self, const gchar *property, const gdouble *values, gsize n, gdouble otherwise)
@@ -158,8 +169,13 @@ add_layer (Line *self, const Network *network, guint index, GError **error)
   add_mode (self, layer);
   if (layer->activation != NULL)
     g_string_append_printf (self->text, " activation=%s", layer->activation);
+  if (layer->pool != NULL) {
+    g_string_append_printf (self->text, " pool=%s", layer->pool);
+    add_two (self, "pool-size", layer->pool_size);
+    add_two (self, "pool-stride", layer->pool_stride);
+  }
   if (layer->row_output != NULL)
-    g_string_append_printf (self->text, " row-outputs=%s", layer->row_output);
+    g_string_append_printf (self->text, " row-outputs=%s output=rows", layer->row_output);
   if (layer->top_k > 0)
     add_integer (self, "top-k", layer->top_k, 0);
   return TRUE;
@@ -242,7 +258,5 @@ network_print (const Network *self, const gchar *folder, GError **error)
   if (value->form != FORM_ROWS && (value->form == FORM_NCHW || value->is_nchw) &&
       value->image.channels > 1 && value->image.height * value->image.width > 1)
     g_printerr ("The line writes its result as NHWC, the model as NCHW.\n");
-  if (value->is_row_output)
-    g_printerr ("The line writes the whole result before its row outputs.\n");
   return TRUE;
 }

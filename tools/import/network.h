@@ -99,6 +99,12 @@ typedef gboolean NetworkAdd (Network *self, const OnnxNode *node, GError **error
   ROW ("MatMul", network_add_product, FALSE, NULL)                                                 \
   ROW ("Conv", network_add_conv, FALSE, "auto_pad", "dilations", "group", "kernel_shape", "pads",  \
        "strides")                                                                                  \
+  ROW ("MaxPool", network_add_pool, FALSE, "auto_pad", "ceil_mode", "dilations", "kernel_shape",   \
+       "pads", "storage_order", "strides")                                                         \
+  ROW ("AveragePool", network_add_pool, FALSE, "auto_pad", "ceil_mode", "count_include_pad",       \
+       "dilations", "kernel_shape", "pads", "strides")                                             \
+  ROW ("GlobalMaxPool", network_add_pool, FALSE, NULL)                                             \
+  ROW ("GlobalAveragePool", network_add_pool, FALSE, NULL)                                         \
   ROW ("Add", network_add_sum, FALSE, "axis", "broadcast")                                         \
   ROW ("Sub", network_add_scale, FALSE, NULL)                                                      \
   ROW ("Mul", network_add_scale, FALSE, NULL)                                                      \
@@ -129,4 +135,4 @@ NetworkAdd network_add_product, network_add_sum, network_add_scale, network_add_
     network_add_leaky_relu, network_add_clip, network_add_elu, network_add_gelu,
     network_add_softmax, network_add_arg_max, network_add_top_k, network_add_cast,
     network_add_dropout, network_add_conv, network_add_batch_normalization, network_add_flatten,
-    network_add_reshape, network_add_squeeze, network_add_transpose;
+    network_add_pool, network_add_reshape, network_add_squeeze, network_add_transpose;
