@@ -60,6 +60,7 @@ struct _GemmclKernelPlan {
   GemmclStep steps[GEMMCL_MAX_STEPS]; /* those of each run, in order */
   guint n_steps;
   gboolean makes_row_outputs; /* multiply computes the row outputs; FALSE: a step does */
+  gsize n_collected; /* work-groups along N that collect row outputs, at most; 0: none do */
   /* In steps that process rows: work-items per row, and elements that each reads at a time. */
   guint row_group, row_width;
 
@@ -95,6 +96,10 @@ cl_mem gemmcl_kernel_plan_create_memory (GemmclKernelPlan *self, gsize rows, gsi
 /** The size of the work-groups of a step whose work-items share nothing: @size, or 1 on a device
  * that does not allow as many. */
 gsize gemmcl_kernel_plan_fit_group (GemmclKernelPlan *self, gsize size);
+
+/** The work-groups of multiply for @batch problems of @m rows. Those that collect row outputs have
+ * memory for n_collected along N. */
+GemmclTiles gemmcl_kernel_plan_get_groups (GemmclKernelPlan *self, gsize m, gsize batch);
 
 /** Builds multiply at the first level that this driver can build: the one that the device promises,
  * or a lower one down to @worst. Fails if the device promises less than @worst. Replaces an earlier

@@ -40,3 +40,34 @@ gemmcl_row_outputs_launch (GemmclKernelPlan *self, GemmclStep *step, GemmclKerne
                  error, ARGUMENT (run->d), ARGUMENT (d), ARGUMENT (run->row_outputs),
                  ARGUMENT (outputs_batch), ARGUMENT (n));
 }
+
+gchar *
+gemmcl_row_outputs_make_merge_options (const GemmclGemm *gemm)
+{
+  GString *options = g_string_new (NULL);
+
+  gemmcl_row_outputs_append_options (options, gemm);
+  return g_string_free (options, FALSE);
+}
+
+/* A sum, and elements with their columns. */
+gsize
+gemmcl_row_outputs_get_collected_bytes (const GemmclGemm *gemm)
+{
+  const gsize elements = gemm->row_outputs & GEMMCL_ROW_TOP_K ? gemm->top_k : 1;
+
+  return sizeof (gfloat) + elements * (sizeof (gfloat) + sizeof (cl_int));
+}
+
+gboolean
+gemmcl_row_outputs_merge (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,
+                          gsize parts, GError **error)
+{
+  const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
+  const cl_int n = parts;
+  const gsize global[3] = {run->m, 1, run->batch};
+
+  return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (1), error,
+                 ARGUMENT (step->output), ARGUMENT (n), ARGUMENT (run->row_outputs),
+                 ARGUMENT (outputs_batch));
+}

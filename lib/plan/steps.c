@@ -297,22 +297,22 @@ launch_store (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GE
   return convert_state (self, step, run->d, run, error);
 }
 
-/* @p: the arguments of the whole gemm, or of its parts. With alpha 0 there may be no B; a kernel
- * then gets any image or buffer instead: llvmpipe reads B even where no work-item does. */
+/* @row_outputs: (nullable). @p: the arguments of the whole gemm, or of its parts. With alpha 0
+ * there may be no B; a kernel then gets any image or buffer instead: llvmpipe reads B even where no
+ * work-item does. */
 static gboolean
 multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclArguments *p, gsize batch,
-          cl_mem c, cl_mem bias, cl_mem d, GError **error)
+          cl_mem c, cl_mem bias, cl_mem d, cl_mem row_outputs, GError **error)
 {
   const gsize group = self->kernel->group_m * self->kernel->group_n;
-  const GemmclTiles groups =
-      gemmcl_kernel_get_groups (self->kernel, self->device, &self->computed, p->M, batch);
+  const GemmclTiles groups = gemmcl_kernel_plan_get_groups (self, p->M, batch);
   const gsize global[3] = {groups.m * group, groups.n, batch};
   const cl_mem b = run->b ? run->b : self->image ? self->image : self->zeros;
   const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
 
   return LAUNCH (&run->chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
                  ARGUMENT (run->a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
-                 ARGUMENT (*p), {self->makes_row_outputs ? sizeof (cl_mem) : 0, &run->row_outputs},
+                 ARGUMENT (*p), {self->makes_row_outputs ? sizeof (cl_mem) : 0, &row_outputs},
                  ARGUMENT (outputs_batch));
 }
 
@@ -321,7 +321,18 @@ launch_multiply (GemmclKernelPlan *self, G_GNUC_UNUSED GemmclStep *step, GemmclK
                  GError **error)
 {
   return multiply (self, run, &run->p, run->gemm_batch, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
-                   run->sums, error);
+                   run->sums, run->row_outputs, error);
+}
+
+/* Work-groups collect row outputs, which merge_rows puts together. */
+static gboolean
+launch_collected (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
+{
+  return multiply (self, run, &run->p, run->gemm_batch, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
+                   run->sums, step->output, error) &&
+         gemmcl_row_outputs_merge (
+             self, step, run, gemmcl_kernel_plan_get_groups (self, run->p.M, run->gemm_batch).n,
+             error);
 }
 
 /* The parts of a split K are a batch of multiply, whose results reduce adds up. */
@@ -340,7 +351,7 @@ launch_parts (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GE
   parts.d = tight_strides (p->M, p->N);
   parts.alpha = 1;
   parts.beta = 0;
-  return multiply (self, run, &parts, self->split, NULL, self->zeros, step->output, error) &&
+  return multiply (self, run, &parts, self->split, NULL, self->zeros, step->output, NULL, error) &&
          LAUNCH (&run->chain, step->kernel, "reduce", global,
                  IN_A_ROW (gemmcl_kernel_plan_fit_group (self, GROUP)), error,
                  ARGUMENT (step->output), ARGUMENT (run->c),
@@ -456,7 +467,11 @@ add_steps (GemmclKernelPlan *self, GError **error)
        gemmcl_pack_make_image_options (self, GEMMCL_OPERAND_A), .launch = launch_pack_a},
       {keeps_previous (self), "steps/store.cl", "load", gemmcl_gemm_make_d_options (problem),
        .launch = launch_load},
-      {split == 1, .launch = launch_multiply},
+      {split == 1 && self->n_collected == 0, .launch = launch_multiply},
+      {self->n_collected > 0, "steps/merge_rows.cl", "merge_rows",
+       gemmcl_row_outputs_make_merge_options (gemm),
+       self->n_collected * gemmcl_row_outputs_get_collected_bytes (gemm), "collected row outputs",
+       launch_collected},
       {split > 1, "steps/reduce.cl", "reduce",
        gemmcl_kernel_make_reduce_options (kernel, gemm, split), n_bytes * split,
        "the split-K workspace", launch_parts},
@@ -491,6 +506,9 @@ gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
   self->row_width = cpu ? 16 : 4;
   self->makes_row_outputs =
       gemmcl_kernel_makes_row_outputs (self->kernel, &self->computed, self->split);
+  if (gemmcl_kernel_collects_rows (self->kernel, &self->computed, self->split))
+    self->n_collected =
+        gemmcl_kernel_plan_get_groups (self, self->computed.m, self->computed.batch).n;
   return allocate_shared (self, error) && add_steps (self, error);
 }
 

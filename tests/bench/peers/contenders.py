@@ -54,6 +54,7 @@ KINDS = (
     Kind("gemmcl by the device's clock", "ours.Clock", USUAL, is_opencl=True),
     Kind("gemmcl on host memory", "ours.OnHost", USUAL, is_opencl=True),
     Kind("gemmcl in steps", "ours.Apart", ROWS, is_opencl=True),
+    Kind("gemmcl without D", "ours.Omitting", (SEARCH,), is_opencl=True),
     Kind("gemmcl element", "element.Element", USUAL, GSTREAMER, is_opencl=True),
     Kind("gemmcl element with its pool", "element.Pooled", USUAL, GSTREAMER, is_opencl=True,
          is_optional=True),

@@ -44,6 +44,8 @@ class OnDevice:
 class Gemmcl(OnDevice):
     """gemmcl. A run is timed from its enqueueing until it is done."""
 
+    omits_d = False
+
     def __init__(self, problem, settings):
         super().__init__(problem, settings)
         words = problem.form.split("+")
@@ -52,18 +54,23 @@ class Gemmcl(OnDevice):
         activation = ("relu" if problem.is_layer else "softmax" if "softmax" in words else "none")
         gemm = gemmcl.describe(
             *problem.shape, a_type=kind, d_type=kind, row_outputs=rows, bias=problem.is_layer,
-            activation=activation, **(TOP_K if problem.form == SEARCH else {}))
+            activation=activation, omit_d=self.omits_d, **(TOP_K if problem.form == SEARCH else {}))
         operands = {"bias": problem.bias} if problem.is_layer else {}
         self.plan = gemmcl.Plan(gemm, settings.kernel, self.context.context, b=problem.b,
                                 **operands)
         if rows:
             self.results.append((self.copy(problem.found), problem.found))
         found = in_buffer(self.results[1][0]) if rows else None
-        # Runs in flight must not write to the same D.
-        self.runs = [self.make_run(in_buffer(self.a), in_buffer(d), found)
-                     for d in (self.results[0][0], self.copy(problem.d))]
+        if self.omits_d:
+            del self.results[0]
+            ds = None, None
+        else:  # Runs in flight must not write to the same D.
+            ds = in_buffer(self.results[0][0]), in_buffer(self.copy(problem.d))
+        self.runs = [self.make_run(in_buffer(self.a), d, found) for d in ds]
+        size = sum(array.nbytes for _, array in self.results)
         self.about = (f"{self.plan.kernel} on {self.context.name}, {self.context.platform}"
-                      f" ({self.context.driver}), vectors of {self.context.width} floats")
+                      f" ({self.context.driver}), vectors of {self.context.width} floats;"
+                      f" {size} bytes of results")
 
     def make_run(self, a, d, rows=None):
         return byref(self.plan.make_run(a=a, d=d, row_outputs=rows))
@@ -84,6 +91,12 @@ class OnHost(Gemmcl):
 
     def run(self):
         self.context.call("plan_run", self.plan, self.runs[0])
+
+
+class Omitting(Gemmcl):
+    """Only row outputs leave the device."""
+
+    omits_d = True
 
 
 class Stream(Gemmcl):
