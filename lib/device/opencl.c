@@ -77,13 +77,27 @@ gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
                       find_status (status)->name, status, find_status (status)->hint);
 }
 
-/* A cancellable, or NULL, for each work that goes on. */
+typedef struct {
+  GThread *thread;
+  GCancellable *cancellable; /* (nullable) */
+} Work;
+
+/* All work that goes on. */
 static GMutex works_lock;
 static GCond works_changed;
-static GPtrArray *works;
+static GArray *works;
 static gboolean is_exiting;
 static pid_t process; /* a fork has none of the threads, and perhaps a lock that stays locked */
-static _Thread_local guint n_own;
+
+/* TRUE if other threads than this one, in which a driver may call exit(), are at work. */
+static gboolean
+others_work (void)
+{
+  for (guint i = 0; i < works->len; i++)
+    if (g_array_index (works, Work, i).thread != g_thread_self ())
+      return TRUE;
+  return FALSE;
+}
 
 static void
 wait_at_exit (void)
@@ -97,14 +111,13 @@ wait_at_exit (void)
   g_mutex_lock (&works_lock);
   is_exiting = TRUE;
   for (guint i = 0; i < works->len; i++)
-    if (works->pdata[i] != NULL)
-      g_ptr_array_add (cancellables, g_object_ref (works->pdata[i]));
+    if (g_array_index (works, Work, i).cancellable != NULL)
+      g_ptr_array_add (cancellables, g_object_ref (g_array_index (works, Work, i).cancellable));
   g_mutex_unlock (&works_lock);
   for (guint i = 0; i < cancellables->len; i++)
     g_cancellable_cancel (cancellables->pdata[i]);
   g_mutex_lock (&works_lock);
-  /* A driver that calls exit() itself does so within work. */
-  while (works->len > n_own && g_cond_wait_until (&works_changed, &works_lock, until))
+  while (others_work () && g_cond_wait_until (&works_changed, &works_lock, until))
     ;
   g_mutex_unlock (&works_lock);
 }
@@ -112,31 +125,33 @@ wait_at_exit (void)
 gboolean
 gemmcl_cl_begin_work (GCancellable *cancellable, GError **error)
 {
+  const Work work = {g_thread_self (), cancellable};
   gboolean begun;
 
   g_mutex_lock (&works_lock);
   begun = !is_exiting;
   if (works == NULL) {
-    works = g_ptr_array_new ();
+    works = g_array_new (FALSE, FALSE, sizeof (Work));
     process = getpid ();
     /* Handlers run in the reverse order: this one before those that the driver has already. */
     atexit (wait_at_exit);
   }
-  if (begun) {
-    g_ptr_array_add (works, cancellable);
-    n_own++;
-  }
+  if (begun)
+    g_array_append_val (works, work);
   g_mutex_unlock (&works_lock);
   return begun || gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
                                "The process exits, so OpenCL is not used any more.");
 }
 
 void
-gemmcl_cl_end_work (GCancellable *cancellable)
+gemmcl_cl_end_work (void)
 {
+  guint i;
+
   g_mutex_lock (&works_lock);
-  g_ptr_array_remove_fast (works, cancellable);
-  n_own--;
+  for (i = works->len - 1; g_array_index (works, Work, i).thread != g_thread_self ();)
+    i--;
+  g_array_remove_index (works, i);
   g_cond_broadcast (&works_changed);
   g_mutex_unlock (&works_lock);
 }

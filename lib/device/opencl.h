@@ -25,9 +25,9 @@ gboolean gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
 
 /** Begins work in a driver that must not go on while the process exits: Mesa's compiler, for one,
  * crashes if exit() takes it down meanwhile. exit() cancels @cancellable (nullable), then waits for
- * all work to end, at most five seconds. Any thread; work may nest. FALSE with #GEMMCL_ERROR_OPENCL
- * once exit() was called. */
+ * the work of other threads to end, at most five seconds. Any thread; work may nest. FALSE with
+ * #GEMMCL_ERROR_OPENCL once exit() was called. */
 gboolean gemmcl_cl_begin_work (GCancellable *cancellable, GError **error);
 
-/** Ends work of the calling thread, with the same @cancellable. */
-void gemmcl_cl_end_work (GCancellable *cancellable);
+/** Ends the calling thread's last work. */
+void gemmcl_cl_end_work (void);

@@ -48,7 +48,7 @@ build (cl_program program, const GemmclDevice *device, const gchar *name, const 
   if (!gemmcl_cl_begin_work (NULL, error))
     return FALSE;
   status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
-  gemmcl_cl_end_work (NULL);
+  gemmcl_cl_end_work ();
   if (status == CL_SUCCESS)
     return TRUE;
   (void)clGetProgramBuildInfo (program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);

@@ -170,7 +170,7 @@ make_faster (Search *self, GError **error)
     g_clear_pointer (&next, gemmcl_kernel_plan_free);
     if (gemmcl_cl_begin_work (self->cancellable, error)) {
       next = make_fastest (self, error);
-      gemmcl_cl_end_work (self->cancellable);
+      gemmcl_cl_end_work ();
     }
   }
   end_turn ();

@@ -302,7 +302,12 @@ gemmcl_kernel_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gc
                         GError **error)
 {
   g_autoptr (GemmclKernelPlan) self = gemmcl_kernel_plan_alloc (context, gemm);
+  gboolean made;
 
-  return choose_kernel (self, kernel, error) && complete (self, error) ? g_steal_pointer (&self)
-                                                                       : NULL;
+  /* Drivers compile in builds, and PoCL also in the first run. */
+  if (!gemmcl_cl_begin_work (NULL, error))
+    return NULL;
+  made = choose_kernel (self, kernel, error) && complete (self, error);
+  gemmcl_cl_end_work ();
+  return made ? g_steal_pointer (&self) : NULL;
 }
