@@ -40,15 +40,15 @@ from gemmcl import Plan, Refused, describe, get_context
 from tap_unittest import tap
 
 def build(activation):
-    Plan(describe(5, 5, 5, activation=activation))
+    try:
+        return Plan(describe(5, 5, 5, activation=activation))
+    except Refused as error:
+        return error
 
 def build_late():
     leaving.wait()
     time.sleep(1)
-    try:
-        build(1)
-    except Refused as error:
-        print(error, flush=True)
+    print(build(1), flush=True)
     if sys.argv[1:]:
         print("built", flush=True)
         LAYER.hold(True, False)
