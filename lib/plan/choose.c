@@ -35,7 +35,9 @@ enqueue_warm_up (GemmclKernelPlan *self, GemmclKernelRun *run, GError **error)
   g_auto (cl_mem) a = gemmcl_data_create_copy (self, GEMMCL_OPERAND_A, error);
   g_auto (cl_mem) d = a && has_d ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
   g_auto (cl_mem) row_outputs =
-      a && has_rows ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error) : NULL;
+      a && (d || !has_d) && has_rows
+          ? gemmcl_data_create_copy (self, GEMMCL_OPERAND_ROW_OUTPUTS, error)
+          : NULL;
 
   run->a = a;
   run->previous = d;

@@ -11,8 +11,8 @@ from functools import partial
 
 from clock import Clock
 from failing import DEAD, LAYER, LOST, MODES, NONE, ONE, REST, FailingTestCase
-from gemmcl import (IS_BRIEF, LIB, Options, Plan, Refused, Result, allocate, ask, call, describe,
-                    enter_cache, get_info, get_matrix, make, np)
+from gemmcl import (ENVIRONMENT, IS_BRIEF, LIB, Options, Plan, Refused, Result, allocate, ask,
+                    call, describe, enter_cache, get_info, get_matrix, make, np)
 from library import CPU, Frame
 from tap_unittest import main, tap
 
@@ -214,7 +214,7 @@ class Faults(FailingTestCase):
         """exit() waits for a build, though not for ever. Meanwhile no other build begins."""
         refusal = "The process exits, so OpenCL is not used any more."
         for words in ["built"], []:
-            process = tap.run(sys.executable, "-c", EXITS, *words)
+            process = tap.run(sys.executable, "-c", EXITS, *words, env=ENVIRONMENT)
             self.assertEqual((process.returncode, process.stdout.split("\n")[:-1]),
                              (3, [refusal, *words]))
 
