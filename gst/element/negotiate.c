@@ -122,9 +122,10 @@ static GError *
 refuse_mode (const GstGemmclTerms *terms)
 {
   static const gchar *const needs[] = {
-      [GST_GEMMCL_OUTPUT_MEDIA] = "media, but media of video needs feature-mode=pixel, a weight "
-                                  "with N = 1, 3 or 4, output-type=auto, output-scale=1, "
-                                  "output-offset=0, no row-outputs and no normalize=output",
+      [GST_GEMMCL_OUTPUT_MEDIA] =
+          "media, but media of video needs feature-mode=pixel, a weight "
+          "with N = 1, 3 or 4, output-type=auto, output-scale=1, "
+          "output-offset=0, no pool, no row-outputs and no normalize=output",
       [GST_GEMMCL_OUTPUT_TENSORS] = "tensors, which needs video or tensors, not audio",
       [GST_GEMMCL_OUTPUT_FLEXIBLE] = "flexible, which needs video, flexible tensors or a single "
                                      "static tensor, not audio or several static tensors",

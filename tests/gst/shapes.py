@@ -5,7 +5,7 @@ import random
 
 from flexible_tensors import FLEXIBLE, write
 from numpy_gemm import compare, features, pooled
-from stream import OK, Gst, TestCase, get_bytes, main, np, tensors, video
+from stream import OK, READY, Gst, TestCase, get_bytes, main, np, tensors, video
 
 CONVOLUTION = "feature-mode=patch patch-width=3 patch-height=3 patch-stride=1 patch-padding=1"
 
@@ -205,6 +205,14 @@ class Pools(TestCase):
         np.testing.assert_allclose(found.reshape(-1, 16), windows.mean((-2, -1)).reshape(-1, 16),
                                    1e-5, 1e-6)
         self.gives(stream, caps)
+
+    def test_offers(self):
+        """Upstream is offered no frames whose rows of A are no grid."""
+        frame = Gst.Caps.from_string(video("RGB", 6, 4))
+        for pool in "none", "max":
+            stream = self.make(element(draw(18, 2), f"feature-mode=row pool={pool}"))
+            stream.element.set_state(READY)
+            self.assertEqual(frame.is_subset(stream.query_caps("sink")), pool == "none")
 
     def test_refused(self):
         """Settings that contradict pooling, or cannot be read."""

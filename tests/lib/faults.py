@@ -25,6 +25,7 @@ PROBLEMS = {
     "previous": dict(m=9, n=5, k=17, addend="previous"),
     "batch": dict(m=9, n=5, k=17, batch=3, gap=2), "bytes": dict(m=16, n=16, k=32, precision="i8"),
     "rows": dict(m=9, n=5, k=17, row_outputs=MAX),
+    "pool": dict(m=9, n=5, k=17, pool="max", pool_across=3, pool_width=1, pool_height=1, gap=2),
     "operands": dict(m=9, n=5, k=17, bias=True, addend="matrix"),
     "scales": dict(m=16, n=16, k=32, precision="i8", kernel="vector_i8_1x64_1x1", scale=2),
     "frame": dict(m=20, n=4, k=3, a_frame=Frame(format=2, width=5, height=4)),
