@@ -56,6 +56,7 @@ gst_gemmcl_runs_flush (GstGemmcl *self)
 
   drop_runs (runs, &error);
   gst_gemmcl_run_empty (get_run (runs, 0));
+  gst_gemmcl_results_finish (self);
   stop_timer (runs);
   runs->discont = FALSE;
   runs->flow = GST_FLOW_OK;
@@ -93,6 +94,7 @@ push_output (GstBaseTransform *trans, const GstGemmclRun *run, gpointer *item,
     pushed = gst_gemmcl_meta_attach (run, input, *item, output);
     *item = output;
   }
+  gst_gemmcl_results_add (GST_GEMMCL (trans), run, output, pushed);
   /* For position queries, which the base class answers. */
   if (segment->format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (pushed))
     segment->position = GST_BUFFER_PTS (pushed) +
@@ -443,6 +445,8 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
     runs->discont = FALSE;
   }
+  if (run->n == 0)
+    run->labels = gst_gemmcl_labels_get (self);
   run->factors = *factors;
   run->inputs[run->n] = *input;
   run->inputs[run->n++].buffer = buffer;

@@ -39,6 +39,7 @@ close_all (GstGemmcl *self)
 {
   GST_PAD_STREAM_LOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
   gst_gemmcl_operands_close (self);
+  gst_gemmcl_labels_close (self);
   gst_gemmcl_devices_close (self);
   gst_gemmcl_sharing_close (&self->sharing);
   GST_PAD_STREAM_UNLOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
@@ -51,7 +52,8 @@ open_all (GstGemmcl *self, GError **error)
   gboolean ok;
 
   GST_PAD_STREAM_LOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
-  ok = gst_gemmcl_operands_open (self, error) && open_devices (self, error);
+  ok = gst_gemmcl_operands_open (self, error) && gst_gemmcl_labels_open (self, error) &&
+       open_devices (self, error);
   GST_PAD_STREAM_UNLOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
   if (!ok)
     close_all (self);
@@ -95,6 +97,7 @@ change_state (GstElement *element, GstStateChange transition)
 static gboolean
 open_stream (GstGemmcl *self, GError **error)
 {
+  g_autoptr (GPtrArray) labels = gst_gemmcl_labels_get (self);
   GstGemmclSettings settings;
 
   gst_gemmcl_operands_pin (self);
@@ -108,6 +111,8 @@ open_stream (GstGemmcl *self, GError **error)
     return FALSE;
   }
   settings = gst_gemmcl_get_properties (self).settings;
+  if (!gst_gemmcl_results_check (&settings, labels, gst_gemmcl_get_terms (self).n, error))
+    return FALSE;
   if (settings.batch_timeout > GST_GEMMCL_MAX_WAIT)
     settings.batch_timeout = 0;
   g_mutex_lock (&self->lock);
@@ -117,6 +122,21 @@ open_stream (GstGemmcl *self, GError **error)
   self->pool_size = 0;
   gst_gemmcl_runs_start (self);
   return TRUE;
+}
+
+/* Warns of labels that have no effect. */
+static void
+warn_of_labels (GstGemmcl *self)
+{
+  g_autoptr (GPtrArray) labels = gst_gemmcl_labels_get (self);
+  g_autoptr (GError) error = NULL;
+
+  if (!labels || self->stream.settings.post_messages || gst_gemmcl_stream_is_meta (&self->stream))
+    return;
+  gst_gemmcl_fail (&error, GEMMCL_ERROR_INVALID,
+                   "labels has no effect. Expected post-messages=true or output=meta, which say "
+                   "where labels go.");
+  gst_gemmcl_post (self, GST_MESSAGE_WARNING, NULL, error);
 }
 
 static gboolean
@@ -131,6 +151,8 @@ start (GstBaseTransform *trans)
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   if (!ok)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  else
+    warn_of_labels (self);
   return ok;
 }
 
@@ -344,6 +366,7 @@ end_before (GstGemmcl *self, GstEvent *event)
     self->runs->flow = GST_FLOW_OK;
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
       gst_gemmcl_runs_finish (self);
+      gst_gemmcl_results_finish (self);
       gst_gemmcl_stats_report (self);
     }
   }
@@ -409,6 +432,8 @@ gst_gemmcl_finalize (GObject *object)
   gst_gemmcl_operands_close (self);
   g_mutex_clear (&self->operands.change_lock);
   gst_gemmcl_sharing_clear (&self->sharing);
+  gst_gemmcl_labels_close (self);
+  gst_gemmcl_results_clear (&self->results);
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
     g_value_unset (&self->properties.source[i]);
   g_mutex_clear (&self->lock);
@@ -480,6 +505,7 @@ gst_gemmcl_init (GstGemmcl *self)
   g_mutex_init (&self->operands.change_lock);
   self->n_devices = 1;
   gst_gemmcl_stats_reset (self);
+  gst_gemmcl_results_init (&self->results);
   gst_gemmcl_sharing_init (&self->sharing, GST_ELEMENT (self));
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);

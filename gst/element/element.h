@@ -4,6 +4,7 @@
 
 #include "element/batch.h"
 #include "element/input.h"
+#include "element/results.h"
 #include "element/operands.h"
 #include "element/allocation.h"
 #include "element/stats.h"
@@ -37,6 +38,7 @@ struct _GstGemmcl {
   GstGemmclStream stream;                          /* see the struct */
   GstGemmclProblem problem;                        /* plans.c: the problem of all devices' plans */
   GstGemmclStats stats;                            /* stats.c */
+  GstGemmclResults results;                        /* see the struct */
 
   /* For the streaming thread only. */
   gboolean needs_plan;          /* set with a new context (element.c), shape (input.c) or operand

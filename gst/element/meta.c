@@ -3,6 +3,7 @@
 #include "element/meta.h"
 
 #include "element/element.h"
+#include "element/results.h"
 
 #ifdef GEMMCL_HAVE_ANALYTICS
 
@@ -266,6 +267,33 @@ relate (GstBuffer *buffer, guint n, GstTensor *const *tensors)
   #endif
 }
 
+/* Adds the labels of the best elements to the analytics meta of @buffer, if D is one row and labels
+ * and values are known. Waits for the run. */
+static void
+classify (const GstGemmclRun *run, GstBuffer *buffer, GstMemory *rows)
+{
+  const GstGemmclBest best = gst_gemmcl_best_find (&run->problem->gemm);
+  const GPtrArray *labels = gst_gemmcl_labels_get_fitting (run);
+  GQuark quarks[GEMMCL_MAX_TOP_K];
+  GstAnalyticsRelationMeta *meta;
+  GstAnalyticsClsMtd mtd;
+  gfloat *values;
+  GstMapInfo map;
+
+  if (!labels || best.values < 0 || gst_gemmcl_results_count_rows (run, rows) != 1 ||
+      !gst_memory_map (rows, &map, GST_MAP_READ))
+    return;
+  values = (gfloat *)(map.data + gst_gemmcl_stream_get_header_size (run->stream));
+  for (guint i = 0; i < best.n; i++)
+    quarks[i] = g_quark_from_string (g_ptr_array_index (labels, (guint)values[best.columns + i]));
+  meta = gst_buffer_get_analytics_relation_meta (buffer);
+  if (!meta)
+    meta = gst_buffer_add_analytics_relation_meta (buffer);
+  if (!gst_analytics_relation_meta_add_cls_mtd (meta, best.n, values + best.values, quarks, &mtd))
+    GST_WARNING ("a classification cannot be added to the analytics meta");
+  gst_memory_unmap (rows, &map);
+}
+
 GstBuffer *
 gst_gemmcl_meta_attach (const GstGemmclRun *run, const GstGemmclInput *input, GstBuffer *buffer,
                         GstBuffer *result)
@@ -290,6 +318,8 @@ gst_gemmcl_meta_attach (const GstGemmclRun *run, const GstGemmclInput *input, Gs
   }
   buffer = make_writable (buffer);
   relate (buffer, n, tensors);
+  if (n_rows > 0)
+    classify (run, buffer, gst_buffer_peek_memory (tensors[n - 1]->data, 0));
   add_meta (buffer, n, tensors);
   return buffer;
 }

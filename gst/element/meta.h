@@ -25,8 +25,8 @@ gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buf
 
 /** gst_gemmcl_meta_attach: @input: an input of @run, which was submitted. @buffer: (transfer full):
  * its buffer. @result: its output. Adds D and the row outputs of @result to the metas of @buffer;
- * an empty @result adds nothing. Returns: (transfer full): @buffer, or a copy that shares its
- * memories. */
+ * an empty @result adds nothing. Adds the labels of one row, too, and then waits for the run.
+ * Returns: (transfer full): @buffer, or a copy that shares its memories. */
 GstBuffer *gst_gemmcl_meta_attach (const GstGemmclRun *run, const GstGemmclInput *input,
                                    GstBuffer *buffer, GstBuffer *result);
 

@@ -416,3 +416,14 @@ gst_gemmcl_get_terms (GstGemmcl *self)
   gst_gemmcl_weight_get_shape (&terms.settings, self->operands.current.weight, &terms.k, &terms.n);
   return terms;
 }
+
+gsize
+gst_gemmcl_operands_get_next_n (GstGemmcl *self)
+{
+  const GstGemmclOperands *operands =
+      self->operands.next ? &self->operands.next->operands : &self->operands.current;
+  gsize k, n;
+
+  gst_gemmcl_weight_get_shape (&self->stream.settings, operands->weight, &k, &n);
+  return n;
+}

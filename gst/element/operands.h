@@ -28,6 +28,10 @@ GstGemmclProperties gst_gemmcl_get_properties (GstGemmcl *self);
  * and the shape of the present weight. Any thread. */
 GstGemmclTerms gst_gemmcl_get_terms (GstGemmcl *self);
 
+/** gst_gemmcl_operands_get_next_n: Returns: N of the weight that the next buffer uses; 0 without a
+ * weight. Needs the lock. */
+gsize gst_gemmcl_operands_get_next_n (GstGemmcl *self);
+
 /** gst_gemmcl_operands_open: Loads the operands that the properties name, for NULL to READY. */
 gboolean gst_gemmcl_operands_open (GstGemmcl *self, GError **error);
 

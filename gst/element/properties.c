@@ -33,6 +33,7 @@ typedef enum {
   ROWS,    /* the same matrix as an array of arrays of doubles */
   VECTOR,  /* the same matrix as an array of doubles */
   BOXED,   /* the same matrix as a GemmclMatrix */
+  LABELS,  /* a string that names labels; no field */
   STATS,   /* read-only; no field */
 } Kind;
 
@@ -247,6 +248,10 @@ set_property (GObject *object, guint id, const GValue *given, GParamSpec *pspec)
     gst_gemmcl_operand_set (self, property->field, value);
     return;
   }
+  if (property->kind == LABELS) {
+    gst_gemmcl_labels_set (self, g_value_get_string (value));
+    return;
+  }
   g_value_init (&old, G_VALUE_TYPE (value));
   GST_OBJECT_LOCK (self);
   get_field (&self->properties, property, &old);
@@ -265,6 +270,8 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec G_GNUC
 
   if (property->kind == STATS) {
     g_value_take_boxed (value, gst_gemmcl_stats_new (self));
+  } else if (property->kind == LABELS) {
+    g_value_take_string (value, gst_gemmcl_labels_get_source (self));
   } else if (is_of_operand (property)) {
     gst_gemmcl_operand_get (self, property->field, value);
   } else {
@@ -362,7 +369,7 @@ gst_gemmcl_properties_init (GstGemmcl *self)
   for (guint i = 0; i < G_N_ELEMENTS (table); i++) {
     GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (self), table[i].name);
 
-    if (!is_of_operand (&table[i]) && table[i].kind != STATS)
+    if (table[i].kind < OPERAND)
       set_field (&self->properties, &table[i], g_param_spec_get_default_value (spec));
   }
 }

@@ -35,6 +35,7 @@ gst_gemmcl_run_empty (GstGemmclRun *self)
   for (guint i = 0; i < self->n; i++)
     gst_gemmcl_input_clear (&self->inputs[i]);
   g_ptr_array_set_size (self->items, 0);
+  g_clear_pointer (&self->labels, g_ptr_array_unref);
   self->n = 0;
 }
 

@@ -47,6 +47,7 @@ typedef struct {
   guint n;                /* number of inputs */
   GstGemmclInput *inputs; /* with their outputs; they have the same m and progressive */
   GstGemmclFactors factors;
+  GPtrArray *labels;       /* (nullable): the labels when the batch began */
   GstGemmclDevice *device; /* with its plan; NULL until the batch ends */
 
   /* run.c */

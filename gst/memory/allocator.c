@@ -284,7 +284,8 @@ reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
     drop_guests (buffer);
   GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->reset_buffer (pool, buffer);
   memory = gst_buffer_n_memory (buffer) > 0 ? gst_buffer_peek_memory (buffer, 0) : NULL;
-  if (memory && gst_is_gemmcl_memory (memory))
+  /* Another owner may still read it; the buffer does not return to the pool then. */
+  if (memory && gst_is_gemmcl_memory (memory) && gst_memory_is_writable (memory))
     gst_gemmcl_memory_recycle (memory);
 }
 

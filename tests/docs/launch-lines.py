@@ -4,7 +4,8 @@
 Each fenced block marked `sh` with a line that starts gst-launch-1.0, gst-inspect-1.0 or gemmcl is
 one test: the whole block runs as a script that stops at the first failure, in an empty directory
 with a link to the repository's `demos`. A line must end by itself (num-buffers). The test replaces
-autovideosink and autoaudiosink by fake sinks. network.py runs the blocks marked `sh network`.
+autovideosink and autoaudiosink by fake sinks. A block with post-messages=true must print the digits
+of the demo. network.py runs the blocks marked `sh network`.
 Blocks of another mark are not run and must not have a gst-launch-1.0 line."""
 
 import os
@@ -37,6 +38,16 @@ def blocks(path):
             yield f"{path.relative_to(ROOT)}:{line}", fence.group(1), fence.group(2)
 
 
+def check_answers(text):
+    """A line that reads digits has printed those of expected.npy, by their names."""
+    folder = ROOT / "demos/digits"
+    names = (folder / "labels.txt").read_text("utf-8").split()
+    expected = (folder / "expected.npy").read_bytes()[-len(list(folder.glob("images/*.png"))):]
+    found = re.findall(r"^label=\(string\)< (\w+) >, value=\(float\)<", text, re.M)
+    if found != [names[digit] for digit in expected]:
+        raise tap.Failed(f"printed other digits than expected.npy has: {found}\n{text}")
+
+
 def run(script):
     for real, fake in FAKES.items():
         script = re.sub(rf"\b{re.escape(real)}\b", fake, script)
@@ -44,6 +55,8 @@ def run(script):
         os.symlink(ROOT / "demos", os.path.join(directory, "demos"))
         said = tap.run("timeout", "--kill-after=1", SECONDS, "bash", "-euo", "pipefail", "-c",
                        script, cwd=directory)
+    if "post-messages=true" in script:
+        check_answers(said.stdout)
     if said.returncode:
         late = "; is there a num-buffers?" if said.returncode == 124 else ""
         raise tap.Failed(f"{said.stdout}\nexit status {said.returncode}{late}")
