@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "shared-options.h"
+#include "import/import.h"
 #include "results.h"
+#include "shared-options.h"
 
 #define DEFAULT_TOP_K 5
 
@@ -139,6 +140,25 @@ check_options (GemmclGemm *gemm, GError **error)
   return TRUE;
 }
 
+/* Computes a network for the rows of @a. */
+static gboolean
+run_network (const gchar *model, const GemmclMatrix *a, const gchar *kernel, GError **error)
+{
+  GemmclGemm gemm = tool_gemm;
+  g_autoptr (GemmclMatrix) d = NULL;
+
+  if (options.addend != NULL || options.bias != NULL || options.rows != NULL || options.top_k > 0 ||
+      gemm.alpha != 1 || gemm.trans_a || gemm.trans_b ||
+      gemm.activation != GEMMCL_ACTIVATION_NONE || gemm.normalize != 0)
+    return tool_refuse (error,
+                        "%s is a network, which takes -o, --precision, -k and the options "
+                        "of devices. MODEL.onnx#NAME is a matrix.",
+                        model);
+  tool_adopt_precision (&gemm, kernel);
+  d = import_compute (model, a, kernel, gemm.precision, error);
+  return d != NULL && tool_save_matrix (d, NULL, options.output, error);
+}
+
 static gboolean
 run (gchar **arguments, GError **error)
 {
@@ -146,15 +166,18 @@ run (gchar **arguments, GError **error)
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GemmclPlan) plan = NULL;
   GemmclGemm gemm = tool_gemm;
+  const gboolean is_network = g_str_has_suffix (arguments[0], ".onnx");
   const gchar *kernel;
 
-  if (!check_options (&gemm, error) || !load (arguments[0], &stored, error) ||
-      !load (arguments[1], &b, error) || !load (options.addend, &c, error) ||
-      !load (options.bias, &bias, error) ||
+  if (!check_options (&gemm, error) || !load (arguments[is_network], &stored, error) ||
       (a = gemmcl_matrix_to_f32 (stored, FALSE, error)) == NULL ||
-      !describe_problem (a, b, c, bias, &gemm, error) ||
-      (context = tool_open_context (error)) == NULL ||
       (kernel = tool_find_kernel (options.kernel, TRUE, error)) == NULL)
+    return FALSE;
+  if (is_network)
+    return run_network (arguments[0], a, kernel, error);
+  if (!load (arguments[1], &b, error) || !load (options.addend, &c, error) ||
+      !load (options.bias, &bias, error) || !describe_problem (a, b, c, bias, &gemm, error) ||
+      (context = tool_open_context (error)) == NULL)
     return FALSE;
   tool_adopt_precision (&gemm, kernel);
   plan = gemmcl_plan_new (context, &gemm, kernel, error);
@@ -166,15 +189,18 @@ run (gchar **arguments, GError **error)
 
 const ToolCommand tool_run = {
     .name = "run",
-    .summary = "Multiply matrices from files",
-    .arguments = "A B -o D.npy",
+    .summary = "Multiply matrices from files, or compute a network",
+    .arguments = "A B -o D.npy | MODEL.onnx INPUT -o D.npy",
     .n_arguments = 2,
     .description =
         "Multiplies A by B and writes the result D, as f32 in NumPy's format. The inputs may "
         "have any type of number; sums are f32.\n\n"
         "A matrix is {matrix}. NAME is that of a tensor in the file; FILE.npy#bf16 is for bfloat16 "
         "stored as |V2, and FILE.raw has bare numbers, as in x.raw#f32:64x10. "
-        "A literal needs quotation marks in a shell.",
+        "A literal needs quotation marks in a shell.\n\n"
+        "MODEL.onnx without #NAME is a network, as gemmcl import takes it. INPUT has a row for "
+        "each input, its elements in the model's order: x.reshape(len(x), -1) in NumPy; so has "
+        "D. Top-k is the values, followed by their columns.",
     .groups = {{"Matrices", entries},
                {"Arithmetic", tool_epilogue_entries},
                {"Device", tool_device_entries}},

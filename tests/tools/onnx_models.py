@@ -47,7 +47,18 @@ class Models(tool.MatrixTestCase):
 @unittest.skipUnless(shutil.which("gst-launch-1.0"), "gst-launch-1.0 is not installed")
 @unittest.skipUnless(os.environ.get("GEMMCL_TEST_PLUGIN"), "built without the plugin")
 class LaunchTestCase(Models):
-    def expect(self, path, expected, rows, rtol=1e-4, atol=1e-5):
+    def compute(self, path, x, expected, rtol=1e-4, atol=1e-5):
+        """Computes the model, of a row for each input, without the line."""
+        self.ends(0, "run", path, self.save("x", x.reshape(len(x), -1)), "-o", self.path("d.npy"))
+        found = numpy.load(self.path("d.npy")).reshape(expected.shape)
+        numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+    def expect(self, path, expected, rows):
+        """The model, and its line, must compute what is expected of rows. Returns the line."""
+        self.compute(path, rows.reshape(-1, rows.shape[-1]), expected)
+        return self.launch(path, expected, rows)
+
+    def launch(self, path, expected, rows, rtol=1e-4, atol=1e-5):
         """Runs the line that the tool prints for the model, on rows of float32 or padded frames of
         uint8. Returns the line."""
         line = self.ends(0, "import", path, "-o", self.path("out")).stdout.replace("\\\n", " ")

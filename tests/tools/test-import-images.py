@@ -106,14 +106,15 @@ class ImageTestCase(LaunchTestCase):
         else:
             x = self.make(count, *shape[1:])
         expected = numpy.concatenate([evaluate(path, x[i:i + 1]) for i in range(count)])
+        bounds = {"rtol": 1e-4, "atol": 1e-5 * numpy.abs(expected).max()}
+        self.compute(path, x, expected, **bounds)
         if expected.ndim == 4 and expected.shape[1] == self.channels:
             expected = expected.transpose(0, 2, 3, 1)
         images = x.transpose(0, 2, 3, 1) if is_nchw else x
         if x.dtype == numpy.uint8:
             rows = images.reshape(*images.shape[:2], -1)
             images = numpy.pad(rows, ((0, 0), (0, 0), (0, -rows.shape[2] % 4)))
-        scale = numpy.abs(expected).max()
-        return self.expect(path, expected, images, rtol=1e-4, atol=1e-5 * scale)
+        return self.launch(path, expected, images, **bounds)
 
     channels = None  # of a result that is NCHW
 
@@ -333,7 +334,8 @@ class Networks(ImageTestCase):
 class Refused(ImageTestCase):
     def test_refused(self):
         good, tensors = self.layer("w", 4, 3, (3, 3), target="c")
-        tensors.update(fc=self.make(4 * 35, 6), four=self.make(4), three=self.make(3),
+        tensors.update(fc=self.make(4 * 35, 6), square=self.make(3, 3),
+                       four=self.make(4), three=self.make(3),
                        minus=-numpy.ones(4, numpy.float32), k=numpy.array([17]),
                        short=TensorProto(name="short", data_type=1, dims=[4, 3, 3, 3],
                                          raw_data=b"1234"),
@@ -353,7 +355,11 @@ class Refused(ImageTestCase):
             ("group 1", one(group=3), SHAPE), ("kernel_shape", one(kernel_shape=[2, 2]), SHAPE),
             ("attribute “x”", one(x=1), SHAPE), ("static size", one(), None),
             ("four dimensions", one(), (1, 3, 9)), ("static size", one(), (1, 3, "h", "w")),
-            ("static size", one(), (1, 3, 2**40, 9)), ("for its 4 channels", one(), (1, 4, 9, 7)),
+            ("static size", one(), (1, 3, 2**40, 9)),
+            ("without a product before it", [
+                node("MatMul", ["x", "square"], "m"),
+                node("Transpose", ["m"], "y", perm=[0, 3, 1, 2])], (1, 9, 7, 3)),
+            ("for its 4 channels", one(), (1, 4, 9, 7)),
             ("larger than its image", one(), (1, 3, 2, 7)),
             ("larger than its image", one(dilations=[60000] * 2), SHAPE),
             ("an initializer", [node("Conv", ["x", "none"], "y")], SHAPE),

@@ -287,6 +287,27 @@ class Import(LaunchTestCase):
                                 node("Cast", ["s"], "y", to=TensorProto.DOUBLE)], tensors)
         self.expect(path, numpy.maximum(sums, 0) @ column, rows)
 
+    def test_run(self):
+        """The options of `gemmcl run` for a network: other inputs and options are refused."""
+        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
+        path = self.save_model([node("MatMul", ["x", "w"], "y")], {"w": weight})
+        arguments = ["run", path, self.save("x", rows), "-o", self.path("d.npy")]
+        errors = []
+        for kernel in "gemm_naive", "xmx_f16_8x1_1x16", "vector_i8_1x64_1x1":
+            self.ends(0, *arguments, "-k", kernel)
+            errors.append(numpy.abs(numpy.load(self.path("d.npy")) - rows @ weight).max())
+        self.assertTrue(errors[0] < 1e-5 < errors[1] < 1e-2 and 1e-4 < errors[2] < 0.1, errors)
+        self.ends(0, *arguments, "--precision", "i8")
+        for option in ("--alpha", "2"), ("--bias", "[1]"), ("-c", "[1]"), ("--top-k", "2"), \
+                ("--activation", "relu"), ("--transpose-a",), ("-r", "r.npy"), \
+                ("--transpose-b",), ("--normalize", "input"):
+            with self.subTest(option=option):
+                self.refuses(2, "is a network, which takes -o", *arguments, *option)
+        self.refuses(1, "expected rows of 12 elements, each of them an input, found rows of 8",
+                     "run", path, self.save("x", weight), "-o", "d.npy")
+        self.refuses(1, "at most 2 dimensions", "run", path,
+                     self.save("x", self.make(2, 3, 12)), "-o", "d.npy")
+
     def test_names(self):
         """Characters that mean something to the shell, or to the parser of gst-launch."""
         weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])

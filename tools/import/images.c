@@ -16,25 +16,22 @@ network_begin_image (Network *self, const OnnxNode *node, gboolean is_nchw, GErr
   const gint64 *dims = value->dims;
   Image image = {dims[is_nchw ? 1 : 3], dims[is_nchw ? 2 : 1], dims[is_nchw ? 3 : 2]};
 
-  if (value->form != FORM_ROWS || value->rank != 4 || value->is_reshaped || image.channels < 1 ||
+  if (value->form != FORM_ROWS || value->rank != 4 || self->layers->len > 0 || image.channels < 1 ||
       image.height < 1 || image.width < 1 || image.channels > MAX_SIZE || image.height > MAX_SIZE ||
       image.width > MAX_SIZE)
     return model_fail (self->model, node, error,
-                       "expected an image of four dimensions, three of them known and 1 to %d. "
-                       "Export the model with a static size.",
+                       "expected an image of four dimensions, three of them known and 1 to %d, "
+                       "without a product before it. Export the model with a static size.",
                        MAX_SIZE);
   /* Lists of scales so far are those of the last axis. */
-  if (self->layers->len == 0 && self->n_scales > 1 &&
-      (is_nchw || (gint64)self->n_scales != image.channels))
+  if (self->n_scales > 1 && (is_nchw || (gint64)self->n_scales != image.channels))
     return model_fail (self->model, node, error,
                        "expected scales and offsets of the input for its channels.");
   value->form = is_nchw ? FORM_NCHW : FORM_ROWS;
   value->image = image;
-  if (self->layers->len == 0) {
-    self->input = image;
-    self->is_input_nchw = is_nchw;
-    self->is_video = self->input_rank == 4 && (image.channels == 1 || image.channels == 3);
-  }
+  self->input = image;
+  self->is_input_nchw = is_nchw;
+  self->is_video = self->input_rank == 4 && (image.channels == 1 || image.channels == 3);
   return TRUE;
 }
 

@@ -1,7 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gemmcl import: an ONNX model as a pipeline. */
+ * gemmcl import: an ONNX model as a pipeline, or computed at once. */
+#include "import/import.h"
+
 #include "tool.h"
 
 static struct {
@@ -19,48 +21,75 @@ static const GOptionEntry entries[] = {
   #include "gemmcl.h"
   #include "import/network.h"
 
-/* Imports the first output that a chain computes. Without one, fails with the error of the first.
- */
+/* Builds the first output that a chain computes. Without one, fails with the error of the first. */
 static gboolean
-run (gchar **arguments, GError **error)
+build (Network *network, const Model *model, GError **error)
 {
-  g_auto (Model) model = {0};
   g_autoptr (GError) first = NULL;
 
-  if (!model_read (&model, arguments[0], error))
-    return FALSE;
-  if (model.graph->n_output == 0)
-    return tool_fail (error, "%s: expected an output, found none.", arguments[0]);
-  for (gsize i = 0; i < model.graph->n_output; i++) {
-    const OnnxValueInfo *output = model.graph->output[i];
-    g_auto (Network) network = {0};
-    g_autoptr (GError) why = NULL;
+  if (model->graph->n_output == 0)
+    return tool_fail (error, "%s: expected an output, found none.", model->path);
+  for (gsize i = 0; i < model->graph->n_output; i++) {
+    const OnnxValueInfo *output = model->graph->output[i];
 
-    network_init (&network, &model);
-    if (network_build (&network, output, &why)) {
+    network_init (network, model);
+    if (network_build (network, output, first == NULL ? &first : NULL)) {
       g_autofree gchar *name = gemmcl_quote (output->name);
 
-      if (!network_print (&network, options.folder, error))
-        return FALSE;
-      if (model.graph->n_output > 1)
-        g_printerr ("The line computes the output “%s”, one of %zu.\n", name,
-                    model.graph->n_output);
+      if (model->graph->n_output > 1)
+        g_printerr ("gemmcl computes the output “%s”, one of %zu.\n", name, model->graph->n_output);
       return TRUE;
     }
-    if (first == NULL)
-      first = g_steal_pointer (&why);
+    network_clear (network);
   }
   g_propagate_error (error, g_steal_pointer (&first));
   return FALSE;
 }
 
+static gboolean
+run (gchar **arguments, GError **error)
+{
+  g_auto (Model) model = {0};
+  g_auto (Network) network = {0};
+
+  return model_read (&model, arguments[0], error) && build (&network, &model, error) &&
+         network_print (&network, options.folder, error);
+}
+
+GemmclMatrix *
+import_compute (const gchar *path, const GemmclMatrix *input, const gchar *kernel,
+                GemmclPrecision precision, GError **error)
+{
+  g_auto (Model) model = {0};
+  g_auto (Network) network = {0};
+
+  if (!model_read (&model, path, error) || !build (&network, &model, error))
+    return NULL;
+  return network_compute (&network, input, kernel, precision, error);
+}
+
 #else
+
+static gboolean
+refuse (GError **error)
+{
+  return tool_fail (error, "This build of gemmcl reads no ONNX models, since it was built without "
+                           "protobuf-c.");
+}
 
 static gboolean
 run (G_GNUC_UNUSED gchar **arguments, GError **error)
 {
-  return tool_fail (error, "This build of gemmcl reads no ONNX models, since it was built without "
-                           "protobuf-c.");
+  return refuse (error);
+}
+
+GemmclMatrix *
+import_compute (G_GNUC_UNUSED const gchar *path, G_GNUC_UNUSED const GemmclMatrix *input,
+                G_GNUC_UNUSED const gchar *kernel, G_GNUC_UNUSED GemmclPrecision precision,
+                GError **error)
+{
+  refuse (error);
+  return NULL;
 }
 
 #endif

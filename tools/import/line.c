@@ -239,7 +239,6 @@ save (const Line *self, const gchar *folder, GError **error)
 gboolean
 network_print (const Network *self, const gchar *folder, GError **error)
 {
-  const Value *value = &self->value;
   g_auto (Line)
       line = {.text = g_string_new (NULL),
               .path = folder != NULL ? name_file (self->model->path, folder) : NULL,
@@ -255,8 +254,7 @@ network_print (const Network *self, const gchar *folder, GError **error)
   g_print ("%s \\\n    ! filesink location=output.f32\n", line.text->str);
   if (self->is_input_nchw && self->input.channels > 1)
     g_printerr ("The line reads images as NHWC, the model as NCHW.\n");
-  if (value->form != FORM_ROWS && (value->form == FORM_NCHW || value->is_nchw) &&
-      value->image.channels > 1 && value->image.height * value->image.width > 1)
+  if (network_is_nhwc (self))
     g_printerr ("The line writes its result as NHWC, the model as NCHW.\n");
   return TRUE;
 }

@@ -57,6 +57,15 @@ network_add_layer (Network *self, const OnnxNode *node, gsize k, gsize n)
 }
 
 gboolean
+network_is_nhwc (const Network *self)
+{
+  const Value *value = &self->value;
+
+  return (value->form == FORM_NCHW || (value->form == FORM_FLAT && value->is_nchw)) &&
+         value->image.channels > 1 && value->image.height * value->image.width > 1;
+}
+
+gboolean
 layer_fold (Layer *self, const Model *model, GError **error)
 {
   g_autofree gdouble *bias = NULL;

@@ -10,6 +10,7 @@
  * Images are NHWC in gemmcl, whatever they are in the model. */
 #pragma once
 
+#include "gemmcl.h"
 #include "import/model.h"
 
 typedef enum {
@@ -77,6 +78,13 @@ gboolean network_build (Network *self, const OnnxValueInfo *output, GError **err
 
 /** network_print: Prints the line. @folder: (nullable): that of the file of changed weights. */
 gboolean network_print (const Network *self, const gchar *folder, GError **error);
+
+/** network_is_nhwc: TRUE if the result of the last layer is NHWC, and that of the model NCHW. */
+gboolean network_is_nhwc (const Network *self);
+
+/** network_compute: see import_compute(). */
+GemmclMatrix *network_compute (const Network *self, const GemmclMatrix *input, const gchar *kernel,
+                               GemmclPrecision precision, GError **error);
 
 /** network_get_layer: (nullable): the last layer. */
 Layer *network_get_layer (const Network *self);
