@@ -72,7 +72,10 @@ OPERATORS = {
     "MatMul": numpy.matmul, "Add": numpy.add, "Sub": numpy.subtract, "Mul": numpy.multiply,
     "Div": numpy.divide, "Relu": lambda x: numpy.maximum(x, 0), "Clip": numpy.clip,
     "Elu": lambda x: numpy.where(x < 0, numpy.expm1(x), x), "Tanh": numpy.tanh,
-    "Flatten": lambda x: x.reshape(len(x), -1), "Reshape": lambda x, shape: x.reshape(shape),
+    "Flatten": lambda x: x.reshape(len(x), -1), "Reshape": numpy.reshape,
+    "Shape": lambda x: numpy.array(x.shape), "Gather": lambda x, i: x[i],
+    "Unsqueeze": lambda x, axes: x.reshape(1),
+    "Concat": lambda *x, axis: numpy.concatenate(x, axis),
     "Squeeze": lambda x, axes: x.squeeze(tuple(axes)),
     "Transpose": lambda x, perm: x.transpose(perm), "Identity": lambda x: x,
     "Cast": lambda x, to: x, "Dropout": lambda x: x}
@@ -187,6 +190,12 @@ class Convolutions(ImageTestCase):
             for nodes in ([node("Sub", ["x", "m"], "s1"), node("Div", ["s1", "d"], "s2")],
                           [node("Sub", ["m", "x"], "s1"), node("Mul", ["d", "s1"], "s2")]):
                 self.check([*nodes, conv_node], {**tensors, **values})
+        self.check([node("Add", ["x", "m"], "s1"), node("Add", ["d", "s1"], "s2"), conv_node],
+                   {**tensors, **lists})
+        parts = {"g": self.make(3), "o": self.make(3), "a": self.make(3) + numpy.float32(120),
+                 "v": numpy.abs(self.make(3)) + numpy.float32(50)}
+        self.check([node("BatchNormalization", ["x", *parts], "s2"), conv_node],
+                   {**tensors, **parts})
         padded, _ = self.layer("w", 5, 3, (3, 3), source="s2", pads=[1] * 4)
         path = self.save_model([*nodes, padded], {**tensors, **lists}, shape=SHAPE)
         self.refuses(1, "expected no pads", "import", path)
@@ -195,6 +204,10 @@ class Convolutions(ImageTestCase):
         path = self.save_model([node("Div", ["x", "d"], "s"), node("Gemm", ["s", "w"], "y",
                                                                    alpha=0.5)],
                                {"w": self.make(12, 5), "d": self.make(12) + numpy.float32(2)})
+        self.expect(path, evaluate(path, rows), rows)
+        parts = {name: numpy.abs(self.make(12)) + numpy.float32(0.5) for name in "gomv"}
+        path = self.save_model([node("BatchNormalization", ["x", *parts], "s"),
+                                node("MatMul", ["s", "w"], "y")], {"w": self.make(12, 5), **parts})
         self.expect(path, evaluate(path, rows), rows)
 
 
@@ -307,6 +320,23 @@ class Networks(ImageTestCase):
         line = self.check(nodes, tensors, (1, 1, 28, 28), count=4)
         self.assertEqual(line.count("! gemmcl "), 5)
 
+    def test_view(self):
+        """x.view (x.size (0), -1) of a model with any batch, as PyTorch exports it."""
+        conv_node, tensors = self.layer("w", 4, 3, (3, 3), target="c")
+        tensors.update(fc=self.make(140, 6), zero=numpy.array(0), rest=numpy.array([-1]),
+                       axis=numpy.array([0]), one=numpy.array(1))
+
+        def view(index="zero", rest="rest", source="c"):
+            return [conv_node, node("Shape", [source], "s"),
+                    node("Gather", ["s", index], "g"), node("Unsqueeze", ["g", "axis"], "u"),
+                    helper.make_node("Concat", ["u", rest], ["shape"], axis=0),
+                    node("Reshape", ["c", "shape"], "r"), node("MatMul", ["r", "fc"], "y")]
+
+        self.check(view(), tensors, ("n", *SHAPE[1:]))
+        for wrong in {"index": "one"}, {"rest": "axis"}, {"source": "fc"}:
+            path = self.save_model(view(**wrong), tensors, shape=SHAPE)
+            self.refuses(1, r"node “r” .Reshape.: .* or \[x.size", "import", path)
+
     def test_vgg(self):
         """A small VGG: pairs of convolutions, global pooling, two products."""
         nodes, tensors, at = self.chain([(8, 3, 1), (8, 3, 1), "max", (16, 3, 1), (16, 3, 1),
@@ -335,6 +365,7 @@ class Refused(ImageTestCase):
     def test_refused(self):
         good, tensors = self.layer("w", 4, 3, (3, 3), target="c")
         tensors.update(fc=self.make(4 * 35, 6), square=self.make(3, 3),
+                       ones=numpy.ones(3, numpy.float32),
                        four=self.make(4), three=self.make(3),
                        minus=-numpy.ones(4, numpy.float32), k=numpy.array([17]),
                        short=TensorProto(name="short", data_type=1, dims=[4, 3, 3, 3],
@@ -368,8 +399,10 @@ class Refused(ImageTestCase):
             ("not those of its dimensions", [node("Conv", ["x", "huge"], "y")], SHAPE),
             ("a bias of 4 numbers, found 3", [node("Conv", ["x", "w", "three"], "y")], SHAPE),
             ("expected variances above 0", batch, SHAPE),
-            ("expected 4 numbers in its input 1", [good, node(
+            ("expected 3 numbers in its input 2", [good, node(
                 "BatchNormalization", ["c", "three", "four", "four", "four"], "y")], SHAPE),
+            ("expected 4 channels, found 3", [good, node(
+                "BatchNormalization", ["c", *["ones"] * 4], "y")], SHAPE),
             ("before it, without an activation", [good, node("Relu", ["c"], "r"), node(
                 "BatchNormalization", ["r", *["four"] * 4], "y")], SHAPE),
             ("K = 140, the columns", [good, node("Flatten", ["c"], "f"),

@@ -287,6 +287,37 @@ class Import(LaunchTestCase):
                                 node("Cast", ["s"], "y", to=TensorProto.DOUBLE)], tensors)
         self.expect(path, numpy.maximum(sums, 0) @ column, rows)
 
+    def test_scaler(self):
+        """Scaler, which is of scikit-learn's StandardScaler, has numbers or lists."""
+        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
+        means, factors = self.make(SIZES[0]), self.make(SIZES[0]) + numpy.float32(2)
+
+        def save(offset, scale, **details):
+            scaler = helper.make_node("Scaler", ["x"], ["s"], "scaler", offset=offset, scale=scale,
+                                      **{"domain": "ai.onnx.ml", **details})
+            return self.save_model([scaler, node("MatMul", ["s", "w"], "y")], {"w": weight})
+
+        self.expect(save(means, factors), (rows - means) * factors @ weight, rows)
+        self.expect(save([2.0], factors), (rows - 2) * factors @ weight, rows)
+        self.expect(save([2.0], [0.5]), (rows - 2) * numpy.float32(0.5) @ weight, rows)
+        for message, *arguments in (("expected an offset and a scale", means[:3], factors),
+                                    ("expected an offset and a scale", [], factors),
+                                    ("offset of the input for each", means[:8], [1.0]),
+                                    ("finite numbers", [1e38], [1e38])):
+            self.refuses(1, message, "import", save(*arguments))
+        self.refuses(1, "found one of “x”", "import", save([1.0], [1.0], domain="x"))
+
+    def test_equal_tensors(self):
+        """PyTorch stores equal tensors once, with an Identity for each other name."""
+        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
+        bias = self.make(SIZES[1])
+        constant = node("Constant", [], "c", value=numpy_helper.from_array(bias, "t"))
+        path = self.save_model(
+            [node("Identity", ["w"], "v"), constant, node("Identity", ["c"], "b"),
+             node("MatMul", ["x", "v"], "p"), node("Add", ["p", "b"], "y")], {"w": weight})
+        line = self.expect(path, rows @ weight + bias, rows)
+        self.assertRegex(line, "onnx#w.*onnx#c")
+
     def test_run(self):
         """The options of `gemmcl run` for a network: other inputs and options are refused."""
         weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])

@@ -65,12 +65,13 @@ describe (const Layer *layer, const Values *in, GemmclFrame *frame, GemmclGemm *
   }
 }
 
-/* Sets an operand to @values, or without them to the initializer @name. */
+/* Sets an operand to @values, or without them to @tensor. */
 static gboolean
 set_operand (GemmclPlan *plan, GemmclPlanOperand operand, const gdouble *values, gsize rows,
-             gsize cols, const Network *network, const gchar *name, GError **error)
+             gsize cols, const Network *network, const OnnxTensor *tensor, GError **error)
 {
-  g_autofree gchar *where = g_strdup_printf ("%s#%s", network->model->path, name);
+  g_autofree gchar *where =
+      g_strdup_printf ("%s#%s", network->model->path, tensor != NULL ? tensor->name : "");
   g_autoptr (GemmclMatrix) matrix =
       values != NULL ? gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, values, error)
                      : gemmcl_matrix_load (where, error);
@@ -81,11 +82,13 @@ set_operand (GemmclPlan *plan, GemmclPlanOperand operand, const gdouble *values,
 static gboolean
 set_operands (GemmclPlan *plan, const Network *network, const Layer *layer, GError **error)
 {
+  const OnnxTensor *sum =
+      layer->sum != NULL ? model_get_operand (network->model, layer->sum, layer->bias) : NULL;
+
   return set_operand (plan, GEMMCL_PLAN_B, layer->b, layer->k, layer->n, network,
-                      layer->product->input[1], error) &&
-         ((layer->sum == NULL && layer->c == NULL) ||
-          set_operand (plan, GEMMCL_PLAN_C, layer->c, 1, layer->n, network,
-                       layer->sum != NULL ? layer->sum->input[layer->bias] : NULL, error));
+                      model_get_operand (network->model, layer->product, 1), error) &&
+         ((sum == NULL && layer->c == NULL) ||
+          set_operand (plan, GEMMCL_PLAN_C, layer->c, 1, layer->n, network, sum, error));
 }
 
 /* Finds the shape of what @layer makes of one image, or of all rows. Returns: its elements. */

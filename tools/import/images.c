@@ -159,54 +159,61 @@ network_add_conv (Network *self, const OnnxNode *node, GError **error)
                                        "expected a bias of %zu numbers, found %zu.", layer->n, n));
 }
 
-/* Gets the scale and the offset of each of @n channels, which stand for the normalization. */
+/* Gets the scale and the offset of each channel, which stand for the normalization. */
 static gboolean
-get_normalization (const Network *self, const OnnxNode *node, gsize n, gdouble *scale,
-                   gdouble *offset, GError **error)
+get_normalization (const Network *self, const OnnxNode *node, gsize *n, gdouble **scale,
+                   gdouble **offset, GError **error)
 {
   const gdouble epsilon = model_get_number (node, "epsilon", 1e-5);
-  gdouble *values[4] = {NULL};
-  gboolean ok = TRUE;
+  g_autofree gdouble *mean = NULL, *variance = NULL;
+  gdouble **const values[] = {scale, offset, &mean, &variance};
+  gsize lengths[4] = {0};
 
-  for (guint i = 0; ok && i < 4; i++) {
-    gsize length = 0;
-
-    values[i] = model_get_values (self->model, node, i + 1, &length, error);
-    ok = values[i] != NULL &&
-         (length == n ||
-          model_fail (self->model, node, error, "expected %zu numbers in its input %u, found %zu.",
-                      n, i + 1, length));
+  for (guint i = 0; i < 4; i++) {
+    *values[i] = model_get_values (self->model, node, i + 1, &lengths[i], error);
+    if (*values[i] == NULL)
+      return FALSE;
+    if (lengths[i] != lengths[0])
+      return model_fail (self->model, node, error,
+                         "expected %zu numbers in its input %u, found %zu.", lengths[0], i + 1,
+                         lengths[i]);
   }
-  for (gsize i = 0; ok && i < n; i++) {
-    scale[i] = values[0][i] / sqrt (values[3][i] + epsilon);
-    offset[i] = values[1][i] - values[2][i] * scale[i];
-    ok = (isfinite (scale[i]) && isfinite (offset[i])) ||
-         model_fail (self->model, node, error, "expected variances above 0 and finite numbers.");
+  *n = lengths[0];
+  for (gsize i = 0; i < *n; i++) {
+    (*scale)[i] /= sqrt (variance[i] + epsilon);
+    (*offset)[i] -= mean[i] * (*scale)[i];
+    if (!isfinite ((*scale)[i]) || !isfinite ((*offset)[i]))
+      return model_fail (self->model, node, error,
+                         "expected variances above 0 and finite numbers.");
   }
-  for (guint i = 0; i < 4; i++)
-    g_free (values[i]);
-  return ok;
+  return TRUE;
 }
 
+/* Of the last layer, or of the input. */
 gboolean
 network_add_batch_normalization (Network *self, const OnnxNode *node, GError **error)
 {
   Layer *layer = network_get_layer (self);
+  const gboolean is_nchw = self->value.rank == 4;
   g_autofree gdouble *scale = NULL, *offset = NULL;
+  gsize n = 0;
 
-  if (layer == NULL || layer->activation != NULL || layer->pool != NULL ||
+  if ((layer != NULL && (layer->activation != NULL || layer->pool != NULL)) ||
       self->value.form == FORM_FLAT || model_get_number (node, "training_mode", 0) != 0 ||
       model_get_number (node, "spatial", 1) != 1 ||
       (self->model->opset < 7 && model_get_number (node, "is_test", 0) == 0) ||
-      (self->value.form == FORM_ROWS && self->value.rank != 2))
+      (self->value.form == FORM_ROWS && self->value.rank != 2 && (layer != NULL || !is_nchw)))
     return model_fail (
         self->model, node, error,
-        "expected a convolution or a product of two dimensions before it, without an "
-        "activation or pooling in between, and a model that is not in training mode.");
-  scale = g_new (gdouble, layer->n);
-  offset = g_new (gdouble, layer->n);
-  if (!get_normalization (self, node, layer->n, scale, offset, error) ||
-      !layer_fold (layer, self->model, error))
+        "expected the model's input, a convolution or a product of two dimensions before it, "
+        "without an activation or pooling in between, and a model that is not in training mode.");
+  if (!get_normalization (self, node, &n, &scale, &offset, error))
+    return FALSE;
+  if (layer == NULL)
+    return network_scale_input (self, node, scale, offset, n, is_nchw, error);
+  if (n != layer->n)
+    return model_fail (self->model, node, error, "expected %zu channels, found %zu.", layer->n, n);
+  if (!layer_fold (layer, self->model, error))
     return FALSE;
   for (gsize i = 0; i < layer->k * layer->n; i++)
     layer->b[i] *= scale[i % layer->n];
@@ -276,11 +283,41 @@ network_add_pool (Network *self, const OnnxNode *node, GError **error)
   return TRUE;
 }
 
-/* TRUE if @found, of which -1 and 0 stand for any, are the batch and all other elements. */
+/* TRUE if the shape of a Reshape is that of x.view (x.size (0), -1) in PyTorch, which is computed:
+ * Concat (Unsqueeze (Gather (Shape (x), 0)), -1). */
 static gboolean
-is_flat (const gint64 *found, gsize n, gint64 elements)
+is_view (const Network *self, const OnnxNode *node)
 {
-  return n == 2 && (found[1] == elements || (found[1] == -1 && found[0] != -1));
+  static const gchar *const ops[] = {"Concat", "Unsqueeze", "Gather", "Shape"};
+  gsize index = 1, n;
+
+  for (guint i = 0; i < G_N_ELEMENTS (ops); i++) {
+    g_autofree gint64 *number = NULL;
+
+    node = model_has_input (node, index) ? model_find_node (self->model, node->input[index]) : NULL;
+    if (node == NULL || g_strcmp0 (node->op_type, ops[i]) != 0 || node->n_input > 2)
+      return FALSE;
+    number = i % 2 == 0 ? model_get_integers (self->model, node, "", 1, &n) : NULL;
+    if (i % 2 == 0 && (number == NULL || n != 1 || number[0] != (i == 0 ? -1 : 0)))
+      return FALSE;
+    index = 0;
+  }
+  return node->n_input == 1 && node->n_attribute == 0 &&
+         model_get_tensor (self->model, node->input[0]) == NULL;
+}
+
+/* TRUE if the shape of a Reshape is the batch and all other elements of the image. */
+static gboolean
+is_flat (const Network *self, const OnnxNode *node)
+{
+  const Image image = self->value.image;
+  gsize n;
+  g_autofree gint64 *shape = model_get_integers (self->model, node, "", 1, &n);
+
+  if (shape == NULL)
+    return is_view (self, node);
+  return n == 2 && (shape[1] == image.channels * image.height * image.width ||
+                    (shape[1] == -1 && shape[0] != -1));
 }
 
 /* The value becomes a row: an image, or what the model's input has. */
@@ -330,17 +367,16 @@ network_add_reshape (Network *self, const OnnxNode *node, GError **error)
   g_autofree gint64 *shape = model_get_integers (self->model, node, "", 1, &n);
   Value *value = &self->value;
   const Image image = value->image;
-  const gint64 elements = image.channels * image.height * image.width;
 
   if (image.channels == 0 && self->layers->len == 0 && value->rank == 4 && n == 2)
     return flatten (self, node, error);
   if (image.channels > 0)
-    return (shape != NULL && is_flat (shape, n, elements))
+    return is_flat (self, node)
                ? flatten (self, node, error)
                : model_fail (self->model, node, error,
                              "expected a constant shape [batch, %" G_GINT64_FORMAT
-                             "] that flattens the image, found another.",
-                             elements);
+                             "] that flattens the image, or [x.size (0), -1], found another.",
+                             image.channels * image.height * image.width);
   value->is_reshaped |= self->layers->len > 0;
   value->rank = shape != NULL ? (gint64)n : 0;
   for (gsize i = 0; i < 4; i++)

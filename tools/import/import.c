@@ -102,9 +102,10 @@ const ToolCommand tool_import = {
     .description =
         "Prints the gst-launch line of a network: a chain of Gemm, MatMul and Conv, in which each "
         "becomes a gemmcl element, with what follows: Add, BatchNormalization, an activation, "
-        "pooling, and behind the last one ArgMax or TopK. Sub, Mul and Div of the input by "
-        "constants become its scale and offset. Flatten, Reshape, Squeeze and Transpose may only "
-        "rename the axes of images. Identity, Dropout and casts to float or double are left out. "
+        "pooling, and behind the last one ArgMax or TopK. Add, Sub, Mul and Div of the input by "
+        "constants, Scaler and BatchNormalization become its scale and offset. Flatten, Reshape, "
+        "Squeeze and Transpose may only rename the axes of images. Identity, Dropout and casts to "
+        "float or double are left out. "
         "Any other operator is refused by its name and its node's, as is an attribute that gemmcl "
         "cannot honour. If the model has several outputs, the line computes the first one that "
         "such a chain ends in.\n\n"

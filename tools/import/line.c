@@ -116,22 +116,23 @@ static gboolean
 add_weights (Line *self, const Network *network, guint index, GError **error)
 {
   const Layer *layer = network->layers->pdata[index];
+  const Model *model = network->model;
 
   if (layer->b != NULL && self->path == NULL)
-    return model_fail (network->model, layer->product, error,
+    return model_fail (model, layer->product, error,
                        "expected -o FOLDER, a folder for weights that are in another order or "
                        "multiplied by a normalization.");
   if (layer->b != NULL)
     return add_values (self, "weight", index, layer->b, layer->k, layer->n, error) &&
            (layer->c == NULL || add_values (self, "bias", index, layer->c, 1, layer->n, error));
-  add_tensor (self, "weight", network->model->path, layer->product->input[1]);
+  add_tensor (self, "weight", model->path, model_get_operand (model, layer->product, 1)->name);
   if (layer->transposed)
     g_string_append (self->text, " transpose-weight=true");
   if (layer->alpha != 1)
     add_number (self, "alpha", layer->alpha);
   if (layer->sum != NULL)
-    add_tensor (self, layer->beta == 1 ? "bias" : "addend", network->model->path,
-                layer->sum->input[layer->bias]);
+    add_tensor (self, layer->beta == 1 ? "bias" : "addend", model->path,
+                model_get_operand (model, layer->sum, layer->bias)->name);
   if (layer->sum != NULL && layer->beta != 1)
     add_number (self, "beta", layer->beta);
   return TRUE;

@@ -78,6 +78,15 @@ model_get_tensor (const Model *self, const gchar *name)
   return g_hash_table_lookup (self->tensors, name);
 }
 
+const OnnxNode *
+model_find_node (const Model *self, const gchar *name)
+{
+  for (gsize i = 0; i < self->graph->n_node; i++)
+    if (self->graph->node[i]->n_output > 0 && g_str_equal (self->graph->node[i]->output[0], name))
+      return self->graph->node[i];
+  return NULL;
+}
+
 const OnnxTensor *
 model_get_operand (const Model *self, const OnnxNode *node, gsize index)
 {
@@ -238,18 +247,33 @@ get_opset (const OnnxModel *onnx)
   return 1;
 }
 
-/* Lists tensors by their names; the first of a name stays. */
+/* Lists tensors by their names; the first of a name stays. Of equal tensors PyTorch stores one, and
+ * an Identity of it for each other. */
 static GHashTable *
 list_tensors (const OnnxGraph *graph)
 {
   GHashTable *tensors = g_hash_table_new (g_str_hash, g_str_equal);
 
   for (gsize i = graph->n_node; i-- > 0;)
-    if (model_is_constant (graph->node[i]) && graph->node[i]->attribute[0]->t != NULL)
-      g_hash_table_replace (tensors, graph->node[i]->output[0], graph->node[i]->attribute[0]->t);
+    if (model_is_constant (graph->node[i]) && graph->node[i]->attribute[0]->t != NULL) {
+      OnnxTensor *tensor = graph->node[i]->attribute[0]->t;
+
+      g_free (tensor->name);
+      tensor->name = g_strdup (graph->node[i]->output[0]);
+      g_hash_table_replace (tensors, tensor->name, tensor);
+    }
   for (gsize i = graph->n_initializer; i-- > 0;)
     if (graph->initializer[i]->name != NULL)
       g_hash_table_replace (tensors, graph->initializer[i]->name, graph->initializer[i]);
+  for (gsize i = 0; i < graph->n_node; i++) {
+    const OnnxNode *node = graph->node[i];
+    OnnxTensor *tensor = g_strcmp0 (node->op_type, "Identity") == 0 && node->n_input == 1
+                             ? g_hash_table_lookup (tensors, node->input[0])
+                             : NULL;
+
+    if (tensor != NULL && node->n_output == 1)
+      g_hash_table_replace (tensors, node->output[0], tensor);
+  }
   return tensors;
 }
 

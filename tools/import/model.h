@@ -41,8 +41,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Model, model_clear)
 gboolean model_fail (const Model *self, const OnnxNode *node, GError **error, const gchar *format,
                      ...) G_GNUC_PRINTF (4, 5);
 
-/** model_get_tensor: (nullable): the initializer or constant of that name. */
+/** model_get_tensor: (nullable): the initializer or constant of that name, or of which it is an
+ * Identity; its own name is that in the file. */
 const OnnxTensor *model_get_tensor (const Model *self, const gchar *name);
+
+/** model_find_node: (nullable): the node whose first output has that name. */
+const OnnxNode *model_find_node (const Model *self, const gchar *name);
 
 /** model_get_operand: (nullable): input @index of @node, if it is a tensor of floating-point
  * numbers. */

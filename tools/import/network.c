@@ -113,9 +113,10 @@ add_node (Network *self, const OnnxNode *node, GError **error)
 {
   const Model *model = self->model;
   const gchar *op = node->op_type != NULL ? node->op_type : "";
+  const gchar *expected = g_str_equal (op, "Scaler") ? "ai.onnx.ml" : "ai.onnx";
   guint i = 0;
 
-  if (node->domain != NULL && *node->domain != '\0' && !g_str_equal (node->domain, "ai.onnx")) {
+  if (node->domain != NULL && *node->domain != '\0' && !g_str_equal (node->domain, expected)) {
     g_autofree gchar *domain = gemmcl_quote (node->domain);
 
     return model_fail (model, node, error, "expected an operator of ONNX, found one of “%s”.",

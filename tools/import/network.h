@@ -94,6 +94,11 @@ Layer *network_add_layer (Network *self, const OnnxNode *node, gsize k, gsize n)
 gboolean network_begin_image (Network *self, const OnnxNode *node, gboolean is_nchw,
                               GError **error);
 
+/** network_scale_input: Multiplies the elements of the input by @factors, and adds @terms: one
+ * number each, or @n for the columns, or, if @is_nchw, for the channels. */
+gboolean network_scale_input (Network *self, const OnnxNode *node, const gdouble *factors,
+                              const gdouble *terms, gsize n, gboolean is_nchw, GError **error);
+
 /** layer_fold: Makes @b and @c of the model's initializers, in float64. */
 gboolean layer_fold (Layer *self, const Model *model, GError **error);
 
@@ -117,6 +122,7 @@ typedef gboolean NetworkAdd (Network *self, const OnnxNode *node, GError **error
   ROW ("Sub", network_add_scale, FALSE, NULL)                                                      \
   ROW ("Mul", network_add_scale, FALSE, NULL)                                                      \
   ROW ("Div", network_add_scale, FALSE, NULL)                                                      \
+  ROW ("Scaler", network_add_scaler, FALSE, "offset", "scale")                                     \
   ROW ("BatchNormalization", network_add_batch_normalization, FALSE, "epsilon", "momentum",        \
        "spatial", "is_test", "training_mode")                                                      \
   ROW ("Relu", network_add_activation, FALSE, NULL)                                                \
@@ -139,8 +145,8 @@ typedef gboolean NetworkAdd (Network *self, const OnnxNode *node, GError **error
   ROW ("Squeeze", network_add_squeeze, TRUE, "axes")                                               \
   ROW ("Transpose", network_add_transpose, FALSE, "perm")
 
-NetworkAdd network_add_product, network_add_sum, network_add_scale, network_add_activation,
-    network_add_leaky_relu, network_add_clip, network_add_elu, network_add_gelu,
-    network_add_softmax, network_add_arg_max, network_add_top_k, network_add_cast,
+NetworkAdd network_add_product, network_add_sum, network_add_scale, network_add_scaler,
+    network_add_activation, network_add_leaky_relu, network_add_clip, network_add_elu,
+    network_add_gelu, network_add_softmax, network_add_arg_max, network_add_top_k, network_add_cast,
     network_add_dropout, network_add_conv, network_add_batch_normalization, network_add_flatten,
     network_add_pool, network_add_reshape, network_add_squeeze, network_add_transpose;

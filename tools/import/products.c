@@ -58,6 +58,8 @@ network_add_sum (Network *self, const OnnxNode *node, GError **error)
 {
   const gdouble axis = model_get_number (node, "axis", -1);
 
+  if (self->layers->len == 0 && axis == -1)
+    return network_add_scale (self, node, error);
   if (axis != -1 && axis != self->value.rank - 1)
     return model_fail (self->model, node, error, "expected the last axis, found %g.", axis);
   if (node->n_input != 2)
@@ -175,43 +177,81 @@ widen (Network *self, gsize n)
   self->n_scales = n;
 }
 
-/* Sub, Mul and Div of the input by constants. */
+gboolean
+network_scale_input (Network *self, const OnnxNode *node, const gdouble *factors,
+                     const gdouble *terms, gsize n, gboolean is_nchw, GError **error)
+{
+  const Value *value = &self->value;
+
+  if (self->layers->len > 0 || value->form == FORM_FLAT)
+    return model_fail (self->model, node, error,
+                       "expected the model's input before it, without a product in between.");
+  if (is_nchw && value->form == FORM_ROWS && !network_begin_image (self, node, TRUE, error))
+    return FALSE;
+  if (n > 1 &&
+      ((self->n_scales > 1 && n != self->n_scales) || is_nchw != (value->form == FORM_NCHW) ||
+       (value->image.channels > 0 && (gint64)n != value->image.channels)))
+    return model_fail (self->model, node, error,
+                       "expected one number, or a number for each channel or column.");
+  widen (self, n);
+  for (gsize i = 0; i < self->n_scales; i++) {
+    self->scale[i] *= factors[n > 1 ? i : 0];
+    self->offset[i] = self->offset[i] * factors[n > 1 ? i : 0] + terms[n > 1 ? i : 0];
+    if (!(fabs (self->scale[i]) <= G_MAXFLOAT && fabs (self->offset[i]) <= G_MAXFLOAT))
+      return model_fail (self->model, node, error, "expected finite numbers.");
+  }
+  return TRUE;
+}
+
+/* Add, Sub, Mul and Div of the input by constants. */
 gboolean
 network_add_scale (Network *self, const OnnxNode *node, GError **error)
 {
   const gboolean is_first = node->n_input == 2 && model_get_operand (self->model, node, 0) != NULL;
   const OnnxTensor *tensor = model_get_operand (self->model, node, is_first ? 0 : 1);
-  const gchar op = node->op_type[0]; /* S, M, D */
-  const Value *value = &self->value;
-  g_autofree gdouble *numbers = NULL;
+  const gchar op = node->op_type[0]; /* A, S, M, D */
+  g_autofree gdouble *factors = NULL, *terms = NULL;
   gboolean is_nchw;
   gsize n;
 
-  if (node->n_input != 2 || tensor == NULL || self->layers->len > 0 || value->form == FORM_FLAT ||
-      (is_first && op == 'D'))
+  if (node->n_input != 2 || tensor == NULL || self->layers->len > 0 || (is_first && op == 'D'))
     return model_fail (self->model, node, error,
                        "expected the model's input before it, without a product in between, and "
                        "an initializer of floating-point numbers as the other operand.");
-  numbers = model_get_values (self->model, node, is_first ? 0 : 1, &n, error);
-  if (numbers == NULL)
+  terms = model_get_values (self->model, node, is_first ? 0 : 1, &n, error);
+  if (terms == NULL)
     return FALSE;
   is_nchw = n > 1 && tensor->n_dims >= 3;
-  if (is_nchw && value->form == FORM_ROWS && !network_begin_image (self, node, TRUE, error))
-    return FALSE;
-  if (n > 1 && ((!is_row (tensor, (gint64)n, value->form == FORM_NCHW)) ||
-                (self->n_scales > 1 && n != self->n_scales) ||
-                (value->image.channels > 0 && (gint64)n != value->image.channels)))
+  if (n > 1 && !is_row (tensor, (gint64)n, is_nchw))
     return model_fail (self->model, node, error,
                        "expected one number, or a number for each channel or column.");
-  widen (self, n);
-  for (gsize i = 0; i < self->n_scales; i++) {
-    const gdouble number = numbers[n > 1 ? i : 0];
-    const gdouble factor = op == 'M' ? number : op == 'D' ? 1 / number : is_first ? -1 : 1;
-
-    self->scale[i] *= factor;
-    self->offset[i] = self->offset[i] * factor + (op != 'S' ? 0 : is_first ? number : -number);
-    if (!isfinite (self->scale[i]) || !isfinite (self->offset[i]))
-      return model_fail (self->model, node, error, "expected finite numbers.");
+  factors = g_new (gdouble, n);
+  for (gsize i = 0; i < n; i++) {
+    factors[i] = op == 'M' ? terms[i] : op == 'D' ? 1 / terms[i] : op == 'S' && is_first ? -1 : 1;
+    terms[i] = op == 'M' || op == 'D' ? 0 : op == 'S' && !is_first ? -terms[i] : terms[i];
   }
-  return TRUE;
+  return network_scale_input (self, node, factors, terms, n, is_nchw, error);
+}
+
+/* (X - offset) scale. Each of the two attributes has one number or one for each column. */
+gboolean
+network_add_scaler (Network *self, const OnnxNode *node, GError **error)
+{
+  const OnnxAttribute *offset = model_find_attribute (node, "offset");
+  const OnnxAttribute *scale = model_find_attribute (node, "scale");
+  const gsize n_offset = offset != NULL ? offset->n_floats : 0;
+  const gsize n_scale = scale != NULL ? scale->n_floats : 0, n = MAX (n_offset, n_scale);
+  g_autofree gdouble *factors = NULL, *terms = NULL;
+
+  if (n_offset == 0 || n_scale == 0 || (n_offset != n && n_offset != 1) ||
+      (n_scale != n && n_scale != 1))
+    return model_fail (self->model, node, error,
+                       "expected an offset and a scale, one number or one for each column.");
+  factors = g_new (gdouble, n);
+  terms = g_new (gdouble, n);
+  for (gsize i = 0; i < n; i++) {
+    factors[i] = (gdouble)scale->floats[n_scale > 1 ? i : 0];
+    terms[i] = -factors[i] * (gdouble)offset->floats[n_offset > 1 ? i : 0];
+  }
+  return network_scale_input (self, node, factors, terms, n, FALSE, error);
 }
