@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gemmcl-error.h"
 
@@ -13,6 +17,22 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
   TARGET (data, size);
   return 0;
+}
+
+const gchar *
+fuzz_write_file (const gchar *name, gconstpointer data, gsize size)
+{
+  static gchar path[PATH_MAX];
+  g_autofree gchar *folder = g_build_filename (g_get_user_cache_dir (), "gemmcl", NULL);
+  gint fd;
+
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
+  g_snprintf (path, sizeof path, "%s/%s", folder, name);
+  fd = g_open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_cmpint (write (fd, data, size), ==, size);
+  g_assert_cmpint (close (fd), ==, 0);
+  return path;
 }
 
 void

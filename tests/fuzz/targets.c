@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
-#include <fcntl.h>
-#include <glib/gstdio.h>
-#include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "device/base.h"
 #include "device/cache.h"
@@ -15,24 +11,6 @@
 
 #define BYTES 24 /* size of the file in fuzz_where() */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-/* Writes a file into the user's cache directory, which no other process uses. g_file_set_contents()
- * might wait for the disk. Returns: the path, valid until the next call. */
-static const gchar *
-write_file (const gchar *name, gconstpointer data, gsize size)
-{
-  static gchar path[PATH_MAX];
-  g_autofree gchar *folder = g_build_filename (g_get_user_cache_dir (), "gemmcl", NULL);
-  gint fd;
-
-  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
-  g_snprintf (path, sizeof path, "%s/%s", folder, name);
-  fd = g_open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  g_assert_cmpint (fd, >=, 0);
-  g_assert_cmpint (write (fd, data, size), ==, size);
-  g_assert_cmpint (close (fd), ==, 0);
-  return path;
-}
 
 /* Reads all elements of a matrix and drops it; or checks the reader's error. @size: the largest
  * size of the elements in bytes that the input can have */
@@ -84,7 +62,7 @@ fuzz_literal (const guint8 *data, gsize size)
 void
 fuzz_npy (const guint8 *data, gsize size)
 {
-  const gchar *path = write_file ("a.npy", data, size);
+  const gchar *path = fuzz_write_file ("a.npy", data, size);
 
   load ("", path, "", size);
   load ("", path, "#bf16", size);
@@ -94,7 +72,7 @@ fuzz_npy (const guint8 *data, gsize size)
 void
 fuzz_safetensors (const guint8 *data, gsize size)
 {
-  const gchar *path = write_file ("a.safetensors", data, size);
+  const gchar *path = fuzz_write_file ("a.safetensors", data, size);
 
   load ("", path, "#w", size);
   load ("", path, "#v", size);
@@ -104,7 +82,7 @@ fuzz_safetensors (const guint8 *data, gsize size)
 void
 fuzz_onnx (const guint8 *data, gsize size)
 {
-  const gchar *path = write_file ("a.onnx", data, size);
+  const gchar *path = fuzz_write_file ("a.onnx", data, size);
 
   load ("", path, "#w", 8 * size);
   load ("", path, "#v", 8 * size);
@@ -116,7 +94,7 @@ fuzz_where (const guint8 *data, gsize size)
 {
   static const guint8 bytes[BYTES] = {0};
   g_autofree gchar *text = FUZZ_TEXT (data, size);
-  g_autofree gchar *path = g_strdup (write_file ("a.raw", bytes, sizeof bytes));
+  g_autofree gchar *path = g_strdup (fuzz_write_file ("a.raw", bytes, sizeof bytes));
 
   path[strlen (path) - strlen ("raw")] = '\0';
   load ("", path, text, BYTES);
@@ -131,14 +109,14 @@ fuzz_cache (const guint8 *data, gsize size)
   g_autoptr (GByteArray) whole = g_byte_array_new ();
   g_autoptr (GBytes) damaged = NULL, found = NULL;
 
-  write_file ("" KEY ".bin", data, size);
+  fuzz_write_file ("" KEY ".bin", data, size);
   damaged = gemmcl_cache_load (KEY);
   if (damaged != NULL)
     g_assert_cmpuint (g_bytes_get_size (damaged), <, size);
   g_byte_array_append (whole, (const guint8 *)"GEMMCL 1" KEY, strlen ("GEMMCL 1" KEY));
   g_byte_array_append (whole, (const guint8 *)sum, strlen (sum));
   g_byte_array_append (whole, data, size);
-  write_file ("" KEY ".bin", whole->data, whole->len);
+  fuzz_write_file ("" KEY ".bin", whole->data, whole->len);
   found = gemmcl_cache_load (KEY);
   g_assert_true ((found != NULL) == (size > 0));
   if (found != NULL)
@@ -175,7 +153,7 @@ fuzz_tuning (const guint8 *data, gsize size)
   GemmclTuned found;
 
   gemm.m = gemm.n = gemm.k = 64;
-  write_file ("tuning.json", data, size);
+  fuzz_write_file ("tuning.json", data, size);
   if (gemmcl_tuning_find (&device, &gemm, &found)) {
     g_assert_nonnull (found.choice.kernel);
     g_assert_true (gemmcl_choice_check (&found.choice, &device, &gemm, NULL));

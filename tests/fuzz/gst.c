@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
+#include "element/labels.h"
 #include "element/tensors.h"
 #include "memory/memory-caps.h"
 
@@ -86,4 +87,36 @@ fuzz_flexible (const guint8 *data, gsize size)
     g_assert_cmpuint (places.at[i + 1], ==, end);
   }
   g_assert_cmpuint (end, ==, places.n > 0 ? size : 0);
+}
+
+/* Loads labels from @text; or checks the error. @size: the bytes that they were read from. */
+static void
+load_labels (const gchar *text, gsize size)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) labels = gst_gemmcl_labels_load (text, &error);
+  gsize used = 0;
+
+  fuzz_check_error (labels == NULL, error);
+  g_assert_true (labels == NULL || labels->len > 0);
+  for (guint i = 0; labels != NULL && i < labels->len; i++) {
+    const gchar *label = g_ptr_array_index (labels, i);
+    const gsize length = strlen (label);
+
+    g_assert_true (length > 0 && g_utf8_validate (label, length, NULL));
+    g_assert_false (g_ascii_isspace (label[0]) || g_ascii_isspace (label[length - 1]));
+    used += length + 1;
+  }
+  g_assert_cmpuint (used, <=, size + 1);
+}
+
+/* gst_gemmcl_labels_load(): a file, and a list. */
+void
+fuzz_labels (const guint8 *data, gsize size)
+{
+  g_autofree gchar *text = FUZZ_TEXT (data, size);
+
+  load_labels (fuzz_write_file ("labels", data, size), size);
+  if (*text == '[')
+    load_labels (text, size);
 }
