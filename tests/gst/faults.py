@@ -48,11 +48,13 @@ class Kind:
 
     factor: the factor of the other elements
     adds: each output is added to the next one
-    header: floats before each result"""
+    header: floats before each result
+    best: the number of best elements of each row that messages have, if any"""
     elements: str
     factor: int = 1
     adds: bool = False
     header: int = 0
+    best: int = 0
 
     @property
     def n_devices(self):
@@ -63,7 +65,9 @@ FIRST, SECOND = f"{GEMMCL} name=a weight={times(2)}", f"! {GEMMCL} weight={times
 KINDS = {"single": Kind(FIRST), "batch": Kind(f"{FIRST} batch-size=2 queue-depth=3"),
          "previous": Kind(f"{FIRST} beta=1", adds=True),
          "flexible": Kind(f"{FIRST} output=flexible {SECOND}", 5, header=32),
-         "row": Kind(f"{FIRST} {SECOND}", 5), "devices": Kind(f"{FIRST} devices=all")}
+         "row": Kind(f"{FIRST} {SECOND}", 5), "devices": Kind(f"{FIRST} devices=all"),
+         "labels": Kind(f"{FIRST} row-outputs=top-k top-k=2 labels=[a,b,c,d] post-messages=true",
+                        best=2)}
 if ANALYTICS:
     KINDS["meta"] = Kind(f"{FIRST} output=meta")
 # Elements with queue-depth=3, and the number of buffers to push.
@@ -73,8 +77,9 @@ HELD = [(Kind(f"{FIRST} queue-depth=3"), 5),
 
 
 def read(buffer):
+    """Returns the bytes of the first memory, or None."""
     info = Map()
-    if not GST.gst_buffer_map(c_void_p(buffer), byref(info), READ):
+    if not GST.gst_buffer_map_range(c_void_p(buffer), 0, 1, byref(info), READ):
         return None
     data = ctypes.string_at(info.data, info.size)
     GST.gst_buffer_unmap(c_void_p(buffer), byref(info))
@@ -88,7 +93,7 @@ class Play:
     results: for each pushed buffer its rows, and its number times either factor
     previous: what is added to the next result
     seen: number of outputs that did not fail; next: the least index of the next output
-    posted: the types of the messages"""
+    posted: the types of the messages; told: the number of messages with the best elements"""
 
     def __init__(self, test, kind):
         self.test, self.kind, self.stream = test, kind, test.make(kind.elements)
@@ -98,12 +103,23 @@ class Play:
     def reset(self):
         self.factors = [3 if self.element.props.weight == times(3) else 2] * 2
         self.rows, self.results, self.previous = 4, [], (0, 0)
-        self.seen, self.next, self.posted = 0, 0, set()
+        self.seen, self.next, self.posted, self.told = 0, 0, set(), 0
 
     def has_failed(self):
-        while message := self.stream.bus.pop_filtered(ERRORS | WARNINGS):
-            self.posted.add(message.type)
+        while message := self.stream.bus.pop():
+            if message.type & (ERRORS | WARNINGS):
+                self.posted.add(message.type)
+            elif message.has_name("gemmcl-result"):
+                self.check_message(message.get_structure())
         return ERRORS in self.posted
+
+    def check_message(self, found):
+        """A message is right, or there is none if a call failed."""
+        rows, values = self.results[found.get_value("timestamp") // FRAME]
+        self.test.assertIn(list(found.get_value("value")),
+                           [[value] * self.kind.best * rows for value in values])
+        self.test.assertEqual(list(found.get_value("label")), ["a", "b"] * rows)
+        self.told += 1
 
     def set_state(self, state):
         return self.stream.element.set_state(state) != FAILURE
@@ -175,6 +191,8 @@ class Play:
                 self.check_output(arrived)
         if not failed:
             self.test.assertEqual(self.seen, len(self.results))
+            if self.kind.best and not LAYER.get_state().strikes:
+                self.test.assertEqual(self.told, len(self.results))
         return failed
 
     def play_again(self, state=NULL):
