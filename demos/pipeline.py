@@ -21,12 +21,12 @@ def output_directory(name):
     return directory
 
 
-def launch(*branches):
+def play(*branches, options=()):
     """Shows and runs a pipeline. A branch is a list of elements, an element a string.
 
-    Returns: the seconds from its first buffer to its end.
+    Returns: what gst-launch-1.0 printed.
     """
-    line = ["gst-launch-1.0"]
+    line = ["gst-launch-1.0", *options]
     for branch in branches:
         line += shlex.split(" ! ".join(branch))
     shown = " ".join("!" if word == "!" else shlex.quote(word) for word in line)
@@ -42,9 +42,14 @@ def launch(*branches):
         text=True,
         check=False,
     )
-    took = re.search(r"Execution ended after (\d+):(\d+):([\d.]+)", said.stdout)
-    if said.returncode or not took:
+    if said.returncode:
         sys.exit(f"{said.stdout}\nThe pipeline failed, exit status {said.returncode}.")
+    return said.stdout
+
+
+def launch(*branches):
+    """Shows and runs a pipeline. Returns: the seconds from its first buffer to its end."""
+    took = re.search(r"Execution ended after (\d+):(\d+):([\d.]+)", play(*branches))
     hours, minutes, seconds = took.groups()
     return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
 

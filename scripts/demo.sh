@@ -38,6 +38,7 @@ demo () {
 }
 demo digits/run 'Handwritten digits: a network of two layers'
 demo digits/convolutions 'Handwritten digits: a convolutional network'
+demo digits/embeddings 'Handwritten digits: the nearest of 500 labelled embeddings'
 demo colour/run 'A photograph in sepia: a colour matrix'
 demo audio/run 'Stereo to mono: a down-mix'
 printf '\nAll demos gave the right results.\n'

@@ -12,9 +12,13 @@ them, drawn with a fixed seed, train; the other 360 are held out.
     images/000.png ... 359.png                  the held-out digits, 8-bit grey, 0 to 240
     expected.npy                                the digit that scikit-learn reads in each
     labels.npy                                  the digit that each shows
+    gallery.npy gallery.txt                     embeddings of 500 digits that trained, normalized,
+                                                and their labels
+    nearest.npy                                 the digit of each held-out one's nearest embedding
 
 scikit-learn trains the network of two layers (run.py), NumPy the convolutional one
-(convolutions.py). Another version of either may train other weights; the committed files belong
+(convolutions.py). An embedding is what the first of the two layers makes of a digit
+(embeddings.py). Another version of either may train other weights; the committed files belong
 together.
 """
 
@@ -27,6 +31,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
 from convolutions import NAMES, PATCH, STRIDES, forward
+from embeddings import embed, find_nearest
+from run import load_layers
 
 HERE = Path(__file__).resolve().parent
 HELD_OUT = 360
@@ -36,6 +42,8 @@ NETWORK_SCALE = 1 / 16
 # The convolutional network: K x N of each layer, and the parameters of its training.
 SHAPES = [(9, 8), (72, 16), (256, 10)]
 EPOCHS, BATCH, RATE, DECAY = 60, 64, 3e-3, 3e-3
+# Digits in the gallery, of each of the ten
+ENROLLED = 50
 
 
 def fold(gradient, images, stride):
@@ -97,6 +105,21 @@ def save_layers(names, layers):
         np.save(HERE / f"{name}-bias.npy", bias.astype("<f4"))
 
 
+def save_gallery(digits, train, held_out):
+    """Saves embeddings of the first digits that trained, and reads the held-out ones by them."""
+    (layer,) = load_layers("fc1")
+    embeddings = embed(layer, digits.data * IMAGE_STEP)
+    targets = digits.target
+    enrolled = np.concatenate([train[targets[train] == digit][:ENROLLED] for digit in range(10)])
+    names = (HERE / "labels.txt").read_text("utf-8").split()
+    np.save(HERE / "gallery.npy", embeddings[enrolled].astype("<f4"))
+    (HERE / "gallery.txt").write_text("".join(f"{names[targets[i]]}\n" for i in enrolled), "utf-8")
+    nearest = targets[enrolled][find_nearest(embeddings[held_out], embeddings[enrolled])[0]]
+    np.save(HERE / "nearest.npy", nearest.astype(np.uint8))
+    right = np.count_nonzero(nearest == targets[held_out])
+    print(f"nearest embedding: {right} of {len(held_out)} held-out digits right")
+
+
 def main():
     digits = load_digits()
     train, held_out = train_test_split(
@@ -127,6 +150,7 @@ def main():
     read = forward(layers, images[held_out])[1][-1].argmax(axis=1)
     right = np.count_nonzero(read == labels)
     print(f"convolutional network: {right} of {len(labels)} held-out digits right")
+    save_gallery(digits, train, held_out)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,14 @@ RESULTS = "4.5 0\n10.5 0\n14.5 0\n10.5 0\n"  # A B + bias by hand
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 
-def load_weights():
+def load(name):
+    """Returns an example in Python as a module, with the names of weights.py."""
     if "GI_TYPELIB_PATH" not in os.environ:
         raise tap.Skipped(
             "the build has no typelib (gobject-introspection, libgirepository1.0-dev)")
     sys.path.insert(0, EXAMPLES)
     try:
-        module = importlib.import_module("weights")
+        module = importlib.import_module(name)
     except (ImportError, ValueError) as error:
         raise tap.Skipped(
             f"{error} (python3-gst-1.0, gir1.2-gstreamer-1.0, python3-numpy)") from error
@@ -65,7 +66,7 @@ def an_application_shares_its_context():
 
 
 def python_replaces_weights():
-    example = load_weights()
+    example = load("weights")
     numpy = example.np
     frame = (numpy.arange(example.ROWS * example.FEATURES) % 7).reshape(example.ROWS, -1)
     generator = numpy.random.default_rng(1)
@@ -79,7 +80,7 @@ def python_replaces_weights():
 
 
 def python_reads_without_a_copy():
-    example = load_weights()
+    example = load("weights")
     example.Gst.init(None)
     memory = example.Gst.Buffer.new_wrapped(bytes(range(80))).peek_memory(0)
     with example.mapped(memory, 2) as one, example.mapped(memory, 2) as other:
@@ -87,6 +88,26 @@ def python_reads_without_a_copy():
         assert len(addresses) == 1 and one.shape == (10, 2), (addresses, one.shape)
 
 
+def python_enrols_while_playing():
+    """Each frame has the label and the cosine of the nearest frame that was named up to it."""
+    example = load("enrol")
+    sys.path.insert(0, str(example.DIGITS))
+    demo = importlib.import_module("embeddings")
+    with tempfile.TemporaryDirectory() as folder:
+        tap.require("gst-launch-1.0", "multifilesrc", f"location={example.DIGITS}/images/%03d.png",
+                    f"stop-index={example.FRAMES - 1}", "caps=image/png,framerate=30/1", "!",
+                    "pngdec", "!", "filesink", f"location={folder}/pixels")
+        pixels = example.np.fromfile(f"{folder}/pixels", "u1").reshape(example.FRAMES, -1)
+    rows = demo.embed(demo.load_layers("fc1")[0], pixels)
+    expected, named = "", []
+    for number, row in enumerate(rows):
+        named += [number] if number in example.TOLD else []
+        cosine, label = max([(example.THRESHOLD, example.UNKNOWN)]
+                            + [(row @ rows[other], example.TOLD[other]) for other in named])
+        expected += f"frame {number}: {label} {cosine:.2f}\n"
+    tap.expect(tap.require(sys.executable, Path(EXAMPLES, "enrol.py")), expected)
+
+
 tap.play({check.__name__: check for check in (
     c_multiplies, vala_multiplies, an_application_shares_its_context, python_replaces_weights,
-    python_reads_without_a_copy)})
+    python_reads_without_a_copy, python_enrols_while_playing)})
