@@ -260,7 +260,7 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
          parent_class->copy_metadata (trans, input, output);
 }
 
-/* Tags of the metas that stay valid if the medium stays the same. */
+/* Tags of the metas that stay valid if the medium, and the size of frames, stay the same. */
 static const gchar *const kept[][4] = {
     [GST_GEMMCL_MEDIUM_VIDEO] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
                                  GST_META_TAG_VIDEO_ORIENTATION_STR},
@@ -275,8 +275,10 @@ static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
                 GstBuffer *input G_GNUC_UNUSED)
 {
-  const GstGemmclMedium from = GST_GEMMCL (trans)->stream.input.medium,
-                        to = GST_GEMMCL (trans)->stream.output.medium;
+  const GstGemmclFormat *from = &GST_GEMMCL (trans)->stream.input,
+                        *to = &GST_GEMMCL (trans)->stream.output;
+  const gboolean same = from->medium == to->medium && from->frame.width == to->frame.width &&
+                        from->frame.height == to->frame.height;
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
 
   /* The level meta has no tags, but it describes the input. The output is the cropped frame. */
@@ -284,7 +286,7 @@ transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMet
       meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
     return FALSE;
   for (; tags && *tags; tags++)
-    if (!g_strv_contains (kept[from == to ? from : GST_GEMMCL_MEDIUM_TENSORS], *tags))
+    if (!g_strv_contains (kept[same ? from->medium : GST_GEMMCL_MEDIUM_TENSORS], *tags))
       return FALSE;
   return TRUE;
 }

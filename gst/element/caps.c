@@ -37,14 +37,21 @@ is_for_tensors (const GstGemmclSettings *settings)
          gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_FLEXIBLE;
 }
 
+/* TRUE if the rows of D may be pixels of video. */
+static gboolean
+allows_video (const GstGemmclSettings *settings)
+{
+  return settings->gemm.row_outputs == 0 && !is_for_tensors (settings) &&
+         !(settings->gemm.normalize & GEMMCL_NORMALIZE_D) &&
+         settings->output_type == GST_GEMMCL_OUTPUT_TYPE_AUTO &&
+         !gst_gemmcl_output_is_scaled (settings);
+}
+
+/* TRUE if pixels of video may stay pixels of the same frame. */
 static gboolean
 allows_pixel_mode (const GstGemmclSettings *settings)
 {
-  return settings->gemm.row_outputs == 0 && !is_for_tensors (settings) &&
-         settings->gemm.pool == GEMMCL_POOL_NONE &&
-         !(settings->gemm.normalize & GEMMCL_NORMALIZE_D) &&
-         settings->output_type == GST_GEMMCL_OUTPUT_TYPE_AUTO &&
-         !gst_gemmcl_output_is_scaled (settings) &&
+  return allows_video (settings) && settings->gemm.pool == GEMMCL_POOL_NONE &&
          (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
           settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
@@ -74,6 +81,16 @@ append_audio (GstCaps *result, const GstStructure *from, gsize channels)
   if (channels > 0)
     gst_structure_set (structure, "channels", G_TYPE_INT, (gint)MIN (channels, G_MAXINT32), NULL);
   gst_caps_append_structure (result, structure);
+}
+
+/* TRUE if frames may become frames of another size: a pixel for each patch or window. */
+static gboolean
+allows_pictures (const GstGemmclSettings *settings)
+{
+  return allows_video (settings) &&
+         (settings->gemm.pool != GEMMCL_POOL_NONE ||
+          (settings->patch_width > 0 && (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
+                                         settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PATCH)));
 }
 
 static void
@@ -178,6 +195,78 @@ append_known_tensors (GstCaps *result, const GstStructure *from, const GstGemmcl
     append_result (result, from, &terms->settings, input, &flat);
 }
 
+/* Sets the aspect of the pixels of @picture, which are windows of patches of @from. */
+static void
+set_aspect (GstStructure *picture, const GstStructure *from, const GstGemmclShape *shape)
+{
+  const GemmclFrame *frame = &shape->frame;
+  const GemmclGemm *gemm = &shape->gemm;
+  gsize width = 1, height = 1;
+  gint num, den;
+
+  if (!gst_structure_get_fraction (from, "pixel-aspect-ratio", &num, &den))
+    return;
+  if (frame->features == GEMMCL_FEATURE_PATCH && frame->patch_stride == 0) {
+    width = frame->patch_width;
+    height = frame->patch_height;
+  }
+  if (gemm->pool != GEMMCL_POOL_NONE) {
+    width *= gemm->pool_stride_x ?: gemm->pool_width ?: gemm->pool_across;
+    height *= gemm->pool_stride_y ?: gemm->pool_height ?: gemm->pool_down;
+  }
+  if (MAX (width, height) <= G_MAXINT &&
+      gst_util_fraction_multiply (num, den, (gint)width, (gint)height, &num, &den))
+    gst_structure_set (picture, "pixel-aspect-ratio", GST_TYPE_FRACTION, num, den, NULL);
+}
+
+/* Appends frames whose pixels are the rows of D, if N fits and D is a grid. @input: (nullable):
+ * %NULL: the grid is not known */
+static void
+append_picture (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
+                const GstGemmclFormat *input, const GstGemmclShape *shape)
+{
+  GValue formats = G_VALUE_INIT;
+  GstStructure *picture;
+  GstGemmclTensor d = {.rank = 0};
+
+  if (input) {
+    get_result (input, shape, terms->n, &d);
+    if (input->varies || input->tensors.n > 1 || d.rank < 3 ||
+        gst_gemmcl_tensor_count_dims (&d) > 3 || MAX (d.dims[1], d.dims[2]) > G_MAXUINT16)
+      return;
+  }
+  gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (from), terms->n);
+  if (!G_IS_VALUE (&formats))
+    return;
+  picture = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
+  gst_structure_take_value (picture, "format", &formats);
+  if (input) {
+    gst_structure_set (picture, "width", G_TYPE_INT, (gint)d.dims[1], "height", G_TYPE_INT,
+                       (gint)d.dims[2], NULL);
+    set_aspect (picture, from, shape);
+  }
+  copy_framerate (picture, from);
+  gst_caps_append_structure (result, picture);
+}
+
+/* Appends tensors from @input or, if that is %NULL, tensors of any shape. */
+static void
+append_tensors (GstCaps *result, const GstStructure *from, const GstGemmclTerms *terms,
+                const GstGemmclFormat *input, const GstGemmclShape *shape, gboolean is_tensors)
+{
+  const gboolean makes_flexible =
+      gst_gemmcl_output_get_form (&terms->settings) == GST_GEMMCL_OUTPUT_FLEXIBLE;
+
+  if (input) {
+    append_known_tensors (result, from, terms, input, shape);
+    return;
+  }
+  if (!is_tensors || gst_gemmcl_caps_allow_format (from, "static"))
+    append_any_tensors (result, from, makes_flexible ? "flexible" : "static");
+  if (is_tensors && gst_gemmcl_caps_allow_format (from, "flexible"))
+    append_any_tensors (result, from, "flexible");
+}
+
 /* From the sink pad to the source pad. @caps: one structure */
 static void
 transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *terms)
@@ -186,12 +275,17 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
   const GstStructure *from = gst_caps_get_structure (caps, 0);
   const gboolean carried = gst_gemmcl_carriers_have (caps, 0, settings);
   const gboolean is_tensors = !carried && gst_structure_has_name (from, GST_GEMMCL_TENSORS_MEDIA);
+  const gboolean is_video = !carried && gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA);
+  const gboolean is_media = gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_MEDIA;
+  gboolean stays;
   GstGemmclFormat format;
   GstGemmclShape shape = {.m = 0};
   GValue formats = G_VALUE_INIT;
-  const gboolean known =
+  const GstGemmclFormat *known =
       terms->k > 0 && gst_caps_is_fixed (caps) &&
-      gst_gemmcl_input_from_caps (&format, caps, settings, &terms->described, NULL);
+              gst_gemmcl_input_from_caps (&format, caps, settings, &terms->described, NULL)
+          ? &format
+          : NULL;
 
   if (known && !gst_gemmcl_shape_of_format (&format, settings, terms->k, &shape, NULL))
     return;
@@ -200,23 +294,16 @@ transform_input (GstCaps *result, const GstCaps *caps, const GstGemmclTerms *ter
       append_audio (result, from, terms->n);
     return;
   }
-  if (!carried && gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
-    /* Formats with N channels, beginning with the one nearest to the first input format. */
-    if (allows_pixel_mode (settings) && shape.frame.features == GEMMCL_FEATURE_PIXEL)
-      gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (from), terms->n);
-    append_video (result, from, &formats);
-    if (gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_MEDIA)
-      return;
-  }
-  if (known)
-    append_known_tensors (result, from, terms, &format, &shape);
-  else if (!is_tensors || gst_gemmcl_caps_allow_format (from, "static"))
-    append_any_tensors (result, from,
-                        gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_FLEXIBLE
-                            ? "flexible"
-                            : "static");
-  if (!known && is_tensors && gst_gemmcl_caps_allow_format (from, "flexible"))
-    append_any_tensors (result, from, "flexible");
+  stays = is_video && allows_pixel_mode (settings) && shape.frame.features == GEMMCL_FEATURE_PIXEL;
+  /* Formats with N channels, beginning with the one nearest to the first input format. */
+  if (stays)
+    gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (from), terms->n);
+  append_video (result, from, &formats);
+  if (!is_video || !is_media)
+    append_tensors (result, from, terms, known, &shape, is_tensors);
+  if (is_video ? allows_pictures (settings) && !(known && stays)
+               : is_tensors && allows_video (settings) && !is_media)
+    append_picture (result, from, terms, known, &shape);
 }
 
 /* Appends video whose output can be @from, video or tensors. Upstream takes the first format that
@@ -229,19 +316,20 @@ append_video_input (GstCaps *result, const GstStructure *from, const GstCaps *fi
   const gboolean stays = gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA);
   const gboolean deep = stays && gst_gemmcl_caps_allow_format (from, "GRAY16_LE") &&
                         !gst_gemmcl_caps_allow_format (from, "GRAY8");
-  g_autoptr (GstCaps) video = NULL;
+  g_autoptr (GstCaps) video = gst_caps_new_empty ();
+  GstGemmclSettings settings = terms->settings;
   GValue formats = G_VALUE_INIT;
 
-  if (stays) {
-    /* Only pixels stay video. */
-    video = gst_caps_new_empty ();
+  if (stays && allows_pixel_mode (&settings)) {
     gst_gemmcl_add_input_formats (&formats, terms->k);
     append_video (video, from, &formats);
-  } else {
-    video = gst_gemmcl_new_fitting_video (filter, from, &terms->settings, terms->k);
-    for (guint i = 0; i < gst_caps_get_size (video); i++)
-      copy_framerate (gst_caps_get_structure (video, i), from);
   }
+  if (stays && settings.gemm.pool == GEMMCL_POOL_NONE) /* rows and frames make no pictures */
+    settings.feature_mode = GST_GEMMCL_FEATURE_MODE_PATCH;
+  if (!stays || allows_pictures (&terms->settings))
+    gst_caps_append (video, gst_gemmcl_new_fitting_video (filter, from, &settings, terms->k));
+  for (guint i = 0; i < gst_caps_get_size (video); i++)
+    copy_framerate (gst_caps_get_structure (video, i), from);
   append_depth (result, video, deep);
   append_depth (result, video, !deep);
 }
@@ -258,6 +346,7 @@ transform_output (GstCaps *result, const GstCaps *caps, const GstCaps *filter,
   any_k.k = 0;
   if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA)) {
     append_video_input (inputs, from, filter, terms);
+    append_any_tensors (inputs, from, "static");
   } else if (gst_structure_has_name (from, GST_GEMMCL_AUDIO_MEDIA)) {
     append_audio (inputs, from, terms->k);
   } else {
@@ -451,104 +540,5 @@ gst_gemmcl_caps_transform_leniently (GstPadDirection direction, const GstCaps *c
     gst_caps_unref (result);
     result = gst_gemmcl_caps_transform (direction, caps, filter, &fewer);
   }
-  return result;
-}
-
-/* Sets the colorimetry of @output, whose format is fixed, as videoconvert does: primaries and
- * transfer are those of the input. Luma and chroma become colours of the full range; samples of
- * other inputs keep their range. */
-static void
-fixate_colours (const GstStructure *input, GstStructure *output)
-{
-  const GstVideoFormatInfo *from =
-      gst_video_format_get_info (gst_gemmcl_caps_get_first_format (input));
-  const GstVideoFormatInfo *to =
-      gst_video_format_get_info (gst_gemmcl_caps_get_first_format (output));
-  const gchar *text = gst_structure_get_string (input, "colorimetry");
-  g_autofree gchar *wanted = NULL;
-  GstVideoColorimetry colours;
-
-  if (!text || !gst_video_colorimetry_from_string (&colours, text))
-    return;
-  if (GST_VIDEO_FORMAT_INFO_IS_YUV (from))
-    colours.range = GST_VIDEO_COLOR_RANGE_0_255;
-  if (GST_VIDEO_FORMAT_INFO_IS_RGB (to))
-    colours.matrix = GST_VIDEO_COLOR_MATRIX_RGB;
-  else if (!GST_VIDEO_FORMAT_INFO_IS_GRAY (from))
-    colours.matrix = GST_VIDEO_COLOR_MATRIX_BT601;
-  wanted = gst_video_colorimetry_to_string (&colours);
-  if (!wanted)
-    return;
-  if (gst_structure_has_field (output, "colorimetry"))
-    gst_structure_fixate_field_string (output, "colorimetry", wanted);
-  else
-    gst_structure_set (output, "colorimetry", G_TYPE_STRING, wanted, NULL);
-}
-
-static void
-fixate_video (const GstStructure *input, GstStructure *output)
-{
-  g_auto (GValue) formats = G_VALUE_INIT;
-  const gchar *format;
-
-  gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (input), 0);
-  for (guint i = 0; (format = gst_gemmcl_values_get (&formats, i)); i++)
-    if (gst_gemmcl_caps_allow_format (output, format))
-      gst_structure_set (output, "format", G_TYPE_STRING, format, NULL);
-  fixate_colours (input, output);
-}
-
-/* Two channels are left and right. More channels have GStreamer's fallback positions, if any. */
-static void
-fixate_audio (const GstStructure *input, GstStructure *output)
-{
-  guint64 mask = 0;
-  gint in_channels = 0, channels = 0;
-
-  if (!gst_structure_get_int (output, "channels", &channels) || channels < 2 ||
-      gst_structure_has_field (output, "channel-mask"))
-    return;
-  gst_structure_get_int (input, "channels", &in_channels);
-  if (in_channels != channels ||
-      !gst_structure_get (input, "channel-mask", GST_TYPE_BITMASK, &mask, NULL))
-    mask = gst_audio_channel_get_fallback_mask (channels);
-  gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
-}
-
-/* Returns: the index of the structure to fixate. Structures of the input's medium are preferred,
- * then structures in the wanted memory, then the first one. */
-static guint
-choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
-{
-  guint best = 0, best_points = 0;
-
-  for (guint i = 0; i < gst_caps_get_size (output); i++) {
-    const GstStructure *structure = gst_caps_get_structure (output, i);
-    const gboolean same = gst_structure_has_name (structure, gst_structure_get_name (input));
-    const guint points =
-        1 + 2 * same +
-        ((gst_gemmcl_caps_get_memory (output, i) == GST_GEMMCL_MEMORY_OPENCL) == opencl);
-
-    if (points > best_points) {
-      best = i;
-      best_points = points;
-    }
-  }
-  return best;
-}
-
-GstCaps *
-gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl)
-{
-  g_autoptr (GstStructure) from = gst_gemmcl_drm_to_plain (gst_caps_get_structure (input, 0));
-  GstCaps *result = gst_caps_copy_nth (output, choose_structure (from, output, opencl));
-  GstStructure *structure = gst_caps_get_structure (result, 0);
-
-  if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA))
-    fixate_video (from, structure);
-  else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA))
-    fixate_audio (from, structure);
-  gst_structure_fixate (structure);
-  gst_caps_unref (output);
   return result;
 }

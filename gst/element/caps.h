@@ -30,8 +30,8 @@ gboolean gst_gemmcl_caps_read (const GstCaps *caps, const GstGemmclTerms *terms,
  * @filter: (nullable): the caps that the caller can use
  *
  * Computes the caps that the other pad can have with @caps: first the medium of @caps, then
- * tensors. Each has every kind of memory: system memory comes first on the source pad and last on
- * the sink pad.
+ * tensors, then pictures: video whose pixels are patches, windows or the rows of a tensor. Each has
+ * every kind of memory: system memory comes first on the source pad and last on the sink pad.
  *
  * With output=meta both pads have the same caps, except for the field `tensors`: on the source pad
  * the element adds its tensors to it if @caps are fixed and K and N are known. With input=meta the
@@ -47,8 +47,3 @@ GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *ca
  * element can post the reason; upstream could only report "not negotiated". */
 GstCaps *gst_gemmcl_caps_transform_leniently (GstPadDirection direction, const GstCaps *caps,
                                               const GstCaps *filter, const GstGemmclTerms *terms);
-
-/** gst_gemmcl_caps_fixate: @input: fixed caps of the sink pad. @output: (transfer full): not empty.
- * Keeps the medium of @input, and chooses OpenCL memory if @opencl, if @output has them, and the
- * format nearest to that of @input. Returns: (transfer full): fixed caps for the source pad. */
-GstCaps *gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl);

@@ -460,7 +460,8 @@ describe (GstElementClass *klass)
       "and P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K = "
       "the innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, if "
       "downstream accepts that; integers are rounded and saturated. Other outputs are tensors of "
-      "N and the outer dimensions of the input, in float32 unless output-type is set. With "
+      "N and the outer dimensions of the input, in float32 unless output-type is set; patches, "
+      "pooled pixels and static tensors leave as video if downstream accepts nothing else. With "
       "output=meta the input passes through, with D as a tensor in its metadata; with input=meta "
       "A is such a tensor. Runs on any OpenCL device; Intel GPUs are preferred",
       "The gemmcl developers");

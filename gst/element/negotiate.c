@@ -3,6 +3,7 @@
 #include "element/negotiate.h"
 
 #include "element/element.h"
+#include "element/fixate.h"
 #include "element/plans.h"
 #include "memory/imports.h"
 #include "memory/va.h"
@@ -90,6 +91,8 @@ downstream_wants_opencl (GstBaseTransform *trans)
 static GstCaps *
 fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *othercaps)
 {
+  const GstGemmclTerms terms = gst_gemmcl_get_terms (GST_GEMMCL (trans));
+
   if (direction == GST_PAD_SRC || gst_caps_is_empty (othercaps) ||
       gst_gemmcl_stream_is_meta (&GST_GEMMCL (trans)->stream))
     return gst_caps_fixate (othercaps);
@@ -101,7 +104,7 @@ fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, 
     if (!gst_caps_is_empty (both))
       gst_caps_replace (&othercaps, both);
   }
-  return gst_gemmcl_caps_fixate (caps, othercaps, downstream_wants_opencl (trans));
+  return gst_gemmcl_caps_fixate (caps, othercaps, downstream_wants_opencl (trans), &terms);
 }
 
 /* Returns: the duration of a buffer; 0 if caps do not state it. */
@@ -122,10 +125,9 @@ static GError *
 refuse_mode (const GstGemmclTerms *terms)
 {
   static const gchar *const needs[] = {
-      [GST_GEMMCL_OUTPUT_MEDIA] =
-          "media, but media of video needs feature-mode=pixel, a weight "
-          "with N = 1, 3 or 4, output-type=auto, output-scale=1, "
-          "output-offset=0, no pool, no row-outputs and no normalize=output",
+      [GST_GEMMCL_OUTPUT_MEDIA] = "media, but media of video needs feature-mode=pixel or patch, a "
+                                  "weight with N = 1, 3 or 4, output-type=auto, output-scale=1, "
+                                  "output-offset=0, no row-outputs and no normalize=output",
       [GST_GEMMCL_OUTPUT_TENSORS] = "tensors, which needs video or tensors, not audio",
       [GST_GEMMCL_OUTPUT_FLEXIBLE] = "flexible, which needs video, flexible tensors or a single "
                                      "static tensor, not audio or several static tensors",
@@ -254,6 +256,21 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   return FALSE;
 }
 
+/* Returns: (transfer full): a text of @output, without the media that @peer does not take unless
+ * none is left. */
+static gchar *
+quote_output (GstCaps *output, const GstCaps *peer)
+{
+  g_autoptr (GstCaps) media = gst_caps_new_empty (), both = NULL;
+
+  for (guint i = 0; i < gst_caps_get_size (peer); i++)
+    gst_caps_append_structure_full (
+        media, gst_structure_new_empty (gst_structure_get_name (gst_caps_get_structure (peer, i))),
+        gst_caps_features_new_any ());
+  both = gst_caps_intersect_full (output, media, GST_CAPS_INTERSECT_FIRST);
+  return gst_gemmcl_quote_caps (gst_caps_is_empty (both) ? output : both);
+}
+
 /* Returns: an error with the reason why @input, caps, cannot be negotiated; never NULL. */
 static GError *
 find_reason (GstGemmcl *self, GstCaps *input)
@@ -280,13 +297,14 @@ find_reason (GstGemmcl *self, GstCaps *input)
     refuse_memory (&error);
     return error;
   }
-  offered = gst_gemmcl_quote_caps (output);
+  offered = quote_output (output, peer);
   taken = gst_gemmcl_quote_caps (peer);
   return g_error_new (
       GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
       "Downstream does not accept the output: N = %zu of the weight makes %s, but downstream "
-      "expects %s. Pixels stay video for N = 1 (GRAY8, GRAY16_LE), 3 (RGB, BGR, RGBx and so "
-      "on) or 4 (RGBA, BGRA), audio stays audio, and all else leaves as tensors, static unless "
+      "expects %s. Pixels, patches and single static tensors of channels:width:height can leave "
+      "as video of that size for N = 1 (GRAY8, GRAY16_LE), 3 (RGB, BGR, RGBx and so on) or 4 "
+      "(RGBA, BGRA), audio stays audio, and all else leaves as tensors, static unless "
       "output=flexible. Use a weight of another N, another output or output-type, or an element "
       "downstream that accepts this output.",
       terms.n, offered, taken);

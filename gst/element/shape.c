@@ -200,9 +200,8 @@ tensor_to_frame (const GstGemmclTensor *tensor, GemmclFrame *frame)
 {
   const guint32 *dims = tensor->dims;
 
-  for (guint i = 3; i < tensor->rank; i++)
-    if (dims[i] > 1)
-      return FALSE;
+  if (gst_gemmcl_tensor_count_dims (tensor) > 3)
+    return FALSE;
   *frame = (GemmclFrame){
       .width = dims[1],
       .height = dims[2],
@@ -416,27 +415,44 @@ remove_last (GstCaps *caps)
   gst_caps_remove_structure (caps, gst_caps_get_size (caps) - 1);
 }
 
-/* Appends frames that hold a patch, if patches of @channels have @k elements and @filter allows. */
+/* GStreamer has no ranges of one number. */
 static void
-append_patched (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *settings, gsize k,
-                guint channels)
+set_range (GstStructure *structure, const gchar *field, gint least, gint most)
+{
+  if (least < most)
+    gst_structure_set (structure, field, GST_TYPE_INT_RANGE, least, most, NULL);
+  else
+    gst_structure_set (structure, field, G_TYPE_INT, least, NULL);
+}
+
+/* Appends frames that hold a patch, or the patches that @d has pixels, if patches of @channels have
+ * @k elements and @filter allows. */
+static void
+append_patched (GstCaps *result, const GstCaps *filter, const GstGemmclSettings *settings,
+                const GstGemmclTensor *d, gsize k, guint channels)
 {
   const guint sizes[] = {settings->patch_width, settings->patch_height};
-  gint64 least[2];
+  gint64 least[2], most[2] = {MAX_SIDE, MAX_SIDE};
   GstStructure *structure;
 
-  if (k != (gsize)sizes[0] * sizes[1] * channels)
+  if (k != (gsize)sizes[0] * sizes[1] * channels || d->rank > 3)
     return;
   for (guint i = 0; i < 2; i++) {
+    const gint64 stride = settings->patch_stride ? settings->patch_stride : sizes[i];
+
     least[i] = (gint64)settings->patch_dilation * (sizes[i] - 1) + 1 - 2 * settings->patch_padding;
+    if (d->rank > 2) {
+      least[i] += (d->dims[1 + i] - 1) * stride;
+      most[i] = MIN (least[i] + stride - 1, MAX_SIDE);
+    }
     least[i] = MAX (least[i], 1);
-    if (least[i] >= MAX_SIDE)
+    if (least[i] > most[i])
       return;
   }
   if (!(structure = append_formats (result, channels)))
     return;
-  gst_structure_set (structure, "width", GST_TYPE_INT_RANGE, (gint)least[0], MAX_SIDE, "height",
-                     GST_TYPE_INT_RANGE, (gint)least[1], MAX_SIDE, NULL);
+  set_range (structure, "width", (gint)least[0], (gint)most[0]);
+  set_range (structure, "height", (gint)least[1], (gint)most[1]);
   if (!fits (filter, structure))
     remove_last (result);
 }
@@ -492,8 +508,8 @@ append_frames (GstCaps *result, const GstCaps *filter, gsize pixels, guint chann
     remove_last (result);
 }
 
-/* The result that downstream takes: dimensions of a tensor without those of 1 behind the last. Of
- * rank 0 if downstream does not state them. */
+/* The result that downstream takes: dimensions of a tensor without those of 1 behind the last, or
+ * of a picture. Of rank 0 if downstream does not state them. */
 static GstGemmclTensor
 read_result (const GstStructure *output)
 {
@@ -501,12 +517,14 @@ read_result (const GstStructure *output)
   const gchar *types = gst_structure_get_string (output, "types");
   GstGemmclTensors tensors;
   GstGemmclTensor *d = &tensors.tensor[0];
+  gint width, height;
 
+  if (gst_structure_get (output, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, NULL))
+    return (GstGemmclTensor){.rank = 3, .dims = {1, (guint32)width, (guint32)height}};
   if (!dimensions ||
       !gst_gemmcl_tensors_parse (&tensors, dimensions, types ? types : "float32", 0, NULL))
     return (GstGemmclTensor){.rank = 0};
-  while (d->rank > 1 && d->dims[d->rank - 1] == 1)
-    d->rank--;
+  d->rank = gst_gemmcl_tensor_count_dims (d);
   return *d;
 }
 
@@ -570,7 +588,7 @@ gst_gemmcl_new_fitting_video (const GstCaps *upstream, const GstStructure *outpu
     append_pixels (result, filter, &d, k);
   for (guint i = 1; i <= MAX_CHANNELS; i++)
     if (allows_mode (settings, GST_GEMMCL_FEATURE_MODE_PATCH))
-      append_patched (result, filter, settings, k, i);
+      append_patched (result, filter, settings, &d, k, i);
   if (!gst_caps_is_any (filter) && !gst_caps_is_empty (result))
     return result;
   for (guint i = 1; i <= MAX_CHANNELS; i++)

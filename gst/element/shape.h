@@ -64,14 +64,15 @@ void gst_gemmcl_add_input_formats (GValue *values, gsize channels);
 /**
  * gst_gemmcl_new_fitting_video:
  * @filter: (nullable): the caps that upstream can use
- * @output: a structure of tensors that downstream takes; its dimensions, if any, limit the sizes
+ * @output: a structure of tensors or pictures that downstream takes; dimensions, or a width and a
+ *   height, limit the sizes
  * @k: K of the weight; 0: without a weight all formats and sizes fit
  *
  * Finds the formats and sizes of frames that have rows of @k elements in a feature mode that
- * @settings allow. The modes pixel and patch leave the size open. In the mode row K fixes the
- * width, and frames have each pair of a width and a height. If @filter allows several pairs, the
- * best one is first, a square or the one nearest to 4:3, and a list of widths and one of heights
- * stand for all.
+ * @settings allow. The modes pixel and patch leave the size open, unless @output states it. In the
+ * mode row K fixes the width, and frames have each pair of a width and a height. If @filter allows
+ * several pairs, the best one is first, a square or the one nearest to 4:3, and a list of widths
+ * and one of heights stand for all.
  *
  * Without @filter the result has at least all that gst_gemmcl_shape_of_format() accepts. It
  * has more with feature-mode=auto, and where two lists stand for pairs. With @filter and

@@ -86,6 +86,16 @@ parse_tensor (GstGemmclTensor *tensor, const gchar *type, const gchar *text, GEr
   return FALSE;
 }
 
+guint
+gst_gemmcl_tensor_count_dims (const GstGemmclTensor *tensor)
+{
+  guint n = tensor->rank;
+
+  while (n > 1 && tensor->dims[n - 1] == 1)
+    n--;
+  return n;
+}
+
 gchar *
 gst_gemmcl_tensor_print (const GstGemmclTensor *tensor)
 {

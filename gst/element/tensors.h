@@ -62,6 +62,10 @@ GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, 
 gboolean gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank,
                                  const gsize *dims, GError **error);
 
+/** gst_gemmcl_tensor_count_dims: Returns: the number of dimensions, at least 1, without those of 1
+ * at the end. */
+guint gst_gemmcl_tensor_count_dims (const GstGemmclTensor *tensor);
+
 /** gst_gemmcl_tensor_print: Returns: (transfer full): a text such as "float32 of 4 x 512". */
 gchar *gst_gemmcl_tensor_print (const GstGemmclTensor *tensor);
 

@@ -10,12 +10,39 @@
  *     |0 0|1 1|2 2| |
  *     +-+-+-+-+-+-+-+
  *
- * A work-item makes one element; grid: (N or rows of D, in whole work-groups; the other; batch).
+ * A work-item makes one element, or one pixel of a frame, for which N is 1; grid: (N or rows of D,
+ * in whole work-groups; the other; batch).
  *
  * POOL_MAX: the maximum, NaN if the window has one. Otherwise the average.
  * D_BY_ROW: the elements of a row of D are next to one another; dimension 0 is along them.
+ * D_FRAME and other D_ options: the frame's format; see pixels.clh.
  */
 #include "shared/types.clh"
+#include "shared/pixels.clh"
+
+/* @row: elements from a row of the result to the next one */
+static inline float
+pool_window (global const float *window, const long row)
+{
+#ifdef POOL_MAX
+  float result = window[0];
+#else
+  float result = 0.0f;
+#endif
+  for (long h = 0; h < HEIGHT; h++)
+    for (long w = 0; w < WIDTH; w++) {
+      const float x = window[(h * ACROSS + w) * row];
+#ifdef POOL_MAX
+      result = x > result || isnan (x) ? x : result;
+#else
+      result += x;
+#endif
+    }
+#ifndef POOL_MAX
+  result /= (float)(WIDTH * HEIGHT);
+#endif
+  return result;
+}
 
 kernel void
 pool (global const float *restrict state, const GemmclStrides s, global D_MEM *restrict D,
@@ -32,23 +59,16 @@ pool (global const float *restrict state, const GemmclStrides s, global D_MEM *r
   const long y = i / TO_ACROSS;
   const long top = y / TO_DOWN * DOWN + y % TO_DOWN * STRIDE_Y, left = i % TO_ACROSS * STRIDE_X;
   state += s.offset + get_global_id (2) * s.batch + (top * ACROSS + left) * s.row + j * s.col;
+  D += d.offset + get_global_id (2) * d.batch + i * d.row + j * d.col;
+#ifdef D_FRAME
+  float channel[4], sample[4];
 
-#ifdef POOL_MAX
-  float result = state[0];
+  for (int c = 0; c < D_CHANNELS; c++)
+    channel[c] = pool_window (state + c * s.col, s.row);
+  samples_from_channels (D_ORDER, D_CHANNELS, D_X, channel, sample);
+  for (int k = 0; k < D_SAMPLES; k++)
+    STORE_D (D, k, sample[k]);
 #else
-  float result = 0.0f;
+  STORE_D (D, 0, pool_window (state, s.row));
 #endif
-  for (long h = 0; h < HEIGHT; h++)
-    for (long w = 0; w < WIDTH; w++) {
-      const float x = state[(h * ACROSS + w) * s.row];
-#ifdef POOL_MAX
-      result = x > result || isnan (x) ? x : result;
-#else
-      result += x;
-#endif
-    }
-#ifndef POOL_MAX
-  result /= (float)(WIDTH * HEIGHT);
-#endif
-  STORE_D (D, d.offset + get_global_id (2) * d.batch + i * d.row + j * d.col, result);
 }

@@ -271,14 +271,15 @@ typedef enum {
  *   #GemmclFrame). @m and @k are then its shape, @layout is row-major, and @trans_a, @lda,
  *   @a_start, @a_stride and @a_type are ignored
  * @d_frame: (nullable): the rows of D are pixels of frames, one per problem, of feature mode PIXEL
- *   and any format that can be written (see #GemmclPixelFormat). @m and @n are then its shape,
- *   @layout is row-major, and @ldd, @d_start, @d_stride and @d_type are ignored
+ *   and any format that can be written (see #GemmclPixelFormat). Its shape is that of D, @layout is
+ *   row-major, and @ldd, @d_start, @d_stride and @d_type are ignored. If @k exceeds 16, or with
+ *   @pool, a step converts f32 to pixels, and @addend must not be %GEMMCL_ADDEND_OUTPUT
  * @pool: pools the result, after the activation and before @d_scale, @d_shift and rounding to D's
  *   type. Its M rows are grids of @pool_down x @pool_across rows, nested in that order; each grid
  *   becomes a grid of windows, whose rows, one for each window, follow one another in D. Windows
- *   lie wholly inside: (grid - window) / stride + 1 in each direction, rounded down. D must be a
- *   matrix, @addend neither %GEMMCL_ADDEND_OUTPUT nor %GEMMCL_ADDEND_PREVIOUS, and @normalize
- *   without %GEMMCL_NORMALIZE_D. C has M rows
+ *   lie wholly inside: (grid - window) / stride + 1 in each direction, rounded down. @addend
+ *   must be neither %GEMMCL_ADDEND_OUTPUT nor %GEMMCL_ADDEND_PREVIOUS, and @normalize without
+ *   %GEMMCL_NORMALIZE_D. C has M rows
  * @pool_across: the width of a grid; 0: that of @a_frame's grid (gemmcl_frame_get_grid()), or M.
  *   With @a_frame it is 0 or that width
  * @pool_down: the height of a grid; 0: M / @pool_across. M is a multiple of both

@@ -257,8 +257,7 @@ static gboolean
 gather (const GemmclTransfer *self, GError **error)
 {
   const GemmclFrame *frame = self->plan->problem.a_frame;
-  const gsize frame_samples =
-      gemmcl_frame_get_planes (frame, NULL) / gemmcl_pixel_format_get_sample_bytes (frame->format);
+  const gsize frame_samples = gemmcl_frame_count_samples (frame);
 
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (frame->format); i++) {
     const Texels texels = get_texels (frame, i, self->run->p.progressive);

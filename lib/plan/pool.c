@@ -5,15 +5,26 @@
 #include "plan/steps.h"
 #include "problem/pool.h"
 
-/* A work-item per element of D; the elements of D's lines are next to one another. */
+/* The elements of a row of D are next to one another, and each has its work-item. */
+static gboolean
+is_by_row (const GemmclGemm *gemm)
+{
+  return !gemm->d_frame && !gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, TRUE).by_column;
+}
+
+/* A work-item per element of D, or per pixel of a frame. */
 gboolean
 gemmcl_pool_launch (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
 {
   const GemmclStrides state = gemmcl_gemm_get_strides (&self->computed, GEMMCL_OPERAND_D, TRUE);
-  const GemmclStrides d = gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, run->tight);
-  const cl_long rows = gemmcl_gemm_count_rows_of_d (&self->problem, run->m), n = self->computed.n;
-  const gboolean by_row =
-      !gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_D, TRUE).by_column;
+  const GemmclFrame *frame = self->problem.d_frame;
+  const cl_long rows = gemmcl_gemm_count_rows_of_d (&self->problem, run->m);
+  const cl_long n = frame ? 1 : self->computed.n;
+  const cl_long samples = frame ? gemmcl_frame_count_samples (frame) : 0;
+  const GemmclStrides d =
+      frame ? (GemmclStrides){.batch = samples, .row = samples / rows}
+            : gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, run->tight);
+  const gboolean by_row = is_by_row (&self->problem);
   const gsize global[3] = {ROUND_UP (by_row ? n : rows, GROUP), by_row ? rows : n, run->batch};
 
   return LAUNCH (&run->chain, step->kernel, "pool", global,
@@ -32,7 +43,6 @@ gemmcl_pool_make_options (const GemmclGemm *gemm)
       "%s%s%s -DACROSS=%zu -DDOWN=%zu -DWIDTH=%zu -DHEIGHT=%zu -DSTRIDE_X=%zu -DSTRIDE_Y=%zu"
       " -DTO_ACROSS=%zu -DTO_DOWN=%zu",
       d_options, gemm->pool == GEMMCL_POOL_MAX ? " -DPOOL_MAX" : "",
-      gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_BY_ROW",
-      windows.across, windows.down, windows.width, windows.height, windows.stride_x,
-      windows.stride_y, windows.to_across, windows.to_down);
+      is_by_row (gemm) ? " -DD_BY_ROW" : "", windows.across, windows.down, windows.width,
+      windows.height, windows.stride_x, windows.stride_y, windows.to_across, windows.to_down);
 }

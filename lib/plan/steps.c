@@ -68,10 +68,8 @@ get_strides (GemmclKernelPlan *self, GemmclOperand which, gboolean tight)
 
   if (which == GEMMCL_OPERAND_A && makes_features (self))
     return tight_strides (self->computed.m, self->computed.k);
-  return frame
-             ? (GemmclStrides){.batch = gemmcl_frame_get_planes (frame, NULL) /
-                                        gemmcl_type_get_size (gemmcl_frame_get_sample_type (frame))}
-             : gemmcl_gemm_get_strides (&self->computed, which, tight);
+  return frame ? (GemmclStrides){.batch = gemmcl_frame_count_samples (frame)}
+               : gemmcl_gemm_get_strides (&self->computed, which, tight);
 }
 
 /* D of the gemm and of the steps up to store. */
@@ -220,9 +218,7 @@ typedef struct {
 static Lines
 get_pixels (GemmclKernelPlan *self)
 {
-  const GemmclFrame *frame = self->problem.d_frame;
-  const gsize samples =
-      gemmcl_frame_get_planes (frame, NULL) / gemmcl_pixel_format_get_sample_bytes (frame->format);
+  const gsize samples = gemmcl_frame_count_samples (self->problem.d_frame);
   const gsize m = self->computed.m, n = self->computed.n;
 
   return (Lines){
@@ -408,9 +404,10 @@ static gboolean
 allocate_shared (GemmclKernelPlan *self, GError **error)
 {
   const gboolean keeps = keeps_previous (self);
-  const gchar *state = keeps                ? "the previous result"
-                       : self->problem.pool ? "D before pooling"
-                                            : "D before its scale";
+  const gchar *state = keeps                   ? "the previous result"
+                       : self->problem.pool    ? "D before pooling"
+                       : self->problem.d_frame ? "D before its pixels"
+                                               : "D before its scale";
 
   self->zeros = gemmcl_kept_create_zeros (self, error);
   if (self->zeros == NULL)

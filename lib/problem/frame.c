@@ -83,6 +83,13 @@ gemmcl_frame_get_sample_type (const GemmclFrame *frame)
   return get_format (frame->format)->sample_bytes == 2 ? GEMMCL_TYPE_U16 : GEMMCL_TYPE_U8;
 }
 
+gsize
+gemmcl_frame_count_samples (const GemmclFrame *frame)
+{
+  return gemmcl_frame_get_planes (frame, NULL) /
+         gemmcl_type_get_size (gemmcl_frame_get_sample_type (frame));
+}
+
 static gboolean
 check_between (const gchar *what, gsize found, gsize least, gsize most, GError **error)
 {

@@ -13,6 +13,9 @@ guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
 /** The type of the frame's samples, U8 or U16, or of the tensor's elements. */
 GemmclType gemmcl_frame_get_sample_type (const GemmclFrame *frame);
 
+/** The samples, of all planes, of a valid frame without gaps. */
+gsize gemmcl_frame_count_samples (const GemmclFrame *frame);
+
 /** The parts of a frame that make the rows of A, as patches of width x height pixels; see
  * #GEMMCL_FEATURE_PATCH. Another feature mode has patches of a pixel, a row or the frame. */
 typedef struct {

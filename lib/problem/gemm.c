@@ -196,7 +196,8 @@ gemmcl_gemm_scales_d (const GemmclGemm *gemm)
 gboolean
 gemmcl_gemm_finishes_d (const GemmclGemm *gemm)
 {
-  return gemm->pool != GEMMCL_POOL_NONE || gemmcl_gemm_scales_d (gemm);
+  return gemm->pool != GEMMCL_POOL_NONE || gemmcl_gemm_scales_d (gemm) ||
+         (gemm->d_frame && gemm->k > GEMMCL_MOST_K_OF_FRAMES);
 }
 
 gchar *
@@ -236,6 +237,7 @@ gemmcl_gemm_get_product (const GemmclGemm *gemm)
     product.row_outputs = 0;
   if (gemmcl_gemm_finishes_d (gemm)) {
     product.d_type = GEMMCL_TYPE_F32;
+    product.d_frame = NULL;
     product.ldd = product.d_start = product.d_stride = 0;
   }
   product.d_scale = product.d_shift = 0.0;
@@ -400,6 +402,7 @@ static gboolean
 validate_d_frame (const GemmclGemm *gemm, GError **error)
 {
   const GemmclFrame *frame = gemm->d_frame;
+  const gsize rows = gemmcl_gemm_count_rows_of_d (gemm, gemm->m);
   gsize m, n;
 
   if (!gemmcl_frame_get_shape (frame, &m, &n, error))
@@ -411,11 +414,15 @@ validate_d_frame (const GemmclGemm *gemm, GError **error)
                         "the feature mode pixel and a format of one plane, not %s.",
                         frame->channels > 0 ? "a tensor"
                                             : gemmcl_pixel_format_get_name (frame->format));
-  if (m != gemm->m || n != gemm->n)
+  if (m != rows || n != gemm->n)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The frame has %zu pixels of %zu channels, but D is %zu x %zu.", m, n,
-                        gemm->m, gemm->n);
-  return TRUE;
+                        "The frame has %zu pixels of %zu channels, but D is %zu x %zu.", m, n, rows,
+                        gemm->n);
+  return gemm->addend != GEMMCL_ADDEND_OUTPUT || !gemmcl_gemm_finishes_d (gemm) ||
+         gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "A D that is a frame, with GEMMCL_ADDEND_OUTPUT, needs a K of at most %d, "
+                      "found %zu.",
+                      GEMMCL_MOST_K_OF_FRAMES, gemm->k);
 }
 
 static gboolean

@@ -48,22 +48,25 @@ gboolean gemmcl_gemm_keeps_int8 (const GemmclGemm *gemm);
 /** TRUE if D has a scale or a shift. */
 gboolean gemmcl_gemm_scales_d (const GemmclGemm *gemm);
 
-/** TRUE if the kernels store f32, which a last step pools, or scales, into D. */
+/** Kernels write the pixels of a frame for a K of at most this; beyond it a step does. */
+#define GEMMCL_MOST_K_OF_FRAMES 16
+
+/** TRUE if the kernels store f32, which a last step pools, scales or converts to pixels, into D. */
 gboolean gemmcl_gemm_finishes_d (const GemmclGemm *gemm);
 
 /** (transfer full): the options D_TYPE, D_SCALE and D_SHIFT of types.clh, for the D of @gemm. */
 gchar *gemmcl_gemm_make_d_options (const GemmclGemm *gemm);
 
-/** @gemm without the steps that normalize, and without the step that pools or scales D. With
+/** @gemm without the steps that normalize, and without the step that finishes D. With
  * #GEMMCL_NORMALIZE_A its A is the result of that step: f32, row-major and tight, also if A was
- * frames. With #GEMMCL_NORMALIZE_D, and if a step pools or scales D, it has no row outputs, since
- * these follow the steps. In the latter case its D is f32 and tight. */
+ * frames. With #GEMMCL_NORMALIZE_D, and if a step finishes D, it has no row outputs, since these
+ * follow the steps. In the latter case its D is a matrix, f32 and tight. */
 GemmclGemm gemmcl_gemm_get_product (const GemmclGemm *gemm);
 
 /** The problem that the kernels of a plan for @gemm compute: gemmcl_gemm_get_product(), but
  * @normalize keeps #GEMMCL_NORMALIZE_D. With #GEMMCL_ADDEND_PREVIOUS its D, tight and f32, is the
- * previous result and becomes the next one. Then, and if D is pooled or scaled, a step after the
- * kernels converts it to the D of @gemm. */
+ * previous result and becomes the next one. Then, and if gemmcl_gemm_finishes_d(), a step after
+ * the kernels converts it to the D of @gemm. */
 GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
 
 /** @computed as one tall problem, if the problems of its batch share B, have no matrix C, and their

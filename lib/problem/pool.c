@@ -69,11 +69,11 @@ gemmcl_pool_validate (const GemmclGemm *gemm, GError **error)
       return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                           "A size or stride of pooling is %zu; at most %d is possible.", sizes[i],
                           G_MAXINT32);
-  if (gemm->d_frame || gemm->normalize & GEMMCL_NORMALIZE_D ||
-      gemm->addend == GEMMCL_ADDEND_OUTPUT || gemm->addend == GEMMCL_ADDEND_PREVIOUS)
+  if (gemm->normalize & GEMMCL_NORMALIZE_D || gemm->addend == GEMMCL_ADDEND_OUTPUT ||
+      gemm->addend == GEMMCL_ADDEND_PREVIOUS)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "Pooling needs a D that is a matrix without GEMMCL_NORMALIZE_D, and an "
-                        "addend other than GEMMCL_ADDEND_OUTPUT and GEMMCL_ADDEND_PREVIOUS.");
+                        "Pooling needs a D without GEMMCL_NORMALIZE_D, and an addend other than "
+                        "GEMMCL_ADDEND_OUTPUT and GEMMCL_ADDEND_PREVIOUS.");
   windows = gemmcl_gemm_get_windows (gemm);
   if (gemm->a_frame) {
     gemmcl_frame_get_grid (gemm->a_frame, &across, &down);

@@ -10,7 +10,7 @@ from stream import (ANALYTICS, FAILURE, NULL, OK, PAUSED, PLAYING, READY, Gst, T
 
 FRAME = video("RGB", 6, 4)
 MONO, STEREO = audio("S16LE", 1), audio("S16LE", 2)
-STATIC = "other/tensors,format=static"
+STATIC, FLEXIBLE = "other/tensors,format=static", "other/tensors,format=flexible"
 SMALL = "[[1,2,3],[4,5,6],[7,8,9]]"
 
 
@@ -59,7 +59,18 @@ CAPS = {
         ("[1] feature-mode=frame pool=max", tensors("1:1:1"), "pool needs a grid|feature-mode"),
         ("[1] pool=max", MONO, "pool needs a grid|pool=none"),
         ("[[1],[2],[3]] pool=average", flexible(1), "pool needs a grid|state their dimensions"),
-        ("[[1],[2],[3]] pool=max output=media", FRAME, "output=media"),
+        # Pictures of another size, and results that are no pictures.
+        ("[[1],[2],[3]] pool=max pool-size=2", FRAME, "GRAY16_LE }, width=(int)3, height=(int)2|"
+         "expects video/x-raw, width=(int)6|that size", "video/x-raw,width=6"),
+        ("[[1],[2],[3]]", tensors("3:6:4"), "width=(int)6, height=(int)4|expects video/x-raw, width"
+         "=(int)5", "video/x-raw,width=5"),
+        *(("[[1],[2],[3]]", tensors(dims, types), f"{words}|single static tensors", "video/x-raw")
+          for dims, types, words in [
+              ("3:6", "int8", "{ 1:6"), ("3:6:4:2", "int8", "dimensions=(string)1:6:4:2"),
+              ("3:1:65536", "int8", "1:1:65536"), ("3:6:4,2", "int8,int8", "1:6:4.2")]),
+        ("[[1,1],[2,2],[3,3]]", tensors("3:6:4"), "dimensions=(string){ 2:6:4|N = 1 (",
+         "video/x-raw"),
+        ("[[1],[2],[3]]", f"{FLEXIBLE},framerate=10/1", "flexible|single static", "video/x-raw"),
         ("[[1],[2],[3]] bias=[1,2]", FRAME, "bias is 1 x 2|1 element"),
         ("[[1],[2],[3]] addend=[[1,2],[3,4]]", FRAME, "addend is 2 x 2|D is 24 x 1|1 x 1"),
         ("[1] row-outputs=sum", MONO, "row-outputs|Audio leaves as audio"),

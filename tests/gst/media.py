@@ -6,7 +6,7 @@ import ctypes
 from ctypes import c_size_t, c_void_p
 
 from gemmcl import get_info
-from medium import Medium, crop
+from medium import Medium, PaddedPool, crop
 from numpy_gemm import ACTIVATIONS, activate
 from stream import OK, Gst, GstAudio, GstVideo, TestCase, audio, get_bytes, main, np, video
 
@@ -26,25 +26,6 @@ def make_audio(values, samples):
     info.set_format(GstAudio.AudioFormat.F32, 8000, 1, None)
     meta = add_audio_meta(c_void_p(hash(buffer)), c_void_p(hash(info)), c_size_t(samples), None)
     return buffer, c_size_t.from_address(meta + SAMPLES)
-
-
-class PaddedPool(GstVideo.VideoBufferPool):
-    """A pool of downstream whose frames have bytes around their rows."""
-
-    def offer(self, query):
-        caps, _ = query.parse_allocation()
-        size = GstVideo.VideoInfo.new_from_caps(caps).size
-        alignment, config = GstVideo.VideoAlignment(), self.get_config()
-        alignment.reset()
-        alignment.padding_left, alignment.padding_right = 4, 9
-        alignment.padding_top, alignment.padding_bottom = 2, 1
-        Gst.BufferPool.config_set_params(config, caps, size, 0, 0)
-        for option in "VideoMeta", "VideoAlignment":
-            Gst.BufferPool.config_add_option(config, f"GstBufferPoolOption{option}")
-        GstVideo.buffer_pool_config_set_video_alignment(config, alignment)
-        self.set_config(config)
-        query.add_allocation_meta(GstVideo.video_meta_api_get_type(), None)
-        query.add_allocation_pool(self, size, 0, 0)
 
 
 class Media(TestCase):

@@ -18,6 +18,25 @@ def crop(buffer, x, y, width, height):
     return buffer
 
 
+class PaddedPool(GstVideo.VideoBufferPool):
+    """A pool of downstream whose frames have bytes around their rows."""
+
+    def offer(self, query):
+        caps, _ = query.parse_allocation()
+        size = GstVideo.VideoInfo.new_from_caps(caps).size
+        alignment, config = GstVideo.VideoAlignment(), self.get_config()
+        alignment.reset()
+        alignment.padding_left, alignment.padding_right = 4, 9
+        alignment.padding_top, alignment.padding_bottom = 2, 1
+        Gst.BufferPool.config_set_params(config, caps, size, 0, 0)
+        for option in "VideoMeta", "VideoAlignment":
+            Gst.BufferPool.config_add_option(config, f"GstBufferPoolOption{option}")
+        GstVideo.buffer_pool_config_set_video_alignment(config, alignment)
+        self.set_config(config)
+        query.add_allocation_meta(GstVideo.video_meta_api_get_type(), None)
+        query.add_allocation_pool(self, size, 0, 0)
+
+
 class Medium:
     """A buffer as caps describe it. Several tensors count as one.
 

@@ -67,6 +67,30 @@ DOWN = [
     # K selects the mode, also if patch sizes are set. A frame has as many patches as fit.
     (video("RGB"), 12, 5, dims("5:2"), "video/x-raw", WIDE),
     (video("RGB"), 18, 5, dims("5:1:1"), "video/x-raw", WIDE),
+    # Patches, windows and tensors of three dimensions may become pictures of their grids.
+    (video("RGB"), 18, 3, f"{dims('3:4:3')};{RGB},width=4,height=3,framerate=30/1;{RGB},"
+     "pixel-aspect-ratio=1/1", f"{GRAY}; {RGB},width=3; {RGB},height=2; {RGB},framerate=25/1",
+     PATCHES),
+    (video("RGB", ",pixel-aspect-ratio=4/3"), 18, 3, f"{RGB},width=1,height=1,"
+     "pixel-aspect-ratio=2/1", f"{RGB},pixel-aspect-ratio=4/3", f"{WIDE} feature-mode=patch"),
+    (video("RGB", ",pixel-aspect-ratio=4/3"), 3, 1, f"{GRAY},width=1,height=1,"
+     "pixel-aspect-ratio=2/1", f"{GRAY},pixel-aspect-ratio=4/3", "pool=max pool-size=[2,3]"),
+    (video("RGB"), 3, 1, f"{GRAY},width=2,height=1", f"{GRAY},width=4; other/tensors",
+     "pool=max pool-size=2 pool-stride=[1,2] output=media"),
+    (tensors("3:4:2", "int8"), 3, 4, f"{dims('4:4:2')};{RGBA},width=4,height=2,framerate=10/1",
+     f"{RGB}; {RGBA},width=2; {RGBA},framerate=30/1"),
+    (tensors("3:4:2:1:1", "int8"), 3, 1, f"{GRAY},width=4; video/x-raw,format=GRAY16_LE", RGB),
+    (tensors("3:4:2", "int8"), 18, 3, f"{RGB},width=4,height=3", f"{RGB},height=2", PATCHES),
+    (tensors("3:4:2", "int8"), 3, 3, f"{RGB},width=1,height=1", f"{RGB},width=4", "pool=average"),
+    (tensors("3:4:2", "int8"), 3, 2, STATIC, "video/x-raw"),
+    *((tensors(f"3:{shape}", "int8"), 3, 3, STATIC, "video/x-raw")
+      for shape in ("4", "4:2:2", "1:65536", "65536:1")),
+    (tensors("3:4:2,1", "int8,int8"), 3, 3, STATIC, "video/x-raw"),
+    (tensors("3:4:2", "int8"), 12, 3, STATIC, "video/x-raw", "feature-mode=row"),
+    *((tensors("3:4:2", "int8"), 3, 3, STATIC,
+       "video/x-raw", more) for more in (
+           "output=media", "output=tensors", "output-type=u8", "output-scale=2 output-type=u8",
+           "normalize=output", "row-outputs=max")),
     # output=media and output=tensors each leave only one of both.
     (video("RGB"), 3, 3, video("RGB"), "other/tensors", "output=media"),
     (video("RGB"), 3, 3, dims("3:4:2", "3:8"), "video/x-raw", "output=tensors"),
@@ -133,6 +157,21 @@ UP = [
     (FLEXIBLE, 3, 2, FLEXIBLE, f"{STATIC}; video/x-raw"),
     ("other/tensors", 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", ""),
     (FLEXIBLE, 3, 2, f"{STATIC};{FLEXIBLE}; video/x-raw", "", TO_FLEXIBLE),
+    # A picture fixes the size of pixels and of patches; each frame must fill the patches.
+    ("video/x-raw,width=4,height=3", 3, 3, f"{RGB},width=4,height=3; {STATIC}",
+     f"{RGB},width=5; {GRAY}; {FLEXIBLE}"),
+    ("video/x-raw,width=4,height=3", 18, 3, f"{RGB},width=4,height=2; {STATIC}",
+     f"{RGB},width=5; {RGB},height=3; {GRAY}", PATCHES),
+    ("video/x-raw,width=2,height=2", 6, 3, f"{GRAY},width=6,height=5; {GRAY},width=8,height=4",
+     f"{GRAY},width=9; {GRAY},width=5; {GRAY},height=3; {GRAY},height=6; {RGB}",
+     f"{WIDE} feature-mode=patch"),
+    (dims("5:4:3"), 18, 5, f"{RGB},width=4,height=2", f"{RGB},width=3; {RGB},height=3", PATCHES),
+    (dims("5:4:3:2"), 18, 5, "other/tensors", "video/x-raw", PATCHES),
+    ("video/x-raw,width=65535,height=2", 18, 1, STATIC, "video/x-raw",
+     f"{WIDE} feature-mode=patch"),
+    ("video/x-raw,width=2,height=2", 3, 3, f"{RGB},width=5,height=4; {STATIC}", GRAY, "pool=max"),
+    ("video/x-raw", 12, 3, STATIC, "video/x-raw", "feature-mode=row"),
+    ("video/x-raw", 3, 3, f"{RGB}; {STATIC}", f"{GRAY},width=3", WIDE),
     # With output=meta upstream has to send frames, without the tensors that downstream expects.
     (video("RGB", ",tensors=(structure)[after]"), 3, 3,
      video("RGB", ",tensors=(structure)[before]"), "", "output=meta"),
@@ -171,8 +210,14 @@ CHOICES = [
           ("BGRx", "", 3, 4, "BGRA"), ("RGB", ",format={xBGR,GRAY8}", 3, 3, "xBGR"),
           ("RGB", "", 3, 1, "GRAY8"), ("GRAY16_LE", "", 1, 1, "GRAY16_LE"),
           ("GRAY8", ",format=GRAY16_LE", 1, 1, "GRAY16_LE")]),
-    # The medium stays, even if downstream prefers tensors.
+    # The medium stays, even if downstream prefers tensors. Pictures are only made on request.
     (video("RGB"), "other/tensors;video/x-raw", 3, 3, "video/x-raw"),
+    (video("RGB"), "video/x-raw;other/tensors", 18, 3, dims("3:4:3"), PATCHES),
+    (video("RGB"), "video/x-raw;other/tensors", 3, 3, dims("3:1:1"), "pool=max"),
+    (tensors("3:4:2"), "video/x-raw;other/tensors", 3, 3, dims("3:4:2")),
+    (tensors("3:4:2"), "video/x-raw", 3, 3, RGB),
+    (tensors("3:4:2"), "video/x-raw,format={xBGR,GRAY8}", 3, 3, "video/x-raw,format=xBGR"),
+    (video("BGRx"), "video/x-raw", 3, 3, "video/x-raw,format=BGRx,width=1", "pool=max"),
     (video("RGB"), "other/tensors", 3, 3, dims("3:4:2")),
     (video("RGB"), dims("3:8"), 3, 3, dims("3:8")),
     (video("RGB"), "other/tensors", 12, 5, dims("5:2")),
@@ -266,6 +311,8 @@ class Negotiation(TestCase):
                  "patch-width=2 patch-height=1"),
                 ("videoscale", "RGB", 3, 16, f"{RGB},width=6,height=8", "dimensions=16:6:8"),
                 ("videoscale", "RGB", 3, 16, f"{RGB},width=4,height=2", "dimensions=16:8"),
+                ("videoscale", "RGB", 18, 5, f"{RGB},width=6,height=4",
+                 f"{WIDE} feature-mode=patch dimensions=5:2:2"),
                 ("videoscale", "RGB", 672, 8, f"{RGB},width=224,height=30",
                  "feature-mode=row dimensions=8:30")]:
             with self.subTest(converter=converter, caps=caps, k=k, n=n, settings=settings):
@@ -404,9 +451,10 @@ class Offers(TestCase):
             settings = self.choose_settings(self.choice(MODES))
             inputs = [self.choose_input(settings) for _ in range(4)]
             k, n = max(inputs[0][1], 1), self.choice((1, 3, 4))
+            sizes = {"auto": ("", ",width=[1,3]", ",height=2"), "patch": ("", ",width=2,height=2")}
+            sizes["pixel"] = sizes["auto"]
             output = self.choice((None, None, "other/tensors", *(
-                ("video/x-raw", "video/x-raw,width=[1,3]", "video/x-raw,height=2")
-                if settings["feature-mode"] in ("auto", "pixel") else ())))
+                f"video/x-raw{size}" for size in sizes.get(settings["feature-mode"], ()))))
             if output:  # with other values the pads would not link
                 settings.update({"output": "auto", "row-outputs": "0", "output-type": "auto",
                                  "pool": "none"})

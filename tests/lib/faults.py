@@ -18,8 +18,9 @@ from tap_unittest import main, tap
 
 RUNS = 3  # in flight at once; one more follows, with other weights
 MAX = 2  # GEMMCL_ROW_MAX
-UNWRITTEN = -77
-# A is u8 and D f32, with a gap between their rows. The rules choose where there is no kernel.
+UNWRITTEN = 77
+# A is u8 and D f32 or a frame, with a gap between their rows. The rules choose where there is no
+# kernel.
 PROBLEMS = {
     "plain": dict(m=33, n=5, k=17), "split": dict(m=4, n=8, k=64, kernel="gemm_naive/2"),
     "previous": dict(m=9, n=5, k=17, addend="previous"),
@@ -29,6 +30,7 @@ PROBLEMS = {
     "operands": dict(m=9, n=5, k=17, bias=True, addend="matrix"),
     "scales": dict(m=16, n=16, k=32, precision="i8", kernel="vector_i8_1x64_1x1", scale=2),
     "frame": dict(m=20, n=4, k=3, a_frame=Frame(format=2, width=5, height=4)),
+    "picture": dict(m=20, n=4, k=17, d_frame=Frame(format=4, width=5, height=4)),
     "large": dict(m=512, n=96, k=16),
 }
 CL = ctypes.CDLL("libOpenCL.so.1")
@@ -75,7 +77,8 @@ class Life:
         self.gemm = describe(m, n, k, lda=lda, ldd=n + gap, a_type="u8", **{"batch": 1, **fields})
         rng = np.random.default_rng(1)
         shape = RUNS + 1, self.gemm.batch, m
-        self.a, self.d = allocate((*shape, k + gap), "u1"), allocate((*shape, n + gap), "f4")
+        self.a = allocate((*shape, k + gap), "u1")
+        self.d = allocate((*shape, n + gap), "u1" if self.gemm.d_frame else "f4")
         self.rows = np.zeros((*shape, 1), "f4")
         self.a[..., :k] = rng.integers(0, 256, (*shape, k))
         self.b = rng.integers(-127, 128, (2, k, n))
@@ -90,6 +93,8 @@ class Life:
     def compute(self, runs, which):
         """Returns the results with these of the two B."""
         product = self.a[runs, ..., :self.gemm.k].astype(int) @ self.b[which][..., None, :, :]
+        if self.gemm.d_frame:
+            return product.clip(0, 255)
         if not self.gemm.bias:
             return product * (self.scale or 1)
         return product + self.c + self.bias
@@ -104,7 +109,8 @@ class Life:
         done = c_void_p()
         a = [each.reshape(4, -1) if self.gemm.a_frame else each for each in self.a[run]]
         rows = {"row_outputs": list(self.rows[run])} if self.gemm.row_outputs else {}
-        made = self.plan.make_run(a=a, d=list(self.d[run]), beta=int(self.gemm.addend > 0),
+        d = [each.reshape(4, -1) if self.gemm.d_frame else each for each in self.d[run]]
+        made = self.plan.make_run(a=a, d=d, beta=int(self.gemm.addend > 0),
                                   **rows, **others)
         ask("plan_submit", self.plan, byref(made), None, byref(done))
         self.done[run] = done

@@ -95,6 +95,7 @@ class Previous(TestCase):
         for form in FRAMES:
             n = 1 if form.startswith("GRAY") else 4 if "A" in form else 3
             self.feed_back(Feedback(35, n, 4, form=form, batch=BATCH))
+        self.feed_back(Feedback(35, 3, 17, form="RGBx", batch=BATCH))
 
     def test_scaled(self):
         """Integers with a scale. The previous result is not rounded; row outputs are those of D."""

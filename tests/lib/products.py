@@ -8,6 +8,7 @@ from gemmcl import (DTYPES, TYPES, Buffer, Plan, call, describe, find_misfit, ge
                     pretend)
 from library import Data, Frame
 from numpy_gemm import compare, features, pooled, solve
+from pixels import FORMATS, get_planes, make_frame
 from problem import ALL, ARG_MAX, MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase
 from tap_unittest import main
 
@@ -402,6 +403,52 @@ class Pools(ProblemTestCase):
                 if d_type == "i8":
                     expected, bound = expected * 40, 40 * bound + 1e-5
                 self.assertIsNone(compare(found, expected, bound))
+
+
+class Pictures(ProblemTestCase):
+    """D as frames, which kernels write, or a step for a larger K or pooling."""
+
+    def draw(self, rng, k):
+        """A random problem, and the frames that are D before they are rounded."""
+        form = str(rng.choice(list(FORMATS)[:10]))
+        n = FORMATS[form][0]
+        grid = size = rng.integers(2, 40, 2)
+        pool = rng.choice(("none", "max", "average"))
+        fields = {}
+        if pool != "none":
+            window = rng.integers(1, 1 + np.minimum(size, 3))
+            size = (grid - window) // window + 1
+            fields = dict(pool=str(pool), pool_across=int(grid[0]), pool_down=int(grid[1]),
+                          pool_width=int(window[0]), pool_height=int(window[1]))
+        m, top = int(grid.prod()), 2**16 if "16" in form else 256
+        a, b = rng.integers(0, 9, (2, m, k)).astype("f4"), rng.uniform(-1, 1, (k, n)).astype("f4")
+        bias = rng.uniform(-top / 8, top, n).astype("f4")
+        frame = make_frame(*map(int, size), form)
+        gemm = describe(m, n, k, bias=1, batch=2, a_stride=m * k, alpha=top / 8 / k, d_frame=frame,
+                        **fields)
+        results = [solve(each, 0 * each, b, bias=bias.astype(float), alpha=top / 8 / k)
+                   for each in a.astype(float)]
+        if pool != "none":
+            results = [pooled(pool, *result, tuple(grid), tuple(window)) for result in results]
+        return gemm, frame, form, (a, b, bias), results
+
+    def test_random(self):
+        rng = np.random.default_rng(4)
+        for i in range(40):
+            gemm, frame, form, (a, b, bias), results = self.draw(rng, (3, 16, 17, 100)[i % 4])
+            kind = "<u2" if form == "GRAY16_LE" else "u1"
+            samples = get_planes(frame)[0] // np.dtype(kind).itemsize // frame.width // frame.height
+            wide = frame.width * samples + i % 3  # elements between rows
+            d = np.full((2, frame.height, wide), 77, kind)
+            Plan(gemm, b=b, bias=bias).run(a=list(a), d=[each[:, :frame.width * samples]
+                                                         for each in d], alpha=gemm.alpha)
+            self.assertTrue((d[..., frame.width * samples:] == 77).all(), "a gap was written")
+            pixels = d[..., :frame.width * samples].reshape(2, -1, samples)
+            order = [0] if samples == 1 else [form.index(c) for c in "RGBA" if c in form]
+            if "x" in form:
+                self.assertTrue((pixels[..., form.index("x")] == 255).all(), "x is not 255")
+            for found, (expected, bound) in zip(pixels, results):
+                self.assertIsNone(compare(found[:, order], expected, bound))
 
 
 class Poor(ProblemTestCase):
