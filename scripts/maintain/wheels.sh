@@ -28,8 +28,10 @@ for wheel in "$work"/wheels/*.whl; do
   "$python" -m zipfile -e "$wheel" "$work/new/python"
   rm "$wheel"
 done
-cp -rl "$work"/new/python/*.data/data/. "$work/new"
-rm -r "$work"/new/python/*.data
+for data in "$work"/new/python/*.data; do
+  [ ! -d "$data/data" ] || cp -rl "$data/data/." "$work/new"
+  rm -rf "$data"
+done
 # Wheels hold most libraries under two or three names.
 hardlink --content --quiet "$work/new" || true
 mv -T "$work/new" "$folder"
