@@ -7,8 +7,8 @@
  * error or returns a documented result; sanitizers find other errors. With libFuzzer (the meson
  * option fuzz) inputs are generated; otherwise fuzz.c uses the files of tests/fuzz/corpus. */
 typedef void FuzzTarget (const guint8 *data, gsize size);
-FuzzTarget fuzz_cache, fuzz_flexible, fuzz_kernel, fuzz_labels, fuzz_literal, fuzz_npy, fuzz_onnx,
-    fuzz_safetensors, fuzz_tensors, fuzz_tuning, fuzz_where;
+FuzzTarget fuzz_cache, fuzz_flexible, fuzz_import, fuzz_kernel, fuzz_labels, fuzz_literal, fuzz_npy,
+    fuzz_onnx, fuzz_safetensors, fuzz_tensors, fuzz_tuning, fuzz_where;
 
 int LLVMFuzzerTestOneInput (const guint8 *data, gsize size);
 

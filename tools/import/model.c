@@ -55,8 +55,10 @@ model_dup_text (const OnnxNode *node, const gchar *name, const gchar *otherwise)
 {
   const OnnxAttribute *attribute = model_find_attribute (node, name);
 
-  return attribute != NULL ? g_strndup ((const gchar *)attribute->s.data, attribute->s.len)
-                           : g_strdup (otherwise);
+  if (attribute == NULL)
+    return g_strdup (otherwise);
+  return attribute->s.data != NULL ? g_strndup ((const gchar *)attribute->s.data, attribute->s.len)
+                                   : g_strdup ("");
 }
 
 gboolean
