@@ -64,8 +64,8 @@ def layers(folder):
 
 def cases(folder):
     """Yields (name, the other element, source, gemmcl's line, the other line). The last cases send
-    a vector in each buffer and compare batches and in-flight runs with one run at a time; their
-    weight is written into the folder."""
+    a vector in each buffer, and compare batches and in-flight runs with one run at a time, and
+    messages of the best elements with none; their weight is written into the folder."""
     rgb, gray = "video/x-raw,format=RGB", "video/x-raw,format=GRAY8"
     sepia = f"gemmcl weight={SEPIA}"
     for size in ((160, 120), (1280, 720)):
@@ -94,6 +94,9 @@ def cases(folder):
     for settings in ("queue-depth=2", "queue-depth=4", "batch-size=8", "batch-size=32"):
         yield (f"1x1024 floats x 1024, {settings}", "queue-depth=1", VECTOR, f"{line} {settings}",
                f"{line} queue-depth=1")
+    best = f"{line} row-outputs=top-k output=rows"
+    yield ("1x1024 floats x 1024, messages", "no messages", VECTOR, f"{best} post-messages=true",
+           best)
 
 
 def play(source, line, count):

@@ -21,7 +21,7 @@ from stream import (ANALYTICS, ERROR, FAILURE, GST, NULL, OK, PLAYING, READY, Gs
                     main, np, tensors, video)
 
 if ANALYTICS:
-    from tensor_meta import find_tensors
+    from tensor_meta import find_tensors, get_classes
 
 BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
 ERRORS, WARNINGS = Gst.MessageType.ERROR, Gst.MessageType.WARNING
@@ -49,12 +49,14 @@ class Kind:
     factor: the factor of the other elements
     adds: each output is added to the next one
     header: floats before each result
-    best: the number of best elements of each row that messages have, if any"""
+    best: the number of best elements of each row that have labels
+    rows: the rows of a buffer, and of a buffer of other caps"""
     elements: str
     factor: int = 1
     adds: bool = False
     header: int = 0
     best: int = 0
+    rows: tuple = (4, 8)
 
     @property
     def n_devices(self):
@@ -62,14 +64,15 @@ class Kind:
 
 
 FIRST, SECOND = f"{GEMMCL} name=a weight={times(2)}", f"! {GEMMCL} weight={times(5)}"
+LABELS = "row-outputs=top-k top-k=2 labels=[a,b,c,d]"
 KINDS = {"single": Kind(FIRST), "batch": Kind(f"{FIRST} batch-size=2 queue-depth=3"),
          "previous": Kind(f"{FIRST} beta=1", adds=True),
          "flexible": Kind(f"{FIRST} output=flexible {SECOND}", 5, header=32),
          "row": Kind(f"{FIRST} {SECOND}", 5), "devices": Kind(f"{FIRST} devices=all"),
-         "labels": Kind(f"{FIRST} row-outputs=top-k top-k=2 labels=[a,b,c,d] post-messages=true",
-                        best=2)}
+         "labels": Kind(f"{FIRST} {LABELS} post-messages=true", best=2)}
 if ANALYTICS:
     KINDS["meta"] = Kind(f"{FIRST} output=meta")
+    KINDS["classes"] = Kind(f"{FIRST} {LABELS} output=meta", best=2, rows=(1, 1))
 # Elements with queue-depth=3, and the number of buffers to push.
 HELD = [(Kind(f"{FIRST} queue-depth=3"), 5),
         (Kind(f"{FIRST} queue-depth=3 {SECOND} queue-depth=3", 5), 3),
@@ -102,7 +105,7 @@ class Play:
 
     def reset(self):
         self.factors = [3 if self.element.props.weight == times(3) else 2] * 2
-        self.rows, self.results, self.previous = 4, [], (0, 0)
+        self.rows, self.results, self.previous = self.kind.rows[0], [], (0, 0)
         self.seen, self.next, self.posted, self.told = 0, 0, set(), 0
 
     def has_failed(self):
@@ -158,7 +161,7 @@ class Play:
         self.element.props.weight = times(3)
         self.factors = 3, 2
         if self.push(2):
-            self.rows, self.previous = 8, (0, 0)
+            self.rows, self.previous = self.kind.rows[1], (0, 0)
             self.stream.push_caps(caps(self.rows))
             if not self.has_failed():
                 self.push(2)
@@ -177,6 +180,10 @@ class Play:
             return
         self.seen += 1
         rows, (new, old) = self.results[index]
+        if self.kind == KINDS.get("classes"):
+            self.test.assertIn(get_classes(output),
+                               [[("a", value), ("b", value)] for value in (new, old)]
+                               + [None] * bool(LAYER.get_state().strikes))
         found = np.frombuffer(data, "f4")[self.kind.header:].tolist()
         expected = [[value] * COLUMNS * rows for value in (new, old)]
         self.test.assertIn(found, expected if WARNINGS in self.posted else expected[:1])
@@ -191,7 +198,7 @@ class Play:
                 self.check_output(arrived)
         if not failed:
             self.test.assertEqual(self.seen, len(self.results))
-            if self.kind.best and not LAYER.get_state().strikes:
+            if self.kind == KINDS["labels"] and not LAYER.get_state().strikes:
                 self.test.assertEqual(self.told, len(self.results))
         return failed
 

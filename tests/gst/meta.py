@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """output=meta: D as a tensor in the metadata of the input, which passes through."""
 
-import ctypes
-from ctypes import c_size_t
-
 from numpy_gemm import row_outputs
 from stream import OK, VA, Gst, audio, join, load_plugin, main, np, tensors, video
-from tensor_meta import (COLOURS, LIB, RGB, GLib, MetaTestCase, Tensor, announce, call, carry,
-                         describe, draw, find_analytics, get_tensors, since_1_28, wrap)
+from tensor_meta import (COLOURS, RGB, GLib, MetaTestCase, Tensor, announce, call, carry,
+                         describe, draw, find_analytics, get_classes, get_tensors, since_1_28, wrap)
 
 GRAY = video("GRAY8", 4, 4)
 SOFTMAX = "classification-generic-softmaxed-out"
@@ -165,18 +162,6 @@ class Results(MetaTestCase):
         self.is_quiet(stream)
 
 
-    def classify(self, buffer):
-        """The labels and confidences of the classification of a buffer; None without one."""
-        try:
-            mtd = find_analytics(buffer, "cls")
-        except AssertionError:
-            return None
-        get_level = LIB.gst_analytics_cls_mtd_get_level
-        get_level.restype = ctypes.c_float
-        return [(GLib.quark_to_string(call("gst_analytics_cls_mtd_get_quark", mtd, i)),
-                 get_level(mtd, c_size_t(i)))
-                for i in range(call("gst_analytics_cls_mtd_get_length", mtd))]
-
     def test_labels(self):
         """The best elements of one row are a classification, whatever the batches and devices."""
         labels = [f"no. {i}" for i in range(5)]
@@ -193,12 +178,12 @@ class Results(MetaTestCase):
                 for seed, output in enumerate(self.run_all(stream, inputs)):
                     d = draw(1, 16, seed=seed) @ weight
                     values, columns = np.hsplit(row_outputs(d, "top-k", max(k, 1))[0][0], 2)
-                    self.assertEqual(self.classify(output), None if k == 0 else [
+                    self.assertEqual(get_classes(output), None if k == 0 else [
                         (labels[int(column)], value) for value, column in zip(values, columns)])
                     self.assertEqual(len(get_tensors(output)), 1)
         stream = self.start(GRAY, "gemmcl feature-mode=row output=meta weight=[[1],[1],[1],[1]] "
                             "row-outputs=top-k top-k=1 labels=[a]")
-        self.assertIsNone(self.classify(self.run_buffer(stream, bytes(16))))
+        self.assertIsNone(get_classes(self.run_buffer(stream, bytes(16))))
 
 
 @since_1_28

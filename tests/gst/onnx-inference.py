@@ -4,6 +4,7 @@ NumPy. TAP out. The test writes the model: a layer that computes an embedding of
 element multiplies its tensor. All numbers are so small that sums in float32 are exact."""
 
 import functools
+import re
 import tempfile
 from pathlib import Path
 
@@ -23,11 +24,12 @@ K = WIDTH * HEIGHT * 3
 EMBEDDING, GALLERY, TOP = 6, 20, 3
 
 
-def launch(directory, line):
+def launch(directory, line, *options):
+    """Returns what gst-launch-1.0 prints."""
     source = (f"filesrc location=in.rgb ! rawvideoparse format=rgb width={WIDTH} height={HEIGHT} "
               "framerate=10/1 ! onnxinference model-file=embed.onnx ! ")
-    tap.require("gst-launch-1.0", "--quiet", *(source + line).split(), cwd=directory,
-                timeout=SECONDS)
+    return tap.require("gst-launch-1.0", *options, *(source + line).split(), cwd=directory,
+                       timeout=SECONDS)
 
 
 def search(directory, embeddings, rng):
@@ -38,6 +40,22 @@ def search(directory, embeddings, rng):
     launch(directory, "gemmcl input=meta tensor-id=an-embedding weight=gallery.npy "
            f"transpose-weight=true row-outputs=top-k top-k={TOP} ! filesink location=out.f32")
     return np.hstack([d, row_outputs(d, "top-k", TOP)[0]])
+
+
+def recognise(directory, embeddings, rng):
+    """The lines of docs/embeddings.md post the label of the nearest embedding of a gallery."""
+    gallery = rng.standard_normal((GALLERY, EMBEDDING))
+    gallery /= np.linalg.norm(gallery, axis=1, keepdims=True)
+    cosines = embeddings @ gallery.T / np.linalg.norm(embeddings, axis=1, keepdims=True)
+    np.save(directory / "gallery.npy", gallery.astype(np.float32))
+    (directory / "gallery.txt").write_text("".join(f"no{i}\n" for i in range(GALLERY)), "utf-8")
+    for place in "output=rows-meta input-tensor-id", "output=rows tensor-id":
+        said = launch(directory, f"gemmcl input=meta {place}=an-embedding weight=gallery.npy "
+                      "transpose-weight=true normalize=input row-outputs=top-k top-k=1 "
+                      "labels=gallery.txt post-messages=true ! filesink location=out.f32", "-m")
+        tap.expect(re.findall(r'label=\(string\)< (.*?) >', said),
+                   [f"no{row}" for row in cosines.argmax(axis=1)])
+    return np.stack([cosines.max(axis=1), cosines.argmax(axis=1)], axis=1)
 
 
 def chain(directory, embeddings, rng):
@@ -70,4 +88,4 @@ for element in ELEMENTS:
         tap.skip_all(f"there is no element {element}")
 if "lacks gstreamer-analytics" in tap.run("gst-inspect-1.0", "gemmcl").stdout:
     tap.skip_all("built without gstreamer-analytics-1.0 (1.26)")
-tap.play({case.__name__: functools.partial(run, case) for case in (search, chain)})
+tap.play({case.__name__: functools.partial(run, case) for case in (search, recognise, chain)})

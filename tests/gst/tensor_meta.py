@@ -121,6 +121,19 @@ def find_analytics(buffer, kind):
     return byref(found)
 
 
+def get_classes(buffer):
+    """The labels and confidences of the classification of a buffer; None without one."""
+    try:
+        mtd = find_analytics(buffer, "cls")
+    except AssertionError:
+        return None
+    get_level = LIB.gst_analytics_cls_mtd_get_level
+    get_level.restype = ctypes.c_float
+    return [(GLib.quark_to_string(call("gst_analytics_cls_mtd_get_quark", mtd, i)),
+             get_level(mtd, c_size_t(i)))
+            for i in range(call("gst_analytics_cls_mtd_get_length", mtd))]
+
+
 def draw(*shape, seed=0, kind="float32"):
     """Returns numbers that depend only on the shape and the seed."""
     return ((np.arange(np.prod(shape)) * 7 + seed * 3) % 13).reshape(shape).astype(kind)
