@@ -4,6 +4,7 @@ and, where `eval "$(scripts/maintain/peers.sh --env)"` has fetched it, onnxrunti
 
 import contextlib
 import os
+import pathlib
 import sys
 
 import tool
@@ -319,6 +320,29 @@ class Networks(ImageTestCase):
         self.classify(nodes, tensors, "flat", (400, 120, 84, 10))
         line = self.check(nodes, tensors, (1, 1, 28, 28), count=4)
         self.assertEqual(line.count("! gemmcl "), 5)
+
+    def test_external(self):
+        """Elements in another file, where PyTorch has them since its version 2.9."""
+        conv_node, tensors = self.layer("w", 4, 3, (3, 3), target="c")
+        parts = {name: numpy.abs(self.make(4)) + numpy.float32(1) for name in "gomv"}
+        path = self.save_model([conv_node, node("BatchNormalization", ["c", *parts], "y")],
+                               {**tensors, **parts}, shape=SHAPE)
+        x, file = self.make(2, *SHAPE[1:]), pathlib.Path(self.path("weights.bin"))
+        onnx.save_model(onnx.load(path), path, save_as_external_data=True, location=file.name,
+                        size_threshold=0)
+        expected = numpy.concatenate([evaluate(path, x[:1]), evaluate(path, x[1:])])
+        self.compute(path, x, expected)
+        self.assertNotIn("weights.bin", self.ends(0, "import", path, "-o", self.folder).stdout)
+        for key, value in ("location", "../weights.bin"), ("location", str(file)), \
+                ("offset", "-1"), ("offset", "1000000"), ("location", "missing.bin"):
+            model = onnx.load(path, load_external_data=False)
+            for entry in model.graph.initializer[0].external_data:
+                if entry.key == key:
+                    entry.value = value
+            bad = pathlib.Path(self.path("bad.onnx"))
+            bad.write_bytes(model.SerializeToString())
+            self.refuses(1, "node “c” .Conv.: expected 432 bytes .* below the model's folder",
+                         "import", bad, "-o", self.folder)
 
     def test_view(self):
         """x.view (x.size (0), -1) of a model with any batch, as PyTorch exports it."""

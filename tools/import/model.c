@@ -113,6 +113,51 @@ count_elements (const OnnxTensor *tensor, gsize *n)
   return ok && *n <= G_MAXSSIZE / sizeof (gdouble);
 }
 
+/* Returns: an entry that tells where the elements of @tensor are; @otherwise without one. */
+static const gchar *
+get_external (const OnnxTensor *tensor, const gchar *key, const gchar *otherwise)
+{
+  for (gsize i = 0; i < tensor->n_external_data; i++)
+    if (g_strcmp0 (tensor->external_data[i]->key, key) == 0)
+      return tensor->external_data[i]->value != NULL ? tensor->external_data[i]->value : "";
+  return otherwise;
+}
+
+/* Reads @n elements from another file, below the model's folder, as the library does, into the
+ * model. */
+static gboolean
+read_external (const Model *self, const OnnxNode *node, OnnxTensor *tensor, gsize n, GError **error)
+{
+  const gsize size = tensor->data_type == ONNX_DOUBLE  ? sizeof (gdouble)
+                     : tensor->data_type == ONNX_FLOAT ? sizeof (gfloat)
+                                                       : sizeof (guint16);
+  const gchar *location = get_external (tensor, "location", "");
+  g_autofree gchar *folder = g_path_get_dirname (self->path), *where = gemmcl_quote (location);
+  g_autofree gchar *path = g_build_filename (folder, location, NULL);
+  g_auto (GStrv) parts = g_strsplit (location, G_DIR_SEPARATOR_S, -1);
+  g_autoptr (GMappedFile) file = NULL;
+  guint64 offset = 0;
+
+  /* A pipe or a device may never end. */
+  if (!g_path_is_absolute (location) && !g_strv_contains ((const gchar *const *)parts, "..") &&
+      g_file_test (path, G_FILE_TEST_IS_REGULAR) &&
+      g_ascii_string_to_unsigned (get_external (tensor, "offset", "0"), 10, 0, G_MAXSSIZE, &offset,
+                                  NULL))
+    file = g_mapped_file_new (path, FALSE, NULL);
+  if (file == NULL || g_mapped_file_get_length (file) < offset ||
+      g_mapped_file_get_length (file) - offset < n * size)
+    return model_fail (self, node, error,
+                       "expected %zu bytes from byte %" G_GUINT64_FORMAT
+                       " on in a file below the model's folder, found “%s”.",
+                       n * size, offset, where);
+  g_free (tensor->raw_data.data);
+  tensor->raw_data.data = g_memdup2 (g_mapped_file_get_contents (file) + offset, n * size);
+  tensor->raw_data.len = n * size;
+  tensor->has_raw_data = TRUE;
+  tensor->data_location = 0;
+  return TRUE;
+}
+
 /* Converts elements in @data by the library. */
 static void
 convert (GemmclType type, gconstpointer data, gsize n, gdouble *values)
@@ -180,7 +225,7 @@ read_elements (const OnnxTensor *tensor, gsize n, gdouble *values)
 gdouble *
 model_get_values (const Model *self, const OnnxNode *node, gsize index, gsize *n, GError **error)
 {
-  const OnnxTensor *tensor = model_get_operand (self, node, index);
+  OnnxTensor *tensor = (OnnxTensor *)model_get_operand (self, node, index);
   g_autofree gchar *name = gemmcl_quote (node->n_input > index ? node->input[index] : "");
   g_autofree gdouble *values = NULL;
   gsize bytes;
@@ -191,16 +236,13 @@ model_get_values (const Model *self, const OnnxNode *node, gsize index, gsize *n
                        "“%s”.",
                        index, name),
            NULL;
-  if (tensor->data_location == EXTERNAL)
-    return model_fail (self, node, error,
-                       "expected the elements of “%s” in the model, since they change, found them "
-                       "in another file. Save the model without external data.",
-                       name),
-           NULL;
-  bytes = tensor->raw_data.len +
-          sizeof (gdouble) * (tensor->n_float_data + tensor->n_double_data + tensor->n_int32_data);
-  if (count_elements (tensor, n) && *n > 0 && *n <= bytes) {
-    values = g_try_new (gdouble, *n);
+  if (count_elements (tensor, n) && *n > 0) {
+    if (tensor->data_location == EXTERNAL && !read_external (self, node, tensor, *n, error))
+      return NULL;
+    bytes =
+        tensor->raw_data.len +
+        sizeof (gdouble) * (tensor->n_float_data + tensor->n_double_data + tensor->n_int32_data);
+    values = *n <= bytes ? g_try_new (gdouble, *n) : NULL;
     if (values != NULL && read_elements (tensor, *n, values))
       return g_steal_pointer (&values);
   }
