@@ -2,16 +2,32 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * row_outputs: R (i, :) = the requested row outputs of row i of D, in the order sum, max, arg-max,
- * top-k, as f32 without gaps. Top-k reads the row once for each of its elements.
+ * top-k, as f32 without gaps.
  *
- * row_steps.clh draws the elements of a work-item. The first work-item also reads the elements
- * after the last whole vector. NaN is larger than any number, as in NumPy, so that max and arg-max
- * show it. The first one of equal elements counts.
+ *           part 0      part 1
+ *     +--+--+--+--+--+--+--+--+--+    A work-group owns a part of row i: (i, part, problem) is its
+ *   i |0 |1 |0 |1 |0 |1 |0 |1 | 0|    number, and a part has `length` columns, the last one fewer
+ *     +--+--+--+--+--+--+--+--+--+    or none (drawn: GROUP = 2).
+ *
+ * Wide rows have several parts, so that few rows fill a GPU. Each work-group then stores what it
+ * collected, and merge_rows.cl makes R of it. The first work-item also reads the elements after the
+ * last whole vector.
+ *
+ * A part is read twice. First the maxima of MAXIMA disjoint sets of its columns are found: those of
+ * a work-item, or of an element of a CPU's vectors. At least k elements reach the k-th largest
+ * maximum. It is the bound of the elements that are collected then, which are few. Narrow parts
+ * have no bound.
  *
  * ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K, ROW_COUNT: see whole_rows.clh.
  */
 #define A_TYPE D_TYPE
 #include "shared/row_steps.clh"
+#include "shared/collected_rows.clh"
+
+#define FINDS_ELEMENTS (ROW_MAX || ROW_ARG_MAX || ROW_TOP_K)
+#define MAXIMA         (GROUP > 1 || COLLECTED == 1 ? GROUP : WIDTH)
+#define CAN_BE_BOUND   (FINDS_ELEMENTS && COLLECTED <= MAXIMA)
+#define BOUND_COLUMNS  (16 * MAXIMA) /* of a part that has a bound, at least */
 
 #define INDEX PASTE (int, WIDTH)
 
@@ -29,129 +45,94 @@ read_vector (global const D_MEM *p, const long col)
 #endif
 }
 
-typedef struct {
-  float sum, largest;
-  int column; /* column of the maximum; -1: none yet */
-} Found;
+DEFINE_COMBINE (get_largest, float, fmax)
+DEFINE_COMBINE (add_up, float, SUM)
 
-/* Compares x, at column j, with the maximum so far; of equal values the lower column counts. */
+/* The maxima of the elements of the work-item's whole vectors of columns up to end, without NaN. */
+static inline FLOATS
+find_maxima (global const D_MEM *D, const long col, const int first, const int end)
+{
+  FLOATS largest = -INFINITY;
+
+  for (int j = first; j + WIDTH <= end; j += GROUP * WIDTH)
+    largest = fmax (largest, read_vector (D + j * col, col));
+  return largest;
+}
+
+/* The number of maxima that come before the i-th. */
+LOCAL_INLINE int
+count_before (local const float *maxima, const int i)
+{
+  int count = 0;
+
+  for (int other = 0; other < MAXIMA; other++)
+    count += maxima[other] > maxima[i] || (maxima[other] == maxima[i] && other < i);
+  return count;
+}
+
+/* Adds the work-item's whole vectors of columns up to end, except for elements less than bound. */
 static inline void
-update (Found *found, float x, int j)
+collect (CollectedRow *row, global const D_MEM *D, const long col, const int first, const int end,
+         const float bound)
 {
-  const bool more = x > found->largest || (isnan (x) && !isnan (found->largest));
-  const bool same = x == found->largest || (isnan (x) && isnan (found->largest));
+  FLOATS sum = 0.0f;
 
-  if (found->column < 0 || more || (same && j < found->column)) {
-    found->largest = x;
-    found->column = j;
-  }
-}
+  for (int j = first; j + WIDTH <= end; j += GROUP * WIDTH) {
+    const FLOATS x = read_vector (D + j * col, col), least = row->value[COLLECTED - 1];
+    const INDEX unfilled = row->column[COLLECTED - 1] < 0 ? -1 : 0;
 
-#define ROUNDS (ROW_TOP_K > 0 ? ROW_TOP_K : 1)
-
-/* True if x, at column j, may be the next largest element of the row after value at column `at`:
- * equal elements follow by their columns. NaN at column -1 comes before all. */
-static inline bool
-is_next (const float x, const int j, const float value, const int at)
-{
-  if (ROW_TOP_K == 0)
-    return true;
-  return isnan (value) ? !isnan (x) || j > at : x < value || (x == value && j > at);
-}
-
-/* The same for WIDTH elements. */
-static inline INDEX
-are_next (const FLOATS x, const INDEX j, const float value, const int at)
-{
-  if (ROW_TOP_K == 0)
-    return (INDEX)(-1);
-  return isnan (value) ? ~isnan (x) | (j > at) : (x < value) | ((x == value) & (j > at));
-}
-
-/* Returns: j, j + 1 ... */
-static inline INDEX
-columns_from (const int j)
-{
-  int columns[WIDTH];
-  for (int part = 0; part < WIDTH; part++)
-    columns[part] = j + part;
-  return PASTE (vload, WIDTH) (0, columns);
-}
-
-/* The sum of the work-item's columns, and their largest element after value at column `at`. */
-static inline Found
-find (global const D_MEM *D, const long col, const int N, const int lane, const float value,
-      const int at)
-{
-  const int whole = N / WIDTH * WIDTH;
-  FLOATS sum = 0.0f, largest = -INFINITY;
-  INDEX column = -1;
-
-  for (int j = lane * WIDTH; j < whole; j += GROUP * WIDTH) {
-    const FLOATS x = read_vector (D + j * col, col);
     sum += x;
-    const INDEX next = are_next (x, columns_from (j), value, at);
-    const INDEX more = next & ((column < 0) | (x > largest) | (isnan (x) & ~isnan (largest)));
-    largest = select (largest, x, more);
-    column = select (column, (INDEX)j, more);
+    if (!FINDS_ELEMENTS || !any ((unfilled | (x > least) | isnan (x)) & ~(x < (FLOATS)bound)))
+      continue;
+    float elements[WIDTH];
+    PASTE (vstore, WIDTH) (x, 0, elements);
+    for (int e = 0; e < WIDTH; e++)
+      if (!(elements[e] < bound))
+        insert_element (row, elements[e], j + e);
   }
-
-  float sum_parts[WIDTH], largest_parts[WIDTH];
-  int column_parts[WIDTH];
-  PASTE (vstore, WIDTH) (sum, 0, sum_parts);
-  PASTE (vstore, WIDTH) (largest, 0, largest_parts);
-  PASTE (vstore, WIDTH) (column, 0, column_parts);
-  Found found = {0.0f, 0.0f, -1};
-  for (int part = 0; part < WIDTH; part++) {
-    found.sum += sum_parts[part];
-    if (column_parts[part] >= 0)
-      update (&found, largest_parts[part], column_parts[part] + part);
-  }
-  for (int j = whole; lane == 0 && j < N; j++) {
-    const float x = LOAD_D (D, j * col);
-    found.sum += x;
-    if (is_next (x, j, value, at))
-      update (&found, x, j);
-  }
-  return found;
+  row->sum = add_up (sum);
 }
 
 ROW_KERNEL
 row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, const long r_batch,
-             const int N)
+             const int N, const int length)
 {
-  local float sums[GROUP], maxima[GROUP];
-  local int columns[GROUP];
-
   const int lane = get_local_id (0);
-  D = ROW_OF (D, d);
-  R += get_group_id (2) * r_batch + get_group_id (0) * ROW_COUNT;
+  const long i = get_group_id (0), problem = get_group_id (2);
+  const int left = min ((long)get_group_id (1) * length, (long)N);
+  const int end = left + min (length, N - left);
+  const int first = left + lane * WIDTH;
+  float bound = -INFINITY;
+  CollectedRow row;
 
-  Found row = {0.0f, NAN, -1};
-  for (int k = 0; k < ROUNDS; k++) {
-    Found found = find (D, d.col, N, lane, row.largest, row.column);
-    sums[lane] = found.sum;
-    maxima[lane] = found.largest;
-    columns[lane] = found.column;
-    barrier (CLK_LOCAL_MEM_FENCE);
-    row = (Found){0.0f, 0.0f, -1};
-    for (int other = 0; other < GROUP; other++) {
-      row.sum += sums[other];
-      if (columns[other] >= 0)
-        update (&row, maxima[other], columns[other]);
-    }
-    barrier (CLK_LOCAL_MEM_FENCE);
-    if (lane == 0) {
-      if (ROW_SUM && k == 0)
-        *R++ = row.sum;
-      if (ROW_MAX && k == 0)
-        *R++ = row.largest;
-      if (ROW_ARG_MAX && k == 0)
-        *R++ = row.column;
-      if (ROW_TOP_K) {
-        R[k] = row.largest;
-        R[ROW_TOP_K + k] = row.column;
-      }
-    }
+  D = ROW_OF (D, d);
+#if CAN_BE_BOUND
+  local float maxima[MAXIMA], shared_bound;
+  const bool is_bound = end - left >= BOUND_COLUMNS;
+  const FLOATS own = find_maxima (D, d.col, first, is_bound ? end : 0);
+  if (MAXIMA == GROUP)
+    maxima[lane] = get_largest (own);
+  else
+    PASTE (vstore, WIDTH) (own, 0, maxima);
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (int i = lane; is_bound && i < MAXIMA; i += GROUP)
+    if (count_before (maxima, i) == COLLECTED - 1)
+      shared_bound = maxima[i];
+  barrier (CLK_LOCAL_MEM_FENCE);
+  bound = is_bound ? shared_bound : bound;
+#endif
+
+  clear_row (&row);
+  collect (&row, D, d.col, first, end, bound);
+  for (int j = left + (end - left) / WIDTH * WIDTH; lane == 0 && j < end; j++) {
+    const float x = LOAD_D (D, j * d.col);
+    row.sum += x;
+    insert_element (&row, x, j);
   }
+  MERGE_ROWS (row, lane)
+  if (lane == 0 && get_num_groups (1) == 1)
+    store_collected (R + problem * r_batch + i * ROW_COUNT, &row);
+  else if (lane == 0)
+    ((global CollectedRow *)
+         R)[(problem * get_num_groups (0) + i) * get_num_groups (1) + get_group_id (1)] = row;
 }

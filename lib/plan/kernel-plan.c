@@ -52,8 +52,8 @@ gemmcl_kernel_plan_alloc (GemmclContext *context, const GemmclGemm *gemm)
 void
 gemmcl_kernel_plan_free (GemmclKernelPlan *self)
 {
-  cl_mem *const buffers[] = {&self->zeros, &self->image, &self->logits, &self->state,
-                             &self->omitted};
+  cl_mem *const buffers[] = {&self->zeros, &self->image,   &self->logits,
+                             &self->state, &self->omitted, &self->found};
 
   g_clear_pointer (&self->gather, clReleaseKernel);
   g_clear_pointer (&self->multiply, clReleaseKernel);
@@ -95,7 +95,7 @@ gemmcl_kernel_plan_get_groups (GemmclKernelPlan *self, gsize m, gsize batch)
   GemmclTiles groups =
       gemmcl_kernel_get_groups (self->kernel, self->device, &self->computed, m, batch);
 
-  if (self->n_collected > 0)
+  if (self->makes_row_outputs && self->n_collected > 0)
     groups.n = MIN (groups.n, self->n_collected);
   return groups;
 }

@@ -60,7 +60,7 @@ struct _GemmclKernelPlan {
   GemmclStep steps[GEMMCL_MAX_STEPS]; /* those of each run, in order */
   guint n_steps;
   gboolean makes_row_outputs; /* multiply computes the row outputs; FALSE: a step does */
-  gsize n_collected; /* work-groups along N that collect row outputs, at most; 0: none do */
+  gsize n_collected; /* parts of a row that collect row outputs, at most; 0: the row is whole */
   /* In steps that process rows: work-items per row, and elements that each reads at a time. */
   guint row_group, row_width;
 
@@ -71,6 +71,7 @@ struct _GemmclKernelPlan {
   cl_mem state;   /* D of computed, all problems: the previous result, or D before it is
                            * pooled or scaled */
   cl_mem omitted; /* D of the problem, all problems, if runs have none but a step reads it */
+  cl_mem found;   /* what n_collected parts of each row of D collected, or NULL */
   gboolean state_is_void;          /* state means zeros, whatever it holds; TRUE at first */
   cl_event state_written;          /* of the last run, if state is the previous result; or NULL */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */

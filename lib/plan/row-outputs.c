@@ -6,6 +6,11 @@
 #include "plan/steps.h"
 #include "problem/pool.h"
 
+/* A row has more than one part if it is as wide, and if fewer work-groups would leave units of a
+ * GPU idle. */
+#define PART_COLUMNS    4096
+#define GROUPS_PER_UNIT 16
+
 cl_long
 gemmcl_row_outputs_get_batch (GemmclKernelPlan *self)
 {
@@ -26,48 +31,81 @@ gemmcl_row_outputs_make_options (GemmclKernelPlan *self)
   return g_string_free (options, FALSE);
 }
 
+gchar *
+gemmcl_row_outputs_make_merge_options (GemmclKernelPlan *self)
+{
+  GString *options = g_string_new (NULL);
+
+  g_string_printf (options, "-DGROUP=%u", self->row_group);
+  gemmcl_row_outputs_append_options (options, &self->problem);
+  return g_string_free (options, FALSE);
+}
+
+/* The parts that row_outputs makes of a row. */
+static gsize
+count_parts_of_step (GemmclKernelPlan *self)
+{
+  const GemmclGemm *gemm = &self->problem;
+  const gsize groups =
+      self->device->compute_units * (gsize)(self->row_group > 1 ? GROUPS_PER_UNIT : 1);
+  const gsize rows = gemmcl_gemm_count_rows_of_d (gemm, gemm->m) * gemm->batch;
+
+  return CLAMP (groups / rows, 1, MAX (gemm->n / PART_COLUMNS, 1));
+}
+
+gsize
+gemmcl_row_outputs_count_parts (GemmclKernelPlan *self)
+{
+  const GemmclGemm *gemm = &self->computed;
+  gsize parts;
+
+  if (gemmcl_kernel_collects_rows (self->kernel, gemm, self->split))
+    return gemmcl_kernel_plan_get_groups (self, gemm->m, gemm->batch).n;
+  if (self->problem.row_outputs == 0 || self->makes_row_outputs)
+    return 0;
+  parts = count_parts_of_step (self);
+  return parts > 1 ? parts : 0;
+}
+
+cl_mem
+gemmcl_row_outputs_create_collected (GemmclKernelPlan *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->problem;
+  const gsize elements = gemm->row_outputs & GEMMCL_ROW_TOP_K ? gemm->top_k : 1;
+  /* A CollectedRow: a sum, and elements with their columns */
+  const gsize bytes = sizeof (gfloat) + elements * (sizeof (gfloat) + sizeof (cl_int));
+
+  return gemmcl_kernel_plan_create_memory (self, self->computed.m, self->n_collected * bytes,
+                                           "collected row outputs", error);
+}
+
 gboolean
 gemmcl_row_outputs_launch (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,
                            GError **error)
 {
   const GemmclStrides d = gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, run->tight);
   const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
-  const cl_int n = self->computed.n;
   const gsize rows = gemmcl_gemm_count_rows_of_d (&self->problem, run->m);
-  const gsize global[3] = {rows * self->row_group, 1, run->batch};
+  const gsize parts = MAX (self->n_collected, 1), vector = self->row_group * self->row_width;
+  const cl_int n = self->computed.n, length = ROUND_UP ((n - 1) / parts + 1, vector);
+  const gsize global[3] = {rows * self->row_group, parts, run->batch};
 
-  return LAUNCH (&run->chain, step->kernel, "row_outputs", global, IN_A_ROW (self->row_group),
-                 error, ARGUMENT (run->d), ARGUMENT (d), ARGUMENT (run->row_outputs),
-                 ARGUMENT (outputs_batch), ARGUMENT (n));
-}
-
-gchar *
-gemmcl_row_outputs_make_merge_options (const GemmclGemm *gemm)
-{
-  GString *options = g_string_new (NULL);
-
-  gemmcl_row_outputs_append_options (options, gemm);
-  return g_string_free (options, FALSE);
-}
-
-/* A sum, and elements with their columns. */
-gsize
-gemmcl_row_outputs_get_collected_bytes (const GemmclGemm *gemm)
-{
-  const gsize elements = gemm->row_outputs & GEMMCL_ROW_TOP_K ? gemm->top_k : 1;
-
-  return sizeof (gfloat) + elements * (sizeof (gfloat) + sizeof (cl_int));
+  run->n_parts = parts;
+  return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (self->row_group), error,
+                 ARGUMENT (run->d), ARGUMENT (d), ARGUMENT (run->found), ARGUMENT (outputs_batch),
+                 ARGUMENT (n), ARGUMENT (length));
 }
 
 gboolean
 gemmcl_row_outputs_merge (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,
-                          gsize parts, GError **error)
+                          GError **error)
 {
   const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
-  const cl_int n = parts;
-  const gsize global[3] = {run->m, 1, run->batch};
+  const cl_int parts = run->n_parts;
+  const gsize rows = gemmcl_gemm_count_rows_of_d (&self->problem, run->m);
+  const gsize global[3] = {rows * self->row_group, 1, run->batch};
 
-  return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (1), error,
-                 ARGUMENT (step->output), ARGUMENT (n), ARGUMENT (run->row_outputs),
+  return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (self->row_group), error,
+                 ARGUMENT (run->found), ARGUMENT (parts), ARGUMENT (run->row_outputs),
                  ARGUMENT (outputs_batch));
 }

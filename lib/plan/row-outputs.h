@@ -14,16 +14,19 @@ cl_long gemmcl_row_outputs_get_batch (GemmclKernelPlan *self);
 gchar *gemmcl_row_outputs_make_options (GemmclKernelPlan *self);
 
 /** (transfer full): the options of merge_rows.cl. */
-gchar *gemmcl_row_outputs_make_merge_options (const GemmclGemm *gemm);
+gchar *gemmcl_row_outputs_make_merge_options (GemmclKernelPlan *self);
 
-/** The bytes that a work-group collects for a row (kernels/shared/collected_rows.clh). */
-gsize gemmcl_row_outputs_get_collected_bytes (const GemmclGemm *gemm);
+/** The most parts of a row of D whose row outputs are collected apart and then merged: by multiply,
+ * or by row_outputs; 0 if the row is whole. */
+gsize gemmcl_row_outputs_count_parts (GemmclKernelPlan *self);
 
-/** Launches merge_rows: what @parts work-groups collected of each row, in the step's output, to row
- * outputs. */
-gboolean gemmcl_row_outputs_merge (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,
-                                   gsize parts, GError **error);
+/** Memory for what n_collected parts of each row collect (kernels/shared/collected_rows.clh). */
+cl_mem gemmcl_row_outputs_create_collected (GemmclKernelPlan *self, GError **error);
 
-/** Launches row_outputs: D to row outputs. */
+/** Launches row_outputs: D to row outputs, or to those of parts of rows. */
 gboolean gemmcl_row_outputs_launch (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,
                                     GError **error);
+
+/** Launches merge_rows: what the parts of rows collected, to row outputs. */
+gboolean gemmcl_row_outputs_merge (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,
+                                   GError **error);

@@ -316,19 +316,9 @@ static gboolean
 launch_multiply (GemmclKernelPlan *self, G_GNUC_UNUSED GemmclStep *step, GemmclKernelRun *run,
                  GError **error)
 {
+  run->n_parts = gemmcl_kernel_plan_get_groups (self, run->p.M, run->gemm_batch).n;
   return multiply (self, run, &run->p, run->gemm_batch, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
-                   run->sums, run->row_outputs, error);
-}
-
-/* Work-groups collect row outputs, which merge_rows puts together. */
-static gboolean
-launch_collected (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
-{
-  return multiply (self, run, &run->p, run->gemm_batch, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
-                   run->sums, step->output, error) &&
-         gemmcl_row_outputs_merge (
-             self, step, run, gemmcl_kernel_plan_get_groups (self, run->p.M, run->gemm_batch).n,
-             error);
+                   run->sums, run->found, error);
 }
 
 /* The parts of a split K are a batch of multiply, whose results reduce adds up. */
@@ -420,6 +410,8 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
           (self->state = create_floats (self, state, error))) &&
          (!self->problem.omit_d || !stores_d (self) ||
           (self->omitted = gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error))) &&
+         (self->n_collected == 0 ||
+          (self->found = gemmcl_row_outputs_create_collected (self, error))) &&
          (!self->kernel->images || (self->image = gemmcl_pack_create_a (self, error)));
 }
 
@@ -464,11 +456,7 @@ add_steps (GemmclKernelPlan *self, GError **error)
        gemmcl_pack_make_image_options (self, GEMMCL_OPERAND_A), .launch = launch_pack_a},
       {keeps_previous (self), "steps/store.cl", "load", gemmcl_gemm_make_d_options (problem),
        .launch = launch_load},
-      {split == 1 && self->n_collected == 0, .launch = launch_multiply},
-      {self->n_collected > 0, "steps/merge_rows.cl", "merge_rows",
-       gemmcl_row_outputs_make_merge_options (gemm),
-       self->n_collected * gemmcl_row_outputs_get_collected_bytes (gemm), "collected row outputs",
-       launch_collected},
+      {split == 1, .launch = launch_multiply},
       {split > 1, "steps/reduce.cl", "reduce",
        gemmcl_kernel_make_reduce_options (kernel, gemm, split), n_bytes * split,
        "the split-K workspace", launch_parts},
@@ -483,6 +471,8 @@ add_steps (GemmclKernelPlan *self, GError **error)
        gemmcl_gemm_make_d_options (problem), .launch = launch_store},
       {problem->row_outputs != 0 && !self->makes_row_outputs, "steps/row_outputs.cl", "row_outputs",
        gemmcl_row_outputs_make_options (self), .launch = gemmcl_row_outputs_launch},
+      {self->found != NULL, "steps/merge_rows.cl", "merge_rows",
+       gemmcl_row_outputs_make_merge_options (self), .launch = gemmcl_row_outputs_merge},
   };
   gboolean ok = TRUE;
 
@@ -503,9 +493,7 @@ gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
   self->row_width = cpu ? 16 : 4;
   self->makes_row_outputs =
       gemmcl_kernel_makes_row_outputs (self->kernel, &self->computed, self->split);
-  if (gemmcl_kernel_collects_rows (self->kernel, &self->computed, self->split))
-    self->n_collected =
-        gemmcl_kernel_plan_get_groups (self, self->computed.m, self->computed.batch).n;
+  self->n_collected = gemmcl_row_outputs_count_parts (self);
   return allocate_shared (self, error) && add_steps (self, error);
 }
 
@@ -584,6 +572,7 @@ gemmcl_steps_enqueue (GemmclKernelPlan *self, GemmclKernelRun *run, GError **err
   p->a = get_strides (self, GEMMCL_OPERAND_A, run->tight);
   p->d = self->logits ? tight_strides (self->computed.m, self->computed.n) : d.strides;
   run->sums = self->logits ? self->logits : d.memory;
+  run->found = self->found ? self->found : run->row_outputs;
   set_b (self, run);
   set_c (self, run, d);
   collapse_batch (self, run);

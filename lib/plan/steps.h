@@ -22,6 +22,9 @@ struct _GemmclKernelRun {
   GemmclArguments p;
   cl_mem sums;
   gsize gemm_batch;
+
+  cl_mem found; /* the row outputs, or what each of n_parts parts of a row collected */
+  gsize n_parts;
 };
 
 /** The kernels' form of @run, without its memory. An m or batch of 0 is the plan's. */

@@ -2,7 +2,7 @@
 """Products that need more than a kernel: K in parts, softmax and row outputs as separate steps,
 norms, integers with a scale, batches, shared tiles, and pooling."""
 
-from ctypes import byref, c_size_t
+from ctypes import byref, c_size_t, c_uint, c_uint64
 
 from gemmcl import (DTYPES, TYPES, Buffer, Plan, call, describe, find_misfit, get_context, make, np,
                     pretend)
@@ -11,6 +11,9 @@ from numpy_gemm import compare, features, pooled, solve
 from pixels import FORMATS, get_planes, make_frame
 from problem import ALL, ARG_MAX, MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase
 from tap_unittest import main
+
+CPU, GPU = 2, 4  # CL_DEVICE_TYPE_...
+DEVICE_TYPE, COMPUTE_UNITS = 0x1000, 0x1002  # CL_DEVICE_...
 
 
 class Parts(ProblemTestCase):
@@ -137,6 +140,26 @@ class Rows(ProblemTestCase):
             self.assertIsNone(problem.compare_rows(0) or problem.compare_rows(1))
             problem.run_omitting(kernel, "run_plan", m=2, batch=2)
             self.assertIsNone(problem.compare_rows(0, 2) or problem.compare_rows(1, 2))
+
+    def test_parts(self):
+        """Rows so wide that several work-groups share each of them: the last part has five columns,
+        or none, or vectors and single columns."""
+        self.check_parts(CPU)
+
+    def test_parts_on_gpu(self):
+        self.check_parts(GPU)
+
+    def check_parts(self, kind):
+        self.addCleanup(pretend({DEVICE_TYPE: bytes(c_uint64(kind)),
+                                 COMPUTE_UNITS: bytes(c_uint(512 if kind == CPU else 32))}))
+        context = self.wrap_context()
+        for i, n in enumerate((18 * 4352 + 5, 81940, 8195)):
+            problem = self.make(n, d_type=("f32", "f16", "i8")[i], layout=i % 2,
+                                top_k=(16, 3, 1)[i], row_outputs=(ALL, ALL, ARG_MAX)[i])
+            plan = problem.make_plan("gemm_naive", context)
+            self.run_rows(problem, plan)
+            if i != 1:
+                self.run_rows(problem, plan, 4, 1)
 
     def test_sets(self):
         """Each set of outputs alone, after a softmax."""

@@ -117,7 +117,7 @@ class Problem:
         outputs = self.gemm.row_outputs
         return bin(outputs & 7).count("1") + (2 * self.gemm.top_k if outputs & TOP_K else 0)
 
-    def make_plan(self, kernel=None):
+    def make_plan(self, kernel=None, context=None):
         def first(operand, transposed=False):
             return operand.elements[0].T if transposed else operand.elements[0]
         operands = {"b": first(self.b, self.gemm.trans_b)}
@@ -125,7 +125,7 @@ class Problem:
             operands["bias"] = self.bias
         if self.c is not None:
             operands["c"] = first(self.c)
-        return Plan(self.gemm, kernel, **operands)
+        return Plan(self.gemm, kernel, context, **operands)
 
     def run_plan(self, kernel=None, plan=None, **others):
         plan = plan or self.make_plan(kernel)
