@@ -359,6 +359,9 @@ transform_output (GstCaps *result, const GstCaps *caps, const GstCaps *filter,
   for (guint i = 0; i < gst_caps_get_size (inputs); i++) {
     g_autoptr (GstCaps) input = gst_caps_copy_nth (inputs, i), made = gst_caps_new_empty ();
 
+    /* Other media of downstream may need the same input: a chain would multiply them. */
+    if (gst_caps_is_subset (input, result))
+      continue;
     transform_input (made, input, &any_k);
     if (gst_caps_can_intersect (made, caps))
       gst_caps_append (result, g_steal_pointer (&input));
