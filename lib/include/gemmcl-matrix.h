@@ -236,12 +236,13 @@ gboolean gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *
 /**
  * gemmcl_matrix_save_tensors:
  * @matrices: (array length=n): the tensors
- * @names: (array length=n): their names, which differ
+ * @names: (array length=n): their names
  * @path: the file to write; replaced atomically if it exists
  *
  * Writes several tensors to one safetensors file, each as gemmcl_matrix_save_safetensors() does.
  *
- * Returns: %FALSE with an error of gemmcl_matrix_save_safetensors().
+ * Returns: %FALSE with an error of gemmcl_matrix_save_safetensors(), or with %GEMMCL_ERROR_INVALID
+ *   if two tensors have the same name.
  */
 gboolean gemmcl_matrix_save_tensors (const GemmclMatrix *const *matrices, const gchar *const *names,
                                      gsize n, const gchar *path, GError **error);

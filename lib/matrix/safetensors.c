@@ -242,19 +242,26 @@ const GemmclReader gemmcl_reader_safetensors = {".safetensors", "FILE.safetensor
                                                 load_safetensors};
 
 /* Adds @matrix to @header. Its elements begin at byte *@end, which is advanced to their end. */
-static void
+static gboolean
 add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const gchar *suffix,
-           gsize *end)
+           const gchar *path, gsize *end, GError **error)
 {
   const gsize begin = *end;
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
 
+  if (json_object_get (header, full) != NULL) {
+    g_autofree gchar *found = gemmcl_quote (full);
+
+    return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
+                             "Expected a name for each tensor, found “%s” twice.", found);
+  }
   *end += g_bytes_get_size (matrix->bytes);
   json_object_set_new (header, full,
                        json_pack ("{s:s, s:[II], s:[II]}", "dtype",
                                   gemmcl_type_get_dtype (matrix->type), "shape",
                                   (json_int_t)matrix->rows, (json_int_t)matrix->cols,
                                   "data_offsets", (json_int_t)begin, (json_int_t)*end));
+  return TRUE;
 }
 
 static GBytes *
@@ -294,7 +301,8 @@ add_matrix (json_t *header, GPtrArray *parts, const GemmclMatrix *self, const gc
   }
   for (guint i = 0; i < G_N_ELEMENTS (matrices); i++)
     if (matrices[i] != NULL) {
-      add_entry (header, matrices[i], name, suffixes[i], end);
+      if (!add_entry (header, matrices[i], name, suffixes[i], path, end, error))
+        return FALSE;
       g_ptr_array_add (parts, matrices[i]->bytes);
     }
   return TRUE;

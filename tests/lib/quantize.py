@@ -93,6 +93,30 @@ class Matrices(TestCase):
             self.same(loaded.to_f32().read(), matrix.to_f32().read())
             self.refuses("io", "Cannot write", "matrix_save_safetensors", matrix, self.folder, "w")
 
+    def test_several(self):
+        """Tensors of one file are loaded by their names, whatever their types and sizes."""
+        path = self.path("several.safetensors")
+
+        def save(matrices, names):
+            pointers = (ctypes.c_void_p * len(matrices))(
+                *(matrix._as_parameter_ for matrix in matrices))
+            return ("matrix_save_tensors", pointers,
+                    (ctypes.c_char_p * len(names))(*map(str.encode, names)), len(names), path)
+
+        matrices = [make([[1, 2, 3]], "u8"), quantized(make_bytes(), [0.5, 2, 1], [-128, 0, 127]),
+                    make([[0.5], [-2]], "f64"), make(make_bytes(), "i8")]
+        names = ["odd", "layer1.weight", "z é", "last"]
+        ask(*save(matrices, names))
+        for name, matrix in zip(names, matrices):
+            loaded = get_matrix("matrix_load", f"{path}#{name}")
+            self.assertEqual(loaded.type, matrix.type)
+            self.same(loaded.to_f32().read(), matrix.to_f32().read())
+        for names in ["a", "b", "a", "c"], ["b.scale", "b", "c", "d"]:
+            self.refuses("invalid", "” twice", *save(matrices, names))
+        self.refuses("invalid", "in UTF-8", "matrix_save_tensors", *save(matrices[:1], ["a"])[1:2],
+                     (ctypes.c_char_p * 1)(b"\xff"), 1, path)
+        self.same(get_matrix("matrix_load", path + "#last").to_f32().read(), matrices[3].read())
+
 
 class Products(TestCase):
     def multiply(self, a, b, **fields):

@@ -22,7 +22,7 @@ sys.path.append(str(HERE.parent / "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 ROOT = HERE.parents[1]
-FOLDERS = ["lib", "gst", "kernels"]
+FOLDERS = ["lib", "gst", "kernels", "tools/import"]
 SUFFIXES = {".c", ".h", ".cl", ".clh", ".def"}
 OLD, NEW = re.compile(r"\[-(.*?)-\]"), re.compile(r"\{\+(.*?)\+\}")
 # Tests that do not run the library, and tests that only read texts.

@@ -333,7 +333,8 @@ class Networks(ImageTestCase):
         expected = numpy.concatenate([evaluate(path, x[:1]), evaluate(path, x[1:])])
         self.compute(path, x, expected)
         self.assertNotIn("weights.bin", self.ends(0, "import", path, "-o", self.folder).stdout)
-        for key, value in ("location", "../weights.bin"), ("location", str(file)), \
+        outside = f"../{pathlib.Path(self.folder).name}/{file.name}"
+        for key, value in ("location", outside), ("location", str(file)), \
                 ("offset", "-1"), ("offset", "1000000"), ("location", "missing.bin"):
             model = onnx.load(path, load_external_data=False)
             for entry in model.graph.initializer[0].external_data:
