@@ -420,6 +420,9 @@ class Refused(ImageTestCase):
             ("larger than its image", one(dilations=[60000] * 2), SHAPE),
             ("an initializer", [node("Conv", ["x", "none"], "y")], SHAPE),
             ("an initializer", [node("Conv", ["x", "x"], "y")], SHAPE),
+            ("as its input 2, found “none”", [node("Conv", ["x", "w", "none"], "y")], SHAPE),
+            ("as its input 3, found “none”", [good, node(
+                "BatchNormalization", ["c", "four", "four", "none", "four"], "y")], SHAPE),
             ("not those of its dimensions", [node("Conv", ["x", "short"], "y")], SHAPE),
             ("not those of its dimensions", [node("Conv", ["x", "huge"], "y")], SHAPE),
             ("a bias of 4 numbers, found 3", [node("Conv", ["x", "w", "three"], "y")], SHAPE),
