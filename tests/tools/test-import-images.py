@@ -476,6 +476,14 @@ class Refused(ImageTestCase):
                 self.assertEqual(done.stdout, "")
                 self.assertFalse(os.path.exists(self.path("out")))
 
+    def test_softmax(self):
+        """Before version 13 it is over all axes from its own on."""
+        good, tensors = self.layer("w", 4, 3, (3, 3), target="c")
+        for opset, status in (11, 1), (13, 0):
+            path = self.save_model([good, node("Softmax", ["c"], "y", axis=1)], tensors,
+                                   shape=SHAPE, opset=opset)
+            self.ends(status, "import", path, "-o", self.path("out"))
+
     def test_folder(self):
         good, tensors = self.layer("w", 4, 3, (3, 3))
         path = self.save_model([good], tensors, shape=SHAPE)
