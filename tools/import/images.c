@@ -104,6 +104,25 @@ order_patches (const gdouble *weight, const Layer *layer, gint64 channels)
   return b;
 }
 
+/* Makes the scales and offsets of an image's channels a layer of its own, which multiplies by a
+ * diagonal matrix: as properties of the convolution they would change its padding. */
+static void
+scale_pixels (Network *self, const OnnxNode *node)
+{
+  const gsize n = self->n_scales;
+  Layer *layer = g_new0 (Layer, 1);
+
+  *layer = (Layer){.product = node, .k = n, .n = n, .alpha = 1, .mode = "pixel"};
+  layer->b = g_new0 (gdouble, n * n);
+  layer->c = g_steal_pointer (&self->offset);
+  for (gsize i = 0; i < n; i++)
+    layer->b[i * n + i] = self->scale[i];
+  self->scale[0] = 1;
+  self->offset = g_new0 (gdouble, 1);
+  self->n_scales = 1;
+  g_ptr_array_insert (self->layers, 0, layer);
+}
+
 gboolean
 network_add_conv (Network *self, const OnnxNode *node, GError **error)
 {
@@ -142,9 +161,7 @@ network_add_conv (Network *self, const OnnxNode *node, GError **error)
       !get_padding (self, node, layer, error))
     return FALSE;
   if (self->layers->len == 1 && layer->padding > 0 && self->n_scales > 1)
-    return model_fail (model, node, error,
-                       "expected no pads, since each channel of the input has its own scale or "
-                       "offset. Subtract, multiply and divide before the model.");
+    scale_pixels (self, node);
   layer->b = order_patches (values, layer, value->image.channels);
   value->image =
       (Image){weight->dims[0], count_patches (layer, value->image.height, layer->patch_height),
