@@ -145,6 +145,25 @@ class Convolutions(ImageTestCase):
                     line = self.check([conv_node], tensors, (1, channels, 9, 7))
                     self.assertIn({1: "GRAY8", 3: "RGB", 4: "4:7:9"}[channels], line)
 
+    def test_types(self):
+        """Weights that change are of any type, as bytes or as numbers."""
+        conv_node, tensors = self.layer("w", 5, 3, (3, 3))
+        high = tensors["w"].view(numpy.uint32) >> 16
+        weight, x = (high << 16).view(numpy.float32), self.make(2, *SHAPE[1:])
+        expected = conv(x, weight.astype(numpy.float64), tensors["w.bias"])
+        half, brain = weight.astype(numpy.float16), high.astype(numpy.uint16)
+        for data_type, array, field, numbers in (
+                (TensorProto.FLOAT, weight, "float_data", weight),
+                (TensorProto.DOUBLE, weight.astype(numpy.float64), "double_data", weight),
+                (TensorProto.FLOAT16, half, "int32_data", half.view(numpy.uint16)),
+                (TensorProto.BFLOAT16, brain, "int32_data", brain)):
+            for content in {"raw_data": array.tobytes()}, {field: numbers.flatten().tolist()}:
+                with self.subTest(data_type=data_type, field=list(content)):
+                    tensor = TensorProto(name="w", data_type=data_type, dims=weight.shape,
+                                         **content)
+                    path = self.save_model([conv_node], {**tensors, "w": tensor}, shape=SHAPE)
+                    self.compute(path, x, expected, atol=1e-3 if array is half else 1e-5)
+
     def test_same(self):
         """SAME_UPPER, if it pads both sides equally."""
         for size, stride, same in ((3, 3), 1, 1), ((5, 5), 1, 2), ((2, 2), 1, None), \

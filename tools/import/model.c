@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "import/model.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "gemmcl.h"
@@ -113,6 +112,16 @@ count_elements (const OnnxTensor *tensor, gsize *n)
   return ok && *n <= G_MAXSSIZE / sizeof (gdouble);
 }
 
+/* The type of an operand. */
+static GemmclType
+get_type (const OnnxTensor *tensor)
+{
+  return tensor->data_type == ONNX_FLOAT     ? GEMMCL_TYPE_F32
+         : tensor->data_type == ONNX_DOUBLE  ? GEMMCL_TYPE_F64
+         : tensor->data_type == ONNX_FLOAT16 ? GEMMCL_TYPE_F16
+                                             : GEMMCL_TYPE_BF16;
+}
+
 /* Returns: an entry that tells where the elements of @tensor are; @otherwise without one. */
 static const gchar *
 get_external (const OnnxTensor *tensor, const gchar *key, const gchar *otherwise)
@@ -128,9 +137,7 @@ get_external (const OnnxTensor *tensor, const gchar *key, const gchar *otherwise
 static gboolean
 read_external (const Model *self, const OnnxNode *node, OnnxTensor *tensor, gsize n, GError **error)
 {
-  const gsize size = tensor->data_type == ONNX_DOUBLE  ? sizeof (gdouble)
-                     : tensor->data_type == ONNX_FLOAT ? sizeof (gfloat)
-                                                       : sizeof (guint16);
+  const gsize size = gemmcl_type_get_size (get_type (tensor));
   const gchar *location = get_external (tensor, "location", "");
   g_autofree gchar *folder = g_path_get_dirname (self->path), *where = gemmcl_quote (location);
   g_autofree gchar *path = g_build_filename (folder, location, NULL);
@@ -158,68 +165,39 @@ read_external (const Model *self, const OnnxNode *node, OnnxTensor *tensor, gsiz
   return TRUE;
 }
 
-/* Converts elements in @data by the library. */
-static void
-convert (GemmclType type, gconstpointer data, gsize n, gdouble *values)
-{
-  g_autoptr (GemmclMatrix) stored = gemmcl_matrix_new (type, 1, n, data, NULL);
-  g_autoptr (GemmclMatrix) floats =
-      stored != NULL ? gemmcl_matrix_to_f32 (stored, FALSE, NULL) : NULL;
-
-  for (gsize i = 0; i < n; i++)
-    values[i] = floats != NULL ? (gdouble)((const gfloat *)floats->data)[i] : NAN;
-}
-
-/* Reads @n elements of 16 bits, f16 or bf16. Returns: FALSE if there are not as many. */
-static gboolean
-read_halves (const OnnxTensor *tensor, gsize n, gdouble *values)
-{
-  const GemmclType type = tensor->data_type == ONNX_FLOAT16 ? GEMMCL_TYPE_F16 : GEMMCL_TYPE_BF16;
-  g_autofree guint16 *bits = NULL;
-
-  if (tensor->has_raw_data) {
-    if (tensor->raw_data.len != n * sizeof *bits)
-      return FALSE;
-    convert (type, tensor->raw_data.data, n, values);
-    return TRUE;
-  }
-  if (tensor->n_int32_data != n)
-    return FALSE;
-  bits = g_new (guint16, n);
-  for (gsize i = 0; i < n; i++)
-    bits[i] = (guint16)tensor->int32_data[i];
-  convert (type, bits, n, values);
-  return TRUE;
-}
-
-/* Reads @n elements of floating-point numbers. Returns: FALSE if there are not as many. */
+/* Reads @n elements. Returns: FALSE if there are not as many. */
 static gboolean
 read_elements (const OnnxTensor *tensor, gsize n, gdouble *values)
 {
-  const gboolean is_double = tensor->data_type == ONNX_DOUBLE;
-  const gsize size = is_double ? sizeof (gdouble) : sizeof (gfloat);
+  const GemmclType type = get_type (tensor);
+  g_autofree guint16 *halves = NULL;
+  g_autoptr (GemmclMatrix) stored = NULL, floats = NULL;
+  gconstpointer data = tensor->raw_data.data;
+  gsize bytes = tensor->raw_data.len;
 
-  if (tensor->data_type != ONNX_FLOAT && !is_double)
-    return read_halves (tensor, n, values);
-  if (tensor->has_raw_data ? tensor->raw_data.len != n * size
-                           : n != (is_double ? tensor->n_double_data : tensor->n_float_data))
+  if (!tensor->has_raw_data && type == GEMMCL_TYPE_F32) {
+    data = tensor->float_data;
+    bytes = tensor->n_float_data * sizeof (gfloat);
+  } else if (!tensor->has_raw_data && type == GEMMCL_TYPE_F64) {
+    data = tensor->double_data;
+    bytes = tensor->n_double_data * sizeof (gdouble);
+  } else if (!tensor->has_raw_data) {
+    data = halves = g_new (guint16, tensor->n_int32_data);
+    bytes = tensor->n_int32_data * sizeof *halves;
+    for (gsize i = 0; i < tensor->n_int32_data; i++)
+      halves[i] = (guint16)tensor->int32_data[i];
+  }
+  if (bytes != n * gemmcl_type_get_size (type))
     return FALSE;
-  for (gsize i = 0; i < n; i++)
-    if (is_double) {
-      memcpy (&values[i],
-              tensor->has_raw_data ? (gconstpointer)(tensor->raw_data.data + i * size)
-                                   : &tensor->double_data[i],
-              size);
-    } else {
-      gfloat value;
-
-      memcpy (&value,
-              tensor->has_raw_data ? (gconstpointer)(tensor->raw_data.data + i * size)
-                                   : &tensor->float_data[i],
-              size);
-      values[i] = (gdouble)value;
-    }
-  return TRUE;
+  if (type == GEMMCL_TYPE_F64) {
+    memcpy (values, data, bytes);
+    return TRUE;
+  }
+  stored = gemmcl_matrix_new (type, 1, n, data, NULL);
+  floats = stored != NULL ? gemmcl_matrix_to_f32 (stored, FALSE, NULL) : NULL;
+  for (gsize i = 0; floats != NULL && i < n; i++)
+    values[i] = (gdouble)((const gfloat *)floats->data)[i];
+  return floats != NULL;
 }
 
 gdouble *
