@@ -29,7 +29,8 @@ set_top_k (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data, 
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-     "The file for D, f32 in NumPy's format, which is replaced; - is the standard output",
+     "The file for D, f32 in NumPy's format, which is replaced; - is the standard output. With "
+     "--rows it may be left out",
      "FILE.npy"},
     {"addend", 'c', 0, G_OPTION_ARG_FILENAME, &options.addend,
      "C, M x N or one row of N (default: none)", "MATRIX"},
@@ -108,22 +109,21 @@ static gboolean
 multiply (GemmclPlan *plan, const GemmclGemm *gemm, GemmclMatrix *a, GError **error)
 {
   const guint n_outputs = gemmcl_gemm_count_row_outputs (gemm);
-  g_autofree gfloat *data = allocate (gemm->m, gemm->n, error);
-  g_autofree gfloat *rows = data != NULL ? allocate (gemm->m, n_outputs, error) : NULL;
+  g_autofree gfloat *data = NULL, *rows = NULL;
 
-  return rows != NULL &&
-         gemmcl_plan_run_host (plan, gemm->alpha, gemm->beta, a->data, data,
-                               n_outputs > 0 ? rows : NULL, error) &&
-         save (options.output, gemm->m, gemm->n, data, error) &&
+  return (gemm->omit_d || (data = allocate (gemm->m, gemm->n, error))) &&
+         (n_outputs == 0 || (rows = allocate (gemm->m, n_outputs, error))) &&
+         gemmcl_plan_run_host (plan, gemm->alpha, gemm->beta, a->data, data, rows, error) &&
+         (gemm->omit_d || save (options.output, gemm->m, gemm->n, data, error)) &&
          (n_outputs == 0 || save (options.rows, gemm->m, n_outputs, rows, error));
 }
 
 static gboolean
 check_options (GemmclGemm *gemm, GError **error)
 {
-  if (options.output == NULL)
-    return tool_refuse (error, "No output file: give one with -o.");
-  if (g_str_equal (options.output, "-") && g_strcmp0 (options.rows, "-") == 0)
+  if (options.output == NULL && options.rows == NULL)
+    return tool_refuse (error, "No output file: give one with -o, or --rows for row outputs.");
+  if (g_strcmp0 (options.output, "-") == 0 && g_strcmp0 (options.rows, "-") == 0)
     return tool_refuse (error, "-o and --rows cannot both be the standard output.");
   if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error))
     return FALSE;
@@ -137,6 +137,7 @@ check_options (GemmclGemm *gemm, GError **error)
   /* A file without a choice of row outputs gets three of them. */
   if (options.rows != NULL && gemm->row_outputs == 0)
     gemm->row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
+  gemm->omit_d = options.output == NULL;
   return TRUE;
 }
 
@@ -190,7 +191,7 @@ run (gchar **arguments, GError **error)
 const ToolCommand tool_run = {
     .name = "run",
     .summary = "Multiply matrices from files, or compute a network",
-    .arguments = "A B -o D.npy | MODEL.onnx INPUT -o D.npy",
+    .arguments = "A B [-o D.npy] | MODEL.onnx INPUT -o D.npy",
     .n_arguments = 2,
     .description =
         "Multiplies A by B and writes the result D, as f32 in NumPy's format. The inputs may "
@@ -212,8 +213,9 @@ const ToolCommand tool_run = {
          {"gemmcl run a.npy b.npy -c c.npy --alpha 0.5 --beta 2 -o d.npy", "D = 0.5 A B + 2 C"},
          {"gemmcl run x.npy classes.npy -o scores.npy -r best.npy --row-outputs max+arg-max",
           "A classifier: the scores, and of each row the best one and its class"},
-         {"gemmcl run x.npy gallery.npy --transpose-b --normalize input -o cosines.npy -r best.npy "
-          "--row-outputs top-k",
-          "Cosine search: the five vectors of a gallery that are nearest to each row of A"}},
+         {"gemmcl run x.npy gallery.npy --transpose-b --normalize input -r best.npy --row-outputs "
+          "top-k",
+          "Cosine search: the five vectors of a gallery that are nearest to each row of A, without "
+          "all cosines"}},
     .run = run,
 };

@@ -376,8 +376,9 @@ submit_open (GstGemmclRun *run, GstGemmclLastRun *last, GError **error)
 static void
 set_last (GstGemmclLastRun *last, const GstGemmclRun *run)
 {
+  const GemmclGemm *gemm = &run->problem->gemm;
   const gboolean may_add =
-      run->stream->settings.batch_size == 1 && run->problem->gemm.addend == GEMMCL_ADDEND_NONE;
+      run->stream->settings.batch_size == 1 && gemm->addend == GEMMCL_ADDEND_NONE && !gemm->omit_d;
 
   last->untimed = run->call.queue ? last->untimed + 1 : 0;
   last->queue = run->call.queue;

@@ -358,6 +358,15 @@ class Pools(ProblemTestCase):
             if fields["addend"] != "matrix" or fields["batch"] == 1:
                 self.solve("run_plan", None, **self.make(i, 1 + i % 3), **fields)
 
+    def test_omitted(self):
+        """Row outputs alone, of a D that is narrow, wide or no f32."""
+        for i, n in enumerate((5, 200, 9000, 33, 200)):
+            problem = Problem(n=n, k=9, d_type=("f32", "i8")[i // 3], row_outputs=ALL, top_k=3,
+                              batch=2, a_stride=9 * 117, **self.make(i, 1 + i % 3))
+            run, part = ("run_device", {}) if i & 1 else ("run_plan", {"batch": 2})
+            problem.run_omitting(None, run, **part)
+            self.assertIsNone(problem.compare_rows(0) or problem.compare_rows(1))
+
     def test_kernels(self):
         """Kernels of all kinds, whose results are sums of parts or softmax of whole rows."""
         for i, (kernel, precision) in enumerate([

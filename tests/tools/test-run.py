@@ -116,6 +116,9 @@ class Products(Run):
             self.multiply(*arguments, *options)
             wrong = numpy_gemm.compare(numpy.load(rows), *numpy_gemm.row_outputs(d, names, k))
             self.assertIsNone(wrong, options)
+            alone = self.path("alone.npy")
+            self.ends(0, "run", *arguments[:-1], alone, *options)
+            numpy.testing.assert_array_equal(numpy.load(alone), numpy.load(rows), options)
 
     def test_epilogues(self):
         bias = self.make(4)
