@@ -192,6 +192,19 @@ class Import(LaunchTestCase):
                 line = self.ends(0, "import", path).stdout
                 self.assertIn(f" activation={name} ", line)
 
+    def test_silu(self):
+        """x Sigmoid (x), but no other product of two values."""
+        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
+        nodes = [node("MatMul", ["x", "w"], "p"), node("Sigmoid", ["p"], "s"),
+                 node("Mul", ["p", "s"], "y")]
+        product = rows @ weight
+        line = self.expect(self.save_model(nodes, {"w": weight}),
+                           product / (1 + numpy.exp(-product)), rows)
+        self.assertIn(" activation=silu ", line)
+        for last in node("Tanh", ["p"], "s"), node("Sigmoid", ["x"], "s"):
+            path = self.save_model([nodes[0], last, nodes[2]], {"w": weight})
+            self.refuses(1, "node “y” .Mul.: expected the model's input", "import", path)
+
     def test_softmax(self):
         """Softmax over the last axis alone, in models of two and of three dimensions."""
         weight = self.make(*SIZES[:2])

@@ -39,6 +39,18 @@ network_add_activation (Network *self, const OnnxNode *node, GError **error)
   return apply (self, node, name->str, error);
 }
 
+/* SiLU has no operator of its own before version 24: it is x Sigmoid (x). */
+gboolean
+network_add_mul (Network *self, const OnnxNode *node, GError **error)
+{
+  const OnnxNode *other = node->n_input == 2 ? model_find_node (self->model, node->input[1]) : NULL;
+
+  if (other != NULL && g_strcmp0 (other->op_type, "Sigmoid") == 0 && other->n_input == 1 &&
+      g_str_equal (other->input[0], node->input[0]))
+    return apply (self, node, "silu", error);
+  return network_add_scale (self, node, error);
+}
+
 gboolean
 network_add_leaky_relu (Network *self, const OnnxNode *node, GError **error)
 {

@@ -120,7 +120,7 @@ typedef gboolean NetworkAdd (Network *self, const OnnxNode *node, GError **error
   ROW ("GlobalAveragePool", network_add_pool, FALSE, NULL)                                         \
   ROW ("Add", network_add_sum, FALSE, "axis", "broadcast")                                         \
   ROW ("Sub", network_add_scale, FALSE, NULL)                                                      \
-  ROW ("Mul", network_add_scale, FALSE, NULL)                                                      \
+  ROW ("Mul", network_add_mul, FALSE, NULL)                                                        \
   ROW ("Div", network_add_scale, FALSE, NULL)                                                      \
   ROW ("Scaler", network_add_scaler, FALSE, "offset", "scale")                                     \
   ROW ("BatchNormalization", network_add_batch_normalization, FALSE, "epsilon", "momentum",        \
@@ -146,7 +146,8 @@ typedef gboolean NetworkAdd (Network *self, const OnnxNode *node, GError **error
   ROW ("Transpose", network_add_transpose, FALSE, "perm")
 
 NetworkAdd network_add_product, network_add_sum, network_add_scale, network_add_scaler,
-    network_add_activation, network_add_leaky_relu, network_add_clip, network_add_elu,
-    network_add_gelu, network_add_softmax, network_add_arg_max, network_add_top_k, network_add_cast,
-    network_add_dropout, network_add_conv, network_add_batch_normalization, network_add_flatten,
-    network_add_pool, network_add_reshape, network_add_squeeze, network_add_transpose;
+    network_add_activation, network_add_leaky_relu, network_add_mul, network_add_clip,
+    network_add_elu, network_add_gelu, network_add_softmax, network_add_arg_max, network_add_top_k,
+    network_add_cast, network_add_dropout, network_add_conv, network_add_batch_normalization,
+    network_add_flatten, network_add_pool, network_add_reshape, network_add_squeeze,
+    network_add_transpose;
