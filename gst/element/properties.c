@@ -120,7 +120,9 @@ static const GEnumValue inputs[] = {
 
 static const GEnumValue outputs[] = {
     {GST_GEMMCL_OUTPUT_AUTO,
-     "The medium of the input if D fits it and downstream accepts it; otherwise tensors", "auto"},
+     "The medium of the input if D fits it and downstream accepts it; otherwise tensors, or video "
+     "if downstream accepts nothing else",
+     "auto"},
     {GST_GEMMCL_OUTPUT_MEDIA, "The medium of the input", "media"},
     {GST_GEMMCL_OUTPUT_TENSORS, "Tensors (other/tensors)", "tensors"},
     {GST_GEMMCL_OUTPUT_META, "The input, with D as GstTensorMeta" META_LACK, "meta"},
