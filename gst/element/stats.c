@@ -17,6 +17,7 @@ add_stats (GemmclPlanStats *sum, const GemmclPlanStats *stats)
 {
   sum->runs += stats->runs;
   sum->kernel_ns += stats->kernel_ns;
+  sum->inline_runs += stats->inline_runs;
   sum->flops += stats->flops;
   sum->bytes_in += stats->bytes_in;
   sum->bytes_out += stats->bytes_out;
@@ -247,7 +248,8 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   gst_structure_set (
       structure, "memory", G_TYPE_STRING, memory, "buffers", G_TYPE_UINT64, self->stats.buffers,
       "dropped", G_TYPE_UINT64, self->stats.dropped, "bytes", G_TYPE_UINT64,
-      sum.bytes_in + sum.bytes_out + self->stats.bytes_out, "copies-per-buffer", G_TYPE_DOUBLE,
+      sum.bytes_in + sum.bytes_out + self->stats.bytes_out, "inline-runs", G_TYPE_UINT64,
+      sum.inline_runs, "copies-per-buffer", G_TYPE_DOUBLE,
       (gdouble)(sum.copies + self->stats.copies) / MAX (self->stats.buffers, 1), NULL);
   gst_structure_set (structure, "run-time-p50", G_TYPE_UINT64, get_percentile (&self->stats, 50),
                      "run-time-p90", G_TYPE_UINT64, get_percentile (&self->stats, 90),

@@ -5,10 +5,23 @@
  */
 #pragma once
 
-#include "device/opencl.h"
+#include "device/device.h"
 
 /** The format of the images that kernels read. */
 #define GEMMCL_IMAGE_FORMAT ((cl_image_format){CL_R, CL_UNSIGNED_INT32})
+
+/** (transfer full): a context with a queue around @context, which is retained if it is @wrapped,
+ * the caller's, and taken if not; %NULL with #GEMMCL_ERROR_OPENCL. */
+GemmclContext *gemmcl_context_around (cl_context context, gboolean wrapped, GemmclDevice *device,
+                                      GError **error);
+
+/** Adds the inline device @id of the same OpenCL context, if it works, and measures launches. Call
+ * it before the context has other users. */
+void gemmcl_context_add_inline (GemmclContext *self, cl_device_id id);
+
+/** (transfer none) (nullable): the context of the inline device. @launch_ns: (out): the nanoseconds
+ * that a command takes less there */
+GemmclContext *gemmcl_context_get_inline (GemmclContext *self, guint64 *launch_ns);
 
 /** Builds the embedded program @source with @options and the options of every program, or takes it
  * from the context's table or the disk cache. Any thread; a thread waits only for another one that

@@ -244,6 +244,37 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   return gemmcl_cl_check (asked, error, "clGetDeviceInfo");
 }
 
+/* Up to version 4, a command on the inline device deadlocks if it waits for another thread's. */
+#define LEAST_INLINE_VERSION 5
+
+static gboolean
+is_inline (cl_device_id id)
+{
+  g_autofree gchar *name = get_string (NULL, id, CL_DEVICE_NAME);
+  g_autofree gchar *driver = get_string (NULL, id, CL_DRIVER_VERSION);
+
+  return g_str_has_prefix (name, "cpu-minimal-") &&
+         g_ascii_strtod (driver, NULL) >= LEAST_INLINE_VERSION;
+}
+
+cl_device_id
+gemmcl_device_find_inline (const cl_device_id *ids, guint n)
+{
+  cl_device_id found = NULL;
+
+  for (guint i = 0; n > 1 && i < n; i++)
+    if (is_inline (ids[i]))
+      found = ids[i];
+  for (guint i = 0; found != NULL && i < n; i++) {
+    cl_device_type type = 0;
+
+    GET (NULL, ids[i], CL_DEVICE_TYPE, type);
+    if (ids[i] != found && type & CL_DEVICE_TYPE_CPU)
+      return found;
+  }
+  return NULL;
+}
+
 /* cl_device_id -> the problem of the device */
 static GMutex problems_lock;
 static GHashTable *problems;

@@ -11,6 +11,7 @@ typedef struct {
   GemmclDeviceInfo info; /* first: a list of GemmclDeviceInfo holds GemmclDevices */
   cl_platform_id platform;
   cl_device_id id;
+  cl_device_id inline_id; /* PoCL's inline device beside this one, or NULL */
   guint platform_index;
   gboolean is_default;
 } GemmclDevice;
@@ -29,6 +30,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 
 /** Sets the problem that later descriptions of this device have. @problem: (nullable): none */
 void gemmcl_device_set_problem (const GemmclDevice *self, const gchar *problem);
+
+/** Returns: PoCL's inline device among @ids, if there is another CPU device. NULL: none. The inline
+ * device, "cpu-minimal", runs commands in the thread that flushes its queue. PoCL lists it if
+ * POCL_DEVICES is "cpu cpu-minimal". */
+cl_device_id gemmcl_device_find_inline (const cl_device_id *ids, guint n);
 
 /** The largest number of platforms, of devices of a platform, and of devices of a context. */
 #define GEMMCL_MAX_DEVICES 256

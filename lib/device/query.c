@@ -95,9 +95,10 @@ add_empty_platform (GString *faults, const gchar *name)
   }
 }
 
-/* Adds a device unless it cannot be used. */
+/* Adds a device unless it cannot be used. @inline_id: the platform's inline device, or NULL */
 static void
-add_device (Found *found, cl_device_id id, guint platform_index, gboolean is_default)
+add_device (Found *found, cl_device_id id, cl_device_id inline_id, guint platform_index,
+            gboolean is_default)
 {
   g_autoptr (GError) why = NULL;
   g_autoptr (GemmclDevice) device = gemmcl_device_new (id, &why);
@@ -113,6 +114,8 @@ add_device (Found *found, cl_device_id id, guint platform_index, gboolean is_def
   }
   device->platform_index = platform_index;
   device->is_default = is_default;
+  if (device->info.type == GEMMCL_DEVICE_TYPE_CPU)
+    device->inline_id = inline_id;
   g_ptr_array_add (found->devices, g_steal_pointer (&device));
 }
 
@@ -120,7 +123,7 @@ static void
 list_platform (Found *found, guint index, cl_platform_id platform)
 {
   cl_uint n = 0;
-  cl_device_id preferred = NULL, ids[GEMMCL_MAX_DEVICES];
+  cl_device_id preferred = NULL, inline_id, ids[GEMMCL_MAX_DEVICES];
   const cl_int status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, GEMMCL_MAX_DEVICES, ids, &n);
   g_autofree gchar *name = gemmcl_platform_get_string (platform, CL_PLATFORM_NAME);
   g_autoptr (GError) why = NULL;
@@ -134,8 +137,13 @@ list_platform (Found *found, guint index, cl_platform_id platform)
     return;
   }
   (void)clGetDeviceIDs (platform, CL_DEVICE_TYPE_DEFAULT, 1, &preferred, NULL);
-  for (guint i = 0; i < MIN (n, GEMMCL_MAX_DEVICES); i++)
-    add_device (found, ids[i], index, ids[i] == preferred);
+  n = MIN (n, GEMMCL_MAX_DEVICES);
+  inline_id = gemmcl_device_find_inline (ids, n);
+  if (preferred == inline_id && inline_id != NULL)
+    preferred = ids[ids[0] == inline_id];
+  for (guint i = 0; i < n; i++)
+    if (ids[i] != inline_id)
+      add_device (found, ids[i], inline_id, index, ids[i] == preferred);
 }
 
 /* Lists the devices of every platform, in the loader's order. */

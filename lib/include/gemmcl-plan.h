@@ -40,6 +40,13 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * may compile once more: the first run of frames in images, and the first smaller run whose grid,
  * unlike the plan's, has fewer than 65535 work-items in a dimension.
  *
+ * PoCL's worker threads take some 40 us to start. From version 5 on, PoCL also has a device that
+ * runs a command in the thread that enqueues it, the inline device. PoCL lists it beside the other
+ * one if the environment variable POCL_DEVICES is "cpu cpu-minimal" before the process uses OpenCL.
+ * Contexts that the library makes then have both devices, and gemmcl_list_devices() hides the
+ * inline one. A small plan runs there, before gemmcl_plan_submit() returns, if the run waits for
+ * nothing and its queue is NULL; all other runs are on the threads.
+ *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError.
  */
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
@@ -309,6 +316,7 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
  * @bytes_out: bytes of D in host memory, copied or used in place; of row outputs if D is omitted
  * @copies: copies of A, D and row outputs between the caller's memory and the plan's, one for each
  *   problem. In-flight runs count, too; frames in images do not
+ * @inline_runs: the part of @runs that PoCL's inline device did (gemmcl_plan_new())
  */
 typedef struct {
   guint64 runs;
@@ -317,6 +325,7 @@ typedef struct {
   guint64 bytes_in;
   guint64 bytes_out;
   guint64 copies;
+  guint64 inline_runs;
   /*< private >*/
   gpointer _reserved[4];
 } GemmclPlanStats;

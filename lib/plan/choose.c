@@ -19,6 +19,13 @@
 
 #define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
 
+/* What a thread of a CPU reaches in small products: the share of its peak, the bytes of B per
+ * nanosecond, and the nanoseconds that an element of A or D takes to read or write, including
+ * conversions. From products and frames that take 1 to 200 us (docs/when-to-use.md). */
+#define SHARE_OF_PEAK 0.4
+#define B_PER_NS      20
+#define NS_PER_VALUE  0.1
+
 /* The sizes of a proof's problem. They are several tiles and steps of each kernel, with edges. Rows
  * of A consist of whole chunks of 16 bytes. */
 #define M 130
@@ -312,4 +319,30 @@ gemmcl_kernel_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gc
   made = choose_kernel (self, kernel, error) && complete (self, error);
   gemmcl_cl_end_work ();
   return made ? g_steal_pointer (&self) : NULL;
+}
+
+/* Returns: the nanoseconds that one thread of @device needs for the problem, by estimate. */
+static gdouble
+estimate_ns (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  const gdouble m = (gdouble)gemm->m * gemmcl_gemm_get_batch (gemm);
+  const gdouble b = (gdouble)gemm->k * gemm->n;
+  const gdouble flops_per_ns = MAX (device->peak_gflops / MAX (device->compute_units, 1), 1);
+
+  return 2 * m * b / (SHARE_OF_PEAK * flops_per_ns) + b * sizeof (gfloat) / B_PER_NS +
+         m * (gemm->k + gemm->n) * NS_PER_VALUE;
+}
+
+GemmclContext *
+gemmcl_context_find_inline (GemmclContext *self, const GemmclGemm *gemm)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self);
+  const gdouble threads = MAX (device->compute_units, 2);
+  guint64 launch_ns;
+  GemmclContext *found = gemmcl_context_get_inline (self, &launch_ns);
+
+  return found != NULL && device->host_unified && gemm->addend != GEMMCL_ADDEND_PREVIOUS &&
+                 estimate_ns (device, gemm) * (1 - 1 / threads) < launch_ns
+             ? found
+             : NULL;
 }

@@ -40,6 +40,9 @@ gemmcl_plan_finalize (GObject *object)
   g_cancellable_cancel (self->cancellable);
   gemmcl_plan_wait (self);
   gemmcl_runs_clear (&self->runs);
+  gemmcl_runs_clear (&self->inline_runs);
+  g_clear_pointer (&self->inlined, gemmcl_kernel_plan_free);
+  g_clear_pointer (&self->inline_queue, clReleaseCommandQueue);
   g_clear_pointer (&self->current, gemmcl_kernel_plan_free);
   g_clear_object (&self->cancellable);
   g_clear_object (&self->context);
@@ -74,6 +77,17 @@ gemmcl_tuning_result_free (GemmclTuningResult *result)
 G_DEFINE_BOXED_TYPE (GemmclTuningResult, gemmcl_tuning_result, g_atomic_rc_box_acquire,
                      gemmcl_tuning_result_free)
 
+/* Makes the plan's counterpart on the inline device, if that is the faster one for @gemm. */
+static void
+add_inline (GemmclPlan *self, const GemmclGemm *gemm, const gchar *kernel)
+{
+  GemmclContext *context = gemmcl_context_find_inline (self->context, gemm);
+
+  if (context != NULL &&
+      (self->inline_queue = gemmcl_context_create_queue (context, CL_QUEUE_PROFILING_ENABLE, NULL)))
+    self->inlined = gemmcl_kernel_plan_new (context, gemm, kernel, NULL);
+}
+
 GemmclPlan *
 gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                  GError **error)
@@ -88,7 +102,10 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   self = g_object_new (GEMMCL_TYPE_PLAN, NULL);
   self->context = g_object_ref (context);
   self->current = gemmcl_kernel_plan_new (context, gemm, kernel, error);
-  return self->current != NULL ? g_steal_pointer (&self) : NULL;
+  if (self->current == NULL)
+    return NULL;
+  add_inline (self, gemm, kernel);
+  return g_steal_pointer (&self);
 }
 
 const gchar *
@@ -118,6 +135,7 @@ struct _GemmclPrepared {
       *plan; /* the plan, which keeps its kernel until the operand is used; NULL afterwards */
   GemmclPlanOperand operand;
   GemmclKept kept;
+  GemmclKept inlined; /* for the inline device, if the plan uses it */
 };
 
 /* Adds @by to n_prepared: while it is not 0, the kernel does not change. Needs the lock. */
@@ -140,6 +158,7 @@ prepared_clear (gpointer prepared)
   }
   g_clear_object (&self->plan);
   gemmcl_kept_clear (&self->kept);
+  gemmcl_kept_clear (&self->inlined);
 }
 
 void
@@ -170,24 +189,35 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
   count_prepared (self, 1);
   current = self->current;
   g_mutex_unlock (&self->lock);
-  return gemmcl_kept_prepare (current, operand, matrix, &prepared->kept, error)
+  return gemmcl_kept_prepare (current, operand, matrix, &prepared->kept, error) &&
+                 (self->inlined == NULL ||
+                  gemmcl_kept_prepare (self->inlined, operand, matrix, &prepared->inlined, error))
              ? g_steal_pointer (&prepared)
              : NULL;
+}
+
+static void
+exchange (GemmclKept *a, GemmclKept *b)
+{
+  const GemmclKept old = *a;
+
+  *a = *b;
+  *b = old;
 }
 
 void
 gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
 {
-  GemmclKept *kept, old;
+  GemmclKept *kept;
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (prepared != NULL && prepared->plan == self);
 
   g_mutex_lock (&self->lock);
   kept = &self->current->kept[prepared->operand];
-  old = *kept;
-  *kept = prepared->kept;
-  prepared->kept = old;
+  exchange (kept, &prepared->kept);
+  if (self->inlined != NULL)
+    exchange (&self->inlined->kept[prepared->operand], &prepared->inlined);
   if (!self->searches)
     prepared->kept.matrix = g_steal_pointer (&kept->matrix);
   count_prepared (self, -1);
@@ -233,12 +263,21 @@ void
 gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+  GemmclPlanStats inlined;
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (stats != NULL);
 
   locker = g_mutex_locker_new (&self->lock);
   *stats = gemmcl_runs_get_stats (&self->runs);
+  inlined = gemmcl_runs_get_stats (&self->inline_runs);
+  stats->runs += inlined.runs;
+  stats->inline_runs = inlined.runs;
+  stats->kernel_ns += inlined.kernel_ns;
+  stats->flops += inlined.flops;
+  stats->bytes_in += inlined.bytes_in;
+  stats->bytes_out += inlined.bytes_out;
+  stats->copies += inlined.copies;
 }
 
 /* A caller's struct may have the size of an earlier version. */
@@ -256,6 +295,19 @@ gemmcl_run_new (void)
   GemmclRun run = GEMMCL_RUN_INIT;
 
   return run_copy (&run);
+}
+
+/* TRUE if the inline device may do @run: the plan uses it, and the run waits for nothing, so that
+ * its commands run at once. */
+static gboolean
+is_inline (GemmclPlan *self, const GemmclRun *run)
+{
+  if (self->inlined == NULL || run->queue != NULL || run->acquire != NULL)
+    return FALSE;
+  for (guint i = 0; i < run->n_wait; i++)
+    if (gemmcl_event_get_status (run->wait[i]) != CL_COMPLETE)
+      return FALSE;
+  return gemmcl_runs_are_done (&self->runs);
 }
 
 gboolean
@@ -281,8 +333,15 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   g_return_val_if_fail (!run->d == !!problem->omit_d, FALSE);
   g_return_val_if_fail (!run->row_outputs == !problem->row_outputs, FALSE);
   g_return_val_if_fail (!run->previous || problem->addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
-  return gemmcl_data_check_run (self->current, run, error) &&
-         gemmcl_runs_submit (&self->runs, self->current, run, first, done, error);
+  if (!gemmcl_data_check_run (self->current, run, error))
+    return FALSE;
+  if (is_inline (self, run)) {
+    GemmclRun inlined = *run;
+
+    inlined.queue = self->inline_queue;
+    return gemmcl_runs_submit (&self->inline_runs, self->inlined, &inlined, first, done, error);
+  }
+  return gemmcl_runs_submit (&self->runs, self->current, run, first, done, error);
 }
 
 void

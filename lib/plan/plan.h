@@ -18,6 +18,9 @@ struct _GemmclPlan {
   GCond changed;             /* of the fields of the search */
   GemmclKernelPlan *current; /* constant if there is no search */
   GemmclRuns runs;
+  GemmclKernelPlan *inlined; /* current's counterpart on the inline device; NULL: none; constant */
+  GemmclRuns inline_runs;
+  cl_command_queue inline_queue; /* its own, so that no other thread runs the plan's commands */
 
   /* The search for a faster kernel, of auto-tune.c */
   GemmclTuningState tuning;

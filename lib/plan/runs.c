@@ -189,6 +189,15 @@ gemmcl_runs_get_events (GemmclRuns *self)
   return events;
 }
 
+gboolean
+gemmcl_runs_are_done (GemmclRuns *self)
+{
+  for (GList *each = self->slots.head; each != NULL; each = each->next)
+    if (!reap (self, each->data))
+      return FALSE;
+  return TRUE;
+}
+
 GemmclPlanStats
 gemmcl_runs_get_stats (GemmclRuns *self)
 {

@@ -30,4 +30,7 @@ gboolean gemmcl_runs_submit (GemmclRuns *self, GemmclKernelPlan *plan, const Gem
 /** (transfer full): the last event of each run that may not be done, to wait for. */
 GPtrArray *gemmcl_runs_get_events (GemmclRuns *self);
 
+/** TRUE if all runs are done. */
+gboolean gemmcl_runs_are_done (GemmclRuns *self);
+
 GemmclPlanStats gemmcl_runs_get_stats (GemmclRuns *self);

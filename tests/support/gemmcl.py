@@ -341,7 +341,8 @@ class Plan:
         ask("plan_run", self, byref(self.make_run(**others)))
 
     def get_stats(self):
-        stats = struct("size runs kernel_ns, double flops, size bytes_in bytes_out copies")
+        stats = struct("size runs kernel_ns, double flops, size bytes_in bytes_out copies"
+                       " inline_runs")
         call("plan_get_stats", self, byref(stats))
         return stats
 
