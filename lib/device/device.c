@@ -244,37 +244,6 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   return gemmcl_cl_check (asked, error, "clGetDeviceInfo");
 }
 
-/* Up to version 4, a command on the inline device deadlocks if it waits for another thread's. */
-#define LEAST_INLINE_VERSION 5
-
-static gboolean
-is_inline (cl_device_id id)
-{
-  g_autofree gchar *name = get_string (NULL, id, CL_DEVICE_NAME);
-  g_autofree gchar *driver = get_string (NULL, id, CL_DRIVER_VERSION);
-
-  return g_str_has_prefix (name, "cpu-minimal-") &&
-         g_ascii_strtod (driver, NULL) >= LEAST_INLINE_VERSION;
-}
-
-cl_device_id
-gemmcl_device_find_inline (const cl_device_id *ids, guint n)
-{
-  cl_device_id found = NULL;
-
-  for (guint i = 0; n > 1 && i < n; i++)
-    if (is_inline (ids[i]))
-      found = ids[i];
-  for (guint i = 0; found != NULL && i < n; i++) {
-    cl_device_type type = 0;
-
-    GET (NULL, ids[i], CL_DEVICE_TYPE, type);
-    if (ids[i] != found && type & CL_DEVICE_TYPE_CPU)
-      return found;
-  }
-  return NULL;
-}
-
 /* cl_device_id -> the problem of the device */
 static GMutex problems_lock;
 static GHashTable *problems;
@@ -325,6 +294,44 @@ void
 gemmcl_device_free (GemmclDevice *self)
 {
   g_atomic_rc_box_release_full (self, device_clear);
+}
+
+/* Up to version 4, a command on the inline device deadlocks if it waits for another thread's. */
+#define LEAST_INLINE_VERSION 5
+
+gboolean
+gemmcl_device_may_have_inline (const GemmclDeviceInfo *info)
+{
+  return g_str_equal (info->platform, "Portable Computing Language") &&
+         g_str_has_prefix (info->name, "cpu-") &&
+         g_ascii_strtod (info->driver, NULL) >= LEAST_INLINE_VERSION;
+}
+
+static gboolean
+is_inline (cl_device_id id)
+{
+  g_autoptr (GemmclDevice) device = gemmcl_device_new (id, NULL);
+
+  return device != NULL && gemmcl_device_may_have_inline (&device->info) &&
+         g_str_has_prefix (device->info.name, "cpu-minimal-");
+}
+
+cl_device_id
+gemmcl_device_find_inline (const cl_device_id *ids, guint n)
+{
+  cl_device_id found = NULL;
+
+  for (guint i = 0; n > 1 && i < n; i++)
+    if (is_inline (ids[i]))
+      found = ids[i];
+  for (guint i = 0; found != NULL && i < n; i++) {
+    cl_device_type type = 0;
+
+    GET (NULL, ids[i], CL_DEVICE_TYPE, type);
+    if (ids[i] != found && type & CL_DEVICE_TYPE_CPU)
+      return found;
+  }
+  return NULL;
 }
 
 /* Each info is the first member of a GemmclDevice, which is constant once it is shared. */
