@@ -313,13 +313,15 @@ collect_row (CollectedRow *row, const FLOATS x[VECTORS], const int j, const int 
 {
   const FLOATS least = row->value[COLLECTED - 1];
   FLOATS sum = 0.0f;
-  INTS larger = row->column[COLLECTED - 1] < 0 ? -1 : 0;
+  const INTS unfilled = row->column[COLLECTED - 1] < 0 ? -1 : 0;
+  INTS larger[VECTORS], any_larger = 0;
 
   #pragma unroll
   for (int v = 0; v < VECTORS; v++) {
     const INTS inside = ROW_COLUMNS (v) < (FLOATS)((float)(N - j));
     sum += select ((FLOATS)(0.0f), x[v], inside);
-    larger |= inside & ((x[v] > least) | isnan (x[v]));
+    larger[v] = inside & (unfilled | (x[v] > least) | isnan (x[v]));
+    any_larger |= larger[v];
   }
   if (ROW_SUM) {
     float parts[WIDTH];
@@ -327,13 +329,18 @@ collect_row (CollectedRow *row, const FLOATS x[VECTORS], const int j, const int 
     for (int lane = 0; lane < WIDTH; lane++)
       row->sum += parts[lane];
   }
-  if (!any (larger))
+  if (!any (any_larger))
     return;
-  float elements[TILE_N];
-  for (int v = 0; v < VECTORS; v++)
-    VSTORE (x[v], v, elements);
-  for (int column = 0; column < min (TILE_N, N - j); column++)
-    insert_element (row, elements[column], j + column);
+  #pragma unroll
+  for (int v = 0; v < VECTORS; v++) {
+    const int left = j + v * WIDTH;
+    if (!any (larger[v]))
+      continue;
+    float elements[WIDTH];
+    VSTORE (x[v], 0, elements);
+    for (int e = 0; e < min (WIDTH, N - left); e++)
+      insert_element (row, elements[e], left + e);
+  }
 }
 #else
   #define COLLECTION void

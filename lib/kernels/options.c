@@ -17,6 +17,10 @@
 #define LEAST_WIDTH     64
 #define MOST_PITCH      ((1 << 24) - 64)
 
+/* Work-groups collect row outputs of rows as wide: those of narrower rows would each have too few
+ * columns, and collect most of their elements in vain. */
+#define COLLECTED_COLUMNS (1 << 16)
+
 #define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
 
 static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
@@ -55,9 +59,10 @@ owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 gboolean
 gemmcl_kernel_collects_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  return gemm->omit_d && gemm->row_outputs != 0 && gemm->d_type == GEMMCL_TYPE_F32 &&
-         gemmcl_kernel_get_float_width (kernel) > 0 && finishes_rows (kernel, split) &&
-         !owns_rows (kernel, gemm, split) && !gemmcl_activation_is_of_rows (gemm->activation);
+  return gemm->omit_d && gemm->n >= COLLECTED_COLUMNS && gemm->row_outputs != 0 &&
+         gemm->d_type == GEMMCL_TYPE_F32 && gemmcl_kernel_get_float_width (kernel) > 0 &&
+         finishes_rows (kernel, split) && !owns_rows (kernel, gemm, split) &&
+         !gemmcl_activation_is_of_rows (gemm->activation);
 }
 
 /* TRUE if several subgroups share a row. */

@@ -60,7 +60,8 @@ gemmcl_row_outputs_count_parts (GemmclKernelPlan *self)
   gsize parts;
 
   if (gemmcl_kernel_collects_rows (self->kernel, gemm, self->split))
-    return gemmcl_kernel_plan_get_groups (self, gemm->m, gemm->batch).n;
+    return MIN (gemmcl_kernel_plan_get_groups (self, gemm->m, gemm->batch).n,
+                gemm->n / PART_COLUMNS);
   if (self->problem.row_outputs == 0 || self->makes_row_outputs)
     return 0;
   parts = count_parts_of_step (self);

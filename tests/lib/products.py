@@ -127,10 +127,10 @@ class Rows(ProblemTestCase):
         best elements are anywhere, equal ones many tiles apart, or none is better than -infinity.
         """
         for i, kernel in enumerate(["vector_2x64_1x1", "vector_8x48_1x1", "vector_4x8_1x1"] * 2):
-            m, n = (80, 901) if i < 3 else (3, 9000)
-            if find_misfit(kernel, describe(m, n, 40)):
+            m, n = (80, 66437) if i == 0 else (3, (1 << 16) + 5000 * i)
+            if find_misfit(kernel, describe(m, n, 8)):
                 continue
-            problem = Problem(m, n, 40, batch=2, a_stride=m * 40, bias=True, addend="matrix",
+            problem = Problem(m, n, 8, batch=2, a_stride=m * 8, bias=True, addend="matrix",
                               beta=1, row_outputs=ALL, top_k=16 if i % 2 else 3, seed=i,
                               activation=("none", "relu")[i % 2])
             c = problem.c.elements[0]
