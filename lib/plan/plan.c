@@ -77,10 +77,15 @@ gemmcl_tuning_result_free (GemmclTuningResult *result)
 G_DEFINE_BOXED_TYPE (GemmclTuningResult, gemmcl_tuning_result, g_atomic_rc_box_acquire,
                      gemmcl_tuning_result_free)
 
+/* Held while commands enter the queue of an inline context. The inline device of PoCL 6 computes
+ * wrong numbers if a command has to wait, so it must not find another thread's unfinished. */
+static GMutex inline_lock;
+
 /* Makes the plan's counterpart on the inline device, if that is the faster one for @gemm. */
 static void
 add_inline (GemmclPlan *self, const GemmclGemm *gemm, const gchar *kernel)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&inline_lock);
   GemmclContext *context = gemmcl_context_find_inline (self->context, gemm);
 
   if (context != NULL &&
@@ -169,6 +174,14 @@ gemmcl_prepared_free (GemmclPrepared *self)
 
 G_DEFINE_BOXED_TYPE (GemmclPrepared, gemmcl_prepared, g_atomic_rc_box_acquire, gemmcl_prepared_free)
 
+static gboolean
+prepare_inline (GemmclPlan *self, GemmclPrepared *prepared, GemmclMatrix *matrix, GError **error)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&inline_lock);
+
+  return gemmcl_kept_prepare (self->inlined, prepared->operand, matrix, &prepared->inlined, error);
+}
+
 GemmclPrepared *
 gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
                      GError **error)
@@ -190,8 +203,7 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
   current = self->current;
   g_mutex_unlock (&self->lock);
   return gemmcl_kept_prepare (current, operand, matrix, &prepared->kept, error) &&
-                 (self->inlined == NULL ||
-                  gemmcl_kept_prepare (self->inlined, operand, matrix, &prepared->inlined, error))
+                 (self->inlined == NULL || prepare_inline (self, prepared, matrix, error))
              ? g_steal_pointer (&prepared)
              : NULL;
 }
