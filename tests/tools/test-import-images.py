@@ -415,7 +415,8 @@ class Refused(ImageTestCase):
                        short=TensorProto(name="short", data_type=1, dims=[4, 3, 3, 3],
                                          raw_data=b"1234"),
                        huge=TensorProto(name="huge", data_type=1, dims=[2**40, 3, 2**40, 3]),
-                       shape=numpy.array([1, 4, 35]))
+                       shape=numpy.array([1, 4, 35]), halves=numpy.array([2, -1]),
+                       many=self.make(1, 1025, 1, 1), scales=self.make(1025, 1, 1))
         batch = [good, node("BatchNormalization", ["c", "four", "four", "four", "minus"], "y")]
 
         def one(**attributes):
@@ -431,6 +432,11 @@ class Refused(ImageTestCase):
             ("attribute “x”", one(x=1), SHAPE), ("static size", one(), None),
             ("four dimensions", one(), (1, 3, 9)), ("static size", one(), (1, 3, "h", "w")),
             ("static size", one(), (1, 3, 2**40, 9)),
+            ("at most 1024 channels with a scale each in front of pads, found 1025", [
+                node("Mul", ["x", "scales"], "m"),
+                node("Conv", ["m", "many"], "y", pads=[1] * 4)], (1, 1025, 2, 2)),
+            ("[batch, 140] that flattens the image", [
+                good, node("Reshape", ["c", "halves"], "y")], SHAPE),
             ("without a product before it", [
                 node("MatMul", ["x", "square"], "m"),
                 node("Transpose", ["m"], "y", perm=[0, 3, 1, 2])], (1, 9, 7, 3)),

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_SIZE 65535 /* of an image and a patch in the element */
+#define MAX_SIZE     65535 /* of an image and a patch in the element */
+#define MAX_DIAGONAL 1024  /* channels that an element of its own scales */
 
 gboolean
 network_begin_image (Network *self, const OnnxNode *node, gboolean is_nchw, GError **error)
@@ -160,6 +161,11 @@ network_add_conv (Network *self, const OnnxNode *node, GError **error)
       !get_equal (self, node, "dilations", 2, 1, &layer->dilation, error) ||
       !get_padding (self, node, layer, error))
     return FALSE;
+  if (self->layers->len == 1 && layer->padding > 0 && self->n_scales > MAX_DIAGONAL)
+    return model_fail (model, node, error,
+                       "expected at most %d channels with a scale each in front of pads, found "
+                       "%zu.",
+                       MAX_DIAGONAL, self->n_scales);
   if (self->layers->len == 1 && layer->padding > 0 && self->n_scales > 1)
     scale_pixels (self, node);
   layer->b = order_patches (values, layer, value->image.channels);
@@ -323,18 +329,20 @@ is_view (const Network *self, const OnnxNode *node)
          model_get_tensor (self->model, node->input[0]) == NULL;
 }
 
-/* TRUE if the shape of a Reshape is the batch and all other elements of the image. */
+/* TRUE if the shape of a Reshape is the batch and all other elements of the image. An unknown batch
+ * may have any number. */
 static gboolean
 is_flat (const Network *self, const OnnxNode *node)
 {
   const Image image = self->value.image;
+  const gint64 batch = self->value.dims[0];
   gsize n;
   g_autofree gint64 *shape = model_get_integers (self->model, node, "", 1, &n);
 
   if (shape == NULL)
     return is_view (self, node);
   return n == 2 && (shape[1] == image.channels * image.height * image.width ||
-                    (shape[1] == -1 && shape[0] != -1));
+                    (shape[1] == -1 && (shape[0] == 0 || batch < 1 || shape[0] == batch)));
 }
 
 /* The value becomes a row: an image, or what the model's input has. */
