@@ -167,7 +167,8 @@ run (gchar **arguments, GError **error)
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GemmclPlan) plan = NULL;
   GemmclGemm gemm = tool_gemm;
-  const gboolean is_network = g_str_has_suffix (arguments[0], ".onnx");
+  g_autofree gchar *lower = g_ascii_strdown (arguments[0], -1);
+  const gboolean is_network = g_str_has_suffix (lower, ".onnx");
   const gchar *kernel;
 
   if (!check_options (&gemm, error) || !load (arguments[is_network], &stored, error) ||

@@ -3,6 +3,7 @@
 lines run in gst-launch-1.0. NumPy is the reference. TAP out."""
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -142,6 +143,17 @@ class Messages(Models):
                                 node("ArgMax", ["p"], "label", axis=0)],
                                tensors, outputs=["odds", "label"])
         self.refuses(1, "expected the last axis", "import", path)
+
+    def test_suffix(self):
+        """Elements know a model by its suffix, in capitals, too."""
+        path = self.save_model([node("MatMul", ["x", "w"], "y")], {"w": self.make(*SIZES[:2])})
+        shutil.copy(path, self.path("m.ONNX"))
+        shutil.copy(path, self.path("m"))
+        self.ends(0, "import", self.path("m.ONNX"))
+        self.ends(0, "run", self.path("m.ONNX"), self.save("x", self.make(ROWS, SIZES[0])),
+                  "-o", self.path("d.npy"))
+        self.refuses(1, "node “y” .MatMul.: expected a model whose name ends in .onnx",
+                     "import", self.path("m"))
 
     def test_no_file(self):
         """A pipe without a writer and a device without an end are not read."""

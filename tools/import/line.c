@@ -117,6 +117,7 @@ add_weights (Line *self, const Network *network, guint index, GError **error)
 {
   const Layer *layer = network->layers->pdata[index];
   const Model *model = network->model;
+  g_autofree gchar *lower = g_ascii_strdown (model->path, -1);
 
   if (layer->b != NULL && self->path == NULL)
     return model_fail (model, layer->product, error,
@@ -125,6 +126,11 @@ add_weights (Line *self, const Network *network, guint index, GError **error)
   if (layer->b != NULL)
     return add_values (self, "weight", index, layer->b, layer->k, layer->n, error) &&
            (layer->c == NULL || add_values (self, "bias", index, layer->c, 1, layer->n, error));
+  if (!g_str_has_suffix (lower, ".onnx"))
+    return model_fail (
+        model, layer->product, error,
+        "expected a model whose name ends in .onnx, since the line reads its weight. "
+        "Rename the file.");
   add_tensor (self, "weight", model->path, model_get_operand (model, layer->product, 1)->name);
   if (layer->transposed)
     g_string_append (self->text, " transpose-weight=true");
