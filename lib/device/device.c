@@ -300,20 +300,11 @@ gemmcl_device_free (GemmclDevice *self)
 #define LEAST_INLINE_VERSION 5
 
 gboolean
-gemmcl_device_may_have_inline (const GemmclDeviceInfo *info)
+gemmcl_device_may_use_inline (const GemmclDeviceInfo *info)
 {
   return g_str_equal (info->platform, "Portable Computing Language") &&
          g_str_has_prefix (info->name, "cpu-") &&
          g_ascii_strtod (info->driver, NULL) >= LEAST_INLINE_VERSION;
-}
-
-static gboolean
-is_inline (cl_device_id id)
-{
-  g_autoptr (GemmclDevice) device = gemmcl_device_new (id, NULL);
-
-  return device != NULL && gemmcl_device_may_have_inline (&device->info) &&
-         g_str_has_prefix (device->info.name, "cpu-minimal-");
 }
 
 cl_device_id
@@ -321,9 +312,12 @@ gemmcl_device_find_inline (const cl_device_id *ids, guint n)
 {
   cl_device_id found = NULL;
 
-  for (guint i = 0; n > 1 && i < n; i++)
-    if (is_inline (ids[i]))
+  for (guint i = 0; n > 1 && i < n; i++) {
+    g_autofree gchar *name = get_string (NULL, ids[i], CL_DEVICE_NAME);
+
+    if (g_str_has_prefix (name, "basic-") || g_str_has_prefix (name, "cpu-minimal-"))
       found = ids[i];
+  }
   for (guint i = 0; found != NULL && i < n; i++) {
     cl_device_type type = 0;
 

@@ -31,12 +31,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 /** Sets the problem that later descriptions of this device have. @problem: (nullable): none */
 void gemmcl_device_set_problem (const GemmclDevice *self, const gchar *problem);
 
-/** TRUE if the device is PoCL's of a version whose inline device is used if it is listed. */
-gboolean gemmcl_device_may_have_inline (const GemmclDeviceInfo *info);
+/** TRUE if the device is PoCL's, of a version whose inline device works. */
+gboolean gemmcl_device_may_use_inline (const GemmclDeviceInfo *info);
 
 /** Returns: PoCL's inline device among @ids, if there is another CPU device. NULL: none. The inline
- * device, "cpu-minimal", runs commands in the thread that flushes its queue. PoCL lists it if
- * POCL_DEVICES is "cpu cpu-minimal". */
+ * device, "basic" until PoCL 3 and then "cpu-minimal", runs commands in the thread that flushes its
+ * queue. PoCL lists it if POCL_DEVICES is "pthread basic". */
 cl_device_id gemmcl_device_find_inline (const cl_device_id *ids, guint n);
 
 /** The largest number of platforms, of devices of a platform, and of devices of a context. */

@@ -38,8 +38,8 @@ context_on (GemmclDevice *device, const cl_context_properties *properties, GErro
   self = gemmcl_context_around (context, FALSE, device, error);
   if (self != NULL && device->inline_id != NULL)
     gemmcl_context_add_inline (self, device->inline_id);
-  else if (gemmcl_device_may_have_inline (&device->info))
-    g_info ("The environment variable POCL_DEVICES=\"cpu cpu-minimal\" lets small products run "
+  else if (gemmcl_device_may_use_inline (&device->info))
+    g_info ("The environment variable POCL_DEVICES=\"pthread basic\" lets small products run "
             "without the start of threads.");
   return self;
 }

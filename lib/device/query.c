@@ -114,7 +114,7 @@ add_device (Found *found, cl_device_id id, cl_device_id inline_id, guint platfor
   }
   device->platform_index = platform_index;
   device->is_default = is_default;
-  if (device->info.type == GEMMCL_DEVICE_TYPE_CPU)
+  if (gemmcl_device_may_use_inline (&device->info))
     device->inline_id = inline_id;
   g_ptr_array_add (found->devices, g_steal_pointer (&device));
 }

@@ -42,7 +42,7 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  *
  * PoCL's worker threads take some 40 us to start. From version 5 on, PoCL also has a device that
  * runs a command in the thread that enqueues it, the inline device. PoCL lists it beside the other
- * one if the environment variable POCL_DEVICES is "cpu cpu-minimal" before the process uses OpenCL.
+ * one if the environment variable POCL_DEVICES is "pthread basic" before the process uses OpenCL.
  * Contexts that the library makes then have both devices, and gemmcl_list_devices() hides the
  * inline one. A small plan runs there, before gemmcl_plan_submit() returns, if the run waits for
  * nothing and its queue is NULL; all other runs are on the threads.
