@@ -155,6 +155,24 @@ class Messages(Models):
         self.refuses(1, "node “y” .MatMul.: expected a model whose name ends in .onnx",
                      "import", self.path("m"))
 
+    def test_columns(self):
+        """Rows of the input fit the first product."""
+        tensors = {"w": self.make(*SIZES[:2])}
+        path = self.save_model([node("MatMul", ["x", "w"], "y")], tensors, shape=(ROWS, 1))
+        self.refuses(1, f"node “y” .MatMul.: expected rows of {SIZES[0]} numbers, found an input "
+                     "of the model with 1", "import", path)
+        for shape in (ROWS, "n"), ("n", SIZES[0]), None:
+            self.ends(0, "import",
+                      self.save_model([node("MatMul", ["x", "w"], "y")], tensors, shape=shape))
+
+    def test_unprintable(self):
+        """A name that gst-launch could not read back from the line."""
+        for name in "a\nb", "a\tb", "a\\":
+            path = self.save_model([node("MatMul", ["x", name], "y")],
+                                   {name: self.make(*SIZES[:2])})
+            self.refuses(1, "without control characters, and without a backslash at the end",
+                         "import", path)
+
     def test_no_file(self):
         """A pipe without a writer and a device without an end are not read."""
         os.mkfifo(self.path("pipe.onnx"))
@@ -181,7 +199,7 @@ class Import(LaunchTestCase):
         line = self.expect(path, exponentials / exponentials.sum(1, keepdims=True), rows)
         self.assertEqual(line.count("! gemmcl "), 2)
         # A C that beta leaves out may have any shape.
-        path = self.save_model([node("Gemm", ["x", "w", "w"], "y", beta=0.0)], {"w": second})
+        path = self.save_model([node("Gemm", ["x", "w", "w"], "y", beta=0.0)], {"w": first.T})
         self.assertNotRegex(self.ends(0, "import", path).stdout, "bias=|addend=")
 
     def test_matmul(self):

@@ -112,12 +112,31 @@ add_values (Line *self, const gchar *property, guint index, const gdouble *value
   return TRUE;
 }
 
+/* TRUE if gst-launch's parser reads the place of @tensor back from the line. */
+static gboolean
+check_name (const Model *model, const OnnxNode *node, const gchar *name, GError **error)
+{
+  g_autofree gchar *where = g_strconcat (model->path, "#", name, NULL);
+
+  for (const gchar *at = where; *at != '\0'; at++)
+    if (g_ascii_iscntrl (*at) || (*at == '\\' && at[1] == '\0')) {
+      g_autofree gchar *quoted = gemmcl_quote (name);
+
+      return model_fail (model, node, error,
+                         "expected names of the file and the tensor “%s” without control "
+                         "characters, and without a backslash at the end, since the line has them.",
+                         quoted);
+    }
+  return TRUE;
+}
+
 static gboolean
 add_weights (Line *self, const Network *network, guint index, GError **error)
 {
   const Layer *layer = network->layers->pdata[index];
   const Model *model = network->model;
   g_autofree gchar *lower = g_ascii_strdown (model->path, -1);
+  const gchar *weight, *bias;
 
   if (layer->b != NULL && self->path == NULL)
     return model_fail (model, layer->product, error,
@@ -131,15 +150,19 @@ add_weights (Line *self, const Network *network, guint index, GError **error)
         model, layer->product, error,
         "expected a model whose name ends in .onnx, since the line reads its weight. "
         "Rename the file.");
-  add_tensor (self, "weight", model->path, model_get_operand (model, layer->product, 1)->name);
+  weight = model_get_operand (model, layer->product, 1)->name;
+  bias = layer->sum != NULL ? model_get_operand (model, layer->sum, layer->bias)->name : NULL;
+  if (!check_name (model, layer->product, weight, error) ||
+      (bias != NULL && !check_name (model, layer->sum, bias, error)))
+    return FALSE;
+  add_tensor (self, "weight", model->path, weight);
   if (layer->transposed)
     g_string_append (self->text, " transpose-weight=true");
   if (layer->alpha != 1)
     add_number (self, "alpha", layer->alpha);
-  if (layer->sum != NULL)
-    add_tensor (self, layer->beta == 1 ? "bias" : "addend", model->path,
-                model_get_operand (model, layer->sum, layer->bias)->name);
-  if (layer->sum != NULL && layer->beta != 1)
+  if (bias != NULL)
+    add_tensor (self, layer->beta == 1 ? "bias" : "addend", model->path, bias);
+  if (bias != NULL && layer->beta != 1)
     add_number (self, "beta", layer->beta);
   return TRUE;
 }

@@ -186,6 +186,7 @@ set_input (Network *self, const OnnxValueInfo *input)
   Value *value = &self->value;
 
   self->input_rank = value->rank = shape != NULL ? (gint64)shape->n_dim : 0;
+  self->columns = value->rank == 2 && shape->dim[1]->has_dim_value ? shape->dim[1]->dim_value : -1;
   for (gsize i = 0; i < 4; i++)
     value->dims[i] =
         value->rank == 4 && shape->dim[i]->has_dim_value ? shape->dim[i]->dim_value : -1;
@@ -218,6 +219,25 @@ find_chain (Network *self, const gchar *value, GPtrArray *chain, GError **error)
   return TRUE;
 }
 
+/* Fails if the first layer multiplies rows of another length than the model's input has. */
+static gboolean
+check_columns (const Network *self, const GPtrArray *chain, GError **error)
+{
+  const Layer *first = self->layers->pdata[0];
+
+  for (guint i = chain->len; i-- > 0 && chain->pdata[i] != first->product;) {
+    const OnnxNode *node = chain->pdata[i];
+
+    if (g_str_equal (node->op_type, "Reshape") || g_str_equal (node->op_type, "Flatten"))
+      return TRUE;
+  }
+  return self->columns < 0 || self->columns == self->k ||
+         model_fail (self->model, first->product, error,
+                     "expected rows of %" G_GINT64_FORMAT
+                     " numbers, found an input of the model with %" G_GINT64_FORMAT ".",
+                     self->k, self->columns);
+}
+
 gboolean
 network_build (Network *self, const OnnxValueInfo *output, GError **error)
 {
@@ -230,6 +250,7 @@ network_build (Network *self, const OnnxValueInfo *output, GError **error)
   for (guint i = chain->len; i-- > 0;)
     if (!add_node (self, chain->pdata[i], error))
       return FALSE;
-  return self->layers->len > 0 ||
-         model_fail (self->model, NULL, error, "expected a Gemm, MatMul or Conv, found none.");
+  if (self->layers->len == 0)
+    return model_fail (self->model, NULL, error, "expected a Gemm, MatMul or Conv, found none.");
+  return check_columns (self, chain, error);
 }

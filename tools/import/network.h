@@ -56,13 +56,13 @@ typedef struct {
 
 /** Network: @layers: (element-type Layer); @input: that of the model, if it is an image; @is_video:
  * the model's input has four dimensions, 1 or 3 of them channels; @scale, @offset: of the input,
- * one number or @n_scales. */
+ * one number or @n_scales; @columns: of a model's input of two dimensions, -1: not known. */
 typedef struct {
   const Model *model;
   GPtrArray *layers;
   Value value;
   Image input;
-  gint64 input_rank, k;
+  gint64 input_rank, columns, k;
   gboolean is_video, is_input_nchw;
   gdouble *scale, *offset;
   gsize n_scales;
