@@ -9,7 +9,7 @@ import numpy as np
 
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
-from weights import make_matrix, mapped  # noqa: E402
+from weights import make_matrix, mapped, play  # noqa: E402
 
 DIGITS = Path(__file__).resolve().parents[2] / "demos/digits"
 FRAMES, RATE, FEATURES = 40, 30, 64
@@ -17,7 +17,7 @@ FRAMES, RATE, FEATURES = 40, 30, 64
 # not used are zeros, whose cosines are 0. The bias lets the first of them win if no other row has a
 # cosine of THRESHOLD.
 CAPACITY, THRESHOLD, UNKNOWN = 32, 0.85, "unknown"
-# What someone says of frames that he sees
+# The names that a person gives to some frames, by their numbers
 TOLD = {0: "seven", 1: "six", 2: "three", 6: "two", 7: "eight"}
 PIPELINE = f"""
     multifilesrc location={DIGITS}/images/%03d.png stop-index={FRAMES - 1}
@@ -82,14 +82,5 @@ def run(pipeline):
             print(f"frame {number}: {label} {cosine:.2f}")
 
 
-def main():
-    Gst.init(None)
-    pipeline = Gst.parse_launch(PIPELINE)
-    try:
-        run(pipeline)
-    finally:
-        pipeline.set_state(Gst.State.NULL)
-
-
 if __name__ == "__main__":
-    main()
+    play(PIPELINE, run)

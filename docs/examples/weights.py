@@ -53,14 +53,15 @@ def run(pipeline):
                 print(f"weight {number}: class {column:.0f} with {largest:.0f}")
 
 
-def main():
+def play(line, use):
+    """Calls a function with the pipeline of a line, and stops that afterwards."""
     Gst.init(None)
-    pipeline = Gst.parse_launch(PIPELINE)
+    pipeline = Gst.parse_launch(line)
     try:
-        run(pipeline)
+        use(pipeline)
     finally:
         pipeline.set_state(Gst.State.NULL)
 
 
 if __name__ == "__main__":
-    main()
+    play(PIPELINE, run)

@@ -156,7 +156,7 @@ gemmcl_context_add_inline (GemmclContext *self, cl_device_id id)
     return;
   threads = time_launch (self, buffer);
   inlined = time_launch (self->inlined, buffer);
-  self->launch_ns = threads > inlined ? MIN (threads - inlined, MAX_LAUNCH_NS) : 0;
+  self->launch_ns = inlined > 0 && threads > inlined ? MIN (threads - inlined, MAX_LAUNCH_NS) : 0;
   g_info ("%s takes %" G_GUINT64_FORMAT " us longer for a command than %s", self->device->info.name,
           self->launch_ns / 1000, device->info.name);
 }

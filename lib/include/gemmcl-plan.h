@@ -40,12 +40,12 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * may compile once more: the first run of frames in images, and the first smaller run whose grid,
  * unlike the plan's, has fewer than 65535 work-items in a dimension.
  *
- * PoCL's worker threads take some 40 us to start. From version 5 on, PoCL also has a device that
- * runs a command in the thread that enqueues it, the inline device. PoCL lists it beside the other
- * one if the environment variable POCL_DEVICES is "pthread basic" before the process uses OpenCL.
- * Contexts that the library makes then have both devices, and gemmcl_list_devices() hides the
- * inline one. A small plan runs there, before gemmcl_plan_submit() returns, if the run waits for
- * nothing and its queue is NULL; all other runs are on the threads.
+ * PoCL's worker threads take 20 to 40 us to start. PoCL has a second CPU device, which runs a
+ * command in the thread that enqueues it: the inline device. PoCL lists it if the environment
+ * variable POCL_DEVICES is "pthread basic" before the process uses OpenCL. From PoCL 5 on, contexts
+ * that the library makes then have both devices; gemmcl_list_devices() hides the inline one. A run
+ * of a small plan uses it if the run waits for nothing and its queue is NULL, and is done when
+ * gemmcl_plan_submit() returns. All other runs use the threads.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError.
  */

@@ -19,9 +19,9 @@
 
 #define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
 
-/* What a thread of a CPU reaches in small products: the share of its peak, the bytes of B per
- * nanosecond, and the nanoseconds that an element of A or D takes to read or write, including
- * conversions. From products and frames that take 1 to 200 us (docs/when-to-use.md). */
+/* The speed of one thread of a CPU in small products: its share of the peak, the bytes of B that it
+ * reads in a nanosecond, and the nanoseconds in which it reads or writes an element of A or D and
+ * converts it. Estimated from products and frames that take 1 to 200 us. */
 #define SHARE_OF_PEAK 0.4
 #define B_PER_NS      20
 #define NS_PER_VALUE  0.1

@@ -179,7 +179,11 @@ prepare_inline (GemmclPlan *self, GemmclPrepared *prepared, GemmclMatrix *matrix
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&inline_lock);
 
-  return gemmcl_kept_prepare (self->inlined, prepared->operand, matrix, &prepared->inlined, error);
+  if (!gemmcl_kept_prepare (self->inlined, prepared->operand, matrix, &prepared->inlined, error))
+    return FALSE;
+  /* No search replaces the kernel of the inline device. */
+  g_clear_pointer (&prepared->inlined.matrix, gemmcl_matrix_unref);
+  return TRUE;
 }
 
 GemmclPrepared *

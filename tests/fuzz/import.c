@@ -6,7 +6,7 @@
 #include "gemmcl-error.h"
 #include "tool.h"
 
-/* What gemmcl import prints on the standard output. */
+/* The standard output of gemmcl import. */
 static GString *printed;
 
 static void

@@ -212,7 +212,7 @@ get_normalization (const Network *self, const OnnxNode *node, gsize *n, gdouble 
   return TRUE;
 }
 
-/* Of the last layer, or of the input. */
+/* Normalizes the last layer or, without one, the input. */
 gboolean
 network_add_batch_normalization (Network *self, const OnnxNode *node, GError **error)
 {
