@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs gst-launch-1.0 for the demos, shows the line, and compares the result with NumPy's."""
 

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Mixes a stereo recording down to mono. Each sample must equal audiomixmatrix's bit for bit."""
 

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tones a photograph of 1280 x 720 with a colour matrix, from RGB and from NV12.
 

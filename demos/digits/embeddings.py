@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Reads 360 handwritten digits by the nearest of 500 labelled embeddings, and draws six of them.
 

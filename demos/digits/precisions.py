@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Reads the demo's 360 digits in each precision, with both networks, and prints the accuracy.
 

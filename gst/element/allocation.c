@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Allocation on both pads. The element offers upstream the memory that the device reads with the
  * fewest copies. With caps of OpenCL memory that is OpenCL memory. With caps of system memory it is

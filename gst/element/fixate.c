@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/fixate.h"
 
 /* Sets the colorimetry of @output, whose format is fixed, as videoconvert does: primaries and

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* For clCreateCommandQueue; OpenCL 1.2 lacks its successor. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Searches for the fastest kernel: one that the caller waits for, and one beside a plan in use. Any
  * thread may call these functions. gemmcl-tuning.h has the file that keeps the results.

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The features of a device that OpenCL C does not guarantee: subgroups (levels: subgroup.clh), int8
  * dot products (dot.clh), and NVIDIA's matrix engines (mma.clh).

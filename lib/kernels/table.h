@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The table of kernels: its rows, their limits, tiles and image blocks. Errors are
  * #GEMMCL_ERROR_KERNEL.

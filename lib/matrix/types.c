@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The element types: one table of their names, numbers and conversions. kernels/shared/types.clh
  * has their loads and stores on the device.

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The search for a faster kernel while a plan is in use. A thread of low priority searches, creates
  * a kernel plan with the new kernel and the plan's operands, and exchanges the plan's present one

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Kernel plans that are ready for runs, and the choice of their kernel: the one that the user
  * named; else the one that tuning found; else the first in the order of the rules that builds and

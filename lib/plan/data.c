@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The caller's data: the checks of a run's arguments, and the copies between the caller's memory,
  * on the host or the device, and the plan's. A and D are tight in the plan's memory. In the

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The half of a plan that depends on the kernel. In the headers of this folder the caller owns
  * returned objects, and functions with a #GError return %FALSE or %NULL if they set it.

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A and B in the form that multiply reads: B in panels and in int8, A and B in images. The programs
  * in kernels/ document these forms.

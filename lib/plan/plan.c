@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Plans: creation, operands and the entry points of runs. A new operand is prepared beside the old
  * one, without the plan's lock, and then exchanged for it. No run waits for the preparation, and no

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The steps that compute the row outputs: from D, or from what work-groups collected.
  */

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Runs: the copies of A, the kernels, the copies of D, in a chain of commands across up to three
  * queues:

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The reference in double precision, and the bound of an f32 result's error.
  */

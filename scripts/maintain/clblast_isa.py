@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Figures of CLBlast's GEMM kernels with its own parameters, by isa.py, for make-isa-table.py.
 

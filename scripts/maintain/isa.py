@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compiles kernels for Intel GPUs, without a GPU, and shows figures of the code.
 

@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Reads the output of the disassembler of ocloc, Intel's offline compiler.
 

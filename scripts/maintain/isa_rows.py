@@ -1,4 +1,3 @@
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The rows of kernels.def that the rules may choose on Intel's GPUs."""
 

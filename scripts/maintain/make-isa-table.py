@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Writes figures from Intel's compilers into docs/internals/intel.md. The test tool-isa reads from
 there which rows they do not keep in registers.

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Packs built tests into a folder that runs on another machine.
 

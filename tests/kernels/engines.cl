@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Functions of Intel's GPUs in OpenCL C, for a device that has Intel's subgroups but neither matrix
  * engines nor 2D block reads. Each implements the text of its extension:
@@ -14,7 +13,7 @@
 /* Keeps subgroup.clh from unrolling loops, since these functions are long. */
 #define POCL_DEVICE_ADDRESS_BITS 64
 
-#define NATIVE static __attribute__ ((overloadable, noinline))
+#define NATIVE  static __attribute__ ((overloadable, noinline))
 #define IN_TURN __attribute__ ((opencl_unroll_hint (1)))
 
 static void
@@ -39,7 +38,7 @@ breach (bool undefined, constant char *what)
     Number sums[8];                                                                                \
                                                                                                    \
     breach (get_max_sub_group_size () != NATIVE_SUBGROUP, #name ": the subgroup's size");          \
-    vstore8 (as_##Word##8 (a), 0, rows);                                                           \
+    vstore8 (as_##Word##8(a), 0, rows);                                                            \
     vstore8 (as_uint8 (b), 0, column);                                                             \
     vstore8 (acc, 0, sums);                                                                        \
     IN_TURN for (int k = 0; k < K; k++)                                                            \
@@ -127,7 +126,7 @@ check_2d (global void *from, int width, int height, int pitch, int2 at, int byte
 /* Elements outside of the matrix are 0. */
   #define AT_2D(T, x, y)                                                                           \
     ((y) >= 0 && (y) < height && (x) >= 0 && ((x) + 1) * (int)sizeof (T) <= width                  \
-         ? ((global T *)((global uchar *)from + (long)(y) * pitch))[x]                             \
+         ? ((global T *)((global uchar *)from + (long)(y)*pitch))[x]                               \
          : (T)0)
 
 /* A block as wide as the subgroup: a lane has a column. */

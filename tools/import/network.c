@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The chain of nodes of a network, and its layers. Each version of an operator is in
  * https://onnx.ai/onnx/operators/. */

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A model as a list of layers. A layer is a node that multiplies by an initializer, with the nodes
  * behind it that one gemmcl element computes along with it:

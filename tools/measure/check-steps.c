@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The steps of a check in a worker. Each native row of the table multiplies small matrices of
  * integers. Their products and sums are exact in every precision, so that any difference is an
