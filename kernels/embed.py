@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Embeds the programs in the folders beside kernels.def, each with its #includes inlined, and the
 measurements that ship into a C file.

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * L3_SIMD: the lanes of a subgroup share A from their registers; A and B are read unpacked, by
  * ordinary loads through the cache. subgroup_tile.clh has the tile, tunables and multiplication.

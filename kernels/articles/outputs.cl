@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * outputs: several outputs per work-item, straight from global memory. The speed depends on the
  * order of the loops, which PERMUTED selects.

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * slm: a work-group copies tiles of A and B to local memory, step by step, and its work-items
  * multiply from there. Options avoid bank conflicts (PAD), read float4s (WIDTH), and fill a second

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * vector: for CPUs. A work-group is one work-item, which computes tiles of D one after another. All
  * sums of a tile are in vector registers.
@@ -36,11 +35,6 @@
  * B in bf16 (B_TYPE) halves the reads of B; it is converted to float in registers. With an int8 B,
  * A is uint8 (quantize.cl): a and b in the drawing are then ints of four elements with neighbouring
  * k, and sums are ints until the end (quantized.h, dot.clh).
- *
- * ROWS_COLLECTED: D is no output, and its rows are wider than a tile. A work-group keeps the sum
- * and the largest elements of each row of a chunk over all of its panels, and stores them in R, for
- * merge_rows.cl. A tile mostly has no element that is larger than those, which one comparison per
- * vector shows.
  *
  * TILE_M, TILE_N: rows and columns of a tile. TILE_M * TILE_N / WIDTH + TILE_N / WIDTH + 1 should
  *   not exceed the CPU's vector registers (32 with AVX-512 and NEON, else 16). To keep the units
@@ -137,9 +131,6 @@ DEFINE_ACTIVATE_OF (FLOATS)
 #define ROW_SHARE(OP, own)
 #define ROW_STORES true
 #include "shared/whole_rows.clh"
-#ifdef ROWS_COLLECTED
-  #include "shared/collected_rows.clh"
-#endif
 
 /* Loads WIDTH elements of C that are col apart; elements from `columns` on are 0. */
 static inline FLOATS
@@ -303,55 +294,12 @@ scale_tile (FLOATS done[TILE_M][VECTORS], SUMS sum[TILE_M][VECTORS], A_ELEMENT *
 #endif
 }
 
-#ifdef ROWS_COLLECTED
-  #define INTS       PASTE (int, WIDTH)
-  #define COLLECTION CollectedRow
-
-/* Adds a row of a tile, x, whose first column is j. */
-INLINE void
-collect_row (CollectedRow *row, const FLOATS x[VECTORS], const int j, const int N)
-{
-  const FLOATS least = row->value[COLLECTED - 1];
-  FLOATS sum = 0.0f;
-  const INTS unfilled = row->column[COLLECTED - 1] < 0 ? -1 : 0;
-  INTS larger[VECTORS], any_larger = 0;
-
-  #pragma unroll
-  for (int v = 0; v < VECTORS; v++) {
-    const INTS inside = ROW_COLUMNS (v) < (FLOATS)((float)(N - j));
-    sum += select ((FLOATS)(0.0f), x[v], inside);
-    larger[v] = inside & (unfilled | (x[v] > least) | isnan (x[v]));
-    any_larger |= larger[v];
-  }
-  if (ROW_SUM) {
-    float parts[WIDTH];
-    VSTORE (sum, 0, parts);
-    for (int lane = 0; lane < WIDTH; lane++)
-      row->sum += parts[lane];
-  }
-  if (!any (any_larger))
-    return;
-  #pragma unroll
-  for (int v = 0; v < VECTORS; v++) {
-    const int left = j + v * WIDTH;
-    if (!any (larger[v]))
-      continue;
-    float elements[WIDTH];
-    VSTORE (x[v], 0, elements);
-    for (int e = 0; e < min (WIDTH, N - left); e++)
-      insert_element (row, elements[e], left + e);
-  }
-}
-#else
-  #define COLLECTION void
-#endif
-
 /* Computes the tile of D at (i, j) from its products with alpha, and stores it. row_outputs: those
- * of the problem. collected: of the tile's first row. */
+ * of the problem. */
 INLINE void
 finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const float *bias,
-             global D_MEM *D, global float *row_outputs, COLLECTION *collected,
-             const GemmclArguments p, const long batch, const int i, const int j, const bool stream)
+             global D_MEM *D, global float *row_outputs, const GemmclArguments p, const long batch,
+             const int i, const int j, const bool stream)
 {
 #pragma unroll 1
   for (int m = 0; m < min (TILE_M, p.M - i); m++) {
@@ -366,8 +314,6 @@ finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const f
     }
 #ifdef WHOLE_ROWS
     FINISH_ROWS ()
-#elif defined(ROWS_COLLECTED)
-    collect_row (collected + m, x, j, p.N);
 #endif
 #pragma unroll
     for (int v = 0; STORES_D && v < VECTORS; v++) {
@@ -416,13 +362,6 @@ gemm (GEMM_PARAMETERS)
 
     A_ELEMENT *rows[ROWS + TILE_M];
     find_rows (rows, copy, A, p, (long)first * TILE_M, (chunk + NEXT_TILES) * TILE_M);
-#ifdef ROWS_COLLECTED
-    CollectedRow collected[ROWS];
-    for (int r = 0; r < chunk * TILE_M; r++)
-      clear_row (collected + r);
-#else
-    COLLECTION *const collected = 0;
-#endif
 
     for (int panel = first_panel; panel < end_panel; panel++)
       for (int tile = 0; tile < chunk; tile++) {
@@ -445,14 +384,7 @@ gemm (GEMM_PARAMETERS)
 
         FLOATS done[TILE_M][VECTORS];
         scale_tile (done, sum, rows + tile * TILE_M, b_panel, p);
-        finish_tile (done, C, bias, D, row_outputs, collected + tile * TILE_M, p, batch, i, j,
-                     stream);
+        finish_tile (done, C, bias, D, row_outputs, p, batch, i, j, stream);
       }
-#ifdef ROWS_COLLECTED
-    for (int r = 0; r < min (chunk * TILE_M, p.M - first * TILE_M); r++)
-      ((global CollectedRow *)
-           R)[(batch * p.M + first * TILE_M + r) * get_num_groups (1) + get_group_id (1)] =
-          collected[r];
-#endif
   }
 }

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * dot: for GPUs that add four products of int8 elements in one instruction (DP4A). A work-item owns
  * TILE_M rows and TILE_N columns of D and reads A and B from memory: they are a quarter the size of

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * gemv: up to TILE_M rows of A times a B that is read once, which limits the speed. A work-group
  * owns a panel of B. Its work-items split K between them and add up their sums at the end.

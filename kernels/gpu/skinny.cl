@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * skinny: few columns in A and B, such as the channels of pixels or of audio. Memory limits its
  * speed, not arithmetic.

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * tiled: a work-group owns a tile of D and loads A and B into local memory in steps of TILE_K. A
  * work-item keeps its outputs in registers. For any GPU.

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * buffer_read: the lanes of a subgroup share A from their registers; block reads bring A and B from
  * buffers. subgroup_tile.clh has the tile, the tunables and the multiplication.

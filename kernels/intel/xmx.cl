@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * xmx: subgroups multiply by matrix engines (dpas.clh): bf16, f16 or tf32 with f32 sums, or uint8
  * by int8 (quantized.h) with int sums. B_TYPE F32 stands for tf32.

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * mma: warps of 32 work-items multiply by NVIDIA's matrix engines (mma.clh): bf16, f16 or tf32 with
  * f32 sums, or uint8 by int8 (quantized.h) with int sums. mma_tile.clh has the kernel function.

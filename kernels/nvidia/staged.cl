@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * staged: f32 through local memory that NVIDIA's asynchronous copies fill (mma.clh). Unlike in
  * tiled.cl, an operand that needs no conversion passes through no registers. mma_tile.clh has the

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * wgmma: warp groups of four warps multiply by the matrix engines of NVIDIA's GPUs of compute
  * capability 9.0 (wgmma.clh): bf16, f16 or tf32 with f32 sums, or uint8 by int8 (quantized.h)

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The activations, for the host's compiler and OpenCL's: a macro for each, and the list
  * ACTIVATIONS in the order of GemmclActivation.

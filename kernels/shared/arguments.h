@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The structure and the constants that the host and the kernels share. Every gemm kernel gets a
  * GemmclArguments by value: the sizes, strides and scalars. Its members have fixed widths, the

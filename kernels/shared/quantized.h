@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Memory layout of A and B for the int8 kernels; the host's compiler includes this file, too. A is
  * uint8, B int8. Four elements with neighbouring k form an int, the first in its lowest byte. K is

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * subgroup_probe: a small kernel with the operations of subgroup.clh. A device supports a level if
  * this kernel builds and has subgroups of the right size.

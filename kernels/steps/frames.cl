@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * im2col: frames and tensors as matrices of f32, for kernels that do not read frames themselves.
  *
@@ -82,9 +81,9 @@ im2col (global const uchar *restrict frames, global float *restrict A, const ulo
   if (column >= A_ACROSS)
     return;
   #ifdef A_TENSOR
-  const long from = ((long) y * A_WIDTH + x) * A_CHANNELS + item % ITEMS;
+  const long from = ((long)y * A_WIDTH + x) * A_CHANNELS + item % ITEMS;
   A[pixel * A_CHANNELS + item % ITEMS] =
-      inside ? LOAD_A ((global const A_MEM *) frame, from) : outside;
+      inside ? LOAD_A ((global const A_MEM *)frame, from) : outside;
   #else
   float channel[4] = {outside, outside, outside, outside};
 

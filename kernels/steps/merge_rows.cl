@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * merge_rows: R (i, :) = the row outputs of row i of D, from what work-groups collected of its
  * parts (collected_rows.clh):

@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * pool: each element of D is the maximum or the average of a window of the f32 result. The rows of
  * the result are grids of DOWN x ACROSS, the rows of D grids of TO_DOWN x TO_ACROSS.

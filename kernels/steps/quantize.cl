@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * quantize: A as uint8, for int8 kernels; quantized.h has the layout. The range of each row,
  * extended to include 0, is divided into 255 steps:

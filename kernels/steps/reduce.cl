@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * reduce: the sum of the split-K workspace, an M x N of f32 for each of SPLIT parts of K, and the
  * epilogue: D = act (alpha sum + beta C + bias).

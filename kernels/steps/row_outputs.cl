@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * row_outputs: R (i, :) = the requested row outputs of row i of D, in the order sum, max, arg-max,
  * top-k, as f32 without gaps.

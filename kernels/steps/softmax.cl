@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * softmax: D (i, j) = exp (x (i, j) - max) / sum exp (x (i, j) - max), with max and sum over the
  * N columns of a row. It follows those gemm kernels that store their logits x as f32, since their

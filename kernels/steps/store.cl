@@ -1,5 +1,4 @@
-/* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * store, load: conversion between the f32 result that a plan keeps (the state) and D, which has any
  * type and layout or is a frame.

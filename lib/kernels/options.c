@@ -16,10 +16,6 @@
 #define LEAST_WIDTH     64
 #define MOST_PITCH      ((1 << 24) - 64)
 
-/* Work-groups collect row outputs of rows as wide: those of narrower rows would each have too few
- * columns, and collect most of their elements in vain. */
-#define COLLECTED_COLUMNS (1 << 16)
-
 #define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
 
 static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
@@ -39,29 +35,14 @@ static const GemmclDeviceInfo no_device = {
     .max_image_height = 16384,
 };
 
-/* TRUE if a work-group computes final elements of D and may use them before it stores them. */
-static gboolean
-finishes_rows (const GemmclKernel *kernel, guint split)
-{
-  return kernel->whole_rows && split == 1 && g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
-}
-
-/* TRUE if a work-group computes entire rows of D, not of partial sums. */
+/* TRUE if a work-group computes entire final rows of D and may use them before it stores them. */
 static gboolean
 owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
   const gsize width = kernel->tile_n ? kernel->tile_n * kernel->group_n : kernel->max_n;
 
-  return finishes_rows (kernel, split) && gemm->n <= width;
-}
-
-gboolean
-gemmcl_kernel_collects_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
-{
-  return gemm->omit_d && gemm->n >= COLLECTED_COLUMNS && gemm->row_outputs != 0 &&
-         gemm->d_type == GEMMCL_TYPE_F32 && gemmcl_kernel_get_float_width (kernel) > 0 &&
-         finishes_rows (kernel, split) && !owns_rows (kernel, gemm, split) &&
-         !gemmcl_activation_is_of_rows (gemm->activation);
+  return kernel->whole_rows && split == 1 && gemm->n <= width &&
+         g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
 }
 
 /* TRUE if several subgroups share a row. */
@@ -79,7 +60,7 @@ gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *g
       shares_rows (kernel, gemm))
     return FALSE;
   return gemm->row_outputs != 0 && gemm->d_type == GEMMCL_TYPE_F32 &&
-         (owns_rows (kernel, gemm, split) || gemmcl_kernel_collects_rows (kernel, gemm, split));
+         owns_rows (kernel, gemm, split);
 }
 
 gboolean
@@ -227,8 +208,7 @@ append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGem
   if (!outputs &&
       (!gemmcl_activation_is_of_rows (gemm->activation) || !owns_rows (kernel, gemm, 1)))
     return;
-  g_string_append (options, gemmcl_kernel_collects_rows (kernel, gemm, 1) ? " -DROWS_COLLECTED"
-                                                                          : " -DWHOLE_ROWS");
+  g_string_append (options, " -DWHOLE_ROWS");
   if (shares_rows (kernel, gemm))
     g_string_append (options, " -DROWS_ACROSS");
   if (outputs)

@@ -7,15 +7,10 @@
 #include "kernels/table.h"
 
 /** TRUE if @kernel, with K in @split parts, computes @gemm's row outputs itself, since a work-group
- * computes entire rows of D, or collects rows. GEMMCL_ROWS=apart in the environment makes the row
+ * computes entire rows of D. GEMMCL_ROWS=apart in the environment makes the row
  * outputs a separate step. */
 gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                           guint split);
-
-/** TRUE if @kernel makes the row outputs of a D that is omitted in two steps: its work-groups
- * collect those of their columns, and merge_rows.cl merges them. */
-gboolean gemmcl_kernel_collects_rows (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                      guint split);
 
 /** TRUE if softmax is a step of its own after @kernel. */
 gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,

@@ -88,17 +88,6 @@ gemmcl_kernel_plan_fit_group (GemmclKernelPlan *self, gsize size)
                                                                                           : 1;
 }
 
-GemmclTiles
-gemmcl_kernel_plan_get_groups (GemmclKernelPlan *self, gsize m, gsize batch)
-{
-  GemmclTiles groups =
-      gemmcl_kernel_get_groups (self->kernel, self->device, &self->computed, m, batch);
-
-  if (self->makes_row_outputs && self->n_collected > 0)
-    groups.n = MIN (groups.n, self->n_collected);
-  return groups;
-}
-
 /* The status of a query about the kernel */
 #define ASK(NAME, value)                                                                           \
   clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_##NAME, sizeof (value), &(value), NULL)

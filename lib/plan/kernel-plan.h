@@ -59,7 +59,7 @@ struct _GemmclKernelPlan {
   GemmclStep steps[GEMMCL_MAX_STEPS]; /* those of each run, in order */
   guint n_steps;
   gboolean makes_row_outputs; /* multiply computes the row outputs; FALSE: a step does */
-  gsize n_collected; /* parts of a row that collect row outputs, at most; 0: the row is whole */
+  gsize n_row_parts; /* parts of a row that row_outputs reduces and merge_rows merges; or 1 */
   /* In steps that process rows: work-items per row, and elements that each reads at a time. */
   guint row_group, row_width;
 
@@ -70,7 +70,7 @@ struct _GemmclKernelPlan {
   cl_mem state;   /* D of computed, all problems: the previous result, or D before it is
                            * pooled or scaled */
   cl_mem omitted; /* D of the problem, all problems, if runs have none but a step reads it */
-  cl_mem found;   /* what n_collected parts of each row of D collected, or NULL */
+  cl_mem found;   /* what n_row_parts parts of each row of D have, or NULL */
   gboolean state_is_void;          /* state means zeros, whatever it holds; TRUE at first */
   cl_event state_written;          /* of the last run, if state is the previous result; or NULL */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */
@@ -96,10 +96,6 @@ cl_mem gemmcl_kernel_plan_create_memory (GemmclKernelPlan *self, gsize rows, gsi
 /** The size of the work-groups of a step whose work-items share nothing: @size, or 1 on a device
  * that does not allow as many. */
 gsize gemmcl_kernel_plan_fit_group (GemmclKernelPlan *self, gsize size);
-
-/** The work-groups of multiply for @batch problems of @m rows. Those that collect row outputs have
- * memory for n_collected along N. */
-GemmclTiles gemmcl_kernel_plan_get_groups (GemmclKernelPlan *self, gsize m, gsize batch);
 
 /** Builds multiply at the first level that this driver can build: the one that the device promises,
  * or a lower one down to @worst. Fails if the device promises less than @worst. Replaces an earlier

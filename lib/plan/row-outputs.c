@@ -40,9 +40,8 @@ gemmcl_row_outputs_make_merge_options (GemmclKernelPlan *self)
   return g_string_free (options, FALSE);
 }
 
-/* The parts that row_outputs makes of a row. */
-static gsize
-count_parts_of_step (GemmclKernelPlan *self)
+gsize
+gemmcl_row_outputs_count_parts (GemmclKernelPlan *self)
 {
   const GemmclGemm *gemm = &self->problem;
   const gsize groups =
@@ -50,21 +49,6 @@ count_parts_of_step (GemmclKernelPlan *self)
   const gsize rows = gemmcl_gemm_count_rows_of_d (gemm, gemm->m) * gemm->batch;
 
   return CLAMP (groups / rows, 1, MAX (gemm->n / PART_COLUMNS, 1));
-}
-
-gsize
-gemmcl_row_outputs_count_parts (GemmclKernelPlan *self)
-{
-  const GemmclGemm *gemm = &self->computed;
-  gsize parts;
-
-  if (gemmcl_kernel_collects_rows (self->kernel, gemm, self->split))
-    return MIN (gemmcl_kernel_plan_get_groups (self, gemm->m, gemm->batch).n,
-                gemm->n / PART_COLUMNS);
-  if (self->problem.row_outputs == 0 || self->makes_row_outputs)
-    return 0;
-  parts = count_parts_of_step (self);
-  return parts > 1 ? parts : 0;
 }
 
 cl_mem
@@ -75,7 +59,7 @@ gemmcl_row_outputs_create_collected (GemmclKernelPlan *self, GError **error)
   /* A CollectedRow: a sum, and elements with their columns */
   const gsize bytes = sizeof (gfloat) + elements * (sizeof (gfloat) + sizeof (cl_int));
 
-  return gemmcl_kernel_plan_create_memory (self, self->computed.m, self->n_collected * bytes,
+  return gemmcl_kernel_plan_create_memory (self, self->computed.m, self->n_row_parts * bytes,
                                            "collected row outputs", error);
 }
 
@@ -86,11 +70,10 @@ gemmcl_row_outputs_launch (GemmclKernelPlan *self, GemmclStep *step, GemmclKerne
   const GemmclStrides d = gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, run->tight);
   const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
   const gsize rows = gemmcl_gemm_count_rows_of_d (&self->problem, run->m);
-  const gsize parts = MAX (self->n_collected, 1), vector = self->row_group * self->row_width;
+  const gsize parts = self->n_row_parts, vector = self->row_group * self->row_width;
   const cl_int n = self->computed.n, length = ROUND_UP ((n - 1) / parts + 1, vector);
   const gsize global[3] = {rows * self->row_group, parts, run->batch};
 
-  run->n_parts = parts;
   return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (self->row_group), error,
                  ARGUMENT (run->d), ARGUMENT (d), ARGUMENT (run->found), ARGUMENT (outputs_batch),
                  ARGUMENT (n), ARGUMENT (length));
@@ -101,7 +84,7 @@ gemmcl_row_outputs_merge (GemmclKernelPlan *self, GemmclStep *step, GemmclKernel
                           GError **error)
 {
   const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
-  const cl_int parts = run->n_parts;
+  const cl_int parts = self->n_row_parts;
   const gsize rows = gemmcl_gemm_count_rows_of_d (&self->problem, run->m);
   const gsize global[3] = {rows * self->row_group, 1, run->batch};
 

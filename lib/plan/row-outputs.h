@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The steps that compute the row outputs: from D, or from what work-groups collected.
+ * The steps that compute the row outputs from D.
  */
 #pragma once
 
@@ -15,11 +15,10 @@ gchar *gemmcl_row_outputs_make_options (GemmclKernelPlan *self);
 /** (transfer full): the options of merge_rows.cl. */
 gchar *gemmcl_row_outputs_make_merge_options (GemmclKernelPlan *self);
 
-/** The most parts of a row of D whose row outputs are collected apart and then merged: by multiply,
- * or by row_outputs; 0 if the row is whole. */
+/** The parts of a row of D whose row outputs are collected apart and then merged; 1: none. */
 gsize gemmcl_row_outputs_count_parts (GemmclKernelPlan *self);
 
-/** Memory for what n_collected parts of each row collect (kernels/shared/collected_rows.clh). */
+/** Memory for what n_row_parts parts of each row collect (kernels/shared/collected_rows.clh). */
 cl_mem gemmcl_row_outputs_create_collected (GemmclKernelPlan *self, GError **error);
 
 /** Launches row_outputs: D to row outputs, or to those of parts of rows. */

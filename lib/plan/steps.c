@@ -300,7 +300,8 @@ multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclArguments *p
           cl_mem c, cl_mem bias, cl_mem d, cl_mem row_outputs, GError **error)
 {
   const gsize group = self->kernel->group_m * self->kernel->group_n;
-  const GemmclTiles groups = gemmcl_kernel_plan_get_groups (self, p->M, batch);
+  const GemmclTiles groups =
+      gemmcl_kernel_get_groups (self->kernel, self->device, &self->computed, p->M, batch);
   const gsize global[3] = {groups.m * group, groups.n, batch};
   const cl_mem b = run->b ? run->b : self->image ? self->image : self->zeros;
   const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
@@ -315,9 +316,8 @@ static gboolean
 launch_multiply (GemmclKernelPlan *self, G_GNUC_UNUSED GemmclStep *step, GemmclKernelRun *run,
                  GError **error)
 {
-  run->n_parts = gemmcl_kernel_plan_get_groups (self, run->p.M, run->gemm_batch).n;
   return multiply (self, run, &run->p, run->gemm_batch, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
-                   run->sums, run->found, error);
+                   run->sums, run->row_outputs, error);
 }
 
 /* The parts of a split K are a batch of multiply, whose results reduce adds up. */
@@ -409,7 +409,7 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
           (self->state = create_floats (self, state, error))) &&
          (!self->problem.omit_d || !stores_d (self) ||
           (self->omitted = gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error))) &&
-         (self->n_collected == 0 ||
+         (self->n_row_parts == 1 ||
           (self->found = gemmcl_row_outputs_create_collected (self, error))) &&
          (!self->kernel->images || (self->image = gemmcl_pack_create_a (self, error)));
 }
@@ -492,7 +492,9 @@ gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
   self->row_width = cpu ? 16 : 4;
   self->makes_row_outputs =
       gemmcl_kernel_makes_row_outputs (self->kernel, &self->computed, self->split);
-  self->n_collected = gemmcl_row_outputs_count_parts (self);
+  self->n_row_parts = self->problem.row_outputs != 0 && !self->makes_row_outputs
+                          ? gemmcl_row_outputs_count_parts (self)
+                          : 1;
   return allocate_shared (self, error) && add_steps (self, error);
 }
 

@@ -22,8 +22,7 @@ struct _GemmclKernelRun {
   cl_mem sums;
   gsize gemm_batch;
 
-  cl_mem found; /* the row outputs, or what each of n_parts parts of a row collected */
-  gsize n_parts;
+  cl_mem found; /* the row outputs, or what each part of a row collected */
 };
 
 /** The kernels' form of @run, without its memory. An m or batch of 0 is the plan's. */

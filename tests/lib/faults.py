@@ -26,8 +26,7 @@ PROBLEMS = {
     "previous": dict(m=9, n=5, k=17, addend="previous"),
     "batch": dict(m=9, n=5, k=17, batch=3, gap=2), "bytes": dict(m=16, n=16, k=32, precision="i8"),
     "rows": dict(m=9, n=5, k=17, row_outputs=MAX),
-    # Without D: on a CPU the first kernel collects row outputs, the second one stores a D.
-    "collected": dict(m=1, n=1 << 16, k=3, row_outputs=MAX, omit_d=1),
+    "parts": dict(m=1, n=1 << 16, k=3, row_outputs=MAX),
     "omitted": dict(m=9, n=5, k=17, row_outputs=MAX, omit_d=1, kernel="gemm_naive"),
     "pool": dict(m=9, n=5, k=17, pool="max", pool_across=3, pool_width=1, pool_height=1, gap=2),
     "operands": dict(m=9, n=5, k=17, bias=True, addend="matrix"),

@@ -122,25 +122,6 @@ class Rows(ProblemTestCase):
                 for at in range(batch):
                     self.assertIsNone(problem.compare_rows(at, part.get("m")))
 
-    def test_collected(self):
-        """Without D, and with rows of several tiles, of which each work-group collects some. The
-        best elements are anywhere, equal ones many tiles apart, or none is better than -infinity.
-        """
-        for i, kernel in enumerate(["vector_2x64_1x1", "vector_8x48_1x1", "vector_4x8_1x1"] * 2):
-            m, n = (80, 66437) if i == 0 else (3, (1 << 16) + 5000 * i)
-            if find_misfit(kernel, describe(m, n, 8)):
-                continue
-            problem = Problem(m, n, 8, batch=2, a_stride=m * 8, bias=True, addend="matrix",
-                              beta=1, row_outputs=ALL, top_k=16 if i % 2 else 3, seed=i,
-                              activation=("none", "relu")[i % 2])
-            c = problem.c.elements[0]
-            c[0], c[1], c[2] = -np.inf, np.nan, 0
-            c[2, ::300] = 1000
-            problem.run_omitting(kernel, "run_device" if i < 3 else "run_plan")
-            self.assertIsNone(problem.compare_rows(0) or problem.compare_rows(1))
-            problem.run_omitting(kernel, "run_plan", m=2, batch=2)
-            self.assertIsNone(problem.compare_rows(0, 2) or problem.compare_rows(1, 2))
-
     def test_parts(self):
         """Rows so wide that several work-groups share each of them: the last part has five columns,
         or none, or vectors and single columns."""
