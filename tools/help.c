@@ -110,7 +110,7 @@ tool_help_print (FILE *out, const ToolOptionGroup *group)
     fprintf (out, "\n%s:\n", note->title);
     print_wrapped (out, note->text, INDENT, 0);
   }
-  fputs ("\n\"gemmcl COMMAND --help\" describes a command.\n", out);
+  fputs ("\n\"gemmcl help COMMAND\" or \"gemmcl COMMAND --help\" describes a command.\n", out);
 }
 
 gchar *

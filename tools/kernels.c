@@ -8,7 +8,9 @@ static struct {
 } options;
 
 static const GOptionEntry entries[] = {
-    TOOL_OPTION_JSON (&options.json, "Write a list of objects in JSON instead,", ""), {NULL}};
+    TOOL_OPTION_JSON (&options.json, "Write a list of objects in JSON instead,", ""),
+    TOOL_OPTION_TABLE,
+    {NULL}};
 
 static const GOptionEntry source_entries[] = {
     {"source", 0, 0, G_OPTION_ARG_STRING, &options.source,
@@ -66,13 +68,13 @@ print_table (GemmclContext *context, const json_t *kernels)
   json_t *kernel;
   gsize i;
 
-  printf ("Here: %s (%s)\n\n", info->name, info->platform);
+  fprintf (tool_notes_get_output (NULL), "Here: %s (%s)\n\n", info->name, info->platform);
   tool_table_titles (stdout, columns, kernels);
   json_array_foreach (kernels, i, kernel) {
     g_autoptr (json_t) row = json_copy (kernel);
 
     if (method != NULL && !g_str_equal (tool_json_get_string (kernel, "method"), method))
-      putchar ('\n');
+      tool_table_print (stdout, columns, NULL);
     method = tool_json_get_string (kernel, "method");
     if (*tool_json_get_string (row, "needs") == '\0')
       json_object_set_new (row, "needs", json_null ());

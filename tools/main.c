@@ -18,7 +18,7 @@ static struct {
   gboolean man;
 } options;
 
-static const GOptionEntry common_entries[] = {
+const GOptionEntry tool_common_entries[] = {
     {"help", 'h', 0, G_OPTION_ARG_NONE, &options.help, "Show this help and exit", NULL}, {NULL}};
 
 static const GOptionEntry main_entries[] = {
@@ -31,19 +31,31 @@ static const GOptionEntry main_entries[] = {
 
 static const ToolOptionGroup main_group = {"Options", main_entries};
 
-static const ToolCommand *
-find_command (const gchar *name)
+/* Says that there is no @what @wrong, and which of @names is near. Returns: FALSE. */
+static gboolean
+refuse_name (const gchar *what, const gchar *wrong, const GPtrArray *names, GError **error)
 {
+  const gchar *near = tool_find_near (wrong, names);
+
+  return near != NULL
+             ? tool_refuse (error, "There is no %s \"%s\". Did you mean \"%s\"?", what, wrong, near)
+             : tool_refuse (error, "There is no %s \"%s\".", what, wrong);
+}
+
+static gboolean
+refuse_command (const gchar *wrong, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
   for (const ToolCommand *const *command = tool_commands; *command != NULL; command++)
-    if (g_strcmp0 (name, (*command)->name) == 0)
-      return *command;
-  return NULL;
+    g_ptr_array_add (names, (gpointer)(*command)->name);
+  return refuse_name ("command", wrong, names, error);
 }
 
 /* Adds two rules to GOption's: a value of a long option that takes none is refused, as in
- * --list=no, and --json without a file means --json=-. */
+ * --list=no, and --json without a file means --json=-. Adds the options to @names. */
 static gboolean
-prepare_values (const GOptionEntry *entry, gchar **arguments, GError **error)
+prepare_values (const GOptionEntry *entry, gchar **arguments, GPtrArray *names, GError **error)
 {
   static gchar standard_output[] = "--json=-";
 
@@ -51,6 +63,7 @@ prepare_values (const GOptionEntry *entry, gchar **arguments, GError **error)
     g_autofree gchar *start = g_strdup_printf ("--%s=", entry->long_name);
     const gboolean is_json = g_str_equal (entry->long_name, "json");
 
+    g_ptr_array_add (names, g_strdup_printf ("--%s", entry->long_name));
     for (guint i = 1; arguments[i] != NULL && !g_str_equal (arguments[i], "--"); i++) {
       const gchar *next = arguments[i + 1];
 
@@ -71,18 +84,29 @@ parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint 
                gchar ***argv, GError **error)
 {
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GError) why = NULL;
 
   /* The tool has its own -h: GOption's help lacks arguments, paragraphs and examples. */
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, entries, NULL);
-  if (!prepare_values (entries, *argv, error))
+  if (!prepare_values (entries, *argv, names, error))
     return FALSE;
   for (; groups != NULL && groups->title != NULL; groups++) {
     g_option_context_add_main_entries (context, groups->entries, NULL);
-    if (!prepare_values (groups->entries, *argv, error))
+    if (!prepare_values (groups->entries, *argv, names, error))
       return FALSE;
   }
-  return g_option_context_parse (context, argc, argv, error);
+  if (g_option_context_parse (context, argc, argv, &why))
+    return TRUE;
+  if (g_error_matches (why, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) &&
+      strstr (why->message, "--") != NULL) {
+    g_auto (GStrv) wrong = g_strsplit (strstr (why->message, "--"), "=", 2);
+
+    return refuse_name ("option", wrong[0], names, error);
+  }
+  g_propagate_error (error, g_steal_pointer (&why));
+  return FALSE;
 }
 
 static gboolean
@@ -90,7 +114,7 @@ run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error
 {
   guint n_arguments;
 
-  if (!parse_options (common_entries, command->groups, &argc, &argv, error))
+  if (!parse_options (tool_common_entries, command->groups, &argc, &argv, error))
     return FALSE;
   if (options.help) {
     tool_help_print_command (stdout, command);
@@ -111,6 +135,12 @@ run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error
 static gboolean
 run_alone (gint argc, gchar **argv, GError **error)
 {
+  if (argc > 1 && g_str_equal (argv[1], "--complete")) {
+    tool_complete (stdout, argv + 2, &main_group);
+    return TRUE;
+  }
+  if (argc > 1 && argv[1][0] != '-')
+    return refuse_command (argv[1], error);
   if (!parse_options (main_entries, NULL, &argc, &argv, error))
     return FALSE;
   if (options.help)
@@ -120,7 +150,7 @@ run_alone (gint argc, gchar **argv, GError **error)
   else if (options.man)
     tool_man_print (stdout, &main_group);
   else if (argc > 1)
-    return tool_refuse (error, "There is no command \"%s\".", argv[1]);
+    return refuse_command (argv[1], error);
   else
     return tool_refuse (error, "A command is missing.");
   return TRUE;
@@ -150,12 +180,20 @@ get_status (const GError *error)
 gint
 main (gint argc, gchar **argv)
 {
+  static gchar help[] = "--help";
   g_autoptr (GError) error = NULL;
-  const ToolCommand *command = argc > 1 ? find_command (argv[1]) : NULL;
-  const gchar *gap = command != NULL ? " " : "";
-  const gchar *name = command != NULL ? command->name : "";
+  const ToolCommand *command;
+  const gchar *gap, *name;
   gint status;
 
+  /* "help tune" is "tune --help". */
+  if (argc > 1 && g_str_equal (argv[1], "help")) {
+    argv[1] = argc > 2 ? argv[2] : help;
+    argv[argc > 2 ? 2 : 1] = help;
+  }
+  command = argc > 1 ? tool_find_command (argv[1]) : NULL;
+  gap = command != NULL ? " " : "";
+  name = command != NULL ? command->name : "";
   /* Messages have the character set of the terminal, numbers always a decimal point. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");

@@ -2,6 +2,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shared-options.h"
@@ -9,10 +10,58 @@
 
 #define GAP "  "
 
+typedef enum {
+  FORM_TEXT,
+  FORM_MARKDOWN,
+  FORM_CSV,
+} Form;
+
+static Form form = FORM_TEXT;
+
+gboolean
+tool_set_table (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data, GError **error)
+{
+  static const gchar *const names[] = {"text", "markdown", "csv"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (g_str_equal (text, names[i])) {
+      form = i;
+      return TRUE;
+    }
+  return tool_refuse (error, "%s takes text, markdown or csv, not \"%s\".", option, text);
+}
+
 void
 tool_table_fit (ToolColumn *column, const gchar *text)
 {
   column->width = MAX (column->width, (gint)g_utf8_strlen (text, -1));
+}
+
+/* As Markdown, or as CSV (RFC 4180). */
+static void
+print_marked_row (FILE *out, const ToolColumn *columns, const GPtrArray *cells)
+{
+  const gchar *gap = form == FORM_MARKDOWN ? "| " : "";
+
+  for (guint i = 0; i < cells->len; i++) {
+    const gchar *cell = cells->pdata[i] != NULL ? cells->pdata[i] : "";
+    GString *text = g_string_new (cell + strspn (cell, " "));
+
+    if (form == FORM_MARKDOWN)
+      g_string_replace (text, "|", "\\|", 0);
+    else if (strpbrk (cell, ",\"\n") != NULL) {
+      g_string_replace (text, "\"", "\"\"", 0);
+      g_string_prepend_c (text, '"');
+      g_string_append_c (text, '"');
+    }
+    if (!columns[i].hidden) {
+      fprintf (out, "%s%s", gap, text->str);
+      gap = form == FORM_MARKDOWN ? " | " : ",";
+    }
+    g_string_free (text, TRUE);
+  }
+  fputs (form == FORM_MARKDOWN ? " |\n" : "\n", out);
+  fflush (out);
 }
 
 /* @cells: (element-type utf8): a cell for each column; NULL is an empty one */
@@ -22,6 +71,10 @@ print_row (FILE *out, const ToolColumn *columns, const GPtrArray *cells)
   const gchar *gap = "";
   guint n = cells->len;
 
+  if (form != FORM_TEXT) {
+    print_marked_row (out, columns, cells);
+    return;
+  }
   while (n > 0 && (cells->pdata[n - 1] == NULL || columns[n - 1].hidden))
     n--;
   for (guint i = 0; i < n; i++) {
@@ -59,20 +112,22 @@ make_cell (const ToolColumn *column, const json_t *object)
     return g_strdup ("-");
   g_ascii_formatd (number, sizeof number, column->format,
                    json_number_value (object) * (g_str_equal (unit, " %") ? 100 : 1));
-  return g_strconcat (number, unit, NULL);
+  /* In CSV the title has the unit. */
+  return g_strconcat (number, form != FORM_CSV ? unit : NULL, NULL);
 }
 
 void
 tool_table_titles (FILE *out, ToolColumn *columns, const json_t *rows)
 {
-  g_autoptr (GPtrArray) titles = g_ptr_array_new ();
+  g_autoptr (GPtrArray) titles = g_ptr_array_new_with_free_func (g_free);
 
   for (ToolColumn *column = columns; column->title != NULL; column++) {
     const json_t *row;
     gsize i;
 
     tool_table_fit (column, column->title);
-    g_ptr_array_add (titles, (gpointer)column->title);
+    g_ptr_array_add (titles,
+                     g_strconcat (column->title, form == FORM_CSV ? column->unit : NULL, NULL));
     json_array_foreach (rows, i, row) {
       g_autofree gchar *text = make_cell (column, row);
 
@@ -81,6 +136,12 @@ tool_table_titles (FILE *out, ToolColumn *columns, const json_t *rows)
     }
   }
   print_row (out, columns, titles);
+  if (form != FORM_MARKDOWN)
+    return;
+  for (const ToolColumn *column = columns; column->title != NULL; column++)
+    if (!column->hidden)
+      fputs (column->numbers ? "|--:" : "|---", out);
+  fputs ("|\n", out);
 }
 
 void
@@ -88,6 +149,10 @@ tool_table_print (FILE *out, const ToolColumn *columns, const json_t *object)
 {
   g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (g_free);
 
+  if (object == NULL) {
+    fputs (form == FORM_TEXT ? "\n" : "", out);
+    return;
+  }
   for (const ToolColumn *column = columns; column->title != NULL; column++)
     g_ptr_array_add (cells, make_cell (column, object));
   print_row (out, columns, cells);
@@ -145,6 +210,12 @@ FILE *
 tool_table_get_output (const gchar *path)
 {
   return g_strcmp0 (path, "-") == 0 ? stderr : stdout;
+}
+
+FILE *
+tool_notes_get_output (const gchar *path)
+{
+  return form == FORM_TEXT ? tool_table_get_output (path) : stderr;
 }
 
 static gboolean

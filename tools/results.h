@@ -29,6 +29,15 @@ typedef struct {
   const gchar *unit;
 } ToolColumn;
 
+/** TOOL_OPTION_TABLE: --table, the form of the tables of this process. */
+#define TOOL_OPTION_TABLE                                                                          \
+  TOOL_OPTION (                                                                                    \
+      "table", tool_set_table,                                                                     \
+      "Form of the table: text, or markdown or csv, with all other lines on the standard "         \
+      "error (default: text)",                                                                     \
+      "text|markdown|csv")
+gboolean tool_set_table (const gchar *option, const gchar *text, gpointer data, GError **error);
+
 /** tool_table_fit: Widens @column to @text. */
 void tool_table_fit (ToolColumn *column, const gchar *text);
 
@@ -36,8 +45,9 @@ void tool_table_fit (ToolColumn *column, const gchar *text);
  * columns to them, and to the objects of the list @rows (nullable). */
 void tool_table_titles (FILE *out, ToolColumn *columns, const json_t *rows);
 
-/** tool_table_print: Prints @object as a row. An absent member is an empty cell, a null a dash, and
- * a boolean the result of a check. The last cell may be longer than its column. */
+/** tool_table_print: Prints @object as a row; %NULL: an empty line, in text alone. An absent member
+ * is an empty cell, a null a dash, and a boolean the result of a check. The last cell may be longer
+ * than its column. */
 void tool_table_print (FILE *out, const ToolColumn *columns, const json_t *object);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
@@ -63,6 +73,9 @@ json_t *tool_json_number (gdouble number);
 /** tool_table_get_output: Returns: the file for tables: the standard error if JSON goes to the
  * standard output (@path is "-"), else the standard output. @path: (nullable) */
 FILE *tool_table_get_output (const gchar *path);
+
+/** tool_notes_get_output: Returns: the file for other lines: that of tables, if they are text. */
+FILE *tool_notes_get_output (const gchar *path);
 
 /**
  * tool_save_matrix:

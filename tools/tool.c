@@ -6,6 +6,15 @@
 #define ADDRESS(name) &tool_##name,
 const ToolCommand *const tool_commands[] = {TOOL_COMMANDS (ADDRESS) NULL};
 
+const ToolCommand *
+tool_find_command (const gchar *name)
+{
+  for (const ToolCommand *const *command = tool_commands; *command != NULL; command++)
+    if (g_str_equal (name, (*command)->name))
+      return *command;
+  return NULL;
+}
+
 /* clang-format off */
 G_DEFINE_QUARK (gemmcl-tool-error-quark, tool_error)
 /* clang-format on */

@@ -72,6 +72,9 @@ TOOL_COMMANDS (TOOL_DECLARE)
 /** tool_commands: all commands, ended by %NULL, in the order of the help. */
 extern const ToolCommand *const tool_commands[];
 
+/** tool_find_command: Returns: (nullable): the command of that name. */
+const ToolCommand *tool_find_command (const gchar *name);
+
 /** Ctrl-C, for commands that write their results before they end. */
 
 /** tool_catch_interrupt: Makes tool_check_interrupt() report the first Ctrl-C from now on. A second

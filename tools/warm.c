@@ -20,6 +20,7 @@ static const GOptionEntry problem_entries[] = {
     {"addend", 0, 0, G_OPTION_ARG_STRING, &options.addend,
      "C: none; output: the previous content of D (default: none)", "none|output"},
     TOOL_OPTION_ACTIVATION,
+    TOOL_OPTION_TABLE,
     {NULL}};
 
 static ToolColumn columns[] = {{"M x N x K", 19},

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl bench`: the consistency of its output, and its errors. TAP out."""
 
+import csv
 import json
 import os
 import re
@@ -38,7 +39,9 @@ class Results(tool.FolderTestCase):
                                   "--a-type", "u8")
         self.assertEqual(set(result), KEYS)
         time = result["time_ms"]
-        self.assertEqual(set(time), {"min", "median", "max"})
+        self.assertEqual(set(time), {"min", "median", "max", "spread"})
+        self.assertLessEqual(0, time["spread"])
+        self.assertLessEqual(time["spread"], (time["max"] - time["min"]) / time["median"] + 1e-9)
         for key, value in {
             "kernel": "gemm_naive", "requested": "gemm_naive", "precision": "f32", "a_type": "u8",
             "layout": "col", "trans_a": False, "trans_b": True, "alpha": 1, "beta": 3,
@@ -217,17 +220,46 @@ class Failures(tool.FolderTestCase):
     def test_progress(self):
         size = "-M", 8, "-N", 8, "-K", 8, "-i", 1
         said = self.ends(0, "bench", *size, "-k", "gemm_naive,auto")
-        self.assertRegex(said.stderr, r"\A1 of 2: gemm_naive\n2 of 2: auto\n\Z")
+        self.assertRegex(said.stderr,
+                         r"\A1 of 2: gemm_naive\n2 of 2: auto, \d+ (s|min) left\n\Z")
         self.assertEqual(self.ends(0, "bench", *size, "-k", "gemm_naive").stderr, "")
         # The terminal's line is erased before each row of the table.
-        control, terminal = os.openpty()
-        with os.fdopen(control, "rb"), os.fdopen(terminal, "wb") as errors:
-            subprocess.run([tool.TOOL, "bench", *map(str, size), "-k", "gemm_naive,gemm_naive"],
-                           stdout=subprocess.DEVNULL, stderr=errors, check=True)
-            said = os.read(control, 4096).decode()
-        erase = "\r\033[K"
-        self.assertRegex(said.replace(erase, "|"),
-                         r"\A\|1 of 2: gemm_naive\|+2 of 2: gemm_naive\|+\Z")
+        for kind, pattern in (
+            ("xterm", r"\A\|1 of 2: gemm_naive\|+2 of 2: gemm_naive, \d+ (s|min) left\|+\Z"),
+            ("dumb", r"\A1 of 2: gemm_naive\r\n2 of 2: gemm_naive, \d+ (s|min) left\r\n\Z"),
+        ):
+            control, terminal = os.openpty()
+            with os.fdopen(control, "rb"), os.fdopen(terminal, "wb") as errors:
+                subprocess.run([tool.TOOL, "bench", *map(str, size), "-k", "gemm_naive,gemm_naive"],
+                               stdout=subprocess.DEVNULL, stderr=errors, check=True,
+                               env={**os.environ, "TERM": kind})
+                said = os.read(control, 4096).decode()
+            self.assertRegex(said.replace("\r\033[K", "|"), pattern)
+
+    def test_forms_of_the_table(self):
+        """CSV has plain numbers and one line of titles; text with commas is quoted."""
+        problem = "-M", 8, "-N", 8, "-K", 8, "-i", 3, "-k", "all", "-v", "--table"
+        unfit = tool.faults(GEMMCL_UNFIT_KERNEL="*_*x*")
+        said = self.ends(0, "bench", *problem, "csv", **unfit)
+        self.assertIn("Problem  8 x 8 x 8", said.stderr)
+        rows = list(csv.DictReader(said.stdout.splitlines()))
+        self.assertEqual({row["kernel"] for row in rows},
+                         {kernel["name"] for kernel in self.read("kernels", "--json")})
+        for row in rows:
+            if row["check"] == "ok":
+                for column in ("min ms", "median ms", "spread %", "GFLOPS", "max error"):
+                    self.assertGreaterEqual(float(row[column]), 0)
+            else:
+                self.assertTrue(row["min ms"].endswith("."), row)
+        needs = csv.DictReader(self.ends(0, "kernels", "--table", "csv").stdout.splitlines())
+        self.assertEqual([row["needs"].replace("-", "") for row in needs],
+                         [kernel["needs"] for kernel in self.read("kernels", "--json")])
+        titles, marks, *lines = self.ends(0, "bench", *problem, "markdown",
+                                          **unfit).stdout.splitlines()
+        self.assertTrue(titles.startswith("| kernel | min ms | median ms | spread | "))
+        self.assertRegex(marks, r"^\|---(\|--:)+\|---\|$")
+        self.assertEqual({line.count("|") for line in lines}, {titles.count("|")})
+        self.refuses(2, 'text, markdown or csv, not "html"', "bench", "--table", "html")
 
     def test_interrupt(self):
         path = self.path("bench.json")

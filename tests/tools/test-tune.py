@@ -25,6 +25,8 @@ FILE = os.path.join(CACHE, "gemmcl", "tuning.json")
 os.environ["XDG_CACHE_HOME"] = CACHE
 os.environ.setdefault("POCL_CACHE_DIR", os.path.join(CACHE, "pocl"))
 
+PROGRESS = (r"\A1 of 2: 8 x 8 x 8 f32, \d+ (s|min) left\n"
+            r"2 of 2: 24 x 40 x 32 f32, \d+ (s|min) left\Z")
 
 class Tune(tool.FolderTestCase):
     def setUp(self):
@@ -157,13 +159,12 @@ class Progress(Tune):
                         drawn += terminal.read(4096)
         self.assertEqual(process.returncode, 0, drawn)
         *lines, last = drawn.decode().split("\r\x1b[K")
-        self.assertEqual([line for line in lines if re.match(r"\d/\d ", line)],
-                         ["1/2 8 x 8 x 8 f32", "2/2 24 x 40 x 32 f32"])
+        self.assertRegex("\n".join(line for line in lines if " of " in line), PROGRESS)
         self.assertEqual(last, "")
 
     def test_not_in_a_pipe(self):
         said = self.ends(0, "tune", "8,8,8", "24,40,32", *TIME)
-        self.assertEqual(said.stderr, "1/2 8 x 8 x 8 f32\n2/2 24 x 40 x 32 f32\n")
+        self.assertRegex(said.stderr[:-1], PROGRESS)
 
 
 class Failures(Tune):

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The tool's help, man page and exit statuses, without a device. TAP out."""
 
+import os
+import pathlib
 import re
+import shutil
+import subprocess
+import unittest
 
 import tool
 
@@ -22,6 +27,7 @@ class Help(tool.TestCase):
         for command in tool.COMMANDS:
             self.assertRegex(said, rf"(?m)^  {command} +[A-Z]")
         self.assertEqual(self.ends(0, "-h").stdout, said)
+        self.assertEqual(self.ends(0, "help").stdout, said)
         self.assertRegex(self.ends(0, "--version").stdout, r"^gemmcl \d+\.\d+\.\d+\n$")
 
     def test_of_each_command(self):
@@ -32,7 +38,8 @@ class Help(tool.TestCase):
             self.assertTrue(examples)
             self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
             self.assertEqual(said.stderr, "")
-            self.assertEqual(self.ends(0, command, "-h").stdout, said.stdout)
+            for spelling in (command, "-h"), ("help", command):
+                self.assertEqual(self.ends(0, *spelling).stdout, said.stdout)
 
     def test_bench_has_the_options_of_the_article(self):
         found = options_of(self.ends(0, "bench", "--help").stdout)
@@ -117,11 +124,19 @@ class Usage(tool.TestCase):
         self.refuses(2, "command is missing")
 
     def test_unknown_command(self):
-        self.refuses(2, 'no command "frobnicate"', "frobnicate")
+        for arguments in ("frobnicate",), ("frobnicate", "-M", "8"), ("help", "frobnicate"):
+            self.refuses(2, r'no command "frobnicate"\.\n', *arguments)
 
     def test_unknown_option(self):
         for command in tool.COMMANDS:
             self.refuses(2, "--frobnicate", command, "--frobnicate")
+
+    def test_near_names(self):
+        for wrong, near in (("benhc", "bench"), ("dev", "devices"), ("tunes", "tune")):
+            self.refuses(2, f'no command "{wrong}". Did you mean "{near}"', wrong, "-M", "8")
+        self.refuses(2, 'option "--iteratons". Did you mean "--iterations"', "bench",
+                     "--iteratons=3")
+        self.refuses(2, 'option "--versoin". Did you mean "--version"', "--versoin")
 
     def test_flags_take_no_value(self):
         for command in tool.COMMANDS:
@@ -136,6 +151,55 @@ class Usage(tool.TestCase):
             for pattern, *arguments in cases:
                 with self.subTest(command=command, arguments=arguments):
                     self.refuses(2, pattern, command, *arguments)
+
+
+class Completion(tool.TestCase):
+    """What shells offer comes from the tables of commands and options."""
+    SCRIPTS = pathlib.Path(__file__).parents[2] / "tools/completion"
+
+    def offered(self, *words):
+        return [line.partition("\t")[0] for line in
+                self.ends(0, "--complete", *words).stdout.splitlines()]
+
+    def in_shell(self, shell, script):
+        """The words that a shell offers, with this tool as gemmcl."""
+        path = os.path.dirname(tool.TOOL) + os.pathsep + os.environ["PATH"]
+        return subprocess.run([shell, "-c", script], env={**os.environ, "PATH": path},
+                              stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+
+    def test_words(self):
+        self.assertEqual(self.offered(""), list(tool.COMMANDS))
+        self.assertEqual(self.offered("help", "t"), ["tune"])
+        for command in tool.COMMANDS:
+            options = options_of(self.ends(0, command, "--help").stdout)
+            self.assertEqual(self.offered(command, "--"),
+                             [f"--{name}" for name in (*options, "help")])
+            self.assertEqual(self.offered(command, ""), [])
+        self.assertEqual(self.offered("bench", "--layout", ""), ["row", "col"])
+        self.assertEqual(self.offered("run", "a.npy", "--activation", "ge"), ["gelu", "gelu-tanh"])
+        self.assertEqual(self.offered("bench", "-k", "gemm"), ["gemm_naive"])
+        self.assertEqual(self.offered("bench", "--json", ""), [])
+
+    def test_bash(self):
+        said = self.in_shell("bash", f"source {self.SCRIPTS}/gemmcl.bash; COMP_CWORD=2; "
+                             "COMP_WORDS=(gemmcl bench --la); _gemmcl; echo $COMPREPLY; "
+                             "COMP_WORDS=(gemmcl run ''); _gemmcl; echo ${#COMPREPLY[@]}")
+        self.assertEqual(said, ["--layout", "0"])
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish(self):
+        said = self.in_shell("fish", f"source {self.SCRIPTS}/gemmcl.fish; "
+                             "complete -C 'gemmcl be'; complete -C 'gemmcl bench --layout '")
+        self.assertRegex(said[0], "^bench\tMeasure ")
+        self.assertLessEqual({"row", "col"}, set(said))
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh(self):
+        said = self.in_shell("zsh", "_describe () { print -l -- $lines }; "
+                             "_files () { print files }; complete () { words=(\"$@\"); CURRENT=$#; "
+                             f". {self.SCRIPTS}/_gemmcl }}; complete gemmcl be; "
+                             "complete gemmcl run ''")
+        self.assertEqual(said, ["bench:Measure kernels, and check their results", "files"])
 
 
 class NoDevice(tool.FolderTestCase):

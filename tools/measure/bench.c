@@ -56,13 +56,14 @@ static const GOptionEntry output_entries[] = {
     TOOL_OPTION_JSON (&options.json,
                       "Also write the results as JSON, from which gemmcl-plot draws charts,",
                       ", and the table then goes to the standard error"),
+    TOOL_OPTION_TABLE,
     {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options.bandwidth,
      "The memory bandwidth for a roofline, in 10^9 bytes a second; measure: by copies on "
      "the device (default: unknown)",
      "GB/S|measure"},
     {NULL}};
 
-enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, COLUMN_ERROR = 7 };
+enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, COLUMN_ERROR = 8 };
 
 /* The columns from COLUMN_ERROR on are those of the validation. */
 static ToolColumn columns[] = {
@@ -71,6 +72,7 @@ static ToolColumn columns[] = {
     [COLUMN_CHOICE] = {"choice", 8, .hidden = TRUE, .key = "choice"},
     {"min ms", 10, TRUE, .key = "time_ms.min", .format = "%.4f"},
     {"median ms", 10, TRUE, .key = "time_ms.median", .format = "%.4f"},
+    {"spread", 7, TRUE, .key = "time_ms.spread", .format = "%.1f", .unit = " %"},
     {"GFLOPS", 9, TRUE, .key = "gflops", .format = "%.2f"},
     {"efficiency", 0, TRUE, .key = "efficiency", .format = "%.1f", .unit = " %"},
     [COLUMN_ERROR] = {"max error", 0, TRUE, .key = "max_error", .format = "%.3g"},
@@ -86,7 +88,8 @@ static ToolColumn columns[] = {
  *   calculated, or why they are unknown
  * @bandwidth: 10^9 bytes a second of the device's memory; NaN: unknown
  * @n_wrong: results that exceeded their error bounds
- * @n: the measurement under way, of @n_all
+ * @n: the measurement under way, of @n_all, which began @start seconds after the clock's
+ * @out: for the table; @notes: for other lines
  * @each_run: the table also has a row for each run, before the one for the median
  * @json: a list with an object for each result
  */
@@ -100,7 +103,8 @@ typedef struct {
   gdouble bandwidth;
   gchar *bandwidth_source;
   guint n_wrong, n, n_all;
-  FILE *out;
+  gdouble start;
+  FILE *out, *notes;
   gboolean each_run;
   json_t *json;
 } Bench;
@@ -224,9 +228,9 @@ print_peaks (const Bench *self)
                                   : g_strdup_printf ("%s peak", gemmcl_precision_get_name (i));
 
     if (used[i] && !isnan (self->peaks[i]))
-      fprintf (self->out, "%-8s %.1f GFLOPS: %s\n", title, self->peaks[i], self->peak_sources[i]);
+      fprintf (self->notes, "%-8s %.1f GFLOPS: %s\n", title, self->peaks[i], self->peak_sources[i]);
     else if (used[i])
-      fprintf (self->out, "%-8s %s; --peak sets it\n", title, self->peak_sources[i]);
+      fprintf (self->notes, "%-8s %s; --peak sets it\n", title, self->peak_sources[i]);
   }
 }
 
@@ -238,21 +242,21 @@ print_head (Bench *self)
   const GemmclGemm *given = self->problems->len > 1 ? &tool_gemm : gemm;
   const gsize numbers[] = {given->m, given->n, given->k};
 
-  fprintf (self->out, "Device   %s (%s, %s)\n", self->info->name,
+  fprintf (self->notes, "Device   %s (%s, %s)\n", self->info->name,
            tool_device_type_get_name (self->info->type), self->info->platform);
   print_peaks (self);
   if (!isnan (self->bandwidth))
-    fprintf (self->out, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
-  fprintf (self->out, "Problem  ");
+    fprintf (self->notes, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
+  fprintf (self->notes, "Problem  ");
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
     g_autofree gchar *number = g_strdup_printf ("%zu", numbers[i]);
 
-    fprintf (self->out, "%s%s", i > 0 ? " x " : "", numbers[i] > 0 ? number : "s");
+    fprintf (self->notes, "%s%s", i > 0 ? " x " : "", numbers[i] > 0 ? number : "s");
   }
-  fprintf (self->out, " (M x N x K)");
+  fprintf (self->notes, " (M x N x K)");
   if (self->problems->len > 1)
-    fprintf (self->out, ", s = %s", options.sweep);
-  fprintf (self->out,
+    fprintf (self->notes, ", s = %s", options.sweep);
+  fprintf (self->notes,
            ", %s-major%s%s, alpha %g, beta %g\n"
            "Runs     %d of each kernel%s\n\n",
            gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "column",
@@ -308,16 +312,18 @@ compare (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* Returns: minimum, median and maximum of @sorted; nulls without numbers. */
+/* Returns: minimum, median, maximum and spread of @sorted; nulls without numbers. */
 static json_t *
 make_times (const GArray *sorted)
 {
   const gdouble *numbers = (const gdouble *)sorted->data;
-  const guint n = sorted->len;
+  const guint n = sorted->len, quarter = n > 0 ? (n - 1) / 4 : 0;
+  const gdouble median = n > 0 ? (numbers[(n - 1) / 2] + numbers[n / 2]) / 2 : NAN;
 
-  return n > 0 ? json_pack ("{s:f, s:f, s:f}", "min", numbers[0], "median",
-                            (numbers[(n - 1) / 2] + numbers[n / 2]) / 2, "max", numbers[n - 1])
-               : json_pack ("{s:n, s:n, s:n}", "min", "median", "max");
+  return n > 0 ? json_pack ("{s:f, s:f, s:f, s:f}", "min", numbers[0], "median", median, "max",
+                            numbers[n - 1], "spread",
+                            (numbers[n - 1 - quarter] - numbers[quarter]) / median)
+               : json_pack ("{s:n, s:n, s:n, s:n}", "min", "median", "max", "spread");
 }
 
 /* Prints a row for each of @times. @peak: that of the kernel's precision */
@@ -430,13 +436,15 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
   if (!tool_check_interrupt (error))
     return FALSE;
   if (self->n_all > 1) {
-    g_autofree gchar *step = g_strdup_printf ("%u of %u: %s", ++self->n, self->n_all, name);
+    const guint done = self->n++;
 
-    tool_worker_step (step);
+    tool_progress_show (self->n, self->n_all, name,
+                        done > 0 ? (tool_get_seconds () - self->start) / done * (self->n_all - done)
+                                 : 0);
   }
   plan = gemmcl_plan_new (self->context, &matrices->gemm, name, &why);
   if (is_unfit (why)) {
-    tool_worker_clear_step ();
+    tool_progress_clear ();
     print_skipped (self, &matrices->gemm, name, why->message);
     return TRUE;
   }
@@ -456,7 +464,7 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
     g_array_append_val (times, ms);
     timed &= !isnan (ms);
   }
-  tool_worker_clear_step ();
+  tool_progress_clear ();
   if (self->each_run)
     print_runs (self, &matrices->gemm, times,
                 self->peaks[tool_get_precision (gemmcl_plan_get_kernel (plan))]);
@@ -470,7 +478,7 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
     return FALSE;
   tool_table_print (self->out, columns, row);
   if (!timed)
-    fprintf (self->out, "  The device measured no time.\n");
+    fprintf (self->notes, "  The device measured no time.\n");
   return TRUE;
 }
 
@@ -495,6 +503,7 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 static gboolean
 measure (Bench *self, GError **error)
 {
+  self->start = tool_get_seconds ();
   self->n_all = self->problems->len * self->names->len;
   for (guint i = 0; i < self->problems->len; i++)
     if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i), error))
@@ -519,6 +528,7 @@ run (G_GNUC_UNUSED gchar **arguments, GError **error)
     if (!bench_matrices_check (self.context, &g_array_index (self.problems, GemmclGemm, i), error))
       return FALSE;
   self.out = tool_table_get_output (options.json);
+  self.notes = tool_notes_get_output (options.json);
   /* The file, too: the measurements may take an hour. */
   if (!find_peaks (&self, error) || !find_bandwidth (&self, error) ||
       !write_results (&self, FALSE, error))
@@ -526,7 +536,7 @@ run (G_GNUC_UNUSED gchar **arguments, GError **error)
   tool_catch_interrupt ();
   start_report (&self);
   ok = measure (&self, error);
-  tool_worker_clear_step ();
+  tool_progress_clear ();
   /* Results are written even if a later kernel failed. The first error is reported. */
   return write_results (&self, TRUE, ok ? error : NULL) && ok;
 }
@@ -536,7 +546,8 @@ const ToolCommand tool_bench = {
     .summary = "Measure kernels, and check their results",
     .description =
         "Measures how fast kernels multiply random matrices, A of M x K and B of K x N: the "
-        "shortest and the median time of a run by the device's clock, the speed at the median "
+        "shortest and the median time of a run by the device's clock, the spread, which is the "
+        "distance between the quartiles as a share of the median, the speed at the median "
         "in 10^9 operations a second (GFLOPS), and its share of the device's peak in the "
         "kernel's precision, if that peak is known; --peak sets another. B is packed before the "
         "clock starts. The output has a line for each run of a single kernel, and a line for "

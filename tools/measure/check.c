@@ -180,10 +180,11 @@ run_object (GemmclContext *context, json_t *object, gpointer data)
   if (!check_is_open (object) || now >= (check_is_row (object) ? self->rows_end : self->end))
     return FALSE;
   if (check_is_row (object)) {
+    tool_worker_step (tool_json_get_string (object, "kernel"), self->end - now);
     tool_worker_begin (NULL, self->patience);
     check_row (context, object);
   } else {
-    tool_worker_step ("VA surfaces");
+    tool_worker_step ("VA surfaces", self->end - now);
     tool_worker_begin (NULL, MIN (VA_SHARE * (self->end - now), MOST_VA_SECONDS));
     check_va (context, object);
   }
@@ -231,7 +232,6 @@ run_kernels (Check *self, gdouble rows_end, GError **error)
     n_open += check_is_open (row);
   if (n_open == 0 || tool_get_seconds () >= rows_end)
     return TRUE;
-  tool_worker_step ("kernels on exact problems");
   n_builders = start_builders (json_object_get (self->report, "rows"), builders);
   ok = tool_worker_run (objects, &work, self, self->end + LAST_SECONDS, error);
   for (guint b = 0; b < n_builders; b++)

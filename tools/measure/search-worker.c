@@ -198,9 +198,8 @@ work (GemmclContext *context, json_t *entry, gpointer data)
     return FALSE;
   while (json_array_get (asked->entries, i) != entry)
     i++;
-  step =
-      g_strdup_printf ("%zu/%zu %s %s", i + 1, n, name, tool_json_get_string (entry, "precision"));
-  tool_worker_step (step);
+  step = g_strdup_printf ("%s %s", name, tool_json_get_string (entry, "precision"));
+  tool_worker_step (step, asked->end - start);
   /* Up to twice its equal share of the remaining time, since most kernels are built for the first
    * problem. */
   self.seconds = MAX ((asked->end - start) * 2.0 / (gdouble)(n - i + 1), LEAST_SECONDS);

@@ -45,6 +45,7 @@ static const GOptionEntry search_entries[] = {
     {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run, "Measure, but remember nothing", NULL},
     TOOL_OPTION_JSON (&options.json, "Also write the results, or the list, as JSON",
                       ", and the table then goes to the standard error"),
+    TOOL_OPTION_TABLE,
     {NULL}};
 
 static const GOptionEntry memory_entries[] = {
@@ -72,7 +73,7 @@ print_head (const json_t *entries)
   const json_t *first = json_array_get (entries, 0);
   g_autofree gchar *path = gemmcl_tuning_get_path ();
 
-  fprintf (out, "Device    %s\nDriver    %s\nFile      %s\n\n",
+  fprintf (tool_notes_get_output (options.json), "Device    %s\nDriver    %s\nFile      %s\n\n",
            tool_json_get_string (first, "device"), tool_json_get_string (first, "driver"), path);
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     tool_table_fit (&columns[COLUMN_RULES], gemmcl_get_kernel (i)->name);
@@ -247,7 +248,7 @@ list (GemmclContext *context, GError **error)
   if (entries->len > 0)
     tool_table_titles (out, list_columns, rows);
   else
-    fprintf (out,
+    fprintf (tool_notes_get_output (options.json),
              "Nothing is known of %s yet. \"gemmcl tune\" measures it; until then the library's "
              "rules choose the kernels.\n",
              gemmcl_context_get_device_info (context)->name);

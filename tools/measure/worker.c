@@ -65,23 +65,39 @@ report (json_t *message)
   fflush (own.reports);
 }
 
+static gboolean
+is_terminal (void)
+{
+  const gchar *kind = g_getenv ("TERM");
+
+  return isatty (STDERR_FILENO) && kind != NULL && !g_str_equal (kind, "dumb");
+}
+
 void
-tool_worker_clear_step (void)
+tool_progress_clear (void)
 {
   /* ECMA-48: back to the first column, and erase to the end of the line. */
-  if (isatty (STDERR_FILENO))
+  if (is_terminal ())
     g_printerr ("\r\033[K");
 }
 
 void
-tool_worker_step (const gchar *step)
+tool_progress_show (gsize i, gsize n, const gchar *what, gdouble left)
 {
-  if (own.reports != NULL) {
-    report (json_pack ("{s:s}", "step", step));
-    return;
-  }
-  tool_worker_clear_step ();
-  g_printerr (isatty (STDERR_FILENO) ? "%s" : "%s\n", step);
+  const gboolean minutes = left >= 100;
+  g_autofree gchar *time =
+      left > 0 ? g_strdup_printf (", %.0f %s left", ceil (minutes ? left / 60 : left),
+                                  minutes ? "min" : "s")
+               : g_strdup ("");
+
+  tool_progress_clear ();
+  g_printerr ("%zu of %zu: %s%s%s", i, n, what, time, is_terminal () ? "" : "\n");
+}
+
+void
+tool_worker_step (const gchar *what, gdouble left)
+{
+  report (json_pack ("{s:s, s:I, s:f}", "step", what, "at", (json_int_t)own.index, "left", left));
 }
 
 /* Waits for the process to end, but only a moment, since a process that hangs in its driver may
@@ -103,7 +119,7 @@ wait_for_end (const Worker *self, gint *status)
 static void
 end (Worker *self)
 {
-  tool_worker_clear_step ();
+  tool_progress_clear ();
   if (self->pid > 0) {
     kill (-self->pid, SIGKILL);
     wait_for_end (self, NULL);
@@ -211,13 +227,14 @@ take_report (Worker *self, const json_t *report, gchar **why, GError **error)
   set_blame (self, content == NULL ? item : NULL, tool_json_get_string (report, "what"),
              isnan (seconds) ? START_SECONDS : seconds);
   if (step != NULL)
-    tool_worker_step (step);
+    tool_progress_show (json_integer_value (json_object_get (report, "at")) + 1,
+                        json_array_size (self->items), step, tool_json_get_number (report, "left"));
   if (content == NULL)
     return GOES_ON;
   json_object_update (item, content);
   if (self->work->done == NULL)
     return GOES_ON;
-  tool_worker_clear_step ();
+  tool_progress_clear ();
   return self->work->done (item, self->data, error) ? GOES_ON : HAS_FAILED;
 }
 

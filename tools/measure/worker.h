@@ -56,15 +56,17 @@ gdouble tool_get_seconds (void);
  * to the file @output. */
 GPid tool_worker_fork (gint output);
 
-/** tool_worker_step: Shows @step as the progress: a line that the next one replaces, if the
- * standard error is a terminal. */
-void tool_worker_step (const gchar *step);
+/** tool_progress_show: Shows "@i of @n: @what" and the seconds that are @left, unless they are 0 or
+ * NaN, on the standard error: a line, which the next one replaces on a terminal with escapes. */
+void tool_progress_show (gsize i, gsize n, const gchar *what, gdouble left);
 
-/** tool_worker_clear_step: Erases the progress on a terminal, so that another line can be printed.
- */
-void tool_worker_clear_step (void);
+/** tool_progress_clear: Erases the progress on a terminal, so that another line can be printed. */
+void tool_progress_clear (void);
 
 /** Functions for the worker's process. */
+
+/** tool_worker_step: Shows @what and the seconds that are @left as the progress of the item. */
+void tool_worker_step (const gchar *what, gdouble left);
 
 /** tool_worker_begin: Announces a step that takes @seconds at most. If the worker is lost before
  * the next report, the item and @what (nullable) get the blame. */
