@@ -27,8 +27,8 @@
  *
  * B is packed in panels of PANEL columns, a panel in parts of DPAS_K rows (steps in pack.cl), a
  * part in blocks of S columns, with K padded by zeros to whole STEPs. A subgroup reads a panel from
- * its first byte to its last: by 2D block reads of rows of 16 words if A is read in 2D, too, or B
- * is int8; else by block reads of 8 lines.
+ * its first byte to its last: by 2D block reads of rows of 16 words if A is read in 2D, too; else
+ * by block reads of 8 lines.
  *
  * Converting A takes a move for each of its registers, in every subgroup that reads it. Therefore,
  * if tiles are large and several subgroups lie side by side, each owns half the rows of two panels
@@ -51,8 +51,7 @@
  * is read lane by lane. Rows past M repeat the last row or are zeros; columns past K are zeros, as
  * are B's rows there. Block reads of a row do not suit tf32, whose dpas has two rows per register.
  *
- * The int8 layouts have no edges (quantized.h): A is in the order of k, four elements to a word; B
- * has one row of PANEL words for every four rows.
+ * The int8 layouts have no edges (quantized.h). A is in the order of k, four elements to a word.
  *
  * TILE_M, TILE_N   rows, 8 to 32 in blocks of 8, and blocks of S columns; larger: fewer reads per
  *                  dpas. D takes TILE_M * TILE_N registers: a tile of 32 x 64 takes half of a
@@ -87,12 +86,6 @@
 #define BLOCKS_M (OWN_M / 8)
 #define DOWN     (GROUP_M * WIDE)
 #define ACROSS   (GROUP_N / SUBGROUP_SIZE / WIDE)
-/* Number of parts of DPAS_K rows for which B is read at once. */
-#if B_TYPE == I8 && defined(SG_2D)
-  #define B_PARTS PARTS
-#else
-  #define B_PARTS 1
-#endif
 /* Number of rows of A whose parts a lane holds */
 #define HELD_M (BLOCKS_M * DPAS_HELD)
 /* Words of a panel of B per part of DPAS_K rows, and the same in lines of S words. */
@@ -208,31 +201,6 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArgumen
 #endif
 
 #if B_TYPE == I8
-/* Each row of a panel has PANEL words, one per column. */
-static inline void
-read_b (int8 b[B_PARTS * TILE_N], const Place *at, int part)
-{
-  uint x[B_PARTS * B_LINES];
-  #ifdef SG_2D
-  SG_UNROLL
-  for (int c = 0; c < TILE_N; c++)
-    sg_read_2d_32 (x + 8 * B_PARTS * c, at->b[0], 4 * PANEL, at->b_lines, 4 * PANEL,
-                   (int2)(c * SUBGROUP_SIZE, part * 8), 8 * B_PARTS);
-  #else
-  SG_UNROLL
-  for (int line = 0; line < 8; line++) {
-    uint y[TILE_N];
-    sg_read_words (y, at->b[0] + (part * 8 + line) * PANEL, TILE_N);
-    SG_UNROLL
-    for (int c = 0; c < TILE_N; c++)
-      x[8 * c + line] = y[c];
-  }
-  #endif
-  SG_UNROLL
-  for (int i = 0; i < B_PARTS * TILE_N; i++)
-    b[i] = as_int8 (vload8 (i % TILE_N * B_PARTS + i / TILE_N, x));
-}
-
 /* The dequantized sum, from the values that follow the row of A and the column of B. */
 static inline float
 get_value (int sum, global const A_MEM *A, const GemmclArguments p, const Place *at, int r,
@@ -255,7 +223,7 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   at->a_height = clamp (p.M - at->top, 1L, (long)TILE_M);
   at->a_pitch = p.a.row;
   at->b[0] = (global const uint *)B + min (at->left / PANEL, last) * INT8_PANEL (p.K);
-  at->b_lines = INT8_K (p.K) / 4;
+  at->b_lines = INT8_K (p.K) / DPAS_K * B_LINES;
 }
 #else
 /* Reads A lane by lane; zeros past K. */
@@ -280,28 +248,6 @@ load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArgumen
   gather_rows (a, rows);
 }
 
-/* Reads the rows of B for the DPAS_K columns of A of a part. */
-static inline void
-read_b (int8 b[OWN_N], const Place *at, int part)
-{
-  uint x[WIDE * B_LINES];
-  SG_UNROLL
-  for (int panel = 0; panel < WIDE; panel++) {
-  #if defined(SG_2D) && defined(A_IN_2D)
-    sg_read_2d_32 (x + panel * B_LINES, at->b[panel], 64, at->b_lines, 64,
-                   (int2)(0, part * B_LINES), B_LINES);
-  #else
-    SG_UNROLL
-    for (int c = 0; c < TILE_N; c++)
-      sg_read_words (x + panel * B_LINES + 8 * c,
-                     at->b[panel] + (long)part * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
-  #endif
-  }
-  SG_UNROLL
-  for (int c = 0; c < OWN_N; c++)
-    b[c] = as_int8 (vload8 (c, x));
-}
-
   #define get_value(sum, A, p, at, r, column) (sum)
 
 static inline void
@@ -324,6 +270,28 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   at->b_lines = parts * B_LINES;
 }
 #endif
+
+/* Reads the rows of B for the DPAS_K columns of A of a part. */
+static inline void
+read_b (int8 b[OWN_N], const Place *at, int part)
+{
+  uint x[WIDE * B_LINES];
+  SG_UNROLL
+  for (int panel = 0; panel < WIDE; panel++) {
+#if defined(SG_2D) && defined(A_IN_2D)
+    sg_read_2d_32 (x + panel * B_LINES, at->b[panel], 64, at->b_lines, 64,
+                   (int2)(0, part * B_LINES), B_LINES);
+#else
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++)
+      sg_read_words (x + panel * B_LINES + 8 * c,
+                     at->b[panel] + (long)part * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
+#endif
+  }
+  SG_UNROLL
+  for (int c = 0; c < OWN_N; c++)
+    b[c] = as_int8 (vload8 (c, x));
+}
 
 LOCAL_INLINE void
 multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const DpasRows a[BLOCKS_M],
@@ -449,15 +417,9 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
         at->a, at->a_width, at->a_height, at->a_pitch,
         (int2)((at->a_skip + (a_step + column) / PER_WORD) / words, at->a_top + across / 2 * rows),
         rows);
-  #if B_TYPE == I8
-  /* One block of columns of one step for each subgroup, so GROUP_M must be 2 * TILE_N. */
-  sg_prefetch_2d (at->b[0], 4 * PANEL, at->b_lines, 4 * PANEL,
-                  (int2)(down / 2 * SUBGROUP_SIZE, b_step / 4), 8 * PARTS);
-  #else
   const int lines = 2 * PARTS * B_LINES / GROUP_M;
   sg_prefetch_2d (at->b[0] + (down / 2 % WIDE ? at->b[WIDE - 1] - at->b[0] : 0), 64, at->b_lines,
                   64, (int2)(0, b_step / DPAS_K * B_LINES + down / 2 / WIDE * lines), lines);
-  #endif
 }
 #else
   #define prefetch_steps(p, at, k)
@@ -469,9 +431,8 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
   SG_UNROLL                                                                                        \
   for (int part = 0; part < PARTS; part++) {                                                       \
     SG_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                              \
-    if (part % B_PARTS == 0)                                                                       \
-      read_b (b, &at, k / DPAS_K + part);                                                          \
-    multiply (sum, shared, a + part * BLOCKS_M, b + part % B_PARTS * OWN_N);                       \
+    read_b (b, &at, k / DPAS_K + part);                                                            \
+    multiply (sum, shared, a + part * BLOCKS_M, b);                                                \
   }
 
 kernel SG_KERNEL void
@@ -486,7 +447,7 @@ gemm (GEMM_PARAMETERS)
   find_place (&at, A, B, p);
 
   DpasRows a[PARTS * BLOCKS_M];
-  int8 b[B_PARTS * OWN_N];
+  int8 b[OWN_N];
   DpasSum sum[BLOCKS_M * OWN_N];
   SG_UNROLL
   for (int i = 0; i < BLOCKS_M * OWN_N; i++)

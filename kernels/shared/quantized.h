@@ -22,7 +22,8 @@
  *     B(k, j) = scale_j (b - zero_j)            sum_j = sum of b over k
  *     sum A(i, k) B(k, j) = scale_i scale_j (sum a b - zero_i sum_j - zero_j sum_i)
  *
- * B of wgmma.cl (COLUMN_MAJOR) is padded with zeros to whole steps: INT8_B_K (K).
+ * For xmx.cl and wgmma.cl the ints of B lie in other orders (pack.cl). B of wgmma.cl (COLUMN_MAJOR)
+ * is padded with zeros to whole steps: INT8_B_K (K).
  *
  * For K up to 65536, the max_k of these kernels, sum a b - zero_i sum_j fits 32 bits. Intermediate
  * sums may wrap around without harm.

@@ -31,7 +31,7 @@
  *
  * A work-item writes a word; grid: (columns with padding, K with padding / WORD_ELEMENTS, batch).
  *
- * quantized.h has the layout of an int8 B (B_TYPE I8), whose words lie in rows or COLUMN_MAJOR. For
+ * quantized.h has the layout of an int8 B (B_TYPE I8), whose words lie in one of these orders. For
  * each column
  *
  *     scale = max |b| / 127,  zero = 0,  int8 = b / scale + zero, rounded to nearest
@@ -73,7 +73,7 @@ word_at (long line, int column)
 
   return (line / WGMMA_STEP * PANEL + n) * WGMMA_STEP + (chunk ^ (n % 8)) * 4 + word;
 }
-#elif B_TYPE == I8 || SUBGROUP_SIZE == PANEL
+#elif SUBGROUP_SIZE == PANEL
   #define word_at(line, column) ((long)(line)*PANEL + (column))
 #else
 static inline long
