@@ -14,8 +14,7 @@ static const GOptionEntry entries[] = {
 
 static const GOptionEntry source_entries[] = {
     {"source", 0, 0, G_OPTION_ARG_STRING, &options.source,
-     "Print the programs of these kernels instead: a name, several separated by commas, or all",
-     "NAME,..."},
+     "Print the programs of these kernels instead: " TOOL_KERNELS, "NAME,..."},
     TOOL_OPTION_SIZES (", less where a kernel takes less"),
     TOOL_OPTION_LAYOUT,
     TOOL_OPTION ("a-type", tool_set_choice,
@@ -117,7 +116,7 @@ add_program (json_t *list, const gchar *name, GError **error)
 static gboolean
 print_programs (GError **error)
 {
-  g_autoptr (GPtrArray) names = tool_list_kernels (options.source, FALSE, error);
+  g_autoptr (GPtrArray) names = tool_list_kernels (options.source, FALSE, NULL, error);
   g_autoptr (json_t) list = json_array ();
 
   if (names == NULL)

@@ -92,6 +92,18 @@ print_row (FILE *out, const ToolColumn *columns, const GPtrArray *cells)
   fflush (out);
 }
 
+/* Returns: "64 x 1024 x 1" of a list of whole numbers. */
+static gchar *
+join_sizes (const json_t *list)
+{
+  GString *text = g_string_new (NULL);
+
+  for (gsize i = 0; i < json_array_size (list); i++)
+    g_string_append_printf (text, "%s%" JSON_INTEGER_FORMAT, i > 0 ? " x " : "",
+                            json_integer_value (json_array_get (list, i)));
+  return g_string_free (text, FALSE);
+}
+
 /* Returns: (nullable): the text of the column's cell for @object. */
 static gchar *
 make_cell (const ToolColumn *column, const json_t *object)
@@ -106,6 +118,8 @@ make_cell (const ToolColumn *column, const json_t *object)
     object = json_object_get (object, keys[i]);
   if (object == NULL || json_is_string (object))
     return g_strdup (json_string_value (object));
+  if (json_is_array (object))
+    return join_sizes (object);
   if (json_is_boolean (object))
     return g_strdup (json_is_true (object) ? "ok" : "MISMATCH");
   if (!json_is_number (object))

@@ -46,8 +46,8 @@ void tool_table_fit (ToolColumn *column, const gchar *text);
 void tool_table_titles (FILE *out, ToolColumn *columns, const json_t *rows);
 
 /** tool_table_print: Prints @object as a row; %NULL: an empty line, in text alone. An absent member
- * is an empty cell, a null a dash, and a boolean the result of a check. The last cell may be longer
- * than its column. */
+ * is an empty cell, a null a dash, a list of whole numbers sizes, and a boolean the result of a
+ * check. The last cell may be longer than its column. */
 void tool_table_print (FILE *out, const ToolColumn *columns, const json_t *object);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)

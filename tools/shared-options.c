@@ -254,27 +254,57 @@ tool_find_kernel (const gchar *name, gboolean choosers, GError **error)
   return NULL;
 }
 
+/* Names of several kernels, besides methods, in the order of their publication. */
+static const struct {
+  const gchar *name, *kernels;
+} kernel_sets[] = {
+    {"all", "*"},
+    {"article", "gemm_naive,L3_SLM,L3_SIMD,block_read"},
+    {"ladder", "gemm_naive,outputs,outputs_permuted,slm_4x4_16x16,slm_padded,slm_float4_4x4_16x16"},
+};
+
+/* Appends the kernels that @name stands for; none if it is unknown. */
+static void
+add_kernels (GPtrArray *found, const gchar *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (kernel_sets); i++) {
+    g_auto (GStrv) parts = g_strsplit (kernel_sets[i].kernels, ",", -1);
+
+    for (guint j = 0; parts[j] != NULL && g_str_equal (name, kernel_sets[i].name); j++)
+      add_kernels (found, parts[j]);
+  }
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+
+    if (g_pattern_match_simple (name, info->name) || g_str_equal (name, info->method))
+      g_ptr_array_add (found, (gpointer)info->name);
+  }
+}
+
 GPtrArray *
-tool_list_kernels (const gchar *names, gboolean choosers, GError **error)
+tool_list_kernels (const gchar *names, gboolean choosers, gboolean *has_sets, GError **error)
 {
   g_autoptr (GPtrArray) found = g_ptr_array_new ();
-  g_auto (GStrv) asked = g_strsplit (names, ",", -1);
+  g_auto (GStrv) asked = g_strsplit (*names != '\0' ? names : ",", ",", -1);
+  gboolean sets = FALSE;
 
-  if (g_str_equal (names, "all")) {
-    for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
-      g_ptr_array_add (found, (gpointer)gemmcl_get_kernel (i)->name);
-    return g_steal_pointer (&found);
-  }
-  /* g_strsplit() finds no name in an empty text, not an empty name. */
-  if (asked[0] == NULL && tool_find_kernel (names, choosers, error) == NULL)
-    return NULL;
   for (guint i = 0; asked[i] != NULL; i++) {
-    const gchar *name = tool_find_kernel (asked[i], choosers, error);
+    const guint before = found->len;
+    const gchar *name = tool_find_kernel (asked[i], choosers, NULL);
 
-    if (name == NULL)
+    if (name != NULL) {
+      g_ptr_array_add (found, (gpointer)name);
+      continue;
+    }
+    add_kernels (found, asked[i]);
+    if (found->len == before) {
+      tool_find_kernel (asked[i], choosers, error);
       return NULL;
-    g_ptr_array_add (found, (gpointer)name);
+    }
+    sets = TRUE;
   }
+  if (has_sets != NULL)
+    *has_sets = sets;
   return g_steal_pointer (&found);
 }
 

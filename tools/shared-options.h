@@ -101,9 +101,16 @@ gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *n
  */
 const gchar *tool_find_kernel (const gchar *name, gboolean choosers, GError **error);
 
-/** tool_list_kernels: @names: names separated by commas, or "all". Returns: (transfer full)
- * (element-type utf8): the names of tool_find_kernel(), or %NULL with %TOOL_ERROR_USAGE. */
-GPtrArray *tool_list_kernels (const gchar *names, gboolean choosers, GError **error);
+/** TOOL_KERNELS: The names that tool_list_kernels() takes, for the help of options. */
+#define TOOL_KERNELS                                                                               \
+  "names, methods, patterns with * and ?, article (SGEMM for Intel Processor Graphics), ladder "   \
+  "(one optimization after another) or all, separated by commas"
+
+/** tool_list_kernels: @names: #TOOL_KERNELS. @has_sets: (out) (optional): a name stands for several
+ * kernels. Returns: (transfer full) (element-type utf8): the names of tool_find_kernel(), or %NULL
+ * with %TOOL_ERROR_USAGE. */
+GPtrArray *tool_list_kernels (const gchar *names, gboolean choosers, gboolean *has_sets,
+                              GError **error);
 
 /** tool_device_type_get_name: Returns: the name of @type in tables, such as "GPU"; static. */
 const gchar *tool_device_type_get_name (GemmclDeviceType type);

@@ -375,6 +375,9 @@ void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclC
  * @precision: the precision in which the kernel multiplies: the problem's or f32
  * @source: the origin of the choice of the kernel
  * @level: the level at which the kernel was built
+ * @global_size: work-items of a run of one problem with all rows: rows, columns, and the parts of a
+ *   split K
+ * @local_size: work-items of a work-group, in the same order; 1 part
  * @subgroup_size: work-items per subgroup; on Intel GPUs the SIMD width of any kernel
  * @max_work_group: the largest work-group as compiled, in work-items
  * @local_bytes: local memory per work-group
@@ -388,6 +391,8 @@ typedef struct {
   GemmclPrecision precision;
   GemmclChoiceSource source;
   GemmclKernelLevel level;
+  gsize global_size[3];
+  gsize local_size[3];
   guint subgroup_size;
   gsize max_work_group;
   guint64 local_bytes;

@@ -227,11 +227,17 @@ get_number (GemmclKernelPlan *self, cl_kernel_work_group_info which)
 GemmclPlanInfo
 gemmcl_kernel_plan_get_info (GemmclKernelPlan *self)
 {
+  const GemmclKernel *kernel = self->kernel;
+  const GemmclTiles groups = gemmcl_kernel_get_groups (kernel, self->device, &self->computed,
+                                                       self->computed.m, self->split);
+
   return (GemmclPlanInfo){
-      .precision = self->kernel->precision,
+      .precision = kernel->precision,
       .source = self->source,
       .level = self->level,
-      .subgroup_size = gemmcl_subgroups_get_size (self->kernel, self->multiply, self->context),
+      .global_size = {groups.m * kernel->group_m, groups.n * kernel->group_n, self->split},
+      .local_size = {kernel->group_m, kernel->group_n, 1},
+      .subgroup_size = gemmcl_subgroups_get_size (kernel, self->multiply, self->context),
       .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),
       .local_bytes = get_number (self, CL_KERNEL_LOCAL_MEM_SIZE),
       .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),

@@ -133,6 +133,15 @@ class Builds(TestCase):
             self.skipTest("the driver tells nothing of local memory that kernels declare")
         self.assertTrue(size <= info.local_bytes < 2 * size + self.fallback.local_bytes)
 
+    def test_sizes(self):
+        """Whole work-groups of 16 x 16, or 64 x 4, work-items cover D, or its part of K."""
+        for kernel, m, expected in (("slm_4x4_16x16", 130, [48, 32, 1]),
+                                    ("gemv_1x4_64x4", 1, [64, 20, 1]),
+                                    ("gemv_1x4_64x4/2", 1, [64, 20, 2])):
+            info = Plan(describe(m, 70, 512), kernel).get_info()
+            self.assertEqual((kernel, list(info.global_size)), (kernel, expected))
+            self.assertEqual(list(info.local_size), [16, 16, 1] if m > 1 else [64, 4, 1])
+
     def test_room(self):
         """A device with too little local memory refuses a kernel before it compiles anything. The
         number in the row is what the built kernel has. Drivers may round that up."""

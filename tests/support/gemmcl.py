@@ -356,8 +356,9 @@ class Plan:
 
     def get_info(self):
         """The kernel that the driver built."""
-        info = struct("int precision source level subgroup_size, size max_work_group local_bytes"
-                      " private_bytes spill_bytes")
+        info = struct("int precision source level, offsets global_size local_size,"
+                      " int subgroup_size, size max_work_group local_bytes private_bytes"
+                      " spill_bytes")
         call("plan_get_info", self, byref(info))
         return info
 

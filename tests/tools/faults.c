@@ -102,13 +102,16 @@ gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **f
   return NEXT (gemmcl_plan_submit) (plan, &given, first, done, error);
 }
 
-/* A GEMMCL_SPILLING_KERNEL spills registers, and a GEMMCL_EMULATED_KERNEL is not native. */
+/* A GEMMCL_SPILLING_KERNEL spills registers, and a GEMMCL_EMULATED_KERNEL is not native. Subgroups
+ * have GEMMCL_SIMD work-items. */
 void
 gemmcl_plan_get_info (GemmclPlan *plan, GemmclPlanInfo *info)
 {
-  const gchar *kernel = gemmcl_plan_get_kernel (plan);
+  const gchar *kernel = gemmcl_plan_get_kernel (plan), *simd = g_getenv ("GEMMCL_SIMD");
 
   NEXT (gemmcl_plan_get_info) (plan, info);
+  if (simd != NULL)
+    info->subgroup_size = (guint)g_ascii_strtoull (simd, NULL, 10);
   if (is_named ("GEMMCL_SPILLING_KERNEL", kernel))
     info->spill_bytes = SPILLED;
   if (is_named ("GEMMCL_EMULATED_KERNEL", kernel))

@@ -14,7 +14,8 @@ import tool
 KEYS = {"device", "requested", "kernel", "choice", "precision", "a_type", "layout", "trans_a",
         "trans_b", "alpha", "beta", "m", "n", "k", "iterations", "time_ms", "gflops", "peak_gflops",
         "peak_source", "efficiency", "bandwidth_gbs", "bandwidth_source", "verified", "max_error",
-        "error_bound"}
+        "error_bound", "level", "global_size", "local_size", "simd_width", "hardware_threads",
+        "local_bytes", "private_bytes", "spill_bytes"}
 UNCHECKED = {"verified": None, "max_error": None, "error_bound": None}
 
 
@@ -98,6 +99,18 @@ class Results(tool.FolderTestCase):
         self.assertRegex(said, r"(?m)^gemm_naive +\d")
         for kernel in self.read("kernels", "--json")[1:]:
             self.assertRegex(said, rf"(?m)^{kernel['name']} +Kernel {kernel['name']} needs more\.$")
+
+    def test_what_does_not_build_is_shown(self):
+        """It is a fault at the end, after all other kernels."""
+        fault = tool.faults(GEMMCL_UNBUILT_KERNEL="outputs_4x4_16x16")
+        said = self.ends(1, "bench", "-M", 8, "-N", 8, "-K", 8, "-i", 0, "-k", "outputs*", **fault)
+        self.assertRegex(said.stdout, r"(?m)^outputs_4x4_16x16 +Kernel outputs_4x4_16x16 is too m")
+        self.assertRegex(said.stdout, r"(?m)^outputs_permuted_4x4_16x16 +-")
+        self.assertIn("1 of the kernels did not build", said.stderr)
+        said = self.ends(1, "bench", "-M", 8, "-i", 0, "-k", "outputs_4x4_16x16", **fault)
+        self.assertIn("bench: Kernel outputs_4x4_16x16 is too much", said.stderr)
+
+    def test_unfit_kernel_that_is_named(self):
         said = self.ends(1, "bench", "-k", "tiled_4x4_8x8",
                          **tool.faults(GEMMCL_UNFIT_KERNEL="*_*x*")).stderr
         self.assertIn("Kernel tiled_4x4_8x8 needs more.", said)
@@ -128,6 +141,63 @@ class Results(tool.FolderTestCase):
             self.assertEqual([result["kernel"] for result in results], asked)
             self.assertEqual({result["bandwidth_gbs"] for result in results}, {None})
             self.assertNotIn("choice", table)
+
+    def list_kernels(self, asked):
+        said = self.ends(0, "bench", "-M", 1, "-N", 1, "-K", 1, "-i", 0, "-k", asked, "--json", "-")
+        return [result["kernel"] for result in json.loads(said.stdout)]
+
+    def test_methods_patterns_and_sets(self):
+        """Their kernels are in the table's order, and a ladder's in its own."""
+        kernels = {kernel["name"]: kernel for kernel in self.read("kernels", "--json")}
+        slm = [name for name, kernel in kernels.items() if kernel["method"] == "slm"]
+        self.assertEqual((self.list_kernels("slm"), len(slm)), (slm, 2))
+        self.assertEqual(self.list_kernels("outputs_*,naive,outputs_a*"), [
+            *(name for name in kernels if name.startswith("outputs_")), "gemm_naive",
+            "outputs_apart_4x4_16x16"])
+        article = [name for name, kernel in kernels.items()
+                   if "article SGEMM for Intel" in kernel["summary"]]
+        self.assertEqual(sorted(self.list_kernels("article")), sorted(article))
+        ladder = [re.match(r"ladder (\d+): ", kernels[name]["summary"])
+                  for name in self.list_kernels("ladder")]
+        self.assertIsNone(ladder[0])
+        self.assertEqual([step and step[1] for step in ladder[1:]], list("23456"))
+
+    def test_ladder_has_speedups(self):
+        sizes = "--sweep", "8,16", "-i", 1, "--peak", 10, "-k"
+        said = self.ends(0, "bench", *sizes, "ladder", "--json", "-")
+        results = json.loads(said.stdout)
+        for size in 8, 16:
+            steps = [result for result in results if result["m"] == size]
+            times = [step["time_ms"]["median"] for step in steps]
+            for step, before, now in zip(steps, [times[0], *times], times):
+                self.assertAlmostEqual(step["step_speedup"] * now / before, 1, places=5)
+                self.assertAlmostEqual(step["cumulative_speedup"] * now / times[0], 1, places=5)
+            self.assertRegex(said.stderr, rf"(?m)^{size} x {size} x {size} +gemm_naive .* 1\.00x"
+                                          r" +1\.00x +\d+\.\d %$")
+            self.assertRegex(said.stderr, rf"(?m)^{size} x {size} x {size} +peak +"
+                                          rf"{2 * size**3 / 1e7:.4f} .* 10\.00$")
+        self.assertNotIn("cumulative", self.ends(0, "bench", *sizes, "slm,gemm_naive").stdout)
+
+    def test_launches(self):
+        """The table of -v is what an article's table of a profiler has. The last thread of a
+        work-group may have less to do."""
+        names = "slm_4x4_16x16,L3_SIMD_8x4_1x8"
+        items, groups = ([48, 32, 1], [17, 24, 1]), ([16, 16, 1], [1, 8, 1])
+        kernels = {kernel["name"]: kernel for kernel in self.read("kernels", "--json")}
+        for simd, threads in (("12", (6 * 22, 51)), ("0", (None, None))):
+            results, table = self.bench(130, 70, 8, "-v", "-k", names,
+                                        **tool.faults(GEMMCL_SIMD=simd))
+            for result, size, group, started in zip(results, items, groups, threads):
+                self.assertEqual((result["global_size"], result["local_size"]), (size, group))
+                self.assertEqual(result["level"], kernels[result["kernel"]]["here"])
+                self.assertEqual((result["hardware_threads"], result["simd_width"]),
+                                 (started, int(simd) or None))
+                cells = [result["kernel"], result["level"], *(" x ".join(map(str, sizes))
+                         for sizes in (size, group)), int(simd) or "-", started or "-",
+                         *(result[f"{key}_bytes"] for key in ("local", "private", "spill"))]
+                self.assertRegex(table, "(?m)^" + " +".join(map(str, cells)) + "$")
+        _, table = self.bench(8, 8, 8, "-k", "naive")
+        self.assertNotIn("work-items", table)
 
     def test_automatic_choice_is_named(self):
         names = [kernel["name"] for kernel in self.read("kernels", "--json")]

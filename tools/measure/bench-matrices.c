@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tool.h"
+#include "shared-options.h"
 
 /* The seed of the inputs, arbitrary but constant. */
 #define SEED 20150807
@@ -37,6 +37,30 @@ bench_matrices_check (GemmclContext *context, const GemmclGemm *gemm, GError **e
                "smaller sizes.",
                info->name, global, alloc);
   return FALSE;
+}
+
+gboolean
+bench_add_problems (GArray *problems, const GemmclGemm *gemm, const gchar *part)
+{
+  g_auto (GStrv) words = g_strsplit (part, ":", -1);
+  const guint n = g_strv_length (words);
+  gsize numbers[3] = {0};
+
+  if (n == 0 || n > G_N_ELEMENTS (numbers))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (!tool_parse_size (words[i], &numbers[i]))
+      return FALSE;
+  for (gsize size = numbers[0]; size <= numbers[n > 1] && problems->len <= BENCH_MOST_SIZES;
+       size += n == 3 ? numbers[2] : size) {
+    GemmclGemm problem = *gemm;
+
+    problem.m = gemm->m > 0 ? gemm->m : size;
+    problem.n = gemm->n > 0 ? gemm->n : size;
+    problem.k = gemm->k > 0 ? gemm->k : size;
+    g_array_append_val (problems, problem);
+  }
+  return numbers[0] <= numbers[n > 1];
 }
 
 gboolean

@@ -16,6 +16,12 @@ typedef struct {
   cl_mem device_a, device_c, device_d;
 } BenchMatrices;
 
+/** bench_add_problems: Appends @gemm with the sizes of @part, a number or range of a sweep, in the
+ * place of those that are 0, until @problems has more than %BENCH_MOST_SIZES. Returns: %FALSE if
+ * @part is neither. */
+#define BENCH_MOST_SIZES 256
+gboolean bench_add_problems (GArray *problems, const GemmclGemm *gemm, const gchar *part);
+
 /** bench_can_store: Returns: %TRUE for the types of bench_store(): f32, f16, bf16 and u8. */
 gboolean bench_can_store (GemmclType type);
 

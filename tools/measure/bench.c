@@ -2,12 +2,12 @@
 #include <math.h>
 
 #include "devices.h"
+#include "measure/bench-articles.h"
 #include "measure/bench-matrices.h"
 #include "measure/worker.h"
 #include "shared-options.h"
 
 #define DEFAULT_ITERATIONS 10
-#define MOST_SIZES         256 /* of a sweep */
 
 static struct {
   gchar *sweep;
@@ -39,8 +39,9 @@ static const GOptionEntry measure_entries[] = {
          DEFAULT_ITERATIONS) ")",
      "INTEGER"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
-     "A kernel, several separated by commas, or all; auto: the library's choice by tuning "
-     "results and rules; rules: its choice by rules alone (default: auto)",
+     "The kernels: " TOOL_KERNELS
+     "; auto: the library's choice by tuning results and rules; rules: "
+     "its choice by rules alone (default: auto)",
      "NAME,..."},
     {"validation", 'v', 0, G_OPTION_ARG_NONE, &options.validation,
      "Check the result of each kernel against the host's in double precision; slow for "
@@ -63,7 +64,7 @@ static const GOptionEntry output_entries[] = {
      "GB/S|measure"},
     {NULL}};
 
-enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, COLUMN_ERROR = 8 };
+enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE, COLUMN_STEP = 7, COLUMN_ERROR = 10 };
 
 /* The columns from COLUMN_ERROR on are those of the validation. */
 static ToolColumn columns[] = {
@@ -74,6 +75,8 @@ static ToolColumn columns[] = {
     {"median ms", 10, TRUE, .key = "time_ms.median", .format = "%.4f"},
     {"spread", 7, TRUE, .key = "time_ms.spread", .format = "%.1f", .unit = " %"},
     {"GFLOPS", 9, TRUE, .key = "gflops", .format = "%.2f"},
+    [COLUMN_STEP] = {"step", 0, TRUE, .key = "step_speedup", .format = "%.2f", .unit = "x"},
+    {"cumulative", 0, TRUE, .key = "cumulative_speedup", .format = "%.2f", .unit = "x"},
     {"efficiency", 0, TRUE, .key = "efficiency", .format = "%.1f", .unit = " %"},
     [COLUMN_ERROR] = {"max error", 0, TRUE, .key = "max_error", .format = "%.3g"},
     {"bound", 9, TRUE, .key = "error_bound", .format = "%.3g"},
@@ -84,10 +87,12 @@ static ToolColumn columns[] = {
  * Bench:
  * @problems: (element-type GemmclGemm): one for each size
  * @names: (element-type utf8): the kernels, as the user named them
+ * @has_sets: the user named several at once
+ * @is_ladder: they are steps; @ladder: those of the problem under way
  * @peaks: 10^9 operations a second in each precision; NaN: unknown; @peak_sources: how they were
  *   calculated, or why they are unknown
  * @bandwidth: 10^9 bytes a second of the device's memory; NaN: unknown
- * @n_wrong: results that exceeded their error bounds
+ * @n_wrong: results that exceeded their error bounds; @n_unbuilt: kernels that did not build
  * @n: the measurement under way, of @n_all, which began @start seconds after the clock's
  * @out: for the table; @notes: for other lines
  * @each_run: the table also has a row for each run, before the one for the median
@@ -98,42 +103,18 @@ typedef struct {
   const GemmclDeviceInfo *info;
   GArray *problems;
   GPtrArray *names;
+  gboolean has_sets, is_ladder;
+  BenchLadder ladder;
   gdouble peaks[GEMMCL_N_PRECISIONS];
   gchar *peak_sources[GEMMCL_N_PRECISIONS];
   gdouble bandwidth;
   gchar *bandwidth_source;
-  guint n_wrong, n, n_all;
+  guint n_wrong, n_unbuilt, n, n_all;
   gdouble start;
   FILE *out, *notes;
   gboolean each_run;
   json_t *json;
 } Bench;
-
-/* Appends @gemm with the sizes of a number or range of a sweep in place of those that are 0.
- * Returns: FALSE if @part is neither. */
-static gboolean
-add_problems (GArray *problems, const GemmclGemm *gemm, const gchar *part)
-{
-  g_auto (GStrv) words = g_strsplit (part, ":", -1);
-  const guint n = g_strv_length (words);
-  gsize numbers[3] = {0};
-
-  if (n == 0 || n > G_N_ELEMENTS (numbers))
-    return FALSE;
-  for (guint i = 0; i < n; i++)
-    if (!tool_parse_size (words[i], &numbers[i]))
-      return FALSE;
-  for (gsize size = numbers[0]; size <= numbers[n > 1] && problems->len <= MOST_SIZES;
-       size += n == 3 ? numbers[2] : size) {
-    GemmclGemm problem = *gemm;
-
-    problem.m = gemm->m > 0 ? gemm->m : size;
-    problem.n = gemm->n > 0 ? gemm->n : size;
-    problem.k = gemm->k > 0 ? gemm->k : size;
-    g_array_append_val (problems, problem);
-  }
-  return numbers[0] <= numbers[n > 1];
-}
 
 static gboolean
 describe_problems (Bench *self, GError **error)
@@ -155,14 +136,14 @@ describe_problems (Bench *self, GError **error)
   gemm.addend = gemm.beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;
   self->problems = g_array_new (FALSE, FALSE, sizeof (GemmclGemm));
   for (guint i = 0; parts[i] != NULL; i++)
-    if (!add_problems (self->problems, &gemm, parts[i]))
+    if (!bench_add_problems (self->problems, &gemm, parts[i]))
       return tool_refuse (error,
                           "--sweep takes sizes from 1 to %d, separated by commas, or FROM:TO, "
                           "where each size is twice the one before, or FROM:TO:STEP; not \"%s\".",
                           G_MAXINT32, parts[i]);
-  if (self->problems->len > MOST_SIZES)
-    return tool_refuse (error, "--sweep takes %d sizes at most, and \"%s\" has more.", MOST_SIZES,
-                        sweep);
+  if (self->problems->len > BENCH_MOST_SIZES)
+    return tool_refuse (error, "--sweep takes %d sizes at most, and \"%s\" has more.",
+                        BENCH_MOST_SIZES, sweep);
   for (guint i = 0; i < self->problems->len; i++)
     if (!gemmcl_gemm_validate (&g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
@@ -289,6 +270,7 @@ start_report (Bench *self)
   /* If the library chooses the kernel, the column must fit any name. */
   for (guint i = 0; i < gemmcl_get_n_kernels () && !columns[COLUMN_CHOICE].hidden; i++)
     tool_table_fit (&columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
+  columns[COLUMN_STEP].hidden = columns[COLUMN_STEP + 1].hidden = !self->is_ladder;
   for (ToolColumn *column = &columns[COLUMN_ERROR]; column->title != NULL; column++)
     column->hidden = !options.validation;
   /* With one kernel and one size each run is a line; otherwise only the median is. */
@@ -413,16 +395,24 @@ run_once (const BenchMatrices *matrices, GemmclPlan *plan, gdouble *ms, GError *
   return tool_check_interrupt (error) && bench_run_once (matrices, plan, ms, error);
 }
 
-/* TRUE if -k all skips a kernel for this reason (nullable). */
+/* Shows that one of several kernels has no plan, and @why (nullable). Returns: FALSE if the tool
+ * must stop for it. */
 static gboolean
-is_unfit (const GError *why)
+skip (Bench *self, const GemmclGemm *gemm, const gchar *name, GError *why)
 {
-  return g_str_equal (options.kernel, "all") &&
-         g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+  const gboolean unbuilt = g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_BUILD);
+
+  if (!self->has_sets || (!unbuilt && !g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL)))
+    return FALSE;
+  self->n_unbuilt += unbuilt;
+  why->message[strcspn (why->message, "\n")] = '\0';
+  tool_progress_clear ();
+  print_skipped (self, gemm, name, why->message);
+  return TRUE;
 }
 
 /* Makes the plan of a kernel and runs it: once without timing, for the check, then the iterations.
- * A kernel that does not fit is skipped with -k all, otherwise an error. */
+ * A kernel that does not fit is skipped if the user named several at once, otherwise an error. */
 static gboolean
 measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError **error)
 {
@@ -443,12 +433,9 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
                                  : 0);
   }
   plan = gemmcl_plan_new (self->context, &matrices->gemm, name, &why);
-  if (is_unfit (why)) {
-    tool_progress_clear ();
-    print_skipped (self, &matrices->gemm, name, why->message);
-    return TRUE;
-  }
   if (plan == NULL) {
+    if (skip (self, &matrices->gemm, name, why))
+      return TRUE;
     g_propagate_error (error, g_steal_pointer (&why));
     return FALSE;
   }
@@ -473,6 +460,9 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
   g_array_sort (times, compare);
   row = make_row (self, &matrices->gemm, name, plan, times);
   json_object_update (row, checked);
+  bench_add_launch (row, plan);
+  if (self->is_ladder)
+    bench_add_step (&self->ladder, row);
   json_array_append (self->json, row);
   if (!write_results (self, FALSE, error))
     return FALSE;
@@ -490,6 +480,7 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 
   if (matrices == NULL)
     return FALSE;
+  self->ladder = (BenchLadder){0};
   for (guint i = 0; i < self->names->len; i++) {
     const gchar *name = g_ptr_array_index (self->names, i);
 
@@ -497,6 +488,8 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
     if (!measure_kernel (self, matrices, name, error))
       return FALSE;
   }
+  if (self->is_ladder)
+    bench_print_peak (self->out, columns, self->json);
   return TRUE;
 }
 
@@ -508,9 +501,11 @@ measure (Bench *self, GError **error)
   for (guint i = 0; i < self->problems->len; i++)
     if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
-  return self->n_wrong == 0 ||
-         tool_fail (error, "%u of %zu results are outside their error bounds.", self->n_wrong,
-                    json_array_size (self->json));
+  if (self->n_wrong > 0)
+    return tool_fail (error, "%u of %zu results are outside their error bounds.", self->n_wrong,
+                      json_array_size (self->json));
+  return self->n_unbuilt == 0 ||
+         tool_fail (error, "%u of the kernels did not build.", self->n_unbuilt);
 }
 
 static gboolean
@@ -520,8 +515,9 @@ run (G_GNUC_UNUSED gchar **arguments, GError **error)
   gboolean ok;
 
   if (!describe_problems (&self, error) || (self.context = tool_open_context (error)) == NULL ||
-      (self.names = tool_list_kernels (options.kernel, TRUE, error)) == NULL)
+      (self.names = tool_list_kernels (options.kernel, TRUE, &self.has_sets, error)) == NULL)
     return FALSE;
+  self.is_ladder = g_str_equal (options.kernel, "ladder");
   self.info = gemmcl_context_get_device_info (self.context);
   /* Fails early: every size must fit before the first is measured. */
   for (guint i = 0; i < self.problems->len; i++)
@@ -537,6 +533,8 @@ run (G_GNUC_UNUSED gchar **arguments, GError **error)
   start_report (&self);
   ok = measure (&self, error);
   tool_progress_clear ();
+  if (options.validation)
+    bench_print_launches (self.notes, self.json, self.problems->len == 1);
   /* Results are written even if a later kernel failed. The first error is reported. */
   return write_results (&self, TRUE, ok ? error : NULL) && ok;
 }
@@ -555,8 +553,14 @@ const ToolCommand tool_bench = {
         "--validation checks each result first: every element must be within the error bound "
         "of the kernel's precision. The largest error and the bound are shown; a mismatch is "
         "exit status 1.\n\n"
-        "--kernel=all leaves out kernels that cannot solve the problem on the device, and the "
-        "table gives the reason. The progress is on the standard error.\n\n"
+        "Of several kernels that one name stands for, the table gives the reason why one cannot "
+        "solve the problem on the device, or does not build, which is exit status 1 at the end. "
+        "The progress is on the standard error.\n\n"
+        "-v also prints how each kernel was launched: at which level it runs (gemmcl kernels "
+        "--help), its work-items and those of a group, rows x columns x parts of a split K, the "
+        "work-items of a hardware thread (SIMD) and the threads that started, and local memory of "
+        "a group, private memory of a work-item and its spilled part, by the driver. "
+        "--kernel=ladder adds the speedup of each step, and of all steps together.\n\n"
         "The file of --json is a list that is replaced whole after each result. So it is valid at "
         "any moment, and keeps the results of a run that is killed. Ctrl-C stops after the "
         "current run; --json=- then prints the results so far.\n\n"
@@ -572,6 +576,8 @@ const ToolCommand tool_bench = {
                  {"gemmcl bench -p Intel -t gpu -k gemm_naive -i 100 --layout col",
                   "A hundred runs of one kernel on an Intel GPU, with column-major matrices"},
                  {"gemmcl bench -M 64 -k all --json bench.json", "Few rows; results in a file"},
+                 {"gemmcl bench -M 1280 -K 1280 -N 1280 -k ladder",
+                  "One optimization after another, with its speedup"},
                  {"gemmcl bench --sweep 64:2048 -k auto,gemm_naive --json speed.json && "
                   "gemmcl-plot speed.json speed.svg",
                   "Six sizes of square matrices, and a chart of them"}},

@@ -62,8 +62,7 @@ static const GOptionEntry entries[] = {
     {"seconds", 0, 0, G_OPTION_ARG_STRING, &options.seconds,
      "Time limit of the check (default: " G_STRINGIFY (DEFAULT_SECONDS) ")", "NUMBER"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernels,
-     "Run only these kernels on exact problems, names separated by commas (default: all)",
-     "NAME,..."},
+     "Run only these kernels on exact problems: " TOOL_KERNELS " (default: all)", "NAME,..."},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
      "The report, which is replaced; - is the standard output, and the summary then "
      "goes to the standard error (default: " DEFAULT_OUTPUT ")",
@@ -313,7 +312,7 @@ check (Check *self, GError **error)
 static gboolean
 run (gchar **arguments, GError **error)
 {
-  g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, error);
+  g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, NULL, error);
   g_autoptr (GArray) shapes =
       kernels != NULL ? tool_problems_new (arguments, &tool_gemm, error) : NULL;
   g_autoptr (json_t) report = NULL;
