@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """scripts/setup.sh with an apt-get that installs nothing: when it asks, and failures. TAP out."""
 
+import glob
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ SCRIPTS = Path(sys.argv[1]) / "scripts"
 PROGRAMS = {
     "apt-get": """case "$*" in
   *update*) touch "$HOME/lists" ;;
+  *--assume-no*) echo 'After this operation, 7,168 kB of additional disk space will be used.' ;;
   *--simulate*) echo 'Inst pocl-opencl-icd (1)' ;;
   *--yes*satisfy*) echo a line of dpkg; [ ! -e "$HOME/fails" ] ;;
   *satisfy*) echo 'Do you want to continue? [Y/n]'; read -r answer; [ "$answer" = y ] ;;
@@ -30,13 +32,19 @@ QUESTION = r"\[Y/n\]"
 DPKG = "a line of dpkg"
 # The options, the input on a terminal, or None without a terminal, the exit status, and patterns
 # that the output must match and must not match
+SIZE = r"To install: 1 packages, 7,168 kB on disk\r?\n"
+LARGE = "libgstreamer-plugins-bad1.0-dev"
 CASES = {"it installs without a terminal": (
-             "--ask", None, 0, "To install: .*pocl-opencl-icd", f"{QUESTION}|{DPKG}"),
-         "a no is obeyed": ("--ask", "n\n", 1, QUESTION, DPKG),
-         "a yes is obeyed": ("--ask", "y\n", 0, QUESTION, DPKG),
-         "without --ask there is no question": ("", "n\n", 0, "To install: ", QUESTION),
+             "--ask test", None, 0, f"{SIZE}pocl-opencl-icd", f"{QUESTION}|{DPKG}|Left out"),
+         "a no is obeyed": ("--ask test", "n\n", 1, f"(?s){SIZE}.*{QUESTION}", DPKG),
+         "a yes is obeyed": ("--ask test", "y\n", 0, QUESTION, DPKG),
+         "without --ask there is no question": ("test", "n\n", 0, SIZE, QUESTION),
          "a failure shows dpkg's lines and the packages": (
-             "--ask", None, 1, f"(?s){DPKG}.*Failed: apt-get.*'reuse'", f"{QUESTION}|oclgrind")}
+             "--ask test", None, 1, f"(?s){DPKG}.*Failed: apt-get.*'{LARGE}'.*'reuse'",
+             f"{QUESTION}|oclgrind"),
+         "a failure of demo shows that it installs less": (
+             "demo", None, 1, "(?s)Left out: .*introspection.*Failed: apt-get.*'python3-numpy'",
+             "'gobject-introspection'" if glob.glob("/dev/dri/renderD*") else f"'{LARGE}'")}
 
 
 def check(title, options, answer, status, wanted, unwanted):
@@ -47,7 +55,7 @@ def check(title, options, answer, status, wanted, unwanted):
             program.chmod(0o755)
         if "failure" in title:
             Path(home, "fails").touch()
-        line = f"{shlex.quote(str(SCRIPTS / 'setup.sh'))} {options} test"
+        line = f"{shlex.quote(str(SCRIPTS / 'setup.sh'))} {options}"
         said = tap.run("script", "-qec", line if answer else f"{line} </dev/null", "/dev/null",
                        stdin=None, input=answer or "",
                        env={**os.environ, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}"})
