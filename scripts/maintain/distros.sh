@@ -7,11 +7,16 @@
 #   distros.sh trixie|testing              the test suite in one
 #   distros.sh trixie|testing COMMAND...   COMMAND in a copy of the sources there
 #   distros.sh --packages [NAME]           build, check and install Debian's packages in both
-#                                          and in bookworm, or in one
+#                                          and in bookworm, or in one; they remain in
+#                                          build-distros/NAME-packages
+#   distros.sh --packages NAME-arm64       the same and the brief tests of the library, for arm64
 #
 # The first run makes the chroot with debian-tree.sh, in gemmcl-distros/ of the user's cache
 # directory, and installs the packages of `scripts/setup.sh chroot`. Later runs reuse it and install
 # only packages that are new in setup.sh. To start afresh, remove the chroot's directory.
+#
+# On other machines qemu-user-static runs the programs of arm64; the kernel knows it until the next
+# boot. A run takes an hour or more there.
 #
 # The test runs on a copy of the sources, without the files that git ignores. The copy and its build
 # are in memory. They end with the run, as do all mounts and processes, even if it is killed.
@@ -20,8 +25,8 @@
 #
 # The last line is "N passed, N failed, N skipped", as in scripts/test.sh. A distribution counts as
 # skipped, with the reason, if its chroot cannot be made, or if it takes longer than
-# GEMMCL_DISTRO_LIMIT (default 25m, in the syntax of timeout). Tests that hang reach their own
-# limits first.
+# GEMMCL_DISTRO_LIMIT, in the syntax of timeout (default 25m, and 150m for arm64). Tests that hang
+# reach their own limits first.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export LC_ALL=C.UTF-8
@@ -29,11 +34,27 @@ export LC_ALL=C.UTF-8
 . scripts/maintain/common.sh
 cache=$XDG_CACHE_HOME/gemmcl-distros
 results=$PWD/build-distros
-limit=${GEMMCL_DISTRO_LIMIT:-25m}
+limit=25m
+arch=
+packages=chroot
+prefixes='/usr/local /usr /root/.local'
+options=(-Dgst=enabled -Dtools=enabled -Ddocs=enabled)
 suites=(--suite lib --suite kernels --suite gst --suite install)
 if [ -n "${GEMMCL_TEST_DEBIAN-}" ]; then
   suites=(--suite install)
 fi
+case ${1-}/${2-} in
+  *-arm64/* | --*/*-arm64)
+    limit=150m
+    arch=arm64
+    packages=demo
+    prefixes=
+    options=(-Dgst=disabled -Dtools=disabled -Dintrospection=disabled)
+    suites=(--suite lib --suite install)
+    export GEMMCL_TEST_BRIEF=1
+    ;;
+esac
+limit=${GEMMCL_DISTRO_LIMIT:-$limit}
 on_rusticl=(--suite lib --suite kernels --suite gst)
 if [ -n "${GEMMCL_TEST_BRIEF-}" ]; then
   on_rusticl=(kernels-0 kernels-1 kernels-2 kernels-3 blocks choice kernel-table runs threads
@@ -77,7 +98,7 @@ enter () {
     ${http_proxy:+http_proxy="$http_proxy"} \
     ${GEMMCL_TEST_BRIEF:+GEMMCL_TEST_BRIEF="$GEMMCL_TEST_BRIEF"} \
     ${GEMMCL_TEST_ROWS:+GEMMCL_TEST_ROWS="$GEMMCL_TEST_ROWS"} \
-    GEMMCL_TEST_PREFIXES='/usr/local /usr /root/.local' \
+    GEMMCL_TEST_PREFIXES="$prefixes" \
     ${GEMMCL_TEST_DEBIAN:+GEMMCL_TEST_DEBIAN="$GEMMCL_TEST_DEBIAN"} \
     chroot "$root" sh -c 'cd /mnt/source && exec "$@"' sh "$@" </dev/null
 }
@@ -100,19 +121,45 @@ rusticl_suites () {
   rusticl=
 }
 
+# start_emulation: has the kernel run programs of arm64 by qemu-user.
+start_emulation () {
+  local formats=/proc/sys/fs/binfmt_misc known=/usr/lib/binfmt.d/qemu-aarch64.conf
+  if [ "$(uname -m)" = aarch64 ] || [ -e "$formats/qemu-aarch64" ]; then
+    return
+  fi
+  [ -f "$known" ] || unable 'qemu-user-static is missing'
+  [ -e "$formats/register" ] || mount -t binfmt_misc binfmt_misc "$formats"
+  cat "$known" >"$formats/register"
+}
+
+# unpack ROOT: installs the packages of a run in a new chroot of arm64. This machine's dpkg unpacks
+# them, which takes far longer by emulation, as does the compilation of Python's modules.
+unpack () {
+  echo 'APT::Get::Download-Only "true";' >"$1/tmp/fetch.conf"
+  enter "$1" env APT_CONFIG=/tmp/fetch.conf sh -ec "scripts/setup.sh $packages
+    apt-get -qq --yes --no-install-recommends install build-essential fakeroot lintian
+    apt-get -qq --yes --no-install-recommends build-dep ./"
+  dpkg --root="$1" --force-depends --force-architecture --force-unsafe-io --unpack \
+    "$1"/var/cache/apt/archives/*.deb >/dev/null
+  mount --bind "$1/usr/bin/true" "$1/usr/bin/py3compile"
+  enter "$1" dpkg --force-unsafe-io --configure --pending
+}
+
 # inside NAME [COMMAND...]: the part of a run that has its own namespaces of mounts and processes.
 inside () {
   local name=$1 root=$cache/$1
   shift
   if [ -d "$root" ]; then
     furnish "$root"
-    enter "$root" scripts/setup.sh chroot
+    enter "$root" scripts/setup.sh "$packages"
   else
     # The remains of an interrupted run.
     rm -rf --one-file-system "$root.new"
-    scripts/maintain/debian-tree.sh "$name" "$root.new" --variant=minbase
+    scripts/maintain/debian-tree.sh "${name%-arm64}" "$root.new" --variant=minbase \
+      ${arch:+--arch="$arch"}
     furnish "$root.new"
-    enter "$root.new" scripts/setup.sh chroot
+    [ -z "$arch" ] || unpack "$root.new"
+    enter "$root.new" scripts/setup.sh "$packages"
     enter "$root.new" apt-get clean
     rm "$root.new.lock"
     mv -T "$root.new" "$root"
@@ -121,14 +168,20 @@ inside () {
     enter "$root" "$@"
     return
   fi
+  mkdir "$root/mnt/packages"
   # Without -Dwerror, since newer compilers may have new warnings.
-  enter "$root" meson setup /mnt/build -Dgst=enabled -Dtools=enabled -Dtests=enabled -Ddocs=enabled
+  enter "$root" meson setup /mnt/build -Dtests=enabled "${options[@]}"
   enter "$root" ninja --quiet -C /mnt/build
   # The parts that depend on the versions of compilers, PoCL, GStreamer and GLib.
   enter "$root" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 10 \
     "${suites[@]}" || true
   cp "$root/mnt/build/meson-logs/testlog.json" "$results/$name.json"
-  [ -n "${GEMMCL_TEST_DEBIAN-}" ] || rusticl_suites "$name" "$root"
+  if [ -n "${GEMMCL_TEST_DEBIAN-}" ]; then
+    rm -rf "$results/$name-packages"
+    cp -r "$root$GEMMCL_TEST_DEBIAN" "$results/$name-packages"
+  else
+    rusticl_suites "$name" "$root"
+  fi
 }
 
 # outside NAME [COMMAND...]: runs inside within the limit, one run per distribution at a time.
@@ -137,6 +190,7 @@ outside () {
   [ "$(id -u)" -eq 0 ] || unable 'a chroot takes root'
   unshare --mount --pid --fork true 2>/dev/null ||
     unable 'namespaces of mounts and processes cannot be made here'
+  [ -z "$arch" ] || start_emulation
   mkdir -p "$cache"
   exec 9>"$cache/$name.lock"
   flock 9
@@ -179,12 +233,12 @@ fi
 logs=()
 names=(trixie testing)
 if [ "${1-}" = --packages ]; then
-  export GEMMCL_TEST_DEBIAN=1
+  export GEMMCL_TEST_DEBIAN=/mnt/packages
   names=(bookworm trixie testing)
   shift
 fi
 case ${1-} in
-  bookworm | trixie | testing) names=("$1") ;;
+  bookworm | trixie | testing | *-arm64) names=("$1") ;;
   '') ;;
   *)
     echo 'usage: distros.sh [--packages] [NAME [COMMAND...]]' >&2
