@@ -466,30 +466,14 @@ gemmcl_data_create_copy (GemmclKernelPlan *self, GemmclOperand which, GError **e
 
 /* TRUE if there are no gaps between rows or planes, as in the plan's memory. */
 static gboolean
-is_tight (const GemmclTransfer *self)
+is_tight (const GemmclData *data, const Region *regions, guint n)
 {
-  const GemmclData *data = self->data;
-  Region regions[GEMMCL_MAX_PLANES];
-  const guint n = get_regions (self, regions);
-
   for (guint i = 0; i < n; i++)
     if (!is_tight_region (&regions[i]) ||
         (data->kind == GEMMCL_DATA_HOST ? (gsize)((guchar *)data->host[i] - (guchar *)data->host[0])
                                         : data->offset[i] - data->offset[0]) != regions[i].offset)
       return FALSE;
   return TRUE;
-}
-
-/* The bytes of one problem's matrix or frame in the caller's memory, which is tight. */
-static gsize
-count_bytes (const GemmclTransfer *self)
-{
-  const GemmclFrame *frame = gemmcl_gemm_get_frame (&self->plan->problem, self->which);
-  Region regions[GEMMCL_MAX_PLANES];
-  const Region *last = &regions[get_regions (self, regions) - 1];
-
-  return frame ? last->offset + last->rows * last->row_bytes
-               : gemmcl_data_get_bytes (self->plan, self->which, self->run->m);
 }
 
 /* TRUE if kernels can work at the address of host memory of @size bytes. */
@@ -507,43 +491,45 @@ is_aligned (const GemmclTransfer *self, gsize size)
 
 /* The reason for a copy. Sharing a small D is slower than a copy, and so is sharing a small A on a
  * GPU: a GPU must map the pages, and sharing D takes two commands instead of one. On a CPU creating
- * a buffer takes less time than enqueuing a copy. */
+ * a buffer takes less time than enqueuing a copy. @size: (out): the bytes of the matrix or frame */
 static GemmclCopyReason
-explain (const GemmclTransfer *self)
+explain (const GemmclTransfer *self, gsize *size)
 {
   const GemmclDeviceInfo *device = self->plan->device;
-  const gsize size = count_bytes (self);
   const gboolean on_host = self->data->kind == GEMMCL_DATA_HOST;
+  Region regions[GEMMCL_MAX_PLANES];
+  const guint n = get_regions (self, regions);
+  const Region *last = &regions[n - 1];
 
+  *size = last->offset + last->rows * last->row_bytes;
   if (self->data->kind == GEMMCL_DATA_IMAGES)
     return GEMMCL_COPY_REASON_IMAGES;
   if (on_host && !device->host_unified)
     return GEMMCL_COPY_REASON_SEPARATE;
   if (on_host &&
       (self->which == GEMMCL_OPERAND_ROW_OUTPUTS ||
-       (size < SHARE_BYTES && (!self->to_device || device->type != GEMMCL_DEVICE_TYPE_CPU))))
+       (*size < SHARE_BYTES && (!self->to_device || device->type != GEMMCL_DEVICE_TYPE_CPU))))
     return GEMMCL_COPY_REASON_SMALL;
   if (!on_host && self->data->offset[0] != 0)
     return GEMMCL_COPY_REASON_OFFSET;
-  if (!is_tight (self))
+  if (!is_tight (self->data, regions, n))
     return GEMMCL_COPY_REASON_GAPS;
-  return on_host && !is_aligned (self, size) ? GEMMCL_COPY_REASON_ALIGNMENT
-                                             : GEMMCL_COPY_REASON_NONE;
+  return on_host && !is_aligned (self, *size) ? GEMMCL_COPY_REASON_ALIGNMENT
+                                              : GEMMCL_COPY_REASON_NONE;
 }
 
 cl_mem
 gemmcl_transfer_share (const GemmclTransfer *self)
 {
-  const gsize size = count_bytes (self);
   const cl_mem_flags access = self->to_device ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+  gsize size;
 
-  if (explain (self) != GEMMCL_COPY_REASON_NONE)
+  if (explain (self, &size) != GEMMCL_COPY_REASON_NONE)
     return NULL;
-  if (self->data->kind == GEMMCL_DATA_HOST)
-    return clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
-                           access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], NULL);
-  clRetainMemObject (self->data->objects[0]);
-  return self->data->objects[0];
+  return self->data->kind == GEMMCL_DATA_HOST
+             ? clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
+                               access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], NULL)
+             : self->data->objects[0];
 }
 
 GemmclCopyReason
@@ -558,8 +544,9 @@ gemmcl_data_explain_copy (GemmclKernelPlan *self, const GemmclRun *run, GemmclOp
       .to_device = which == GEMMCL_OPERAND_A,
       .data = data,
   };
+  gsize size;
 
   if (data == NULL || run->strided)
     return GEMMCL_COPY_REASON_NONE;
-  return made.batch > 1 ? GEMMCL_COPY_REASON_BATCH : explain (&transfer);
+  return made.batch > 1 ? GEMMCL_COPY_REASON_BATCH : explain (&transfer, &size);
 }

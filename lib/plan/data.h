@@ -27,9 +27,10 @@ typedef struct {
 /** Enqueues the copies. */
 gboolean gemmcl_transfer (const GemmclTransfer *self, GError **error);
 
-/** A buffer on the caller's memory itself, which needs no copy; %NULL if that is impossible (host
- * memory of a device with memory of its own, another layout or alignment), or if a copy is faster.
- * @self: of a run of one problem; needs no buffer */
+/** A buffer on the caller's memory itself, which needs no copy: the caller's own or, for memory of
+ * the host, a new one (transfer full). %NULL if that is impossible (host memory of a device with
+ * memory of its own, another layout or alignment), or if a copy is faster. @self: of a run of one
+ * problem; needs no buffer */
 cl_mem gemmcl_transfer_share (const GemmclTransfer *self);
 
 /** A buffer for A, D or the row outputs of all problems. */

@@ -39,7 +39,7 @@ typedef struct {
   cl_command_queue queue;
   gboolean apart;    /* host copies use the upload and download queues */
   cl_event previous; /* of the run that makes the previous result; NULL: none to wait for */
-  cl_mem shared[4];  /* buffers in run to release after the submission */
+  cl_mem shared[4];  /* buffers on host memory to release after the submission */
   guint n_shared, n_copied;
 } Submission;
 
@@ -237,7 +237,8 @@ find_buffer (Submission *self, GemmclOperand which, gboolean to_device, const Ge
   }
   transfer = make_transfer (self, which, to_device, data, 0);
   if (self->run.batch == 1 && (*buffer = gemmcl_transfer_share (&transfer)) != NULL) {
-    self->shared[self->n_shared++] = *buffer;
+    if (data->kind == GEMMCL_DATA_HOST)
+      self->shared[self->n_shared++] = *buffer;
     return TRUE;
   }
   if (*copy == NULL)
@@ -479,7 +480,7 @@ count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
 
   for (gsize i = 0; data != NULL && !self->caller->strided && i < self->run.batch; i++)
     n += data[i].kind == GEMMCL_DATA_HOST;
-  return n * gemmcl_data_get_bytes (self->plan, which, self->run.m);
+  return n > 0 ? n * gemmcl_data_get_bytes (self->plan, which, self->run.m) : 0;
 }
 
 /* Records the run in its slot, which is occupied until the run is done. */
