@@ -20,6 +20,7 @@ struct _GstGemmclAllocator {
   GemmclContext *context;
   gboolean is_staged;     /* the device has memory of its own; otherwise the host maps @buffer */
   cl_command_queue queue; /* for copies and maps; out of order if the device supports it */
+  cl_command_queue maps;  /* for maps instead of @queue, or NULL: the library's inline queue */
   /* Only if is_staged. @fetches: for copies to the host after each run, in the order of the runs.
    * @kernels: for kernels, without profiling, which costs 10 us a kernel with NVIDIA's driver. */
   cl_command_queue fetches, kernels;

@@ -15,11 +15,20 @@ get_allocator (const GstGemmclMemory *self)
   return GST_GEMMCL_ALLOCATOR (self->parent.allocator);
 }
 
-/* Returns: the queue for the next copy or map. */
+/* Returns: the queue for the next copy. */
 static cl_command_queue
 get_queue (const GstGemmclMemory *self)
 {
   return g_atomic_pointer_get (&get_allocator (self)->queue);
+}
+
+/* Returns: the queue for the next map or unmap. */
+static cl_command_queue
+get_map_queue (const GstGemmclMemory *self)
+{
+  const cl_command_queue maps = g_atomic_pointer_get (&get_allocator (self)->maps);
+
+  return maps ? maps : get_queue (self);
 }
 
 /* Releases the events of all reads or, without @all, of reads that have ended. */
@@ -180,8 +189,7 @@ end_command (GstGemmclMemory *self, cl_command_queue queue, cl_int status, const
 static gpointer
 map_buffer (GstGemmclMemory *self, cl_mem buffer, cl_map_flags flags, const gchar *what)
 {
-  GstGemmclAllocator *allocator = get_allocator (self);
-  const cl_command_queue queue = g_atomic_pointer_get (&allocator->queue);
+  const cl_command_queue queue = get_map_queue (self);
   gboolean ok;
   cl_event done = NULL;
   cl_int status;
@@ -190,11 +198,11 @@ map_buffer (GstGemmclMemory *self, cl_mem buffer, cl_map_flags flags, const gcha
 
   if (!check (self, queue, status, what))
     return NULL;
-  ok = gst_gemmcl_queues_wait (allocator, done);
+  ok = gst_gemmcl_queues_wait (get_allocator (self), done);
   clReleaseEvent (done);
   if (ok)
     return data;
-  clEnqueueUnmapMemObject (g_atomic_pointer_get (&allocator->queue), buffer, data, 0, NULL, NULL);
+  clEnqueueUnmapMemObject (get_map_queue (self), buffer, data, 0, NULL, NULL);
   check (self, NULL, CL_MAP_FAILURE, what);
   return NULL;
 }
@@ -406,7 +414,7 @@ gst_gemmcl_memory_unmap (GstMemory *memory, GstMapInfo *info)
 {
   GstGemmclMemory *self = gst_gemmcl_memory_get (memory);
   g_autoptr (GMutexLocker) host_locker G_GNUC_UNUSED = NULL, locker G_GNUC_UNUSED = NULL;
-  const cl_command_queue queue = get_queue (self);
+  const cl_command_queue queue = get_map_queue (self);
   cl_event done;
   cl_int status;
 

@@ -23,6 +23,7 @@ void
 gst_gemmcl_queues_clear (GstGemmclAllocator *self)
 {
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
+  g_clear_pointer (&self->maps, clReleaseCommandQueue);
   g_clear_pointer (&self->fetches, clReleaseCommandQueue);
   g_clear_pointer (&self->kernels, clReleaseCommandQueue);
   g_ptr_array_unref (self->old_queues);
@@ -56,6 +57,8 @@ create_copy_queue (GemmclContext *context, GError **error)
 gboolean
 gst_gemmcl_queues_open (GstGemmclAllocator *self, GError **error)
 {
+  if (!self->is_staged)
+    self->maps = gemmcl_context_create_inline_queue (self->context);
   return (self->queue = create_copy_queue (self->context, error)) &&
          (!self->is_staged || ((self->fetches = create_queue (self->context, 0, error)) &&
                                (self->kernels = create_queue (self->context, 0, error))));
@@ -80,6 +83,8 @@ gst_gemmcl_queues_leave (GstAllocator *allocator, cl_command_queue failed)
 
   if (!failed || failed == self->queue)
     replace (self, &self->queue, create_copy_queue (self->context, NULL));
+  if (self->maps && (!failed || failed == self->maps))
+    replace (self, &self->maps, gemmcl_context_create_inline_queue (self->context));
   for (guint i = 0; i < G_N_ELEMENTS (in_order); i++)
     if (*in_order[i] && (!failed || failed == *in_order[i]))
       replace (self, in_order[i], create_queue (self->context, 0, NULL));

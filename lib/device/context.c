@@ -167,6 +167,15 @@ gemmcl_context_get_inline (GemmclContext *self, guint64 *launch_ns)
   return self->inlined;
 }
 
+cl_command_queue
+gemmcl_context_create_inline_queue (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return self->launch_ns > 0 ? gemmcl_context_create_queue (
+                                   self->inlined, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL)
+                             : NULL;
+}
+
 gboolean
 gemmcl_context_is_wrapped (GemmclContext *self)
 {

@@ -78,6 +78,18 @@ cl_device_id gemmcl_context_get_cl_device (GemmclContext *self);
 cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
 
 /**
+ * gemmcl_context_create_inline_queue:
+ *
+ * Makes a queue for short commands that wait for nothing, such as the map of a buffer that no
+ * unfinished command uses: PoCL's inline device (gemmcl_plan_new()) ends each of them before the
+ * function that enqueues it returns. Commands in this queue must not wait for events.
+ *
+ * Returns: (type gpointer) (transfer full) (nullable): an out-of-order queue of the inline device,
+ *   in the same OpenCL context; %NULL if @self has no inline device.
+ */
+cl_command_queue gemmcl_context_create_inline_queue (GemmclContext *self);
+
+/**
  * gemmcl_context_wait:
  * @event: (type gpointer): the event of a command on the context's device, for example of a run
  *

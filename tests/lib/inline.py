@@ -4,18 +4,18 @@ is hidden, and the results."""
 
 import os
 import threading
-from ctypes import byref, c_void_p, cast
+from ctypes import byref, c_int, c_size_t, c_void_p, cast
 
 os.environ["POCL_DEVICES"] = "pthread basic"  # read once, at the first OpenCL call
 
 # pylint: disable=wrong-import-position
-from gemmcl import (Buffer, Plan, Refused, TestCase, ask, describe, get_device,  # noqa: E402
-                    get_info, np)
+from gemmcl import (Buffer, Plan, Refused, TestCase, ask, call, describe,  # noqa: E402
+                    get_context, get_device, get_info, np)
 from library import good  # noqa: E402
 from tap_unittest import main  # noqa: E402
 
 SMALL, LARGE = (16, 8, 12), (512, 512, 512)
-LEAST_POCL = 5
+STATUS = 0x11d3  # CL_EVENT_COMMAND_EXECUTION_STATUS
 
 
 def draw(*shape):
@@ -23,11 +23,9 @@ def draw(*shape):
 
 
 class Inline(TestCase):
-    def needs_inline(self):
-        info = get_info()
-        version = info.driver.decode().split("+", maxsplit=1)[0]
-        if info.platform != b"Portable Computing Language" or float(version) < LEAST_POCL:
-            self.skipTest(f"{info.platform.decode()} {version} has no inline device that works")
+    def setUp(self):
+        super().setUp()
+        self.needs_inline()
         self.cl = get_device().cl
         self.cl.clCreateUserEvent.restype = c_void_p
 
@@ -44,7 +42,6 @@ class Inline(TestCase):
 
     def test_small(self):
         """Small plans are inline with each operand, also after it was replaced; large ones not."""
-        self.needs_inline()
         b = draw(SMALL[2], SMALL[1])
         plan = Plan(describe(*SMALL), b=b)
         for i in range(3):
@@ -66,7 +63,6 @@ class Inline(TestCase):
 
     def test_previous(self):
         """A plan that adds its previous result stays on the threads."""
-        self.needs_inline()
         b = draw(SMALL[2], SMALL[1])
         plan = Plan(describe(*SMALL, addend="previous", beta=1), b=b)
         a, d = draw(SMALL[0], SMALL[2]), np.zeros(SMALL[:2], "f4")
@@ -78,7 +74,6 @@ class Inline(TestCase):
     def test_waiting(self):
         """A run that waits for an event is on the threads, and so is a later one, which it
         precedes. When they are done, runs are inline again."""
-        self.needs_inline()
         b = draw(SMALL[2], SMALL[1])
         plan = Plan(describe(*SMALL), b=b)
         a, d = Buffer(draw(SMALL[0], SMALL[2])), Buffer(np.zeros(SMALL[:2], "f4"))
@@ -103,7 +98,6 @@ class Inline(TestCase):
 
     def test_threads(self):
         """Threads with plans of one context replace their operands and run."""
-        self.needs_inline()
         b = draw(SMALL[2], SMALL[1])
         plans, faults = [Plan(describe(*SMALL), b=b) for _ in range(4)], []
 
@@ -124,6 +118,21 @@ class Inline(TestCase):
         for plan in plans:
             self.assertEqual(self.count(plan), (100, 100))
 
+    def test_queue(self):
+        """Commands in a queue of the inline device are done when the call returns."""
+        queue = c_void_p(call("context_create_inline_queue", get_context()))
+        self.addCleanup(self.cl.clReleaseCommandQueue, queue)
+        data, event = Buffer(draw(16)), c_void_p()
+        for _ in range(100):
+            good(self.cl.clEnqueueFillBuffer(queue, data, bytes(4), c_size_t(4), c_size_t(0),
+                                             c_size_t(64), 0, None, byref(event)), "fill")
+            status = c_int()
+            self.cl.clGetEventInfo(event, STATUS, c_size_t(4), byref(status), None)
+            self.cl.clReleaseEvent(event)
+            self.assertEqual(status.value, 0)
+
+
+class Hidden(TestCase):
     def test_hidden(self):
         """The device of the tests is not the inline one."""
         self.assertNotRegex(get_info().name, b"^(basic|cpu-minimal)-")

@@ -264,6 +264,7 @@ def list_candidates(gemm, context=None):
 
 
 CPU = 1  # GemmclDeviceType
+LEAST_INLINE = 5  # the first PoCL whose inline device the library uses
 
 
 class DeviceInfo(Info):
@@ -468,6 +469,13 @@ class TestCase(tap_unittest.FolderTestCase):
         context = c_void_p(ask("context_get_wrapped", device.cl_context, device.device))
         self.addCleanup(LIB.g_object_unref, context)
         return context
+
+    def needs_inline(self):
+        """Skips the test without PoCL's inline device, which POCL_DEVICES lists."""
+        info = get_info()
+        version = info.driver.decode().split("+", maxsplit=1)[0]
+        if info.platform != b"Portable Computing Language" or float(version) < LEAST_INLINE:
+            self.skipTest(f"{info.platform.decode()} {version} has no inline device that works")
 
     @contextlib.contextmanager
     def refused(self, code, words):
