@@ -255,7 +255,12 @@ count_held (GstGemmclRuns *self, const GstGemmclRun *next)
 static gboolean
 can_submit (GstGemmclRuns *self, const GstGemmclRun *next)
 {
-  return self->n < self->size - 1 && count_held (self, next) <= get_limit (next->inputs[0].buffer);
+  guint64 held;
+
+  if (self->n == self->size - 1)
+    return FALSE;
+  held = count_held (self, next);
+  return held <= 1 || held <= get_limit (next->inputs[0].buffer);
 }
 
 /* Pushes the outputs of complete runs, in order. With @waits, waits for all runs; otherwise only
@@ -435,7 +440,8 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
 {
   GstGemmclRuns *runs = self->runs;
   GstGemmclRun *run = get_run (runs, runs->n);
-  const guint batch_size = self->stream.settings.batch_size, limit = get_limit (buffer);
+  const guint batch_size = self->stream.settings.batch_size;
+  const guint limit = batch_size > 1 ? get_limit (buffer) : 1;
 
   if (batch_size > 1 && raise_duration (self, GST_BUFFER_DURATION (buffer)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));

@@ -301,7 +301,7 @@ describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
       gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad))
     flow = gst_gemmcl_batch_end (self);
   /* A failed run is done again, with the operands of its first try: the new ones must wait. */
-  if (flow == GST_FLOW_OK && gst_gemmcl_operands_have_next (self))
+  if (flow == GST_FLOW_OK && self->n_devices > 1 && gst_gemmcl_operands_have_next (self))
     flow = gst_gemmcl_runs_push_held (self);
   return flow;
 }

@@ -272,7 +272,8 @@ log_tuning (GstGemmcl *self)
     if (!device->plan || device->is_logged)
       continue;
     state = gemmcl_plan_get_tuning (device->plan, &result, &why);
-    device->is_logged = state >= GEMMCL_TUNING_STATE_KEPT;
+    device->is_logged =
+        state != GEMMCL_TUNING_STATE_WAITING && state != GEMMCL_TUNING_STATE_SEARCHING;
     if (device->is_logged && result)
       log_result (self, device, result);
     if (state == GEMMCL_TUNING_STATE_SWAPPED)

@@ -51,14 +51,20 @@ gst_gemmcl_run_clear (GstGemmclRun *self)
   gst_gemmcl_inflight_unref (self->inflight);
 }
 
+static void
+add_time (const GstGemmclRun *self, GstClockTime time)
+{
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_gemmcl_stats_add_time (self->stats, time);
+}
+
 gboolean
 gst_gemmcl_run_finish (GstGemmclRun *self, GError **error)
 {
   GstClockTime time;
   const cl_int status = gst_gemmcl_inflight_finish (self->inflight, &time);
 
-  if (GST_CLOCK_TIME_IS_VALID (time))
-    gst_gemmcl_stats_add_time (self->stats, time);
+  add_time (self, time);
   if (status == CL_SUCCESS)
     return TRUE;
   /* The library replaces its own queue. */
@@ -189,7 +195,8 @@ gst_gemmcl_run_check_input (GstGemmcl *self, GstBuffer *buffer, gboolean *needs_
   g_autofree gchar *text = NULL;
   const guint n = gst_buffer_n_memory (buffer);
   const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
-  const gboolean has_surface = gst_gemmcl_va_has_surface (buffer);
+  const gboolean has_surface =
+      kind != GST_GEMMCL_MEMORY_SYSTEM && gst_gemmcl_va_has_surface (buffer);
 
   *needs_context = has_surface && prefers_surface (kind, frame, buffer) &&
                    gst_gemmcl_va_needs_context (&self->sharing, buffer);
@@ -296,6 +303,30 @@ collect_events (GstGemmclRun *run, const GstGemmclLastRun *last, GstMemory *prev
   run->call.n_wait = wait - run->wait;
 }
 
+/* TRUE if a CPU ended the run of @done while it was submitted, as PoCL's inline device does: then
+ * the host and later commands see its results without waiting. */
+static gboolean
+has_ended (const GstGemmclRun *run, cl_event done)
+{
+  cl_int status;
+
+  return gemmcl_context_get_device_info (run->device->context)->type == GEMMCL_DEVICE_TYPE_CPU &&
+         gst_gemmcl_event_ask (done, &status) && status == CL_COMPLETE;
+}
+
+/* Takes @done, the event of @run, which has ended: no later command waits for it. */
+static void
+end_at_once (GstGemmclRun *run, cl_event done)
+{
+  for (guint i = 0; i < run->n; i++)
+    gst_gemmcl_mapping_clear (&run->inflight->mappings[i]);
+  for (guint i = 0; i < count_places (run); i++)
+    if (has_events (&run->d[i]))
+      gst_gemmcl_memory_add_event (run->mapped[i].memory, GST_MAP_WRITE, NULL);
+  add_time (run, gst_gemmcl_event_get_time (done));
+  clReleaseEvent (done);
+}
+
 /* Takes @done, the event of @run, and adds it to each OpenCL memory. Other inputs are held. */
 static void
 leave_event (GstGemmclRun *run, cl_event done)
@@ -363,7 +394,10 @@ submit_open (GstGemmclRun *run, GstGemmclLastRun *last, GError **error)
       gst_gemmcl_memory_add_event (mapping.memory, GST_MAP_READ, done);
     else if (call->previous)
       gemmcl_context_wait (run->device->context, done);
-    leave_event (run, done);
+    if (has_ended (run, done))
+      end_at_once (run, done);
+    else
+      leave_event (run, done);
     /* An output in host memory carries no event, so it must be complete before it is pushed. */
     ok = run->d[0].kind != GEMMCL_DATA_HOST || gst_gemmcl_run_finish (run, error);
   }

@@ -358,10 +358,8 @@ release_locked (GstGemmclInflight *self)
 /* Longer times are wrong: some drivers take both ends from different clocks. */
 #define MAX_TIME (60 * GST_SECOND)
 
-/* Returns: the ns from the submission of a complete command to its end, by the clock of the device;
- * GST_CLOCK_TIME_NONE if that is not known. */
-static GstClockTime
-get_time (cl_event event)
+GstClockTime
+gst_gemmcl_event_get_time (cl_event event)
 {
   cl_ulong queued = 0, end = 0;
 
@@ -389,7 +387,7 @@ gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time)
   if (!done)
     return CL_SUCCESS;
   status = gemmcl_context_wait (context, done);
-  *time = get_time (done);
+  *time = gst_gemmcl_event_get_time (done);
   clReleaseEvent (done);
   g_mutex_lock (&self->lock);
   release_locked (self);

@@ -70,6 +70,10 @@ gboolean gst_gemmcl_event_ask (cl_event event, cl_int *status);
  * is known not to use its memory any more: it is complete or failed. */
 gboolean gst_gemmcl_event_has_ended (cl_event event);
 
+/** gst_gemmcl_event_get_time: Returns: the ns from the submission of a complete command to its end,
+ * by the device's clock; GST_CLOCK_TIME_NONE if that is not known. */
+GstClockTime gst_gemmcl_event_get_time (cl_event event);
+
 /** GstGemmclInflight: Holds the mapped inputs of an in-flight run until the run is complete. Its
  * owner uses it again for later runs. The memory of an output references the GstGemmclInflight of
  * its run, so that the first map of the output releases the inputs. Any thread. */
