@@ -353,7 +353,8 @@ gst_gemmcl_batch_end (GstGemmcl *self)
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return push_run (GST_BASE_TRANSFORM (self), run, flow);
   }
-  runs->n += waits;
+  /* With one device a run that has ended needs no place among those in flight. */
+  runs->n += waits && (self->n_devices > 1 || run->inflight->done);
   if (self->n_devices == 1)
     return push_run (GST_BASE_TRANSFORM (self), run, GST_FLOW_OK);
   if (!runs->is_late)
