@@ -59,6 +59,9 @@
  * GROUP_M, GROUP_N larger: more reads hit the core's cache, and the grid is coarser
  * DEPTH            STEP = DEPTH * S, a multiple of DPAS_K, is read before it is multiplied
  * AHEAD            prefetch distance for A and B in steps; 0: no prefetch
+ * BARRIER          if defined, subgroups of a work-group stay within a step of each other, so that
+ *                  one finds in the cache what another has read. A split barrier
+ *                  (cl_intel_split_work_group_barrier) lets those that come early multiply on
  */
 #include "shared/gemm.clh"
 #include "intel/dpas.clh"
@@ -425,15 +428,29 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
   #define prefetch_steps(p, at, k)
 #endif
 
+/* With BARRIER no subgroup of a work-group ends a step before all have begun it. No data passes
+ * between them, so the barrier needs no fence. IGC of 2022, which lacks integer dot products, calls
+ * these functions, and spills registers for it. */
+#if defined(BARRIER) && SUBGROUP_LEVEL == SG_NATIVE &&                                             \
+    defined(cl_intel_split_work_group_barrier) && defined(cl_khr_integer_dot_product)
+  #define BEGIN_STEP() intel_work_group_barrier_arrive (0)
+  #define END_STEP()   intel_work_group_barrier_wait (0)
+#else
+  #define BEGIN_STEP()
+  #define END_STEP()
+#endif
+
 /* Only for the kernel function, since it contains barriers. */
 #define STEP_OF_K(read)                                                                            \
+  BEGIN_STEP ();                                                                                   \
   read (a, A, p, &at, k);                                                                          \
   SG_UNROLL                                                                                        \
   for (int part = 0; part < PARTS; part++) {                                                       \
     SG_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                              \
     read_b (b, &at, k / DPAS_K + part);                                                            \
     multiply (sum, shared, a + part * BLOCKS_M, b);                                                \
-  }
+  }                                                                                                \
+  END_STEP ();
 
 kernel SG_KERNEL void
 gemm (GEMM_PARAMETERS)

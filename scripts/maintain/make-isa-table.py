@@ -90,8 +90,9 @@ def engine_cell(figures):
 
 
 def engine_table(figures, rows):
-    """The share of dpas in the loops of the rows for matrix engines; equal columns are joined."""
-    engines = [row.name for row in rows if row.dpas]
+    """The share of dpas in the loops of the rows for matrix engines, without those that are kept;
+    equal columns are joined."""
+    engines = [row.name for row in rows if row.dpas and not row.kept]
     columns = {}
     for place, kernels in figures.items():
         if place[1] in isa_rows.ENGINES:

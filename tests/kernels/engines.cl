@@ -6,6 +6,7 @@
  *   cl_intel_subgroup_matrix_multiply_accumulate        S = 8 and 16
  *   cl_intel_subgroup_matrix_multiply_accumulate_tf32   S = 16
  *   cl_intel_subgroup_2d_block_io, cl_intel_2d_block_io's layout of SPIR-V      S = 16
+ *   cl_intel_split_work_group_barrier, as a barrier that waits twice
  *
  * S = NATIVE_SUBGROUP, which native.py defines. A call whose behaviour the extension does not
  * define prints a line that begins with BREACH.
@@ -24,6 +25,11 @@ breach (bool undefined, constant char *what)
 }
 
 #define cl_intel_subgroup_matrix_multiply_accumulate 1
+
+/* Macros, since the compiler takes barriers in the kernel function only. */
+#define cl_intel_split_work_group_barrier      1
+#define intel_work_group_barrier_arrive(flags) barrier (flags)
+#define intel_work_group_barrier_wait(flags)   barrier (flags)
 
 /*
  * Eight rows of A by K rows of B, added to eight of acc, S columns each. An element has BITS bits.
