@@ -452,17 +452,18 @@ static void
 describe (GstElementClass *klass)
 {
   gst_element_class_set_static_metadata (
-      klass, "GEMM on OpenCL", "Filter/Converter/Video/Audio/Tensor",
-      "Multiplies each video frame, audio buffer or tensor by a weight matrix: D = act (alpha * "
-      "A * B + beta * C + bias). A is the input, M x K; B is the weight, K x N; D is the output, "
-      "M x N. Video: feature-mode chooses the rows of A, from pixels (K = channels; NV12, I420 "
-      "and P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K = "
-      "the innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, if "
-      "downstream accepts that; integers are rounded and saturated. Other outputs are tensors of "
-      "N and the outer dimensions of the input, in float32 unless output-type is set; patches, "
-      "pooled pixels and static tensors leave as video if downstream accepts nothing else. With "
-      "output=meta the input passes through, with D as a tensor in its metadata; with input=meta "
-      "A is such a tensor. Runs on any OpenCL device; Intel GPUs are preferred",
+      klass, "Matrix multiplication on OpenCL", "Filter/Converter/Video/Audio/Tensor",
+      "Multiplies each video frame, audio buffer or tensor by the matrix of the property weight, "
+      "which must be set: D = act (alpha * A * B + beta * C + bias). A is the input, M x K; B is "
+      "the weight, K x N; D is the output, M x N. Video: feature-mode chooses the rows of A, from "
+      "pixels (K = channels; NV12, I420 and P010 count as R, G, B) to whole frames. Audio: M = "
+      "samples, K = channels. Tensors: K = the innermost dimension. Pixels with N = 1, 3 or 4 "
+      "stay video, and audio stays audio, if downstream accepts that; integers are rounded and "
+      "saturated. Other outputs are tensors of N and the outer dimensions of the input, in "
+      "float32 unless output-type is set; patches, pooled pixels and static tensors leave as "
+      "video if downstream accepts nothing else. With output=meta the input passes through, with "
+      "D as a tensor in its metadata; with input=meta A is such a tensor. Runs on any OpenCL "
+      "device; Intel GPUs are preferred",
       "The gemmcl developers");
   gst_element_class_add_static_metadata (
       klass, "examples",
@@ -515,7 +516,7 @@ gst_gemmcl_init (GstGemmcl *self)
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
-  GST_DEBUG_CATEGORY_INIT (gst_gemmcl_debug, "gemmcl", 0, "GEMM on OpenCL");
+  GST_DEBUG_CATEGORY_INIT (gst_gemmcl_debug, "gemmcl", 0, "matrix multiplication on OpenCL");
   gst_gemmcl_copies_init ();
   return gst_element_register (plugin, "gemmcl", GST_RANK_NONE, GST_TYPE_GEMMCL);
 }

@@ -17,6 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "element.md"
 OPTIONS = {"device-type": ("bench", "type"), "precision": ("bench", "precision"),
            "activation": ("run", "activation"), "normalize": ("run", "normalize"),
            "row-outputs": ("run", "row-outputs")}
+STATS_TYPES = {"gchararray": "string", "guint64": "guint64", "gdouble": "gdouble"}
 ELEMENT_ONLY = {("precision", "auto")}
 
 
@@ -148,10 +149,29 @@ class Properties(TestCase):
 
     def test_texts(self):
         for name, spec in self.specs.items():
-            self.assertRegex(spec.blurb, r"^[A-Z].{10,}[^.\s]$", name)
+            self.assertRegex(spec.blurb, r"(?s)^[A-Z].{10,}[^.\s]$", name)
             for value in get_values(self.element.get_property(name)).values():
                 text = getattr(value, "value_name", None) or value.first_value_name
                 self.assertTrue(text.strip(), f"{name}={get_nick(value)}")
+
+    def test_class(self):
+        """gst-inspect-1.0 begins with what must be set; abbreviations are explained."""
+        factory = self.element.get_factory()
+        text = factory.get_metadata("description")
+        self.assertLess(text.index("property weight, which must be set"), 120)
+        self.assertNotIn("GEMM ", factory.get_metadata("long-name") + text)
+
+    def test_lines_of_stats(self):
+        """Each field of the stats has a line in gst-inspect-1.0, with its type."""
+        lines = self.specs["stats"].blurb.split("\n")[1:]
+        documented = {name: kind for line in lines
+                      for names, kind in [re.match(r"\t\t\t([\w, -]+) \((\w+)", line).groups()]
+                      for name in names.split(", ")}
+        self.assertEqual(documented.pop("devices"), "array")
+        stats = self.element.get_property("stats")
+        fields = [stats.nth_field_name(i) for i in range(stats.n_fields())]
+        self.assertEqual(documented, {name: STATS_TYPES[stats.get_field_type(name).name]
+                                      for name in fields})
 
     def test_options(self):
         """The help of the tool's options names the values of the properties."""
