@@ -46,6 +46,10 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * of a small plan uses it if the run waits for nothing and its queue is NULL, and is done when
  * gemmcl_plan_submit() returns. All other runs use the threads.
  *
+ * With GEMMCL_VERBOSE=1 in the environment, each new plan prints a line about its problem and its
+ * kernel on the standard error. docs/tuning.md describes it; gemmcl bench --replay measures the
+ * same again.
+ *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError.
  */
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,

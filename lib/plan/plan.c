@@ -109,6 +109,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   if (self->current == NULL)
     return NULL;
   add_inline (self, gemm, kernel);
+  gemmcl_plan_print (self, gemm);
   return g_steal_pointer (&self);
 }
 

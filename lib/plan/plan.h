@@ -30,5 +30,8 @@ struct _GemmclPlan {
   guint n_prepared;  /* operands that are being prepared, or are neither used nor freed */
 };
 
+/** Prints a line about @self, a new plan for @gemm, if the environment has GEMMCL_VERBOSE=1. */
+void gemmcl_plan_print (GemmclPlan *self, const GemmclGemm *gemm);
+
 /** Waits for all runs that were submitted before. */
 void gemmcl_plan_wait (GemmclPlan *self);

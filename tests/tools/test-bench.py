@@ -12,10 +12,10 @@ import unittest
 import tool
 
 KEYS = {"device", "requested", "kernel", "choice", "precision", "a_type", "layout", "trans_a",
-        "trans_b", "alpha", "beta", "m", "n", "k", "iterations", "time_ms", "gflops", "peak_gflops",
-        "peak_source", "efficiency", "bandwidth_gbs", "bandwidth_source", "verified", "max_error",
-        "error_bound", "level", "global_size", "local_size", "simd_width", "hardware_threads",
-        "local_bytes", "private_bytes", "spill_bytes"}
+        "trans_b", "alpha", "beta", "m", "n", "k", "batch", "iterations", "time_ms", "gflops",
+        "peak_gflops", "peak_source", "efficiency", "bandwidth_gbs", "bandwidth_source",
+        "verified", "max_error", "error_bound", "level", "global_size", "local_size", "simd_width",
+        "hardware_threads", "local_bytes", "private_bytes", "spill_bytes"}
 UNCHECKED = {"verified": None, "max_error": None, "error_bound": None}
 
 
@@ -231,6 +231,60 @@ class Results(tool.FolderTestCase):
                 self.refuses(2, "--sweep takes sizes", "bench", f"--sweep={sweep}")
         self.refuses(2, "256 sizes at most", "bench", "--sweep", "1:2147483647:1")
         self.refuses(2, "Leave at least one out", "bench", "--sweep", 8, "-M", 1, "-N", 1, "-K", 1)
+
+
+class Replay(tool.FolderTestCase):
+    """The lines of GEMMCL_VERBOSE=1, and --replay, which reads them."""
+    PLAN = "gemmcl_plan,m=3,n=2,k=5,kernel=gemm_naive"
+
+    def write(self, *lines):
+        path = self.path("plans.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(line + "\n" for line in lines))
+        return path
+
+    def plans(self, *arguments):
+        said = self.ends(0, *arguments, GEMMCL_VERBOSE="1").stderr
+        return re.findall("^gemmcl_plan,.*", said, re.M)
+
+    def test_the_same_plans(self):
+        bench = "bench", "-i", 0, "-M", 9, "-N", 8, "-K", 16
+        lines = [line for command in (
+            (*bench, "-k", "gemm_naive"), (*bench, "-k", "vector_i8_4x64_1x1", "--a-type", "u8"),
+            (*bench, "-k", "naive", "--layout", "col", "--transpose-a", "--transpose-b"),
+            ("warm", "5,7,9", "--batch", 3, "--activation", "gelu", "-k", "naive"),
+        ) for line in self.plans(*command)]
+        self.assertIn("gemmcl_plan,m=5,n=7,k=9,batch=3,activation=gelu,precision=f32,"
+                      "kernel=gemm_naive,choice=named,device=", "".join(lines))
+        path = self.write("other text", *lines, lines[0], "gemmcl_planet")
+        once = list(dict.fromkeys(lines))
+        self.assertEqual(self.plans("bench", "--replay", path, "-i", 0), once)
+        results = self.read("bench", "--replay", path, "-v", "-i", 1, "--json", "-")
+        self.assertEqual([result["verified"] for result in results], [True] * len(once))
+        self.assertEqual([result["batch"] for result in results][-1], 3)
+        self.assertEqual(self.ends(0, *bench, "-k", "naive", GEMMCL_VERBOSE="0").stderr, "")
+
+    def test_what_is_left_out(self):
+        path = self.write(self.PLAN + ",a_type=i16,bias=1,d_format=RGB,choice=rules,device=A, B=1")
+        said = self.ends(0, "bench", "--replay", path, "-i", 1)
+        self.assertIn(f"{path}:1: measured without bias=1 d_format=RGB a_type=i16\n", said.stderr)
+        unfit = self.ends(0, "bench", "--replay", path, **tool.faults(GEMMCL_UNFIT_KERNEL="*naive"))
+        self.assertRegex(unfit.stdout, "gemm_naive +Kernel gemm_naive needs more")
+
+    def test_what_is_not_known(self):
+        for field, pattern in (("colour=red", 'a key of .* "colour"'), ("m", 'value, found "m"'),
+                               ("m=0", "-M takes"), ("trans_a=2", 'trans_a is 1, not "2"'),
+                               ("batch=x", 'batch is a whole .* "x"'), ("layout=x", "row or col"),
+                               ("precision=f8", "f32, f16"), ("kernel=x", 'no kernel "x"'),
+                               ("=", 'found ""')):
+            self.refuses(2, f"plans.txt:2: .*{pattern}", "bench", "--replay",
+                         self.write(self.PLAN, f"{self.PLAN},{field}"))
+        self.refuses(2, "plans.txt:1: Expected m, n, k and kernel", "bench", "--replay",
+                     self.write("gemmcl_plan,m=3,n=2,kernel=gemm_naive"))
+        self.refuses(2, "begin with gemmcl_plan,", "bench", "--replay", self.write("nothing"))
+        self.refuses(1, "none.txt", "bench", "--replay", self.path("none.txt"))
+        for option in ("-M", 1), ("-k", "naive"), ("--sweep", 1):
+            self.refuses(2, "leave out -M", "bench", "--replay", self.write(self.PLAN), *option)
 
 
 class Failures(tool.FolderTestCase):

@@ -21,8 +21,9 @@ gboolean
 bench_matrices_check (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  const gdouble a = (gdouble)gemmcl_type_get_size (gemm->a_type) * gemm->m * gemm->k;
-  const gdouble b = 4.0 * gemm->k * gemm->n, d = 4.0 * gemm->m * gemm->n;
+  const gdouble rows = (gdouble)gemm->m * MAX (gemm->batch, 1);
+  const gdouble a = gemmcl_type_get_size (gemm->a_type) * rows * gemm->k;
+  const gdouble b = 4.0 * gemm->k * gemm->n, d = 4.0 * rows * gemm->n;
   const gdouble all = a + b + d * (gemm->addend == GEMMCL_ADDEND_MATRIX ? 2 : 1);
   /* The host keeps a copy of each, and B in two orders. */
   const gdouble total = info->host_unified ? 2 * all + b : all;
@@ -109,8 +110,8 @@ make_host_data (BenchMatrices *self, GError **error)
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
   gboolean has_c = gemm->addend == GEMMCL_ADDEND_MATRIX;
 
-  self->size_d = gemm->m * gemm->n;
-  self->a = make_stored (random, gemm->a_type, gemm->m * gemm->k);
+  self->size_d = gemm->m * gemm->n * MAX (gemm->batch, 1);
+  self->a = make_stored (random, gemm->a_type, gemm->m * gemm->k * MAX (gemm->batch, 1));
   self->b = make_stored (random, GEMMCL_TYPE_F32, gemm->k * gemm->n);
   self->c = has_c ? make_stored (random, GEMMCL_TYPE_F32, self->size_d) : NULL;
   self->d = g_try_new (gfloat, self->size_d);
@@ -185,8 +186,9 @@ BenchMatrices *
 bench_matrices_new (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
   g_autoptr (BenchMatrices) self = g_new0 (BenchMatrices, 1);
-  const gsize bytes_a = gemm->m * gemm->k * gemmcl_type_get_size (gemm->a_type);
-  const gsize bytes_d = gemm->m * gemm->n * sizeof (gfloat);
+  const gsize rows = gemm->m * MAX (gemm->batch, 1);
+  const gsize bytes_a = rows * gemm->k * gemmcl_type_get_size (gemm->a_type);
+  const gsize bytes_d = rows * gemm->n * sizeof (gfloat);
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
@@ -250,6 +252,29 @@ bench_run_once (const BenchMatrices *self, GemmclPlan *plan, gdouble *ms, GError
   run.strided = TRUE;
   return gemmcl_plan_submit (plan, &run, &first, &last, error) &&
          take_duration (self->context, first, last, ms, error);
+}
+
+static gint
+compare (gconstpointer a, gconstpointer b)
+{
+  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+
+  return (x > y) - (x < y);
+}
+
+json_t *
+bench_make_times (GArray *times)
+{
+  const gdouble *sorted = (const gdouble *)times->data;
+  const guint n = times->len, quarter = n > 0 ? (n - 1) / 4 : 0;
+  gdouble median;
+
+  if (n == 0)
+    return json_pack ("{s:n, s:n, s:n, s:n}", "min", "median", "max", "spread");
+  g_array_sort (times, compare);
+  median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+  return json_pack ("{s:f, s:f, s:f, s:f}", "min", sorted[0], "median", median, "max",
+                    sorted[n - 1], "spread", (sorted[n - 1 - quarter] - sorted[quarter]) / median);
 }
 
 gboolean

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "gemmcl-opencl.h"
+#include "results.h"
 
-/** BenchMatrices: The matrices of a problem, on the host and on the device, which one kernel after
- * another multiplies. A has the type in @gemm. Without an addend C is %NULL. @size_d: elements of
- * D. @weights: B for gemmcl_plan_set(). */
+/** BenchMatrices: The matrices of a problem, or of a batch that shares B and C, on the host and on
+ * the device, which one kernel after another multiplies. A has the type in @gemm. Without an addend
+ * C is %NULL. @size_d: elements of D. @weights: B for gemmcl_plan_set(). */
 typedef struct {
   GemmclContext *context;
   GemmclGemm gemm;
@@ -33,9 +34,9 @@ void bench_store (gpointer stored, GemmclType type, gsize index, gfloat value);
  * Checked before bench_matrices_new(): hosts overcommit memory, and fail when it is used. */
 gboolean bench_matrices_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
-/** bench_matrices_new: Makes the matrices of @gemm, which has no batch, from random numbers between
- * -1 and 1, the same in each run of the program. Returns: (transfer full): %NULL with an error if
- * the memory of the device or the host does not suffice. */
+/** bench_matrices_new: Makes the matrices of @gemm, without gaps, from random numbers between -1
+ * and 1, the same in each run of the program. Returns: (transfer full): %NULL with an error if the
+ * memory of the device or the host does not suffice. */
 BenchMatrices *bench_matrices_new (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
 void bench_matrices_free (BenchMatrices *self);
@@ -45,6 +46,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchMatrices, bench_matrices_free)
  * from the start of the run to its end, with all steps, such as the copy of A to an OpenCL image;
  * NaN if the device measured no time, as with drivers without a GPU. */
 gboolean bench_run_once (const BenchMatrices *self, GemmclPlan *plan, gdouble *ms, GError **error);
+
+/** bench_make_times: Sorts @times, milliseconds of runs. Returns: their "min", "median", "max", and
+ * "spread", which is the distance between the quartiles as a share of the median; nulls if there
+ * are no times. */
+json_t *bench_make_times (GArray *times);
 
 /** bench_spoil_output: Fills D on the device with NaN. Elements that a kernel does not write are
  * then wrong, even if an earlier run wrote them. */

@@ -4,6 +4,7 @@
 #include "devices.h"
 #include "measure/bench-articles.h"
 #include "measure/bench-matrices.h"
+#include "measure/replay.h"
 #include "measure/worker.h"
 #include "shared-options.h"
 
@@ -11,6 +12,7 @@
 
 static struct {
   gchar *sweep;
+  gchar *replay;
   gint iterations;
   gchar *kernel;
   gboolean validation;
@@ -26,6 +28,10 @@ static const GOptionEntry problem_entries[] = {
      "Sizes for each of M, N and K that is not given, separated by commas: numbers, "
      "ranges FROM:TO in which each size is twice the one before, or ranges FROM:TO:STEP",
      "SIZES"},
+    {"replay", 0, 0, G_OPTION_ARG_FILENAME, &options.replay,
+     "Measure the problems and kernels of a file instead: lines that GEMMCL_VERBOSE=1 in the "
+     "environment of a program made it print",
+     "FILE"},
     TOOL_OPTION_LAYOUT,
     TOOL_OPTION ("a-type", tool_set_choice,
                  "Type in which A is stored: f32, f16, bf16 or u8 (default: f32)", "TYPE"),
@@ -87,7 +93,7 @@ static ToolColumn columns[] = {
  * Bench:
  * @problems: (element-type GemmclGemm): one for each size
  * @names: (element-type utf8): the kernels, as the user named them
- * @has_sets: the user named several at once
+ * @has_sets: the user named several at once, or a file to replay
  * @is_ladder: they are steps; @ladder: those of the problem under way
  * @peaks: 10^9 operations a second in each precision; NaN: unknown; @peak_sources: how they were
  *   calculated, or why they are unknown
@@ -125,6 +131,17 @@ describe_problems (Bench *self, GError **error)
 
   if (options.iterations < 0)
     return tool_refuse (error, "-i, --iterations takes 0 or more, not %d.", options.iterations);
+  if (options.replay != NULL) {
+    if (gemm.m + gemm.n + gemm.k > 0 || options.sweep != NULL ||
+        !g_str_equal (options.kernel, "auto"))
+      return tool_refuse (error,
+                          "--replay takes sizes and kernels from its file: leave out -M, -N, "
+                          "-K, -k and --sweep.");
+    self->has_sets = TRUE;
+    self->names = g_ptr_array_new ();
+    self->problems = bench_replay_read (options.replay, self->names, error);
+    return self->problems != NULL;
+  }
   if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm.beta, error))
     return FALSE;
   if (!bench_can_store (gemm.a_type))
@@ -216,18 +233,13 @@ print_peaks (const Bench *self)
 }
 
 static void
-print_head (Bench *self)
+print_problem (const Bench *self)
 {
   const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, 0);
   /* In a sweep, "64 x s x s" if N and K vary. */
   const GemmclGemm *given = self->problems->len > 1 ? &tool_gemm : gemm;
   const gsize numbers[] = {given->m, given->n, given->k};
 
-  fprintf (self->notes, "Device   %s (%s, %s)\n", self->info->name,
-           tool_device_type_get_name (self->info->type), self->info->platform);
-  print_peaks (self);
-  if (!isnan (self->bandwidth))
-    fprintf (self->notes, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
   fprintf (self->notes, "Problem  ");
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
     g_autofree gchar *number = g_strdup_printf ("%zu", numbers[i]);
@@ -237,12 +249,23 @@ print_head (Bench *self)
   fprintf (self->notes, " (M x N x K)");
   if (self->problems->len > 1)
     fprintf (self->notes, ", s = %s", options.sweep);
-  fprintf (self->notes,
-           ", %s-major%s%s, alpha %g, beta %g\n"
-           "Runs     %d of each kernel%s\n\n",
+  fprintf (self->notes, ", %s-major%s%s, alpha %g, beta %g\n",
            gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "column",
            gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "",
-           gemm->alpha, gemm->beta, options.iterations,
+           gemm->alpha, gemm->beta);
+}
+
+static void
+print_head (const Bench *self)
+{
+  fprintf (self->notes, "Device   %s (%s, %s)\n", self->info->name,
+           tool_device_type_get_name (self->info->type), self->info->platform);
+  print_peaks (self);
+  if (!isnan (self->bandwidth))
+    fprintf (self->notes, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
+  if (options.replay == NULL)
+    print_problem (self);
+  fprintf (self->notes, "Runs     %d of each kernel%s\n\n", options.iterations,
            options.iterations > 0 ? ", after one that does not count" : ": they are prepared only");
 }
 
@@ -283,29 +306,7 @@ start_report (Bench *self)
 static gdouble
 get_gflops (const GemmclGemm *gemm, gdouble ms)
 {
-  return 2.0 * gemm->m * gemm->n * gemm->k / (ms * 1e6);
-}
-
-static gint
-compare (gconstpointer a, gconstpointer b)
-{
-  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
-
-  return (x > y) - (x < y);
-}
-
-/* Returns: minimum, median, maximum and spread of @sorted; nulls without numbers. */
-static json_t *
-make_times (const GArray *sorted)
-{
-  const gdouble *numbers = (const gdouble *)sorted->data;
-  const guint n = sorted->len, quarter = n > 0 ? (n - 1) / 4 : 0;
-  const gdouble median = n > 0 ? (numbers[(n - 1) / 2] + numbers[n / 2]) / 2 : NAN;
-
-  return n > 0 ? json_pack ("{s:f, s:f, s:f, s:f}", "min", numbers[0], "median", median, "max",
-                            numbers[n - 1], "spread",
-                            (numbers[n - 1 - quarter] - numbers[quarter]) / median)
-               : json_pack ("{s:n, s:n, s:n, s:n}", "min", "median", "max", "spread");
+  return 2.0 * gemm->m * gemm->n * gemm->k * MAX (gemm->batch, 1) / (ms * 1e6);
 }
 
 /* Prints a row for each of @times. @peak: that of the kernel's precision */
@@ -334,27 +335,28 @@ print_skipped (const Bench *self, const GemmclGemm *gemm, const gchar *kernel, c
   tool_table_print (self->out, columns, row);
 }
 
-/* @name: the kernel, as the user named it; @times: milliseconds of the runs, ascending */
+/* @name: the kernel, as the user named it; @times: milliseconds of the runs, which are sorted */
 static json_t *
 make_row (const Bench *self, const GemmclGemm *gemm, const gchar *name, GemmclPlan *plan,
-          const GArray *times)
+          GArray *times)
 {
   const gchar *kernel = gemmcl_plan_get_kernel (plan);
-  json_t *time_ms = make_times (times);
+  json_t *time_ms = bench_make_times (times);
   const gdouble gflops = get_gflops (gemm, tool_json_get_number (time_ms, "median"));
   GemmclPlanInfo info;
 
   gemmcl_plan_get_info (plan, &info);
   return json_pack (
-      "{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:o, s:o, s:o, "
-      "s:s, s:o, s:o, s:s?, s:n, s:n, s:n}",
+      "{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:I, s:i, s:o, s:o, "
+      "s:o, s:s, s:o, s:o, s:s?, s:n, s:n, s:n}",
       "device", tool_json_string (self->info->name), "requested", name, "kernel", kernel, "choice",
       gemmcl_choice_source_get_name (info.source), "precision",
       gemmcl_precision_get_name (info.precision), "a_type", gemmcl_type_get_name (gemm->a_type),
       "layout", tool_layout_get_name (gemm->layout), "trans_a", gemm->trans_a, "trans_b",
       gemm->trans_b, "alpha", (gdouble)gemm->alpha, "beta", (gdouble)gemm->beta, "m",
-      (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations",
-      options.iterations, "time_ms", time_ms, "gflops", tool_json_number (gflops), "peak_gflops",
+      (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "batch",
+      (json_int_t)MAX (gemm->batch, 1), "iterations", options.iterations, "time_ms", time_ms,
+      "gflops", tool_json_number (gflops), "peak_gflops",
       tool_json_number (self->peaks[info.precision]), "peak_source",
       self->peak_sources[info.precision], "efficiency",
       tool_json_number (gflops / self->peaks[info.precision]), "bandwidth_gbs",
@@ -457,7 +459,6 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
                 self->peaks[tool_get_precision (gemmcl_plan_get_kernel (plan))]);
   if (!timed)
     g_array_set_size (times, 0);
-  g_array_sort (times, compare);
   row = make_row (self, &matrices->gemm, name, plan, times);
   json_object_update (row, checked);
   bench_add_launch (row, plan);
@@ -472,17 +473,17 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
   return TRUE;
 }
 
-/* Measures each kernel. */
+/* Measures @n kernels. */
 static gboolean
-measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
+measure_problem (Bench *self, const GemmclGemm *gemm, gpointer *names, guint n, GError **error)
 {
   g_autoptr (BenchMatrices) matrices = bench_matrices_new (self->context, gemm, error);
 
   if (matrices == NULL)
     return FALSE;
   self->ladder = (BenchLadder){0};
-  for (guint i = 0; i < self->names->len; i++) {
-    const gchar *name = g_ptr_array_index (self->names, i);
+  for (guint i = 0; i < n; i++) {
+    const gchar *name = names[i];
 
     tool_adopt_precision (&matrices->gemm, name);
     if (!measure_kernel (self, matrices, name, error))
@@ -496,10 +497,14 @@ measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 static gboolean
 measure (Bench *self, GError **error)
 {
+  /* A replayed problem has a kernel of its own. */
+  const guint n = options.replay != NULL ? 1 : self->names->len;
+
   self->start = tool_get_seconds ();
-  self->n_all = self->problems->len * self->names->len;
+  self->n_all = self->problems->len * n;
   for (guint i = 0; i < self->problems->len; i++)
-    if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i), error))
+    if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i),
+                          self->names->pdata + (options.replay != NULL ? i : 0), n, error))
       return FALSE;
   if (self->n_wrong > 0)
     return tool_fail (error, "%u of %zu results are outside their error bounds.", self->n_wrong,
@@ -515,7 +520,8 @@ run (G_GNUC_UNUSED gchar **arguments, GError **error)
   gboolean ok;
 
   if (!describe_problems (&self, error) || (self.context = tool_open_context (error)) == NULL ||
-      (self.names = tool_list_kernels (options.kernel, TRUE, &self.has_sets, error)) == NULL)
+      (self.names == NULL &&
+       (self.names = tool_list_kernels (options.kernel, TRUE, &self.has_sets, error)) == NULL))
     return FALSE;
   self.is_ladder = g_str_equal (options.kernel, "ladder");
   self.info = gemmcl_context_get_device_info (self.context);
@@ -561,6 +567,9 @@ const ToolCommand tool_bench = {
         "work-items of a hardware thread (SIMD) and the threads that started, and local memory of "
         "a group, private memory of a work-item and its spilled part, by the driver. "
         "--kernel=ladder adds the speedup of each step, and of all steps together.\n\n"
+        "--replay measures the plans of a program again, by their sizes, layouts, types of A, "
+        "activations and kernels: GEMMCL_VERBOSE=1 PROGRAM 2>plans.txt, and then gemmcl bench "
+        "--replay plans.txt. It says what it leaves out, such as a bias or a frame.\n\n"
         "The file of --json is a list that is replaced whole after each result. So it is valid at "
         "any moment, and keeps the results of a run that is killed. Ctrl-C stops after the "
         "current run; --json=- then prints the results so far.\n\n"
