@@ -23,7 +23,7 @@
  */
 #include "shared/gemm.clh"
 
-#define B_ROWS          8
+#define B_ROWS          STEP
 #define A_ROWS          (TILE_M < 8 ? TILE_M : 8)
 #define HOLDER(k)       ((k) % SUBGROUP_SIZE)
 #define PART(k)         ((k) / SUBGROUP_SIZE)
@@ -42,33 +42,31 @@ block_at (const GemmclStrides s, uint t, int width, int height)
   return (int2)(t % (uint)s.col * width, t / (uint)s.col * height);
 }
 
-/* Reads B_ROWS rows of B, beginning at row k of the step. */
+/* Reads a step of B. */
 static inline void
-read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
+read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at)
 {
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
-    sg_read_image (b + c, TILE_N, B, at + (int2)(c * SUBGROUP_SIZE, k), B_ROWS);
+    sg_read_image (b + c, TILE_N, B, at + (int2)(c * SUBGROUP_SIZE, 0), B_ROWS);
 }
 
-/* Reads and shares the i-th A_ROWS rows of A and multiplies them by the step's rows of B. */
+/* Reads A_ROWS rows of a step of A. */
+static inline void
+read_a (float a[A_HELD], IMAGE_TYPE A, const GemmclArguments p, int2 at)
+{
+  SG_UNROLL
+  for (int d = 0; d < DEPTH; d++)
+    sg_read_image (a + d, DEPTH, A, at + (int2)(d * SUBGROUP_SIZE, 0), A_ROWS);
+  scale_a (a, p);
+}
+
+/* Only for the kernel function, since it contains barriers. */
 #define MULTIPLY_ROWS(i)                                                                           \
   float a[A_HELD];                                                                                 \
-  SG_UNROLL                                                                                        \
-  for (int d = 0; d < DEPTH; d++)                                                                  \
-    sg_read_image (a + d, DEPTH, A_IMAGE, a_at + (int2)(d * SUBGROUP_SIZE, (i)*A_ROWS), A_ROWS);   \
-  scale_a (a, p);                                                                                  \
+  read_a (a, A_IMAGE, p, a_at + (int2)(0, (i)*A_ROWS));                                            \
   SG_SHARE (shared, a, A_HELD);                                                                    \
-  SG_UNROLL                                                                                        \
-  for (int k = 0; k < STEP; k += B_ROWS) {                                                         \
-    if (A_ROWS == TILE_M)                                                                          \
-      read_b (b, B_IMAGE, b_at, k);                                                                \
-    MULTIPLY_B (sum + (i)*A_ROWS * TILE_N, k)                                                      \
-  }
-#define MULTIPLY_B(sums, k)                                                                        \
-  SG_UNROLL                                                                                        \
-  for (int e = 0; e < B_ROWS; e++)                                                                 \
-    multiply (sums, shared, a, b + e * TILE_N, PART (k + e), HOLDER (k + e));
+  multiply_rows (sum + (i)*A_ROWS * TILE_N, shared, a, b, 0);
 
 kernel SG_KERNEL void
 gemm (GEMM_PARAMETERS)
@@ -91,12 +89,12 @@ gemm (GEMM_PARAMETERS)
     int2 b_at = block_at (p.b, b_block++, COLUMNS, chunk);
 
     for (int left = min (rest, chunk); left > 0; left -= STEP) {
-      if (A_ROWS != TILE_M)
-        read_b (b, B_IMAGE, b_at, 0);
+      read_b (b, B_IMAGE, b_at);
       REPEAT (TILE_M / A_ROWS, MULTIPLY_ROWS)
       a_at.x += STEP;
       b_at.y += STEP;
     }
   }
-  STORE_TILE ();
+  const long top = TOP_OF (tile), left = LEFT_OF (tile);
+  STORE_TILE ()
 }

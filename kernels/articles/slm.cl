@@ -126,13 +126,17 @@ add (strip sum[TILE_M][STRIPS], int r, float a, const strip b[STRIPS])
     sum[r][c] = MAD ((strip)(a), b[c], sum[r][c]);
 }
 
-  #define LOAD_ROW(e) load_row (b[e], B + (k + (e)) * p.b.row, p, j, whole);
-  #define MULTIPLY_ROW(r)                                                                          \
-    const strip a_k = *(local const strip *)(a + (r)*A_PITCH + k);                                 \
-    add (sum, r, a_k.s0, b[0]);                                                                    \
-    add (sum, r, a_k.s1, b[1]);                                                                    \
-    add (sum, r, a_k.s2, b[2]);                                                                    \
-    add (sum, r, a_k.s3, b[3]);
+static inline void
+add_four (strip sum[TILE_M][STRIPS], int r, const strip a, const strip b[4][STRIPS])
+{
+  add (sum, r, a.s0, b[0]);
+  add (sum, r, a.s1, b[1]);
+  add (sum, r, a.s2, b[2]);
+  add (sum, r, a.s3, b[3]);
+}
+
+  #define LOAD_ROW(e)     load_row (b[e], B + (k + (e)) * p.b.row, p, j, whole);
+  #define MULTIPLY_ROW(r) add_four (sum, r, *(local const strip *)(a + (r)*A_PITCH + k), b);
 
 /* Adds up to TILE_K products to each sum. a: the work-item's first row of the tile; j: its column;
  * whole: rows of B are contiguous, and all columns lie within N. */
@@ -157,12 +161,20 @@ multiply (strip sum[TILE_M][STRIPS], local const float *a, global const float *B
   }
 }
 
+/* multiply with `whole` as a constant */
+LOCAL_INLINE void
+multiply_by (strip sum[TILE_M][STRIPS], local const float *a, global const float *B,
+             const GemmclArguments p, long j, int steps, bool whole)
+{
+  if (whole)
+    multiply (sum, a, B, p, j, steps, true);
+  else
+    multiply (sum, a, B, p, j, steps, false);
+}
+
   #define COPY_B(side, B, rest)
   #define MULTIPLY(side)                                                                           \
-    if (whole)                                                                                     \
-      multiply (sum, tile_a[side] + m * A_PITCH, B + b_at, p, left + n, min (rest, TILE_K), true); \
-    else                                                                                           \
-      multiply (sum, tile_a[side] + m * A_PITCH, B + b_at, p, left + n, min (rest, TILE_K), false);
+    multiply_by (sum, tile_a[side] + m * A_PITCH, B + b_at, p, left + n, min (rest, TILE_K), whole);
 #else
 /* Copies columns left to left + COLUMNS - 1 of B. Neighbouring work-items read neighbouring memory,
  * in either layout of B. */

@@ -125,7 +125,6 @@ DEFINE_ACTIVATE_OF (FLOATS)
 #define ROW_RESULT        float
 #define ROW_N             p.N
 #define ROW_OUTPUTS       row_outputs
-#define ROW_X(r)          x
 #define ROW_I(r)          (i + m)
 #define ROW_COLUMNS(part) ((float)((part)*WIDTH) + (FLOATS)(PASTE (NUMBERS_, WIDTH)))
 #define ROW_SHARE(OP, own)
@@ -313,7 +312,7 @@ finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const f
       x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
     }
 #ifdef WHOLE_ROWS
-    FINISH_ROWS ()
+    FINISH_ROWS (x)
 #endif
 #pragma unroll
     for (int v = 0; STORES_D && v < VECTORS; v++) {

@@ -56,7 +56,6 @@ DEFINE_ACTIVATE (rows)
 #define ROW_PARTS         COLUMNS
 #define ROW_HELD          1
 #define ROW_N             COLUMNS
-#define ROW_X(r)          d
 #define ROW_I(r)          i
 #define ROW_COLUMNS(part) ((rows)((float)(part)))
 #define ROW_OUTPUTS       of.row_outputs
@@ -73,7 +72,6 @@ DEFINE_ACTIVATE (rows)
 
 #if defined(A_CHROMA) && HEIGHT == 16 && A_SAMPLE_BYTES == 1
   #define CHROMA_ROWS
-DEFINE_COLOURS (rows)
 
 /* Loads pixels x to x + 15 of row y, x + A_LEFT even: eight chroma samples, each for two pixels. */
 INLINE void
@@ -90,9 +88,9 @@ load_chroma (global const uchar *frame, const int x, const int y, const bool int
   const uchar8 b = vload8 (0, cb);
   const uchar8 r = vload8 (0, cr);
   #endif
-  channels_from_luma_rows (READ (U8, frame + (long)y * A_WIDTH + x),
-                           convert_float16 ((uchar16)(b.s00112233, b.s44556677)),
-                           convert_float16 ((uchar16)(r.s00112233, r.s44556677)), channel);
+  channels_from_luma (READ (U8, frame + (long)y * A_WIDTH + x),
+                      convert_float16 ((uchar16)(b.s00112233, b.s44556677)),
+                      convert_float16 ((uchar16)(r.s00112233, r.s44556677)), channel);
 }
 #endif
 
@@ -111,14 +109,12 @@ load_a_rows (global const A_MEM *A, const GemmclStrides s, const int M, const in
   RowsOrFloats e[3];
   for (int r = 0; r < HEIGHT; r++) {
     const int m = min (i + r, M - 1);
-    float channel[3];
-    load_a_pixel ((global const uchar *)A, m % A_WIDTH, m / A_WIDTH, interlaced, channel);
+    float sample[3];
+    load_a_pixel ((global const uchar *)A, m % A_WIDTH, m / A_WIDTH, interlaced, sample);
     for (int c = 0; c < 3; c++)
-      e[c].each[r] = channel[c];
+      e[c].each[r] = sample[c];
   }
-  #pragma unroll
-  for (int c = 0; c < 3; c++)
-    a[c] = e[c].whole;
+  channels_from_luma (e[0].whole, e[1].whole, e[2].whole, a);
 #elif defined(A_FRAME)
   const GemmclStrides pixels = {0, 0, A_SAMPLES, 1};
   rows sample[4];
@@ -217,7 +213,7 @@ make_strip (const Operands of, const GemmclArguments p, const int i, const int M
       d[n] = activate_rows (d[n]);
     }
 #ifdef WHOLE_ROWS
-    FINISH_ROWS ()
+    FINISH_ROWS (d)
 #endif
     if (D_IS_BYTES && !small)
 #pragma unroll

@@ -42,7 +42,6 @@
 
 /* Whole rows: GROUP_N neighbouring work-items share each row. They exchange their values in the
  * memory of tile_a, which is large enough since GROUP_N is at most 2 * TILE_K. */
-#define ROW_X(r)    sum[r]
 #define ROW_I(r)    (top + 4 * ((r) / 4 * GROUP_M + m) + (r) % 4)
 #define ROW_J(part) (left + 4 * ((part)*GROUP_N + n))
 #define ROW_SHARE(OP, own)                                                                         \
@@ -166,5 +165,5 @@ gemm (GEMM_PARAMETERS)
       if (i < p.M && j < p.N)
         FINISH_PART (sum[r][c], sum[r][c]);
     }
-  FINISH_PARTS ()
+  FINISH_PARTS (sum[0])
 }

@@ -336,7 +336,6 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 }
 
 /* Whole rows, shared by the lanes of a subgroup and by subgroups side by side. */
-#define ROW_X(r)          (x + (r)*TILE_N)
 #define ROW_I(r)          (at.top + (r))
 #define ROW_COLUMNS(part) ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
 #define ROW_STORES        (at.left == 0)
@@ -495,7 +494,7 @@ gemm (GEMM_PARAMETERS)
 #ifdef WHOLE_ROWS
   float x[TILE_M * TILE_N];
   get_rows (x, A, C, bias, p, &at, sum);
-  FINISH_ROWS ()
+  FINISH_ROWS (x)
   store_rows (D, p, &at, x);
 #else
   store (A, C, bias, D, p, &at, sum);

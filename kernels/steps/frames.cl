@@ -87,8 +87,12 @@ im2col (global const uchar *restrict frames, global float *restrict A, const ulo
   #else
   float channel[4] = {outside, outside, outside, outside};
 
-  if (inside)
+  if (inside) {
     load_a_pixel (frame, x, y, !progressive, channel);
+    #ifdef A_CHROMA
+    channels_from_luma (channel[0], channel[1], channel[2], channel);
+    #endif
+  }
   for (int c = 0; c < A_CHANNELS; c++)
     A[pixel * A_CHANNELS + c] = channel[c];
   #endif
