@@ -185,36 +185,6 @@ gst_gemmcl_labels_set (GstGemmcl *self, const gchar *text)
                      error);
 }
 
-static void
-append_uint (GValue *array, guint number)
-{
-  GValue value = G_VALUE_INIT;
-
-  g_value_init (&value, G_TYPE_UINT);
-  g_value_set_uint (&value, number);
-  gst_value_array_append_and_take_value (array, &value);
-}
-
-static void
-append_float (GValue *array, gfloat number)
-{
-  GValue value = G_VALUE_INIT;
-
-  g_value_init (&value, G_TYPE_FLOAT);
-  g_value_set_float (&value, number);
-  gst_value_array_append_and_take_value (array, &value);
-}
-
-static void
-append_string (GValue *array, const gchar *text)
-{
-  GValue value = G_VALUE_INIT;
-
-  g_value_init (&value, G_TYPE_STRING);
-  g_value_set_string (&value, text);
-  gst_value_array_append_and_take_value (array, &value);
-}
-
 /* Returns: (transfer full): the message's structure. @rows: the row outputs. */
 static GstStructure *
 describe (const Result *self, const gfloat *rows)
@@ -223,6 +193,7 @@ describe (const Result *self, const gfloat *rows)
   const guint size = self->m * best->n;
   g_auto (GValue) row = G_VALUE_INIT, index = G_VALUE_INIT, label = G_VALUE_INIT;
   g_auto (GValue) value = G_VALUE_INIT;
+  g_auto (GValue) number = G_VALUE_INIT, text = G_VALUE_INIT, real = G_VALUE_INIT;
   GstStructure *structure =
       gst_structure_new ("gemmcl-result", "timestamp", G_TYPE_UINT64, self->pts, "stream-time",
                          G_TYPE_UINT64, self->stream_time, "running-time", G_TYPE_UINT64,
@@ -232,16 +203,25 @@ describe (const Result *self, const gfloat *rows)
   gst_value_array_init (&index, size);
   gst_value_array_init (&label, size);
   gst_value_array_init (&value, size);
+  g_value_init (&number, G_TYPE_UINT);
+  g_value_init (&text, G_TYPE_STRING);
+  g_value_init (&real, G_TYPE_FLOAT);
   for (guint i = 0; i < self->m; i++, rows += best->stride)
     for (guint j = 0; j < best->n; j++) {
       const guint column = (guint)rows[best->columns + j];
 
-      append_uint (&row, i);
-      append_uint (&index, column);
-      if (self->labels)
-        append_string (&label, g_ptr_array_index (self->labels, column));
-      if (best->values >= 0)
-        append_float (&value, rows[(guint)best->values + j]);
+      g_value_set_uint (&number, i);
+      gst_value_array_append_value (&row, &number);
+      g_value_set_uint (&number, column);
+      gst_value_array_append_value (&index, &number);
+      if (self->labels) {
+        g_value_set_static_string (&text, g_ptr_array_index (self->labels, column));
+        gst_value_array_append_value (&label, &text);
+      }
+      if (best->values >= 0) {
+        g_value_set_float (&real, rows[(guint)best->values + j]);
+        gst_value_array_append_value (&value, &real);
+      }
     }
   gst_structure_take_value (structure, "row", &row);
   gst_structure_take_value (structure, "index", &index);
