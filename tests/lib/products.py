@@ -14,6 +14,16 @@ from tap_unittest import main
 
 CPU, GPU = 2, 4  # CL_DEVICE_TYPE_...
 DEVICE_TYPE, COMPUTE_UNITS = 0x1000, 0x1002  # CL_DEVICE_...
+# Kernels of all kinds, with their precisions.
+KERNELS = [("gemm_naive", "f32"), ("gemm_naive/2", "f32"), ("vector_4x8_1x1", "f32"),
+           ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
+           ("xmx_bf16_8x1_1x16", "bf16"), ("dot_1x1_1x64", "i8"), (None, "f16"), (None, "i8")]
+
+
+def find_kernels():
+    """Those of KERNELS that fit here."""
+    return [(kernel, precision) for kernel, precision in KERNELS
+            if not find_misfit(kernel or "gemm_naive", describe(9, 7, 64, precision=precision))]
 
 
 class Parts(ProblemTestCase):
@@ -196,13 +206,7 @@ class Norms(ProblemTestCase):
 
     def test_kernels(self):
         """Kernels of all kinds, which find whole rows or not; activations before D's norms."""
-        for i, (kernel, precision) in enumerate([
-                ("gemm_naive", "f32"), ("gemm_naive/2", "f32"), ("vector_4x8_1x1", "f32"),
-                ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
-                ("xmx_bf16_8x1_1x16", "bf16"), ("dot_1x1_1x64", "i8"), (None, "f16"),
-                (None, "i8")]):
-            if find_misfit(kernel or "gemm_naive", describe(9, 7, 64, precision=precision)):
-                continue
+        for i, (kernel, precision) in enumerate(find_kernels()):
             for j in range(6):
                 fields = dict(normalize=1 + j % 3, precision=precision,
                               activation=("none", "softmax", "relu")[(i + j) % 3],
@@ -350,13 +354,7 @@ class Pools(ProblemTestCase):
 
     def test_kernels(self):
         """Kernels of all kinds, whose results are sums of parts or softmax of whole rows."""
-        for i, (kernel, precision) in enumerate([
-                ("gemm_naive", "f32"), ("gemm_naive/2", "f32"), ("vector_4x8_1x1", "f32"),
-                ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
-                ("xmx_bf16_8x1_1x16", "bf16"), ("dot_1x1_1x64", "i8"), (None, "f16"),
-                (None, "i8")]):
-            if find_misfit(kernel or "gemm_naive", describe(9, 7, 64, precision=precision)):
-                continue
+        for i, (kernel, precision) in enumerate(find_kernels()):
             for j in range(6):
                 self.solve("run_device", kernel, **self.make(i + j), n=7, k=64, bias=True,
                            precision=precision, normalize=NORM_A * (j % 2),
