@@ -234,7 +234,8 @@ typedef enum {
  * @b_start: elements before the first element of B
  * @c_start: elements before the first element of C
  * @d_start: elements before the first element of D
- * @batch: the number of problems of this shape; 0 means 1
+ * @batch: the number of problems of this shape; 0 means 1. A plan's share B; set @a_stride unless
+ *   they share A, too
  * @a_stride: elements from a problem's A to the next problem's; 0: all problems share A
  * @b_stride: as @a_stride, for B
  * @c_stride: as @a_stride, for C

@@ -281,11 +281,13 @@ gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error
 
 /**
  * gemmcl_plan_run_host:
- * @a: (nullable): A; %NULL only if @alpha is 0
- * @d: (nullable): D; %NULL if the problem omits it
- * @row_outputs: (nullable): the row outputs; %NULL if the problem has none
+ * @a: (nullable): A, elements of a_type; %NULL only if @alpha is 0
+ * @d: (nullable): D, elements of d_type; %NULL if the problem omits it
+ * @row_outputs: (nullable): the row outputs, f32, of one problem after another; %NULL if the
+ *   problem has none
  *
- * Calls gemmcl_plan_run() for one problem of matrices in host memory.
+ * Calls gemmcl_plan_run() for matrices in host memory, not frames: for all problems of the plan's
+ * batch. Offsets and batch strides apply to the pointers.
  *
  * Returns: %FALSE with an error of gemmcl_plan_run().
  */

@@ -9,6 +9,7 @@
 #include "plan/choose.h"
 #include "plan/data.h"
 #include "plan/kept.h"
+#include "problem/pool.h"
 
 G_DEFINE_FINAL_TYPE (GemmclPlan, gemmcl_plan, G_TYPE_OBJECT)
 
@@ -385,20 +386,43 @@ gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
                           "clWaitForEvents after %s", gemmcl_plan_get_kernel (self));
 }
 
+/* Returns: the places of A or D of each problem. */
+static GemmclData *
+find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
+{
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
+  const gsize size = gemmcl_gemm_get_element_size (gemm, which);
+  const gsize batch = gemmcl_gemm_get_batch (gemm);
+  GemmclData *found = g_new0 (GemmclData, batch);
+
+  for (gsize i = 0; i < batch; i++)
+    found[i].host[0] = (guchar *)data + (layout.offset + i * layout.stride) * size;
+  return found;
+}
+
 gboolean
 gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a, gpointer d,
                       gpointer row_outputs, GError **error)
 {
-  const GemmclData in = {.host = {(gpointer)a}}, out = {.host = {d}},
-                   of_rows = {.host = {row_outputs}};
+  g_autofree GemmclData *host_a = NULL, *host_d = NULL, *host_rows = NULL;
   GemmclRun run = GEMMCL_RUN_INIT;
+  GemmclGemm gemm, rows = GEMMCL_GEMM_INIT;
 
-  run.batch = 1;
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
+  g_mutex_lock (&self->lock);
+  gemm = self->current->problem;
+  g_mutex_unlock (&self->lock);
+  g_return_val_if_fail (gemm.a_frame == NULL && gemm.d_frame == NULL, FALSE);
+
+  rows.m = gemmcl_gemm_count_rows_of_d (&gemm, gemm.m);
+  rows.n = gemmcl_gemm_count_row_outputs (&gemm);
+  rows.batch = gemm.batch;
   run.alpha = alpha;
   run.beta = beta;
-  run.a = a ? &in : NULL;
-  run.d = d ? &out : NULL;
-  run.row_outputs = row_outputs ? &of_rows : NULL;
+  run.a = host_a = a ? find_problems (&gemm, GEMMCL_OPERAND_A, a) : NULL;
+  run.d = host_d = d ? find_problems (&gemm, GEMMCL_OPERAND_D, d) : NULL;
+  run.row_outputs = host_rows =
+      row_outputs ? find_problems (&rows, GEMMCL_OPERAND_D, row_outputs) : NULL;
   return gemmcl_plan_run (self, &run, error);
 }
 
@@ -422,20 +446,6 @@ upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, con
                                  host, 0, NULL, &done);
   return gemmcl_context_finish (context, status, done, call, error) ? g_steal_pointer (&buffer)
                                                                     : NULL;
-}
-
-/* Returns: the places of A or D of each problem. */
-static GemmclData *
-find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
-{
-  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
-  const gsize size = gemmcl_gemm_get_element_size (gemm, which);
-  const gsize batch = gemmcl_gemm_get_batch (gemm);
-  GemmclData *found = g_new0 (GemmclData, batch);
-
-  for (gsize i = 0; i < batch; i++)
-    found[i].host[0] = (guchar *)data + (layout.offset + i * layout.stride) * size;
-  return found;
 }
 
 gboolean

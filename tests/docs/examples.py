@@ -34,16 +34,17 @@ def load(name):
     return module
 
 
-def run(compiler, example, *options):
+def run(compiler, example, *options, arguments=()):
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "program")
         tap.require(*compiler, Path(EXAMPLES, example), *options, "-o", program)
-        return tap.require(program, env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES}, stderr=None)
+        return tap.require(program, *arguments, stderr=None,
+                           env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES})
 
 
-def run_c(example, package):
+def run_c(example, package, *arguments):
     flags = tap.require("pkg-config", "--cflags", "--libs", package, stderr=None).split()
-    return run([*COMPILER, *WARNINGS], example, *flags)
+    return run([*COMPILER, *WARNINGS], example, *flags, arguments=arguments)
 
 
 def c_multiplies():
@@ -52,6 +53,12 @@ def c_multiplies():
         source.write_text(tap.read_block(Path(EXAMPLES).parent / "library.md", "c"),
                           encoding="utf-8")
         tap.expect(run_c(source, "gemmcl-1.0"), RESULTS)
+
+
+def c_multiplies_a_batch():
+    for kernel, precision in ("gemm_naive", "f32"), ("vector_i8_4x64_1x1", "i8"):
+        tap.expect(run_c("batch.c", "gemmcl-1.0", kernel),
+                   f"8 x 16 x 32 results of {precision}: within the error bound\n")
 
 
 def vala_multiplies():
@@ -109,5 +116,5 @@ def python_enrols_while_playing():
 
 
 tap.play({check.__name__: check for check in (
-    c_multiplies, vala_multiplies, an_application_shares_its_context, python_replaces_weights,
-    python_reads_without_a_copy, python_enrols_while_playing)})
+    c_multiplies, c_multiplies_a_batch, vala_multiplies, an_application_shares_its_context,
+    python_replaces_weights, python_reads_without_a_copy, python_enrols_while_playing)})

@@ -203,6 +203,8 @@ class Norms(ProblemTestCase):
                 b_stride=0 if i % 7 else 9 * 19, normalize=1 + i % 3, seed=i, **gaps)
             self.solve("run_device", None, 6, 9, 19, **fields, row_outputs=SUM | ARG_MAX)
             self.solve("run_host", None, 6, 9, 19, **fields)
+            self.solve("run_plan_host", None, 6, 9, 19, **{**fields, "b_stride": 0},
+                       row_outputs=SUM | ARG_MAX)
 
     def test_kernels(self):
         """Kernels of all kinds, which find whole rows or not; activations before D's norms."""

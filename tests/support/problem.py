@@ -139,6 +139,12 @@ class Problem:
         ask("gemm_run", get_context(), byref(self.gemm), kernel, self.a.flat, self.b.flat,
             self.c and self.c.flat, self.bias, self.d.flat)
 
+    def run_plan_host(self, kernel=None):
+        """As run_plan(), with the flat arrays of all problems."""
+        ask("plan_run_host", self.make_plan(kernel), c_double(self.gemm.alpha),
+            c_double(self.gemm.beta), self.a.flat, None if self.gemm.omit_d else self.d.flat,
+            self.rows if self.count_rows() else None)
+
     def run_device(self, kernel=None, plan=None, previous=None, **others):
         """Runs on buffers that are exactly as long as the arrays, with B and C of the run."""
         plan = plan or Plan(self.gemm, kernel)
