@@ -26,6 +26,10 @@ breach (bool undefined, constant char *what)
 
 #define cl_intel_subgroup_matrix_multiply_accumulate 1
 
+/* By this extension kernels know a compiler that inlines split barriers. */
+#ifndef cl_khr_integer_dot_product
+  #define cl_khr_integer_dot_product 1
+#endif
 /* Macros, since the compiler takes barriers in the kernel function only. */
 #define cl_intel_split_work_group_barrier      1
 #define intel_work_group_barrier_arrive(flags) barrier (flags)

@@ -31,6 +31,7 @@ SOURCE = (f"#define NATIVE_SUBGROUP {SUBGROUP}\n" +
           Path(__file__).with_name("engines.cl").read_text("utf-8")).encode()
 # The CPU's compiler lacks this option.
 REGISTERS = b"-cl-intel-256-GRF-per-thread"
+BUILD_PROGRAM_FAILURE = -11  # CL_...
 DEVICE_TYPE, VERSION, EXTENSIONS, SUBGROUP_SIZES = 0x1000, 0x102d, 0x1030, 0x4108  # CL_DEVICE_...
 
 
@@ -52,7 +53,10 @@ def become_gpu(info):
         return create_next(context, n, ctypes.cast(texts, c_void_p), lengths, status)
 
     def build(build_next, program, n, devices, options, notify, data):
-        known = c_char_p(ctypes.string_at(options).replace(REGISTERS, b""))
+        text = ctypes.string_at(options)
+        if re.search(b"SG_KHR|SG_EMULATED", text):  # no other level may stand in
+            return BUILD_PROGRAM_FAILURE
+        known = c_char_p(text.replace(REGISTERS, b""))
         return build_next(program, n, devices, ctypes.cast(known, c_void_p), notify, data)
     replace("clCreateProgramWithSource", create)
     replace("clBuildProgram", build)
