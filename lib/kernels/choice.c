@@ -185,10 +185,6 @@ is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gboolea
 static gdouble
 get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
-  if (kernel->hpg_speed > 0 && is_intel_gpu (device) && device->n_subgroup_sizes > 0 &&
-      device->subgroup_sizes[0] == 8 &&
-      gemmcl_device_info_has_extension (device, "cl_intel_subgroup_matrix_multiply_accumulate"))
-    return kernel->hpg_speed;
   return kernel->intel_speed > 0 && is_intel_gpu (device) ? kernel->intel_speed : kernel->speed;
 }
 

@@ -69,7 +69,6 @@ typedef struct {
   const gchar *kept;
   gdouble speed;       /* for the rules: approximate share of the f32 peak with full tiles */
   gdouble intel_speed; /* speed on Intel GPUs; 0: as speed */
-  gdouble hpg_speed;   /* speed on Xe-HPG (matrix engines, subgroups of 8); 0: as intel_speed */
 } GemmclKernel;
 
 /** Row @index, which is less than gemmcl_get_n_kernels(). */

@@ -43,12 +43,16 @@ def make_gpu(name, extensions, slices, cores, eus, threads, subgroup):
             "units": slices * cores * eus}
 
 
-# The Max 1550 is one of its two stacks, Panther Lake the one of 12 cores.
+# skl, adl-s, tgl, dg1, mtl have no matrix engines. The Max 1550 is one of its two stacks, Panther
+# Lake the one of 12 cores.
 GPUS = {gpu[0]: make_gpu(*gpu) for gpu in (
-    ("UHD 770", SUBGROUPS, 1, 2, 16, 7, 8), ("Arc A380", XE, 2, 4, 16, 8, 8),
-    ("Arc A770", XE, 8, 4, 16, 8, 8), ("Max 1550", XE2, 8, 8, 8, 8, 16),
+    ("HD 530", SUBGROUPS, 1, 3, 8, 7, 8), ("UHD 770", SUBGROUPS, 1, 2, 16, 7, 8),
+    ("Iris Xe", SUBGROUPS, 1, 6, 16, 7, 8), ("DG1", f"{SUBGROUPS} {DOT}", 1, 6, 16, 7, 8),
+    ("Meteor Lake", f"{SUBGROUPS} {DOT}", 2, 4, 16, 8, 8),
+    ("Arc A380", XE, 2, 4, 16, 8, 8), ("Arc A770", XE, 8, 4, 16, 8, 8),
+    ("Arrow Lake H", f"{XE} {DOT}", 2, 4, 16, 8, 8), ("Max 1550", XE2, 8, 8, 8, 8, 16),
     ("Arc 140V", XE2, 2, 4, 8, 8, 16), ("Arc B580", XE2, 5, 4, 8, 8, 16),
-    ("Panther Lake", XE2, 2, 6, 8, 10, 16))}
+    ("Panther Lake", XE2, 2, 6, 8, 10, 16), ("Wildcat Lake", XE2, 1, 2, 8, 10, 16))}
 ANY_CPU = {"type": CPU, "vendor": 0, "maker": "", "platform": "Imagined", "extensions": "",
            "units": 8, "group": 4096, "group_sizes": [4096] * 3, "local": 1 << 20}
 ANY_GPU = {"type": GPU, "units": 64}
@@ -90,13 +94,16 @@ def count_threads(device, name, m, n):
 
 def print_table():
     shapes = [(4096, 4096, 4096), (1024, 1024, 1024), (256, 4096, 4096), (64, 4096, 4096),
-              (64, 1024, 1024), (16, 1024, 1024), (3600, 96, 147), (1, 4096, 4096)]
-    for precision in "f32", "bf16", "i8":
-        print(f"| {precision} | {' | '.join(GPUS)} |\n|{'---|' * (1 + len(GPUS))}")
+              (64, 1024, 1024), (16, 1024, 1024), (3600, 96, 147), (1, 4096, 4096),
+              (2, 300, 1000), (64, 1000, 1000), (100, 100, 100)]
+    plain = {name: gpu for name, gpu in GPUS.items() if ENGINES not in gpu["extensions"]}
+    engines = {name: gpu for name, gpu in GPUS.items() if name not in plain}
+    for precision, gpus in (("f32", plain), ("f32", engines), ("bf16", engines), ("i8", engines)):
+        print(f"| {precision} | {' | '.join(gpus)} |\n|{'---|' * (1 + len(gpus))}")
         for m, n, k in shapes:
-            names = [choose(gpu, m, n, k, precision=precision) for gpu in GPUS.values()]
+            names = [choose(gpu, m, n, k, precision=precision) for gpu in gpus.values()]
             cells = [f"`{name}` {count_threads(gpu, name, m, n):.1f}"
-                     for name, gpu in zip(names, GPUS.values())]
+                     for name, gpu in zip(names, gpus.values())]
             print(f"| {m}x{n}x{k} | {' | '.join(cells)} |")
         print()
 
@@ -110,14 +117,19 @@ class Choice(TestCase):
                 ("Max 1550", 1024, "xmx_bf16_16x2_4x32")):
             self.assertEqual(choose(GPUS[gpu], m, m, m, precision="bf16"), kernel, gpu)
 
-    def test_intel_hpg(self):
-        """On Xe-HPG the rules choose kernels of buffers, elsewhere of images if packing A pays."""
-        for gpu, sizes, kernel in (("Arc A770", (4096, 4096, 4096), "buffer_read_16x2_4x8"),
-                                   ("Arc A380", (1024, 1024, 1024), "buffer_read_16x2_4x8"),
-                                   ("UHD 770", (3600, 96, 147), "buffer_read_16x2_4x8"),
-                                   ("UHD 770", (1024, 1024, 1024), "block_read_32x2_8x8")):
-            if "block" not in kernel or get_info().max_image_width:
-                self.assertEqual(choose(GPUS[gpu], *sizes), kernel, gpu)
+    def test_intel_images(self):
+        """In f32 the rules choose kernels of images if packing A pays, with and without engines."""
+        for sizes, kernel in (((1024, 1024, 1024), "block_read_32x2_8x8"),
+                              ((3600, 96, 147), "buffer_read_16x2_4x8")):
+            for gpu in "UHD 770", "Meteor Lake", "Arc A380", "Arrow Lake H":
+                if "block" not in kernel or get_info().max_image_width:
+                    self.assertEqual(choose(GPUS[gpu], *sizes), kernel, gpu)
+
+    def test_intel_few_columns(self):
+        """Few rows and columns leave a core more than a part of a work-group."""
+        for gpu in "Max 1550", "Arc A770", "Arc B580":
+            name = choose(GPUS[gpu], 2, 300, 1000)
+            self.assertGreater(count_threads(GPUS[gpu], name, 2, 300), 2, gpu)
 
     def test_intel_few_rows(self):
         """With few rows K is split until an execution unit has four threads."""
