@@ -199,6 +199,20 @@ class Results(tool.FolderTestCase):
         _, table = self.bench(8, 8, 8, "-k", "naive")
         self.assertNotIn("work-items", table)
 
+    def test_threads_of_the_article(self):
+        """Work sizes (columns x rows) and threads of VTune's table, at 1024 x 1024."""
+        for simd, rows in (16, {"gemm_naive": (1024, 1024, 65536)}), (8, {
+                "L3_SIMD_8x4_1x8": (256, 128, 4096), "L3_SIMD_32x2_1x8": (512, 32, 2048),
+                "L3_SLM_8x8_4x16": (128, 128, 2048), "L3_SIMD_16x2_1x8": (512, 64, 4096),
+                "block_read_32x1_1x8": (1024, 32, 4096), "block_read_32x2_1x8": (512, 32, 2048)}):
+            said = self.ends(0, "bench", "-i", 0, "-k", ",".join(rows), "--json", "-",
+                             **tool.faults(GEMMCL_SIMD=str(simd)))
+            for result in json.loads(said.stdout):
+                rows_of_items, columns, parts = result["global_size"]
+                self.assertEqual((columns, rows_of_items, result["hardware_threads"]),
+                                 rows[result["kernel"]], result["kernel"])
+                self.assertEqual(parts, 1)
+
     def test_automatic_choice_is_named(self):
         names = [kernel["name"] for kernel in self.read("kernels", "--json")]
         for requested, arguments in (("auto", ()), ("auto", ("-k", "auto")),
