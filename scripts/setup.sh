@@ -36,7 +36,7 @@ runtime=(
   python3-numpy
 )
 demo=("${light[@]}" "${runtime[@]}")
-left_out="introspection for Python and Vala (60 MB)"
+left_out="introspection for Python and Vala (40 MB)"
 if compgen -G '/dev/dri/renderD*' >/dev/null; then
   demo+=("${va[@]}" gstreamer1.0-plugins-bad)
 else
