@@ -12,32 +12,71 @@
  *            | 1 | 1 | 1 | 1 |      4         at once (drawn: GROUP_M = 3)
  *            +---+---+---+---+
  *
+ * If a row of the panel has 128 bytes or more, memory is read as fast in another order: a work-item
+ * reads AHEAD rows that follow each other, a multiple of TILE_N, so that it can load their elements
+ * of A at once.
+ *
  *     sums[i][slice][column]    a slice's sum of D (i, column) / alpha in local memory
  *
  * The slices' sums are added in two steps: MEET work-items for each of the TILE_M x PANEL outputs
  * add GROUP_M / MEET slices each, then one work-item adds those and stores the output.
  *
+ * With B in int8 (quantized.h) a row of the panel is a row of words of WORD = 4 elements of K. A is
+ * not quantized: the elements of B less their zero point are floats, and the scale of a column is
+ * multiplied into its sum. As with other int8 kernels, a row of A with an infinity becomes NaN.
+ *
  * TILE_M     the most rows: max_m in kernels.def allows one tile along M. Each row takes TILE_N
  *            registers of a work-item
- * TILE_N     the elements of B (B_TYPE) in 16 bytes: 4 of f32, 8 of f16 and bf16
- * GROUP_N    work-items along N; smaller: more work-groups, which keep more of B under way
- * GROUP_M    slices of K, a multiple of MEET; larger: more loads in flight
+ * TILE_N     the columns of B in 16 bytes: 4 of f32 and i8, 8 of f16 and bf16
+ * GROUP_N    work-items along N; smaller: more work-groups, which keep more of B under way; larger:
+ *            more work-items that share elements of A
+ * GROUP_M    slices of K, a multiple of MEET; larger: more loads in flight, if K is long enough
  * AHEAD      rows of B that a work-item loads before it uses the first; larger: more loads in
  *            flight
  */
 #include "shared/gemm.clh"
+#include "shared/quantized.h"
 
-#define MEET 16
+#define MEET (GROUP_M > 16 ? 16 : 1)
 
 typedef PASTE (float, TILE_N) Columns;
 
-/* The elements of B in 16 bytes. */
+/* The elements of B in 16 bytes. COLUMNS (x, e, zero): element e of their words, as floats. */
 #if B_TYPE == F32
+  #define WORD 1
 typedef float4 Stored;
-  #define COLUMNS(x) (x)
+  #define COLUMNS(x, e, zero) (x)
+#elif B_TYPE == I8
+  #define WORD 4
+typedef int4 Stored;
+  #ifdef __NV_CL_C_VERSION
+    #define COLUMNS(x, e, zero) columns_of (as_uint4 (x) ^ 0x80808080u, e, zero)
+
+/* prmt, an instruction of PTX, puts a byte under the exponent of a float. With the byte plus 128
+ * that makes 2^23 + 128 + byte, exactly, where NVIDIA's compiler shifts twice and converts. */
+static inline float
+float_of_byte (const uint word, const int e)
+{
+  uint bits;
+
+  __asm__("prmt.b32 %0, %1, %2, %3;" : "=r"(bits) : "r"(word), "r"(0x4b000000), "r"(0x7650 + e));
+  return as_float (bits);
+}
+
+static inline float4
+columns_of (const uint4 x, const int e, const float4 zero)
+{
+  return (float4)(float_of_byte (x.s0, e), float_of_byte (x.s1, e), float_of_byte (x.s2, e),
+                  float_of_byte (x.s3, e)) -
+         (0x1p23f + 128.0f + zero);
+}
+  #else
+    #define COLUMNS(x, e, zero) (convert_float4 ((x) << (24 - 8 * (e)) >> 24) - (zero))
+  #endif
 #else
+  #define WORD                1
 typedef uint4 Stored;
-  #define COLUMNS(x) columns_of (x)
+  #define COLUMNS(x, e, zero) columns_of (x)
 
 static inline Columns
 columns_of (const Stored x)
@@ -47,27 +86,56 @@ columns_of (const Stored x)
 }
 #endif
 
-/* Adds the products of `rows` rows of the panel, GROUP_M apart. */
-static inline void
-add_rows (Columns sum[TILE_M], global const A_MEM *A, const long a_index[TILE_M],
-          global const Stored *panel, const GemmclArguments p, const int rows)
+/* Rows of the panel from one that a work-item reads to the next, and those from the first that one
+ * slice reads to the first of the next. */
+#define APART (GROUP_N < 8 ? GROUP_M : 1)
+#define SLICE (APART > 1 ? 1 : AHEAD)
+
+/* A_COLUMNS (p): the TILE_N elements of A at p, in one load, where they are aligned and follow each
+ * other in memory as in use. */
+#if WORD == 4 && defined(A_FLOAT4)
+  #define A_COLUMNS(p) (*(global const Columns *)(p))
+#elif WORD == 1 && defined(A_CHUNKS) && APART == 1
+  #define A_COLUMNS(p) COLUMNS (*(global const Stored *)(p), 0, 0)
+#endif
+
+/* Adds the products of AHEAD rows of the panel, or of one, which may be the end of K. A, panel: the
+ * work-item's elements of the first; left: the elements of K from there on. */
+INLINE void
+add_rows (Columns sum[TILE_M], global const A_MEM *A, const long row[TILE_M],
+          global const Stored *panel, const GemmclArguments p, const Columns zero, const bool ahead,
+          const int left)
 {
+  const int rows = ahead ? AHEAD : 1;
   Stored b[AHEAD];
-  float a[AHEAD][TILE_M];
+  Columns column[AHEAD * WORD];
 #pragma unroll
   for (int s = 0; s < rows; s++)
-    b[s] = panel[s * GROUP];
+    b[s] = panel[s * APART * GROUP_N];
 #pragma unroll
-  for (int s = 0; s < rows; s++)
+  for (int s = 0; s < rows * WORD; s++)
+    column[s] = COLUMNS (b[s / WORD], s % WORD, zero);
 #pragma unroll
-    for (int i = 0; i < TILE_M; i++)
-      a[s][i] = LOAD_A (A, a_index[i] + s * GROUP_M * A_COL);
+  for (int i = 0; i < TILE_M; i++) {
+    float a[AHEAD * WORD];
+#ifdef A_COLUMNS
+    if (ahead)
+  #pragma unroll
+      for (int s = 0; s < AHEAD * WORD; s += TILE_N)
+        PASTE (vstore, TILE_N)
+    (SCALE_A (A_COLUMNS (A + row[i] + s * APART), (Columns)p.a_scale, (Columns)p.a_shift), 0,
+     a + s);
+    else
+#endif
 #pragma unroll
-  for (int s = 0; s < rows; s++) {
-    const Columns b_k = COLUMNS (b[s]);
+        for (int s = 0; s < rows * WORD; s++) a[s] =
+            ahead || s < left
+                ? SCALE_A (LOAD_A (A, row[i] + (s / WORD * WORD * APART + s % WORD) * A_COL),
+                           p.a_scale, p.a_shift)
+                : 0.0f;
 #pragma unroll
-    for (int i = 0; i < TILE_M; i++)
-      sum[i] = MAD ((Columns)(SCALE_A (a[s][i], p.a_scale, p.a_shift)), b_k, sum[i]);
+    for (int s = 0; s < rows * WORD; s++)
+      sum[i] = MAD ((Columns)(a[s]), column[s], sum[i]);
   }
 }
 
@@ -81,28 +149,38 @@ gemm (GEMM_PARAMETERS)
   const long batch = get_group_id (2);
   const long left = (long)get_group_id (1) * PANEL;
 
-  A += p.a.offset + batch * p.a.batch;
+  A += p.a.offset + batch * p.a.batch + slice * SLICE * WORD * A_COL;
+  B += p.b.offset + batch * p.b.batch;
+#if B_TYPE == I8
+  global const int *words = (global const int *)B + get_group_id (1) * INT8_PANEL (p.K);
+  global const int *scales = words + INT8_K (p.K) / 4 * PANEL;
+  global const int4 *zeros = (global const int4 *)(scales + INT8_ZERO * PANEL);
+  const Columns zero = p.K > 0 ? convert_float4 (zeros[lane % GROUP_N]) : 0.0f;
+#else
+  global const B_MEM *words = B + left * p.K;
+  const Columns zero = 0.0f;
+#endif
   global const Stored *panel =
-      (global const Stored *)(B + p.b.offset + batch * p.b.batch + left * p.K) + lane;
+      (global const Stored *)words + slice * SLICE * GROUP_N + lane % GROUP_N;
 
   Columns sum[TILE_M];
-  long a_index[TILE_M];
+  long row[TILE_M];
 #pragma unroll
   for (int i = 0; i < TILE_M; i++) {
     sum[i] = 0.0f;
-    a_index[i] = min (i, p.M - 1) * p.a.row + slice * A_COL;
+    row[i] = min (i, p.M - 1) * p.a.row;
   }
 
-  int rest = p.K - slice;
-  for (; rest > (AHEAD - 1) * GROUP_M; rest -= AHEAD * GROUP_M) {
-    add_rows (sum, A, a_index, panel, p, AHEAD);
-    A += AHEAD * GROUP_M * A_COL;
+  int rest = p.K - slice * SLICE * WORD;
+  for (; rest >= ((AHEAD - 1) * APART + 1) * WORD; rest -= AHEAD * GROUP_M * WORD) {
+    add_rows (sum, A, row, panel, p, zero, true, rest);
+    A += AHEAD * GROUP_M * WORD * A_COL;
     panel += AHEAD * GROUP;
   }
-  for (; rest > 0; rest -= GROUP_M) {
-    add_rows (sum, A, a_index, panel, p, 1);
-    A += GROUP_M * A_COL;
-    panel += GROUP;
+  for (; rest > 0; rest -= APART * WORD) {
+    add_rows (sum, A, row, panel, p, zero, false, rest);
+    A += APART * WORD * A_COL;
+    panel += APART * GROUP_N;
   }
 
 #pragma unroll
@@ -130,6 +208,10 @@ gemm (GEMM_PARAMETERS)
     float total = 0.0f;
     for (int s = 0; s < MEET; s++)
       total += column[s * PANEL];
+#if B_TYPE == I8
+    if (p.K > 0)
+      total = isfinite (total) ? total * as_float (scales[t % PANEL]) : NAN;
+#endif
     finish_one (C, bias, D, p, batch, i, j, total);
   }
 }

@@ -99,9 +99,9 @@ gboolean gemmcl_activation_keeps_zero (GemmclActivation activation);
  *   digits of f16, and four bytes; for matrix engines
  * @GEMMCL_PRECISION_I8: the factors may be quantized to int8: B with a scale per column, A with a
  *   scale and a zero point per row, computed in each run. An A of i8 or u8 is used unchanged if
- *   one of its stored values represents 0. Sums of products are exact. NaN or an infinity in a row
- *   of A or a column of a run's own B makes that row or column of D NaN; gemmcl_plan_set() refuses
- *   such a B
+ *   one of its stored values represents 0. Sums of products are exact. On GPUs a kernel for few
+ *   rows quantizes B alone, and its sums are f32. NaN or an infinity in a row of A or a column of
+ *   a run's own B makes that row or column of D NaN; gemmcl_plan_set() refuses such a B
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used with any
  * precision. Sums are f32, except sums of int8 products.

@@ -20,6 +20,12 @@
  * GPU with slow memory, such as Intel's integrated GPUs. */
 #define IMAGE_COST 24.0
 
+/* Cost of reading a byte of B, in multiply-adds at the peak of a GPU: those of an H200. */
+#define READ_COST 7.6
+
+/* Words of K in whose time a work-group of wgmma fills its stages. */
+#define FILL 256.0
+
 /* Cost of quantizing an element of A, in multiply-adds at the device's peak. */
 #define INT8_COST 28.0
 
@@ -242,11 +248,32 @@ get_launch_cost (const GemmclChoice *self, const GemmclDeviceInfo *device, const
   return steps * launch * device->compute_units / ((gdouble)gemm->m * gemm->n * gemm->k);
 }
 
+/* The cost of reading B for its rows of D, relative to their multiply-adds at the device's peak.
+ * Caches of a CPU may hold B, and Intel's GPUs share the memory of theirs. */
+static gdouble
+get_reading_cost (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                  const GemmclGemm *gemm)
+{
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU || device->cores > 0)
+    return 0;
+  return READ_COST * gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel)) / gemm->m;
+}
+
+/* The share of a work-group's time in which its stages are full. */
+static gdouble
+get_share_of_k (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  const gsize size = gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel));
+  const gdouble words = gemm->k * size / (gdouble)sizeof (guint32);
+
+  return kernel->family == GEMMCL_FAMILY_WGMMA ? words / (words + FILL) : 1;
+}
+
 /*
  * The score of a choice: the kernel's speed with full tiles, times the share of its tiles that is
  * not padding, times the utilization of the device; reduced by the costs of a split, of packing A
- * into an image, of quantizing A and of launches. A kernel that reads pixels itself always beats
- * one that needs im2col.
+ * into an image, of reading B, of quantizing A and of launches. A kernel that reads pixels itself
+ * always beats one that needs im2col.
  */
 static gdouble
 score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
@@ -257,13 +284,15 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
   const gdouble cost = 1 + (self->split > 1 ? SPLIT_COST * self->split / gemm->k : 0) +
                        (kernel->images ? IMAGE_COST / gemm->n : 0);
 
-  const gdouble speed =
-      get_speed (kernel, device) * get_share_of_rows (kernel, device, &tiles, gemm->m) * gemm->n /
-      ((gdouble)tiles.n * tiles.cols) * get_utilization (kernel, device, groups) / cost;
+  const gdouble speed = get_speed (kernel, device) *
+                        get_share_of_rows (kernel, device, &tiles, gemm->m) * gemm->n /
+                        ((gdouble)tiles.n * tiles.cols) * get_utilization (kernel, device, groups) *
+                        get_share_of_k (kernel, gemm) / cost;
 
-  const gdouble quantizing = kernel->precision == GEMMCL_PRECISION_I8 ? INT8_COST / gemm->n : 0;
+  const gdouble quantizing = gemmcl_kernel_quantizes_a (kernel) ? INT8_COST / gemm->n : 0;
 
-  return 1 / (1 / speed + quantizing + get_launch_cost (self, device, gemm)) +
+  return 1 / (1 / speed + quantizing + get_reading_cost (kernel, device, gemm) +
+              get_launch_cost (self, device, gemm)) +
          gemmcl_kernel_takes_pixels (kernel, gemm);
 }
 

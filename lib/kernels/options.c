@@ -92,7 +92,7 @@ gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm)
 GemmclType
 gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
-  if (kernel->precision == GEMMCL_PRECISION_I8) /* made by quantize.cl */
+  if (gemmcl_kernel_quantizes_a (kernel)) /* made by quantize.cl */
     return GEMMCL_TYPE_U8;
   if (gemm->a_frame == NULL)
     return gemm->a_type;
@@ -177,7 +177,8 @@ append_access (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
     if (kernel->family == GEMMCL_FAMILY_DPAS && can_be_pitched (gemm, &layout, type))
       g_string_append (options, " -DA_PITCHED");
   }
-  if (is_a && gemmcl_kernel_get_capability (kernel) > 0 && can_be_chunks (kernel, &layout, type))
+  if (is_a && (gemmcl_kernel_get_capability (kernel) > 0 || kernel->split_k) &&
+      can_be_chunks (kernel, &layout, type))
     g_string_append (options, " -DA_CHUNKS");
   if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
       (layout.length | layout.ld | layout.offset | layout.stride) % 4 == 0)
@@ -245,7 +246,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     g_string_append (options, " -DINTEL_CPU");
   if (kernel->frames)
     g_string_append_printf (options, " -DN=%zu -DK=%zu", gemm->n, gemm->k);
-  if (kernel->precision != GEMMCL_PRECISION_I8) {
+  if (!gemmcl_kernel_quantizes_a (kernel)) {
     if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
       g_string_append (options, " -DA_SCALED");
     append_access (options, kernel, gemm, GEMMCL_OPERAND_A, a_type);

@@ -231,6 +231,12 @@ gemmcl_kernel_get_panel (const GemmclKernel *kernel)
                         : 0;
 }
 
+gboolean
+gemmcl_kernel_quantizes_a (const GemmclKernel *kernel)
+{
+  return kernel->precision == GEMMCL_PRECISION_I8 && !kernel->reads_a;
+}
+
 GemmclType
 gemmcl_kernel_get_b_type (const GemmclKernel *kernel)
 {

@@ -48,6 +48,7 @@ typedef struct {
   guint registers; /* registers per thread of the native kernel; 0: the device's default */
   gboolean images; /* A and B are read from images (see pack.cl) */
   GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */
+  gboolean reads_a;          /* int8: B alone is quantized, A is read as it is stored */
   gboolean split_k;          /* the group_m work-items split K, not M */
   /* B is packed in panels of tile_n x group_n columns (see pack.cl), for dpas in panels of tile_n x
    * subgroup columns. */
@@ -98,6 +99,9 @@ guint gemmcl_kernel_get_capability (const GemmclKernel *kernel);
 
 /** TRUE if @kernel multiplies on matrix engines. */
 gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
+
+/** TRUE if @kernel multiplies an A that quantize.cl made. */
+gboolean gemmcl_kernel_quantizes_a (const GemmclKernel *kernel);
 
 GemmclType gemmcl_kernel_get_b_type (const GemmclKernel *kernel);
 

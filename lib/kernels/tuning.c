@@ -302,12 +302,15 @@ gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm)
 {
   g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
   g_autoptr (GArray) choices = NULL;
+  GemmclGemm computed, as_run;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), NULL);
   g_return_val_if_fail (gemm != NULL, NULL);
 
-  choices =
-      gemmcl_choice_rank (gemmcl_context_get_device_info (context), gemm, GEMMCL_MAX_SPLIT, TRUE);
+  computed = gemmcl_gemm_get_computed (gemm);
+  as_run = gemmcl_gemm_get_as_run (&computed);
+  choices = gemmcl_choice_rank (gemmcl_context_get_device_info (context), &as_run,
+                                computed.batch > 1 ? 1 : GEMMCL_MAX_SPLIT, TRUE);
   for (guint i = 0; i < choices->len; i++)
     g_strv_builder_add (names, gemmcl_choice_get_name (&g_array_index (choices, GemmclChoice, i)));
   return g_strv_builder_end (names);

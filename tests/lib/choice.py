@@ -178,8 +178,8 @@ class Choice(TestCase):
 
 class Rows(TestCase):
     """Problems of which the rules choose each row for one, on some device."""
-    M = 1, 2, 4, 8, 16, 24, 64, 100, 128, 1024, 4096, 57600
-    N = 8, 10, 64, 1000, 4096
+    M = 1, 2, 4, 8, 16, 24, 32, 64, 100, 128, 1024, 4096, 57600
+    N = 8, 10, 64, 1000, 4096, 100000
     K = 9, 147, 2048, 4096
 
     @staticmethod
@@ -211,7 +211,7 @@ LACKS = {
     "cl_khr_fp16": lambda row: row.subgroup and row.precision == "f16",
     ENGINES: lambda row: row.dpas and row.precision != "tf32",
     ENGINES + "_tf32": lambda row: row.dpas and row.precision == "tf32",
-    DOT: lambda row: not row.subgroup and row.precision == "i8",
+    DOT: lambda row: not row.subgroup and row.quantizes_a,
 }
 
 
@@ -281,7 +281,7 @@ class Native(TestCase):
             for precision in PRECISIONS:
                 self.check_candidates(
                     context, table.ON_INTEL,
-                    lambda row: not (row.subgroup or row.capability or row.precision == "i8"),
+                    lambda row: not (row.subgroup or row.capability or row.quantizes_a),
                     m=1024, n=1024, k=1024, precision=precision)
 
     def test_nvidia(self):

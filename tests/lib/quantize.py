@@ -2,8 +2,10 @@
 """Quantized matrices: their values, their files, and their use as the B of int8 kernels."""
 
 import ctypes
+import itertools
 from ctypes import byref
 
+import table
 from gemmcl import (DTYPES, FIRST_OF_METHOD, PRECISIONS, Matrix, Plan, TestCase, ask, call,
                     count_weights, describe, find_misfit, get_context, get_matrix, make, np, struct)
 from tap_unittest import main
@@ -119,8 +121,8 @@ class Matrices(TestCase):
 
 
 class Products(TestCase):
-    def multiply(self, a, b, **fields):
-        plan = Plan(describe(1, 1, max(b.shape), precision="i8", **fields), KERNEL, b=b)
+    def multiply(self, a, b, kernel=KERNEL, **fields):
+        plan = Plan(describe(1, 1, max(b.shape), precision="i8", **fields), kernel, b=b)
         self.assertEqual(plan.get_info().precision, 4)
         d = np.full((1, 1), np.nan, "f4")
         plan.run(a=a, d=d)
@@ -152,6 +154,21 @@ class Products(TestCase):
                                   a_shift=shift)
             expected = (weight * (stored[0].view(DTYPES[kind]) * scale + shift)).sum()
             self.assertTrue(abs(found - expected) <= off, (kind, scale, shift, found, expected))
+
+    def test_read(self):
+        """Kernels that read A as it is stored quantize B alone: the products of these numbers are
+        exact, in any type and with any shift of A, also where K ends in a word of four."""
+        random, zero = np.random.default_rng(3), 100
+        kernels = [row.name for row in table.load() if row.reads_a]
+        cases = ("f32", 1, 0), ("f64", 1, 64), ("i16", 0.5, -3)
+        self.assertTrue(kernels)
+        for k, kernel, (kind, scale, shift) in itertools.product((301, 304), kernels, cases):
+            a, b = random.integers(-400, 400, k), random.integers(-128, 128, k)
+            q8 = quantized(b[:, None].astype("i1"), [0.25], [zero])
+            with self.subTest(k=k, kernel=kernel, kind=kind):
+                found = self.multiply(a[None].astype(DTYPES[kind]), q8, kernel, a_type=kind,
+                                      a_scale=scale, a_shift=shift)
+                self.assertEqual(found, 0.25 * ((a * scale + shift) * (b - zero)).sum())
 
     def test_ranges(self):
         """Every row of -a and b, for a and b from 1 to 199, is right to half a step. Where the zero

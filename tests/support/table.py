@@ -38,6 +38,10 @@ class Row:
         return self.fields.get("precision", "GEMMCL_PRECISION_F32").rpartition("_")[2].lower()
 
     @cached_property
+    def quantizes_a(self):
+        return self.precision == "i8" and not self.reads_a
+
+    @cached_property
     def family(self):
         return self.fields["family"].partition("_FAMILY_")[2]
 
