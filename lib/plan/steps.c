@@ -41,8 +41,10 @@ tight_strides (gsize rows, gsize cols)
 static gboolean
 converts_frames (GemmclKernelPlan *self)
 {
-  return self->problem.a_frame != NULL &&
-         !gemmcl_kernel_takes_pixels (self->kernel, &self->computed);
+  const GemmclGemm *gemm =
+      self->problem.normalize & GEMMCL_NORMALIZE_A ? &self->problem : &self->computed;
+
+  return gemm->a_frame != NULL && !gemmcl_kernel_takes_pixels (self->kernel, &self->computed);
 }
 
 /* TRUE if A of the gemm is the output of im2col or normalize_rows: batch x m x k, tight. */

@@ -82,6 +82,18 @@ gemmcl_frame_get_sample_type (const GemmclFrame *frame)
   return get_format (frame->format)->sample_bytes == 2 ? GEMMCL_TYPE_U16 : GEMMCL_TYPE_U8;
 }
 
+gboolean
+gemmcl_frame_is_matrix (const GemmclFrame *frame)
+{
+  const GemmclPixelFormat format = frame->format;
+
+  if (frame->channels > 0)
+    return frame->features != GEMMCL_FEATURE_PATCH;
+  return (frame->features == GEMMCL_FEATURE_ROW || frame->features == GEMMCL_FEATURE_FRAME) &&
+         (format == GEMMCL_PIXEL_GRAY8 || format == GEMMCL_PIXEL_GRAY16_LE ||
+          format == GEMMCL_PIXEL_RGB || format == GEMMCL_PIXEL_RGBA);
+}
+
 gsize
 gemmcl_frame_count_samples (const GemmclFrame *frame)
 {

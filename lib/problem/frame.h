@@ -12,6 +12,10 @@ guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
 /** The type of the frame's samples, U8 or U16, or of the tensor's elements. */
 GemmclType gemmcl_frame_get_sample_type (const GemmclFrame *frame);
 
+/** TRUE if the frame or tensor without gaps is its rows of A, row-major, as its feature mode makes
+ * them. FALSE for pixels of video, which some kernels read themselves. */
+gboolean gemmcl_frame_is_matrix (const GemmclFrame *frame);
+
 /** The samples, of all planes, of a valid frame without gaps. */
 gsize gemmcl_frame_count_samples (const GemmclFrame *frame);
 

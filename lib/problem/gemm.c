@@ -218,19 +218,26 @@ gemmcl_gemm_make_d_options (const GemmclGemm *gemm)
              : g_strdup_printf ("-DD_TYPE=%s", gemmcl_type_get_dtype (gemm->d_type));
 }
 
+/* Makes A a matrix of @type, row-major and tight. */
+static void
+make_matrix (GemmclGemm *gemm, GemmclType type)
+{
+  gemm->a_type = type;
+  gemm->a_frame = NULL;
+  gemm->trans_a = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
+  gemm->lda = gemm->a_start = 0;
+  gemm->a_stride = gemm->m * gemm->k;
+}
+
 GemmclGemm
 gemmcl_gemm_get_product (const GemmclGemm *gemm)
 {
   GemmclGemm product = *gemm;
 
   if (gemm->normalize & GEMMCL_NORMALIZE_A) {
-    product.a_type = GEMMCL_TYPE_F32;
+    make_matrix (&product, GEMMCL_TYPE_F32);
     product.a_scale = 1.0;
     product.a_shift = 0.0;
-    product.a_frame = NULL;
-    product.trans_a = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
-    product.lda = product.a_start = 0;
-    product.a_stride = gemm->m * gemm->k;
   }
   if (gemm->normalize & GEMMCL_NORMALIZE_D || gemmcl_gemm_finishes_d (gemm))
     product.row_outputs = 0;
@@ -250,6 +257,8 @@ gemmcl_gemm_get_computed (const GemmclGemm *gemm)
 {
   GemmclGemm computed = gemmcl_gemm_get_product (gemm);
 
+  if (computed.a_frame && gemmcl_frame_is_matrix (computed.a_frame))
+    make_matrix (&computed, gemmcl_frame_get_sample_type (computed.a_frame));
   computed.normalize = gemm->normalize & GEMMCL_NORMALIZE_D;
   if (gemm->addend != GEMMCL_ADDEND_PREVIOUS)
     return computed;

@@ -63,7 +63,8 @@ gchar *gemmcl_gemm_make_d_options (const GemmclGemm *gemm);
 GemmclGemm gemmcl_gemm_get_product (const GemmclGemm *gemm);
 
 /** The problem that the kernels of a plan for @gemm compute: gemmcl_gemm_get_product(), but
- * @normalize keeps #GEMMCL_NORMALIZE_D. With #GEMMCL_ADDEND_PREVIOUS its D, tight and f32, is the
+ * @normalize keeps #GEMMCL_NORMALIZE_D. Its A is a matrix if its frames are one
+ * (gemmcl_frame_is_matrix()). With #GEMMCL_ADDEND_PREVIOUS its D, tight and f32, is the
  * previous result and becomes the next one. Then, and if gemmcl_gemm_finishes_d(), a step after
  * the kernels converts it to the D of @gemm. */
 GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);

@@ -2,13 +2,14 @@
 """Products that need more than a kernel: K in parts, softmax and row outputs as separate steps,
 norms, integers with a scale, batches, shared tiles, and pooling."""
 
+import itertools
 from ctypes import byref, c_size_t, c_uint, c_uint64
 
 from gemmcl import (DTYPES, TYPES, Buffer, Plan, call, describe, find_misfit, get_context, make, np,
                     pretend)
 from library import Data, Frame
 from numpy_gemm import compare, features, pooled, solve
-from pixels import FORMATS, get_planes, make_frame
+from pixels import FORMATS, FRAME, ROW, get_planes, get_shape, make_frame
 from problem import ALL, ARG_MAX, MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase
 from tap_unittest import main
 
@@ -462,6 +463,30 @@ class Pictures(ProblemTestCase):
                 self.assertTrue((pixels[..., form.index("x")] == 255).all(), "x is not 255")
             for found, (expected, bound) in zip(pixels, results):
                 self.assertIsNone(compare(found[:, order], expected, bound))
+
+
+class Features(ProblemTestCase):
+    """Rows of frames, and whole frames, as rows of A."""
+
+    def test_formats(self):
+        """All formats of one plane, some of which kernels read as a matrix; two frames, with gaps
+        between their rows in one of two runs."""
+        rng, width, height = np.random.default_rng(5), 13, 6
+        for form, mode, gap in itertools.product(list(FORMATS)[:10], (ROW, FRAME), (0, 4)):
+            with self.subTest(form=form, mode=mode, gap=gap):
+                frame = make_frame(width, height, form, features=mode)
+                m, k = get_shape(frame)
+                kind = "<u2" if "16" in form else "u1"
+                samples = get_planes(frame)[0] // np.dtype(kind).itemsize // width // height
+                frames = rng.integers(0, 256, (2, height, width * samples + gap)).astype(kind)
+                pixels = frames[..., :width * samples]
+                order = [0] if samples == 1 else [form.index(c) for c in "RGBA" if c in form]
+                a = pixels.reshape(2, -1, samples)[..., order].reshape(2, m, k).astype(float)
+                b, d = rng.uniform(-1, 1, (k, 5)).astype("f4"), np.zeros((2, m, 5), "f4")
+                gemm = describe(m, 5, k, batch=2, a_frame=frame, a_scale=1 / 128, a_shift=-1)
+                Plan(gemm, b=b).run(a=list(pixels), d=list(d), batch=2)
+                for each, found in zip(a / 128 - 1, d):
+                    self.assertIsNone(compare(found, *solve(each, 0 * each, b)))
 
 
 class Poor(ProblemTestCase):
