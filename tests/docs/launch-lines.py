@@ -3,8 +3,9 @@
 
 Each fenced block marked `sh` with a line that starts gst-launch-1.0, gst-inspect-1.0 or gemmcl is
 one test: the whole block runs as a script that stops at the first failure, in an empty directory
-with a link to the repository's `demos`. A line must end by itself (num-buffers). The test replaces
-autovideosink and autoaudiosink by fake sinks. A block with post-messages=true must print the digits
+with a link to the repository's `demos`. A line must end by itself (num-buffers), and write files
+below /tmp alone, which the test replaces by another directory. It replaces autovideosink and
+autoaudiosink by fake sinks. A block with post-messages=true must print the digits
 of the demo, as its network or its gallery reads them, or what its comment `prints ...` says.
 network.py runs the blocks marked `sh network`.
 Blocks of another mark are not run and must not have a gst-launch-1.0 line."""
@@ -60,12 +61,15 @@ def check_answers(script, text):
 def run(script):
     for real, fake in FAKES.items():
         script = re.sub(rf"\b{re.escape(real)}\b", fake, script)
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as files:
         os.symlink(ROOT / "demos", os.path.join(directory, "demos"))
         said = tap.run("timeout", "--kill-after=1", SECONDS, "bash", "-euo", "pipefail", "-c",
-                       script, cwd=directory)
+                       script.replace("/tmp/", f"{files}/"), cwd=directory)
+        left = set(os.listdir(directory)) - {"demos"}
     if "post-messages=true" in script:
         check_answers(script, said.stdout)
+    if left:
+        raise tap.Failed(f"leaves {left} in the directory; /tmp is for files")
     if said.returncode:
         late = "; is there a num-buffers?" if said.returncode == 124 else ""
         raise tap.Failed(f"{said.stdout}\nexit status {said.returncode}{late}")

@@ -30,6 +30,8 @@ def broken_links(path, text):
             continue
         name, _, anchor = target.partition("#")
         file = (path.parent / name).resolve() if name else path
+        if path.parent.name == "ISSUE_TEMPLATE":  # The page of an issue is REPOSITORY/issues/1.
+            file = ROOT / (name.removeprefix("../blob/main/") if "/blob/" in name else "nowhere")
         if not file.exists() or (anchor and anchor not in anchors(file)):
             yield target
 
