@@ -32,6 +32,7 @@ head, _, properties = re.sub(r"(?m)^  Filename .*\n", "", inspect()).partition(
 description, = re.findall(r"^  Description +(.*: D = .*)", head, re.MULTILINE)
 examples, = re.findall(r"^  Examples +(.*)", head, re.MULTILINE)
 print("Title: The GStreamer element gemmcl\n\n# The GStreamer element gemmcl\n\n"
+      "![A photograph before and after a colour matrix](before-after.jpg)\n\n"
       f"{escape(description)}.\n\n## Example launch lines")
 for purpose, line in re.findall(r"(?:^|; )([^;:]+): (gst-launch-1\.0 .*?)(?=; |$)", examples):
     print(f"\n{purpose[0].upper()}{purpose[1:]}:\n\n```\n{line}\n```")
