@@ -7,6 +7,7 @@ folder in which the packages remain. `distros.sh --packages` does so in its chro
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 from functools import partial
@@ -36,7 +37,8 @@ def autopkgtest(name, packages):
 
 
 with directory:
-    tap.require("cp", "-a", sys.argv[1], TOP / "gemmcl")
+    shutil.copytree(sys.argv[1], TOP / "gemmcl", symlinks=True,
+                    ignore=shutil.ignore_patterns(".git", "build*"))
     control = (TOP / "gemmcl/debian/control").read_text("utf-8")
     packages = " ".join(re.findall("^Package: (.*)", control, re.M))
     stanzas = (TOP / "gemmcl/debian/tests/control").read_text("utf-8").split("\n\n")
