@@ -199,6 +199,7 @@ class Unusable(Imagined, TestCase):
                 "pages = int(open('/proc/self/statm').read().split()[0])\n"
                 "limit = {1}\n"
                 "resource.setrlimit(resource.RLIMIT_{0}, (limit, limit))\n"
+                "if resource.getrlimit(resource.RLIMIT_{0})[0] != limit: print('no effect')\n"
                 "try: ask('list_devices', None)\n"
                 "except Refused as error: print(error.code, error)\n")
         cases = [("NOFILE", "3", "open 16 more files (ulimit -n)"),
@@ -208,6 +209,8 @@ class Unusable(Imagined, TestCase):
         for kind, limit, words in cases:
             said = subprocess.run([sys.executable, "-c", code.format(kind, limit)], text=True,
                                   stdout=subprocess.PIPE, env=ENVIRONMENT, check=True)
+            if said.stdout.startswith("no effect"):
+                self.skipTest(f"RLIMIT_{kind} has no effect, as under qemu-user")
             self.assertIn(f"no-device No OpenCL device can be used. The process could not {words}",
                           said.stdout)
 
