@@ -57,7 +57,7 @@ def has_instructions(row):
     words = get_info().extensions.decode().split()
     if row.dpas:
         return ENGINES + "_tf32" * (row.precision == "tf32") in words
-    return not row.capability and (row.precision != "i8" or "cl_khr_integer_dot_product" in words)
+    return not row.capability and (not row.quantizes_a or "cl_khr_integer_dot_product" in words)
 
 
 class Driver(TestCase):
