@@ -74,10 +74,10 @@ gemmcl_plan_print (GemmclPlan *self, const GemmclGemm *gemm)
     return;
   line = g_string_new ("gemmcl_plan");
   device = gemmcl_quote (gemmcl_context_get_device_info (self->context)->name);
-  gemmcl_plan_get_info (self, &info);
+  info = gemmcl_kernel_plan_get_info (self->current);
   add_problem (line, gemm);
   add_name (line, "precision", gemmcl_precision_get_name (info.precision));
-  add_name (line, "kernel", gemmcl_plan_get_kernel (self));
+  add_name (line, "kernel", self->current->name);
   add_name (line, "choice", gemmcl_choice_source_get_name (info.source));
   add_name (line, "device", device);
   g_printerr ("%s\n", line->str);
