@@ -296,6 +296,8 @@ class Replay(tool.FolderTestCase):
         self.refuses(2, "plans.txt:1: Expected m, n, k and kernel", "bench", "--replay",
                      self.write("gemmcl_plan,m=3,n=2,kernel=gemm_naive"))
         self.refuses(2, "begin with gemmcl_plan,", "bench", "--replay", self.write("nothing"))
+        self.refuses(2, "plans.txt: .* zero byte", "bench", "--replay",
+                     self.write(self.PLAN, "\0", self.PLAN + ",batch=2"))
         self.refuses(1, "none.txt", "bench", "--replay", self.path("none.txt"))
         for option in ("-M", 1), ("-k", "naive"), ("--sweep", 1):
             self.refuses(2, "leave out -M", "bench", "--replay", self.write(self.PLAN), *option)

@@ -107,9 +107,14 @@ bench_replay_read (const gchar *path, GPtrArray *kernels, GError **error)
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
   g_autofree gchar *text = NULL, *name = g_filename_display_name (path);
   g_auto (GStrv) lines = NULL;
+  gsize length;
 
-  if (!g_file_get_contents (path, &text, NULL, error))
+  if (!g_file_get_contents (path, &text, &length, error))
     return NULL;
+  if (strlen (text) < length) {
+    tool_refuse (error, "%s: Expected text, found a zero byte. Remove it.", name);
+    return NULL;
+  }
   lines = g_strsplit (text, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++) {
     g_autoptr (GString) left_out = g_string_new (NULL);
