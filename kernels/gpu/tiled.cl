@@ -157,13 +157,19 @@ gemm (GEMM_PARAMETERS)
   }
 
   /* Results are stored at once to save registers; only whole rows need all of them first. */
+#ifdef WHOLE_ROWS
+  float4 x[TILE_M * ROW_PARTS];
+#endif
 #pragma unroll
   for (int r = 0; r < TILE_M; r++)
 #pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
       const long i = ROW_I (r), j = ROW_J (c);
+#ifdef WHOLE_ROWS
+      x[r * ROW_PARTS + c] = 0.0f;
+#endif
       if (i < p.M && j < p.N)
-        FINISH_PART (sum[r][c], sum[r][c]);
+        FINISH_PART (x[r * ROW_PARTS + c], sum[r][c]);
     }
-  FINISH_PARTS (sum[0])
+  FINISH_PARTS (x)
 }
