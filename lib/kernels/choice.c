@@ -20,10 +20,10 @@
  * GPU with slow memory, such as Intel's integrated GPUs. */
 #define IMAGE_COST 24.0
 
-/* Cost of reading a byte of B, in multiply-adds at the peak of a GPU: those of an H200. */
+/* Cost of reading a byte of B from a GPU's memory, in multiply-adds at its peak, of an H200. */
 #define READ_COST 7.6
 
-/* Words of K in whose time a work-group of wgmma fills its stages. */
+/* A work-group of wgmma fills its stages in the time of this many words of K. */
 #define FILL 256.0
 
 /* Cost of quantizing an element of A, in multiply-adds at the device's peak. */
@@ -249,7 +249,7 @@ get_launch_cost (const GemmclChoice *self, const GemmclDeviceInfo *device, const
 }
 
 /* The cost of reading B for its rows of D, relative to their multiply-adds at the device's peak.
- * Caches of a CPU may hold B, and Intel's GPUs share the memory of theirs. */
+ * 0 on CPUs, whose caches may hold B, and on Intel's GPUs, for which it was not measured. */
 static gdouble
 get_reading_cost (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                   const GemmclGemm *gemm)

@@ -140,6 +140,20 @@ class Choice(TestCase):
             name = choose(GPUS[gpu], 64, n, n, precision=precision)
             self.assertGreaterEqual(count_threads(GPUS[gpu], name, 64, n), 4, (gpu, name))
 
+    def test_few_rows(self):
+        """With few rows of A and many columns the rules choose the rows measured on an H200."""
+        gpu = {**make_nvidia(90), "units": 132}
+        for precision, sizes, kernel in (
+                ("f32", (1, 1000000, 512), "gemv_1x4_64x4"),
+                ("f32", (16, 1000000, 512), "gemv_16x4_8x16"),
+                ("f16", (1, 28672, 8192), "gemv_f16_1x8_32x8"),
+                ("f16", (4, 1000000, 512), "mma_f16_2x8_8x16"),
+                ("i8", (1, 1000000, 512), "gemv_i8_1x4_8x16"),
+                ("i8", (4, 1000000, 512), "mma_i8_2x8_8x16"),
+                ("i8", (4, 28672, 8192), "gemv_i8_4x4_64x4"),
+                ("i8", (32, 1000000, 512), "mma_i8_4x8_8x16")):
+            self.assertEqual(choose(gpu, *sizes, precision=precision), kernel, (precision, sizes))
+
     def test_batches(self):
         """Batches run as one tall problem, but without a split of K. They get its kernel with K +
         16, which cannot be split either: its parts would be no multiples of 16."""
