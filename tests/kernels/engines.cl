@@ -26,7 +26,7 @@ breach (bool undefined, constant char *what)
 
 #define cl_intel_subgroup_matrix_multiply_accumulate 1
 
-/* By this extension kernels know a compiler that inlines split barriers. */
+/* Kernels take this extension for the sign of a compiler that inlines split barriers. */
 #ifndef cl_khr_integer_dot_product
   #define cl_khr_integer_dot_product 1
 #endif

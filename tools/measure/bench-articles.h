@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What articles on kernels tell besides the speed (docs/articles.md). Rows are results of bench.
+ * Columns of `gemmcl bench` that published tables have besides the speed (docs/articles.md). Rows
+ * are results of bench.
  */
 #pragma once
 
