@@ -77,7 +77,7 @@ typedef float strip;
 
 /* Copies rows top to top + ROWS - 1; rows past M repeat the last row. rest: number of k left; the
  * elements past it are zeros. */
-LOCAL_INLINE void
+INLINE void
 copy_a (local float *tile, global const A_MEM *A, const GemmclArguments p, long top, int lane,
         int rest)
 {
@@ -140,7 +140,7 @@ add_four (strip sum[TILE_M][STRIPS], int r, const strip a, const strip b[4][STRI
 
 /* Adds up to TILE_K products to each sum. a: the work-item's first row of the tile; j: its column;
  * whole: rows of B are contiguous, and all columns lie within N. */
-LOCAL_INLINE void
+INLINE void
 multiply (strip sum[TILE_M][STRIPS], local const float *a, global const float *B,
           const GemmclArguments p, long j, int steps, bool whole)
 {
@@ -162,7 +162,7 @@ multiply (strip sum[TILE_M][STRIPS], local const float *a, global const float *B
 }
 
 /* multiply with `whole` as a constant */
-LOCAL_INLINE void
+INLINE void
 multiply_by (strip sum[TILE_M][STRIPS], local const float *a, global const float *B,
              const GemmclArguments p, long j, int steps, bool whole)
 {
@@ -178,7 +178,7 @@ multiply_by (strip sum[TILE_M][STRIPS], local const float *a, global const float
 #else
 /* Copies columns left to left + COLUMNS - 1 of B. Neighbouring work-items read neighbouring memory,
  * in either layout of B. */
-LOCAL_INLINE void
+INLINE void
 copy_b (local float *tile, global const float *B, const GemmclArguments p, long left, int lane,
         int rest)
 {
@@ -197,7 +197,7 @@ copy_b (local float *tile, global const float *B, const GemmclArguments p, long 
 }
 
 /* Adds the products of a step. a, b: the work-item's first row and column in the tiles. */
-LOCAL_INLINE void
+INLINE void
 multiply (strip sum[TILE_M][STRIPS], local const float *a, local const float *b)
 {
   #pragma unroll UNROLL

@@ -79,9 +79,7 @@
     #define A_STEP          A_COL
     #define FETCH_A(row, k) ((FLOATS)(SCALE_A (LOAD_A (row, k), p.a_scale, p.a_shift)))
   #endif
-  /* Compilers contract this expression to one instruction if the CPU has it. mad () and fma () are
-   * functions in PoCL, which it does not contract, or calls of libm. */
-  #define MULTIPLY(sum, a, b) ((sum) + (a) * (b))
+  #define MULTIPLY(sum, a, b) MAD (a, b, sum)
   #if B_TYPE == BF16
     #define FETCH_B(v, p) PASTE (as_float, WIDTH) (PASTE (convert_uint, WIDTH) (VLOAD (v, p)) << 16)
   #else
@@ -91,7 +89,7 @@
 
 #define ROWS    72
 #define AHEAD   (4 * 1024 / (int)sizeof (B_ELEMENT))
-#define STREAM  (16 << 20 >> 2)
+#define STREAM  (4 << 20)
 #define NEAR    (512 * 1024 / (int)sizeof (A_ELEMENT))
 #define LINE    (64 / (int)sizeof (A_ELEMENT))
 #define VECTORS (TILE_N / WIDTH)

@@ -67,7 +67,7 @@ fetch_b (float4 part[B_PARTS], global const float4 *panel, int lane, int rest)
     part[r] = (lane + r * GROUP) / (PANEL / 4) < rest ? panel[lane + r * GROUP] : (float4)(0.0f);
 }
 
-LOCAL_INLINE void
+INLINE void
 keep_a (local float *column, a_part x)
 {
 #ifdef A_FLOAT4
@@ -81,7 +81,7 @@ keep_a (local float *column, a_part x)
 }
 
 /* Adds the products of one step to the sums of work-item (m, n). */
-LOCAL_INLINE void
+INLINE void
 multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, local const float4 *b)
 {
 #pragma unroll

@@ -296,7 +296,7 @@ read_b (int8 b[OWN_N], const Place *at, int part)
     b[c] = as_int8 (vload8 (c, x));
 }
 
-LOCAL_INLINE void
+INLINE void
 multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const DpasRows a[BLOCKS_M],
           const int8 b[OWN_N])
 {

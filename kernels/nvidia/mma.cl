@@ -68,7 +68,7 @@ b_at (int i)
 }
 
 /* Reads the lane's words of a step. row: its first row; chunk: its first chunk of B. */
-LOCAL_INLINE void
+INLINE void
 read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage, int row, int chunk,
             int t)
 {

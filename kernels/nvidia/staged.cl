@@ -59,7 +59,7 @@ b_at (int i)
 
 /* Adds the products of a step. a: the first chunk of the work-item's first row; swap: that row's;
  * b: its first four columns of the first row of B. */
-LOCAL_INLINE void
+INLINE void
 multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, int swap, local const float4 *b)
 {
   UNROLL_BY (UNROLL)

@@ -11,7 +11,7 @@
  *           ACTIVATION_ROW: depends on a whole row; computed by softmax.cl and whole_rows.clh
  *   value   the value for x, a T: on devices float or a vector of floats, in the reference double;
  *           the limit if x is infinite (x / (1 + |x|) would be NaN there); NaN if x is NaN
- *   slope   the largest absolute value of the derivative
+ *   slope   the largest absolute value of the derivative, which must have a bound
  *   growth  the factor by which its exponential amplifies a relative error of x: exp (z)
  *           amplifies a relative error of z by |z|
  *

@@ -59,7 +59,7 @@ find_maxima (global const D_MEM *D, const long col, const int first, const int e
 }
 
 /* The number of maxima that come before the i-th. */
-LOCAL_INLINE int
+INLINE int
 count_before (local const float *maxima, const int i)
 {
   int count = 0;
