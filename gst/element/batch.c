@@ -452,7 +452,7 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
     runs->discont = FALSE;
   }
   if (run->n == 0)
-    run->labels = gst_gemmcl_labels_get (self);
+    run->labels = gst_gemmcl_results_get_labels (self);
   run->factors = *factors;
   run->inputs[run->n] = *input;
   run->inputs[run->n++].buffer = buffer;

@@ -38,7 +38,7 @@ close_all (GstGemmcl *self)
 {
   GST_PAD_STREAM_LOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
   gst_gemmcl_operands_close (self);
-  gst_gemmcl_labels_close (self);
+  gst_gemmcl_results_close_labels (self);
   gst_gemmcl_devices_close (self);
   gst_gemmcl_sharing_close (&self->sharing);
   GST_PAD_STREAM_UNLOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
@@ -51,7 +51,7 @@ open_all (GstGemmcl *self, GError **error)
   gboolean ok;
 
   GST_PAD_STREAM_LOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
-  ok = gst_gemmcl_operands_open (self, error) && gst_gemmcl_labels_open (self, error) &&
+  ok = gst_gemmcl_operands_open (self, error) && gst_gemmcl_results_open_labels (self, error) &&
        open_devices (self, error);
   GST_PAD_STREAM_UNLOCK (GST_BASE_TRANSFORM_SINK_PAD (self));
   if (!ok)
@@ -96,7 +96,7 @@ change_state (GstElement *element, GstStateChange transition)
 static gboolean
 open_stream (GstGemmcl *self, GError **error)
 {
-  g_autoptr (GPtrArray) labels = gst_gemmcl_labels_get (self);
+  g_autoptr (GPtrArray) labels = gst_gemmcl_results_get_labels (self);
   GstGemmclSettings settings;
 
   gst_gemmcl_operands_pin (self);
@@ -127,7 +127,7 @@ open_stream (GstGemmcl *self, GError **error)
 static void
 warn_of_labels (GstGemmcl *self)
 {
-  g_autoptr (GPtrArray) labels = gst_gemmcl_labels_get (self);
+  g_autoptr (GPtrArray) labels = gst_gemmcl_results_get_labels (self);
   g_autoptr (GError) error = NULL;
 
   if (!labels || self->stream.settings.post_messages || gst_gemmcl_stream_is_meta (&self->stream))
@@ -431,7 +431,7 @@ gst_gemmcl_finalize (GObject *object)
   gst_gemmcl_operands_close (self);
   g_mutex_clear (&self->operands.change_lock);
   gst_gemmcl_sharing_clear (&self->sharing);
-  gst_gemmcl_labels_close (self);
+  gst_gemmcl_results_close_labels (self);
   gst_gemmcl_results_clear (&self->results);
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
     g_value_unset (&self->properties.source[i]);

@@ -272,7 +272,7 @@ static void
 classify (const GstGemmclRun *run, GstBuffer *buffer, GstMemory *rows)
 {
   const GstGemmclBest best = gst_gemmcl_best_find (&run->problem->gemm);
-  const GPtrArray *labels = gst_gemmcl_labels_get_fitting (run);
+  const GPtrArray *labels = gst_gemmcl_results_get_fitting_labels (run);
   GQuark quarks[GEMMCL_MAX_TOP_K];
   GstAnalyticsRelationMeta *meta;
   GstAnalyticsClsMtd mtd;

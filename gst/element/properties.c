@@ -250,7 +250,7 @@ set_property (GObject *object, guint id, const GValue *given, GParamSpec *pspec)
     return;
   }
   if (property->kind == LABELS) {
-    gst_gemmcl_labels_set (self, g_value_get_string (value));
+    gst_gemmcl_results_set_labels (self, g_value_get_string (value));
     return;
   }
   g_value_init (&old, G_VALUE_TYPE (value));
@@ -272,7 +272,7 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec G_GNUC
   if (property->kind == STATS) {
     g_value_take_boxed (value, gst_gemmcl_stats_new (self));
   } else if (property->kind == LABELS) {
-    g_value_take_string (value, gst_gemmcl_labels_get_source (self));
+    g_value_take_string (value, gst_gemmcl_results_get_source (self));
   } else if (is_of_operand (property)) {
     gst_gemmcl_operand_get (self, property->field, value);
   } else {

@@ -82,7 +82,7 @@ store (GstGemmcl *self, const gchar *source, GPtrArray *labels)
 }
 
 gchar *
-gst_gemmcl_labels_get_source (GstGemmcl *self)
+gst_gemmcl_results_get_source (GstGemmcl *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
@@ -90,7 +90,7 @@ gst_gemmcl_labels_get_source (GstGemmcl *self)
 }
 
 GPtrArray *
-gst_gemmcl_labels_get (GstGemmcl *self)
+gst_gemmcl_results_get_labels (GstGemmcl *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
@@ -98,9 +98,9 @@ gst_gemmcl_labels_get (GstGemmcl *self)
 }
 
 gboolean
-gst_gemmcl_labels_open (GstGemmcl *self, GError **error)
+gst_gemmcl_results_open_labels (GstGemmcl *self, GError **error)
 {
-  g_autofree gchar *source = gst_gemmcl_labels_get_source (self);
+  g_autofree gchar *source = gst_gemmcl_results_get_source (self);
   GPtrArray *labels = NULL;
 
   if (source && !(labels = gst_gemmcl_labels_load (source, error)))
@@ -110,15 +110,15 @@ gst_gemmcl_labels_open (GstGemmcl *self, GError **error)
 }
 
 void
-gst_gemmcl_labels_close (GstGemmcl *self)
+gst_gemmcl_results_close_labels (GstGemmcl *self)
 {
-  g_autofree gchar *source = gst_gemmcl_labels_get_source (self);
+  g_autofree gchar *source = gst_gemmcl_results_get_source (self);
 
   store (self, source, NULL);
 }
 
 GPtrArray *
-gst_gemmcl_labels_get_fitting (const GstGemmclRun *run)
+gst_gemmcl_results_get_fitting_labels (const GstGemmclRun *run)
 {
   return run->labels && run->labels->len == run->problem->gemm.n ? run->labels : NULL;
 }
@@ -167,7 +167,7 @@ check_stream (GstGemmcl *self, const GPtrArray *labels, GError **error)
 }
 
 void
-gst_gemmcl_labels_set (GstGemmcl *self, const gchar *text)
+gst_gemmcl_results_set_labels (GstGemmcl *self, const gchar *text)
 {
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GPtrArray) labels = NULL;
@@ -338,7 +338,7 @@ result_new (GstGemmcl *self, const GstGemmclRun *run, GstBuffer *output, GstBuff
                                : GST_CLOCK_TIME_NONE,
   };
   gst_memory_lock (result->rows, GST_LOCK_FLAG_EXCLUSIVE);
-  labels = gst_gemmcl_labels_get_fitting (run);
+  labels = gst_gemmcl_results_get_fitting_labels (run);
   result->labels = labels ? g_ptr_array_ref (labels) : NULL;
   return result;
 }

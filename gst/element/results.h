@@ -29,31 +29,31 @@ typedef struct {
 void gst_gemmcl_results_init (GstGemmclResults *self);
 void gst_gemmcl_results_clear (GstGemmclResults *self);
 
-/** gst_gemmcl_labels_set: Sets the property labels to @text, (nullable). Any thread. In the state
- * NULL it only stores @text. In other states it loads the labels, which the next batch uses. Labels
- * that cannot be loaded, or do not fit what is streaming, are refused with a warning. */
-void gst_gemmcl_labels_set (GstGemmcl *self, const gchar *text);
+/** gst_gemmcl_results_set_labels: Sets the property labels to @text, (nullable). Any thread. In the
+ * state NULL it only stores @text. In other states it loads the labels, which the next batch uses.
+ * Labels that cannot be loaded, or do not fit what is streaming, are refused with a warning. */
+void gst_gemmcl_results_set_labels (GstGemmcl *self, const gchar *text);
 
-/** gst_gemmcl_labels_get_source: Returns: (transfer full) (nullable): the property. Any thread. */
-gchar *gst_gemmcl_labels_get_source (GstGemmcl *self);
+/** gst_gemmcl_results_get_source: Returns: (transfer full) (nullable): the property. Any thread. */
+gchar *gst_gemmcl_results_get_source (GstGemmcl *self);
 
-/** gst_gemmcl_labels_get: Returns: (transfer full) (nullable): the labels, if any. Any thread. */
-GPtrArray *gst_gemmcl_labels_get (GstGemmcl *self);
+/** gst_gemmcl_results_get_labels: Returns: (transfer full) (nullable): the labels. Any thread. */
+GPtrArray *gst_gemmcl_results_get_labels (GstGemmcl *self);
 
-/** gst_gemmcl_labels_open: Loads the labels that the property names, for NULL to READY. */
-gboolean gst_gemmcl_labels_open (GstGemmcl *self, GError **error);
+/** gst_gemmcl_results_open_labels: Loads the labels that the property names, for NULL to READY. */
+gboolean gst_gemmcl_results_open_labels (GstGemmcl *self, GError **error);
 
-/** gst_gemmcl_labels_close: Releases the labels; the property stays. */
-void gst_gemmcl_labels_close (GstGemmcl *self);
+/** gst_gemmcl_results_close_labels: Releases the labels; the property stays. */
+void gst_gemmcl_results_close_labels (GstGemmcl *self);
 
 /** gst_gemmcl_results_check: @n: N. Returns: %FALSE with @error if @settings lack the row outputs
  * that messages or @labels (nullable) need, or if the number of labels is not N. */
 gboolean gst_gemmcl_results_check (const GstGemmclSettings *settings, const GPtrArray *labels,
                                    gsize n, GError **error);
 
-/** gst_gemmcl_labels_get_fitting: Returns: (transfer none) (nullable): the labels of @run; %NULL if
- * there are none or not N, after a weight of another N. */
-GPtrArray *gst_gemmcl_labels_get_fitting (const GstGemmclRun *run);
+/** gst_gemmcl_results_get_fitting_labels: Returns: (transfer none) (nullable): the labels of @run;
+ * %NULL if there are none or not N, after a weight of another N. */
+GPtrArray *gst_gemmcl_results_get_fitting_labels (const GstGemmclRun *run);
 
 /** gst_gemmcl_results_count_rows: @rows: the memory of row outputs of @run. Returns: their rows. */
 gsize gst_gemmcl_results_count_rows (const GstGemmclRun *run, GstMemory *rows);
