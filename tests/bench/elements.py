@@ -6,7 +6,9 @@ Both lines have the same source and end in fakesink. They run in turns; the rati
 other element's time to gemmcl's, and the median and the quartiles of the rounds are printed. The
 time is what gst-launch-1.0 prints, from PLAYING to EOS; compiling happens before, in PAUSED. "3
 times" is three elements that hand on OpenCL memory, against system memory between them. A layer of
-a frame is compared with onnxinference, if there are that element and the module onnx.
+a frame is compared with onnxinference, if there are that element and the module onnx. A row against
+another element has a goal, the least ratio. It is not judged if other processes used more than a
+tenth of the CPUs meanwhile.
 
 Exit status: 0; 1 if a line fails; 2 for wrong usage."""
 
@@ -20,7 +22,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path[:0] = [str(pathlib.Path(__file__).parent / name) for name in ("peers", "../support")]
+import ratio  # noqa: E402  pylint: disable=wrong-import-position
+
 SEPIA = "[[.393,.349,.272],[.769,.686,.534],[.189,.168,.131]]"
 GREY = "[[.299],[.587],[.114]]"
 IDENTITY = "[[1,0,0],[0,1,0],[0,0,1]]"
@@ -33,6 +37,9 @@ VECTOR = ("fakesrc num-buffers={n} sizetype=fixed sizemax=4096 filltype=zero !"
           "dimensions=(string)1024:1")
 CONVERT = "videoconvert n-threads=0"  # a thread for each CPU, as in gemmcl
 LAYER = "layer of a 64x64 frame, K = 12288, N = {n}"
+# The least ratios, unless they are 1. Comparisons of gemmcl with itself have none.
+GOALS = {"480 samples, 2 to 1 channels": 0.9, LAYER.format(n=10): 0.9}
+OURSELVES = "system memory", "queue-depth=1", "no messages"
 ENDED = re.compile(r"Execution ended after (\d+):(\d+):([\d.]+)")
 TURN_SECONDS = 0.5
 TIMEOUT_SECONDS = 60
@@ -120,12 +127,14 @@ def count_buffers(source, line):
 def compare(name, other, source, ours, theirs, rounds):  # pylint: disable=too-many-arguments
     lines = ours, theirs
     counts = [count_buffers(source, line) for line in lines]
+    load = ratio.Load()
     times = [[play(source, line, count) / count * 1e6 for line, count in zip(lines, counts)]
              for _ in range(rounds)]
-    low, middle, high = statistics.quantiles([b / a for a, b in times], n=4)
+    goal = None if other in OURSELVES else GOALS.get(name, 1)
+    judged = ratio.judge(ratio.summarize(b / a for a, b in times), goal, load.get_share())
     our_time, their_time = (statistics.median(each) for each in zip(*times))
-    figures = f"{their_time:8.1f} {our_time:9.1f}  {middle:.2f} ({low:.2f} to {high:.2f})"
-    print(f"{name:40} {other:14} {figures}", flush=True)
+    print(f"{name:40} {other:14} {their_time:8.1f} {our_time:9.1f}  {ratio.describe(judged)}",
+          flush=True)
 
 
 def main():
@@ -136,7 +145,7 @@ def main():
     options = parser.parse_args()
     if options.rounds < 2:
         parser.error("--rounds: expected 2 or more")
-    print(f"{'buffer':40} {'against':14} {'its us':>8} {'gemmcl us':>9}  ratio (quartiles)")
+    print(f"{'buffer':40} {'against':14} {'its us':>8} {'gemmcl us':>9}  ratio, goal (quartiles)")
     with tempfile.TemporaryDirectory(prefix="gemmcl-elements-") as folder:
         for case in cases(folder):
             if options.case in case[0]:

@@ -20,7 +20,7 @@ if WHEELS:
     sys.path.append(f"{WHEELS}/python")
 # pylint: disable=wrong-import-position
 from library import Failure, Missing
-from problem import BYTES, FORMS, LAYER, PLAIN, ROWS, SEARCH, Problem
+from problem import BYTES, FORMS, LAYER, PLAIN, QUANTIZED, ROWS, SEARCH, Problem
 # pylint: enable=wrong-import-position
 
 
@@ -43,21 +43,26 @@ class Kind:
         return self.name.startswith(OURS)
 
 
-OURS, CLBLAST, MEMCPY, LINK = "gemmcl", "CLBlast", "memcpy", "link"
+LIBRARY = "lib/libgemmcl.so.0"  # in a build directory
+OURS, EARLIER, CLBLAST, MEMCPY, READ, LINK = (
+    "gemmcl", "earlier gemmcl", "CLBlast", "memcpy", "reading B", "link")
 PYPI = "scripts/maintain/peers.sh (from PyPI)"
 ONEDNN = "Debian's libdnnl2 or libdnnl3"
 GSTREAMER = "Debian's python3-gst-1.0 and gstreamer1.0-plugins-base"
 USUAL = (PLAIN, LAYER, BYTES)
+SEARCHES = SEARCH, QUANTIZED
 KINDS = (
     Kind(OURS, "ours.Gemmcl", FORMS, is_opencl=True),
     Kind("gemmcl streaming", "ours.Stream", USUAL, is_opencl=True),
     Kind("gemmcl by the device's clock", "ours.Clock", USUAL, is_opencl=True),
     Kind("gemmcl on host memory", "ours.OnHost", USUAL, is_opencl=True),
     Kind("gemmcl in steps", "ours.Apart", ROWS, is_opencl=True),
-    Kind("gemmcl without D", "ours.Omitting", (SEARCH,), is_opencl=True),
+    Kind("gemmcl without D", "ours.Omitting", SEARCHES, is_opencl=True),
+    Kind("gemmcl in f32", "ours.InF32", (QUANTIZED,), is_opencl=True),
     Kind("gemmcl element", "element.Element", USUAL, GSTREAMER, is_opencl=True),
     Kind("gemmcl element with its pool", "element.Pooled", USUAL, GSTREAMER, is_opencl=True,
          is_optional=True),
+    Kind(EARLIER, "ours.Gemmcl", FORMS, is_opencl=True, is_optional=True),
     Kind("OpenBLAS", "host.OpenBlas", (PLAIN,), "Debian's libopenblas0 and python3-threadpoolctl"),
     Kind("oneDNN matmul", "onednn.Matmul", (PLAIN, LAYER), ONEDNN),
     Kind("oneDNN inner product", "onednn.InnerProduct", (PLAIN, LAYER), ONEDNN),
@@ -65,8 +70,10 @@ KINDS = (
     Kind(CLBLAST, "ours.ClBlast", (PLAIN,), "Debian's libclblast1", is_opencl=True),
     Kind("onnxruntime", "host.Onnxruntime", (LAYER,), f"{PYPI} and Debian's python3-onnx"),
     Kind(MEMCPY, "host.Memcpy", (BYTES,)),
-    Kind("NumPy", "host.Numpy", (SEARCH,), "Debian's python3-numpy"),
+    Kind("NumPy", "host.Numpy", SEARCHES, "Debian's python3-numpy"),
     Kind("faiss", "host.Faiss", (SEARCH,), PYPI),
+    Kind("faiss in int8", "host.FaissBytes", (QUANTIZED,), PYPI),
+    Kind(READ, "host.Reading", (QUANTIZED,)),
     Kind(LINK, "ours.Link", USUAL, is_opencl=True, is_optional=True),
 )
 
@@ -92,11 +99,14 @@ def is_pretended(kind, isa):
     return isa and kind.is_opencl and kind.name not in (CLBLAST, LINK)
 
 
-def make_environment(kind, isa, build):
+def make_environment(kind, settings):
     """The environment variables that a contender's process has in addition to this process's."""
+    isa = settings.isa
+    # Without --earlier it is the same library, which shows the noise.
+    build = settings.earlier if kind.name == EARLIER and settings.earlier else settings.build
     build = pathlib.Path(build).resolve()
     result = {
-        "GEMMCL_LIBRARY": str(build / "lib/libgemmcl.so.0"), "GST_PLUGIN_PATH": str(build / "gst"),
+        "GEMMCL_LIBRARY": str(build / LIBRARY), "GST_PLUGIN_PATH": str(build / "gst"),
         # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another
         # within microseconds, so a shorter time does not make them slower.
         "KMP_BLOCKTIME": "10",
@@ -159,7 +169,7 @@ class Contender:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=serve, args=(other, kind, row, settings), daemon=True)
-        with mock.patch.dict(os.environ, make_environment(kind, settings.isa, settings.build)):
+        with mock.patch.dict(os.environ, make_environment(kind, settings)):
             self.process.start()
         other.close()
 

@@ -2,6 +2,7 @@
 """The contenders on the CPU, except oneDNN. run() computes D in the problem's memory. MKL is called
 through ctypes, so that no headers are needed."""
 
+import concurrent.futures
 import ctypes
 import functools
 import os
@@ -10,7 +11,7 @@ from ctypes import c_float, c_size_t, c_void_p
 import numpy
 
 from library import Missing, load
-from problem import TOP
+from problem import TOP, place
 
 ROW_MAJOR, NO_TRANS, TRANS, PACKED, B_MATRIX = 101, 111, 112, 151, 162  # of mkl_cblas.h
 
@@ -137,11 +138,42 @@ class Faiss:
         os.environ |= {"FAISS_OPT_LEVEL": "generic", "OMP_WAIT_POLICY": "passive"}
         import faiss  # pylint: disable=import-outside-toplevel
         self.faiss, self.problem = faiss, problem
-        self.index = faiss.IndexFlatIP(problem.k)
+        self.index = self.make(faiss, problem.k)
+        self.index.train(problem.b)
         self.index.add(problem.b)
-        self.about = f"faiss {faiss.__version__}, IndexFlatIP"
+        del problem.b  # A gallery is large.
+        self.about = f"faiss {faiss.__version__}, {type(self.index).__name__}"
+
+    @staticmethod
+    def make(faiss, size):
+        return faiss.IndexFlatIP(size)
 
     def run(self):
         queries, found = self.problem.a.copy(), self.problem.found
         self.faiss.normalize_L2(queries)
         found[:, :TOP], found[:, TOP:] = self.index.search(queries, TOP)
+
+
+class FaissBytes(Faiss):
+    """The vectors in bytes, with a range for each of their columns."""
+
+    @staticmethod
+    def make(faiss, size):
+        return faiss.IndexScalarQuantizer(size, faiss.ScalarQuantizer.QT_8bit,
+                                          faiss.METRIC_INNER_PRODUCT)
+
+
+class Reading:
+    """A thread for each CPU reads as many bytes as B has elements, in search of another byte."""
+
+    about = "memchr of the C library"
+
+    def __init__(self, problem, settings):
+        part = problem.n * problem.k // settings.threads
+        self.bytes = place((settings.threads, part), "u1", 1)
+        self.pool = concurrent.futures.ThreadPoolExecutor(settings.threads)
+        self.find = ctypes.CDLL(None).memchr
+
+    def run(self):
+        list(self.pool.map(lambda part: self.find(c_void_p(part.ctypes.data), 0,
+                                                  c_size_t(part.size)), self.bytes))

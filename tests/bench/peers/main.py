@@ -16,10 +16,11 @@ import pathlib
 import subprocess
 import sys
 
-from contenders import FLOATS, KINDS, LIMITS, OURS
+from contenders import EARLIER, FLOATS, KINDS, LIBRARY, LIMITS, OURS
 from library import MISSING, Failure, Missing
-from match import GOALS, QUIET, Match
+from match import GOALS, Match
 from problem import BYTES, FORMS, LAYER, PLAIN, SEARCH, TOP, parse_shape
+from ratio import QUIET, describe
 
 CPU_FIELDS = ("Model name", "CPU family", "Model", "Stepping", "CPU(s)")
 
@@ -28,7 +29,7 @@ def parse_row(text):
     shape, _, form = text.partition("+")
     form = form or PLAIN
     shape = parse_shape(shape)
-    if form not in FORMS or form == SEARCH and shape[1] < TOP:
+    if form not in FORMS or form.startswith(SEARCH) and shape[1] < TOP:
         raise ValueError(text)
     return shape, form
 
@@ -46,13 +47,22 @@ def parse_options():
     parser.add_argument("--isa", choices=LIMITS, help="limit all contenders to this CPU's vectors")
     parser.add_argument("--contenders", type=lambda text: text.split(","),
                         help="only gemmcl and these: " + ", ".join(kind.name for kind in KINDS))
+    parser.add_argument("--earlier", metavar="BUILD",
+                        help="compare with the library of this build directory, of an earlier"
+                             " version, and with no others")
     parser.add_argument("--kernel", "-k", help="gemmcl's kernel (default: its choice)")
     parser.add_argument("--platform", help="OpenCL platform, by number or part of its name")
     parser.add_argument("--properties", default="", help="more properties of the element")
     parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+FORM]",
                         default=DEFAULT_ROWS, help="forms: " + ", ".join(FORMS[1:]))
     parser.set_defaults(threads=len(os.sched_getaffinity(0)))
-    return parser.parse_args()
+    options = parser.parse_args()
+    for build in filter(None, (options.build, options.earlier)):
+        if not pathlib.Path(build, LIBRARY).exists():
+            parser.error(f"{build} has no {LIBRARY}: build gemmcl there")
+    if options.earlier and not options.contenders:
+        options.contenders = [EARLIER]
+    return options
 
 
 def describe_cpu():
@@ -69,22 +79,13 @@ def describe_speed(row):
     return f"{amount / row['seconds'][OURS] / 1e9:.1f} {unit}"
 
 
-def describe_ratio(ratio):
-    if ratio is None:
-        return "-"
-    verdict = {None: "not judged", True: "reached", False: "MISSED"}[ratio["reached"]]
-    goal = f", goal {ratio['goal']:g} {verdict}" if ratio["goal"] else ""
-    return (f"{ratio['median']:.2f}{goal} ({ratio['lower_quartile']:.2f}"
-            f" to {ratio['upper_quartile']:.2f})")
-
-
 def print_row(row):
     """A row of the table; below it gemmcl's speed in several ways, relative to others."""
     form = {PLAIN: "", LAYER: " bias, ReLU", BYTES: " u8 to u8"}.get(row["form"], " " + row["form"])
     best, clblast = row.get("of_best_peer"), row.get("of_clblast")
     print(f"{row['m']}x{row['n']}x{row['k']}{form}".ljust(27), row["kernel"].ljust(20),
           f"{describe_speed(row):>14}  {best['name'] if best else '-':21}"
-          f"{describe_ratio(best):42} {describe_ratio(clblast)}")
+          f"{describe(best):42} {describe(clblast)}")
     for ours, ratios in row["ratios"].items():
         print(f"    {ours}: " + ", ".join(
             f"{ratio['median']:.2f} ({ratio['fastest']:.2f}) to {name}"

@@ -2,15 +2,14 @@
 """A row of the table: all contenders on one problem, in turns."""
 
 import math
-import os
-import pathlib
 import random
 import statistics
 import time
 
-from contenders import CLBLAST, KINDS, LINK, MEMCPY, OURS, UNLIMITED, Contender
+from contenders import CLBLAST, EARLIER, KINDS, LINK, MEMCPY, OURS, READ, UNLIMITED, Contender
 from library import Failure, Missing
-from problem import Problem
+from problem import QUANTIZED, SEARCH, Problem
+from ratio import Load, judge, summarize
 
 TURN_SECONDS = 0.02
 LEAST_ROUNDS = 5
@@ -19,20 +18,9 @@ MOST_RUNS = 2000
 GOALS = {(1024, 1024, 1024): (0.95, 7), (64, 1024, 1024): (0.90, 8), (16, 1024, 1024): (0.75, 8),
          (1, 1024, 1024): (0.40, 20), (3600, 96, 147): (0.90, 8), (230400, 64, 64): (0.90, 7),
          (921600, 3, 3): (0.5, None)}
-# Threads that wait for each other may all wait for one CPU: above this share goals are not judged.
-QUIET = 0.1
-
-
-def busy_seconds(processes):
-    """Seconds that the CPUs worked for other processes, including what the hypervisor took."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    fields = pathlib.Path("/proc/stat").read_text("ascii").split("\n", 1)[0].split()[1:]
-    user, nice, system, _idle, _wait, hard, soft, steal = map(int, fields[:8])
-    busy = user + nice + system + hard + soft + steal
-    for pid in (os.getpid(), *processes):
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2]
-        busy -= sum(map(int, fields.split()[11:13]))
-    return busy / ticks
+# The same for other rows, by the best peer, the form or the shape
+OTHER_GOALS = {EARLIER: (0.98, None), SEARCH: (1, None), QUANTIZED: (0.9, None),
+               (1, 64, 16): (0.5, None)}
 
 
 class Match:
@@ -76,8 +64,8 @@ class Match:
                 self.missing[kind.name] = f"{str(missing).rstrip('.')}.{way}"
                 self.contenders.pop().close()
                 continue
-            # LINK copies zeros and computes no product.
-            wrong = kind.name != LINK and problem.check(found, kind.name == MEMCPY)
+            # LINK copies zeros, and READ reads B: they compute no product.
+            wrong = kind.name not in (LINK, READ) and problem.check(found, kind.name == MEMCPY)
             if wrong:
                 raise Failure(f"{kind.name}: {wrong}")
 
@@ -88,14 +76,11 @@ class Match:
         runs = {each: self._count_runs(each) for each in self.contenders}
         self.turns = {each.name: [] for each in self.contenders}
         self.fastest = {each.name: math.inf for each in self.contenders}
-        processes = [each.process.pid for each in self.contenders]
-        others = busy_seconds(processes)
-        start = time.monotonic()
-        while len(self.turns[OURS]) < LEAST_ROUNDS or time.monotonic() < start + seconds:
+        load = Load(each.process.pid for each in self.contenders)
+        while len(self.turns[OURS]) < LEAST_ROUNDS or time.monotonic() < load.start + seconds:
             for each in shuffle.sample(self.contenders, len(self.contenders)):
                 self._take_turn(each, runs[each])
-        others = max(busy_seconds(processes) - others, 0.0)
-        self.others = others / ((time.monotonic() - start) * os.cpu_count())
+        self.others = load.get_share()
 
     @staticmethod
     def _count_runs(contender):
@@ -112,9 +97,7 @@ class Match:
         """The speed of gemmcl relative to a contender: quartiles over the rounds, and the ratio of
         the fastest runs, which is more reliable on a busy machine."""
         ratios = [theirs / own for own, theirs in zip(self.turns[ours], self.turns[name])]
-        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-        return {"lower_quartile": low, "median": middle, "upper_quartile": high,
-                "fastest": self.fastest[name] / self.fastest[ours]}
+        return {**summarize(ratios), "fastest": self.fastest[name] / self.fastest[ours]}
 
     def judge(self):
         """The row of the JSON: the best peer, and the ratios to it and to CLBlast with goals."""
@@ -129,9 +112,9 @@ class Match:
         peers = {name: row["ratios"][OURS][name] for name, kind in kinds.items()
                  if not kind.is_ours and name != LINK}
         best = min(peers, key=lambda name: peers[name]["median"], default=None)
-        for key, name, goal in zip(("of_best_peer", "of_clblast"), (best, CLBLAST),
-                                   GOALS.get(self.row[0], (None, None))):
+        goals = {**GOALS, **OTHER_GOALS}
+        wanted = next(filter(None, map(goals.get, (best, form, self.row[0]))), (None, None))
+        for key, name, goal in zip(("of_best_peer", "of_clblast"), (best, CLBLAST), wanted):
             if name in peers:
-                reached = peers[name]["median"] >= goal if goal and self.others < QUIET else None
-                row[key] = {"name": name, **peers[name], "goal": goal, "reached": reached}
+                row[key] = {"name": name, **judge(peers[name], goal, self.others)}
         return row

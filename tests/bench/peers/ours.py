@@ -8,7 +8,7 @@ from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p, cast
 import gemmcl
 from library import (AUTO, CPU, IN_BUFFER, PROFILING_END, PROFILING_START, Context, Data, good,
                      load)
-from problem import BYTES, SEARCH, TOP
+from problem import BYTES, QUANTIZED, SEARCH, TOP
 
 ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K = 1, 2, 4, 8  # GemmclRowOutput
 # The row outputs of forms. With top-k the rows of A are normalized, and B is transposed.
@@ -44,7 +44,7 @@ class OnDevice:
 class Gemmcl(OnDevice):
     """gemmcl. A run is timed from its enqueueing until it is done."""
 
-    omits_d = False
+    omits_d, is_quantized = False, True
 
     def __init__(self, problem, settings):
         super().__init__(problem, settings)
@@ -52,12 +52,16 @@ class Gemmcl(OnDevice):
         kind = "u8" if problem.form == BYTES else "f32"
         rows = sum(ROW_OUTPUTS.get(word, 0) for word in words)
         activation = ("relu" if problem.is_layer else "softmax" if "softmax" in words else "none")
+        b, precision = gemmcl.make(problem.b), "f32"
+        if problem.form == QUANTIZED and self.is_quantized:
+            b, precision = gemmcl.get_matrix("matrix_quantize", b, True, None), "i8"
+        operands = {"bias": problem.bias} if problem.is_layer else {}
         gemm = gemmcl.describe(
             *problem.shape, a_type=kind, d_type=kind, row_outputs=rows, bias=problem.is_layer,
-            activation=activation, omit_d=self.omits_d, **(TOP_K if problem.form == SEARCH else {}))
-        operands = {"bias": problem.bias} if problem.is_layer else {}
-        self.plan = gemmcl.Plan(gemm, settings.kernel, self.context.context, b=problem.b,
-                                **operands)
+            activation=activation, omit_d=self.omits_d, precision=precision,
+            **(TOP_K if problem.is_search else {}))
+        self.plan = gemmcl.Plan(gemm, settings.kernel, self.context.context, b=b, **operands)
+        del problem.b  # A gallery is large.
         if rows:
             self.results.append((self.copy(problem.found), problem.found))
         found = in_buffer(self.results[1][0]) if rows else None
@@ -97,6 +101,12 @@ class Omitting(Gemmcl):
     """Only row outputs leave the device."""
 
     omits_d = True
+
+
+class InF32(Gemmcl):
+    """The vectors in f32."""
+
+    is_quantized = False
 
 
 class Stream(Gemmcl):

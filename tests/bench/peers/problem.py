@@ -7,13 +7,14 @@ import numpy
 from numpy_gemm import compare, solve
 
 # The forms of a row: the product alone; with bias and ReLU; of u8; M queries for the nearest of N
-# vectors by cosines; with softmax and with row outputs (all three, or arg-max).
-PLAIN, LAYER, BYTES, SEARCH = "plain", "layer", "u8", "search"
+# vectors by cosines, in f32 and with vectors in int8; with softmax and with row outputs (all three,
+# or arg-max).
+PLAIN, LAYER, BYTES, SEARCH, QUANTIZED = "plain", "layer", "u8", "search", "search+i8"
 ROWS = ("softmax", "rows", "softmax+rows", "softmax+argmax")
-FORMS = (PLAIN, LAYER, BYTES, SEARCH, *ROWS)
+FORMS = (PLAIN, LAYER, BYTES, SEARCH, QUANTIZED, *ROWS)
 TOP = 5  # vectors that a search finds
 ROWS_CHECKED = 64
-COSINE_BOUND = 1e-5  # in f32
+COSINE_BOUNDS = {SEARCH: 1e-5, QUANTIZED: 1e-2}
 CHUNKS = 16  # of the vectors of a search, as doubles
 
 
@@ -40,12 +41,12 @@ class Problem:
 
     def __init__(self, shape, form):
         self.shape = self.m, self.n, self.k = shape
-        self.form, self.is_layer = form, form == LAYER
+        self.form, self.is_layer, self.is_search = form, form == LAYER, form in COSINE_BOUNDS
         self.rows = numpy.unique(numpy.linspace(0, self.m - 1, ROWS_CHECKED).astype(int))
         m, n, k = shape
         random = numpy.random.default_rng(1)
         bias = random.random(n, numpy.float32) - numpy.float32(0.5)
-        if form == SEARCH:
+        if self.is_search:
             # B is transposed: a vector of norm 1 in a row. The queries are rows of it with noise.
             b = random.standard_normal((n, k), numpy.float32)
             b /= numpy.sqrt(numpy.einsum("ij,ij->i", b, b))[:, None]
@@ -64,13 +65,13 @@ class Problem:
 
     def sample(self):
         """The rows of the result that are checked, spread over the whole."""
-        return (self.found if self.form == SEARCH else self.d)[self.rows]
+        return (self.found if self.is_search else self.d)[self.rows]
 
     def check(self, found, copies=False):
         """Compares a sample with double precision, or with A if a contender only copies it. Returns
         a description of the error, with its place in the sample, or None."""
         a = self.a[self.rows].astype(float)
-        if self.form == SEARCH:
+        if self.is_search:
             return self._check_search(found, a)
         if copies:
             return compare(found, a, 0 * a)
@@ -85,8 +86,9 @@ class Problem:
         exact = numpy.hstack([queries @ part.T for part in numpy.array_split(self.b, CHUNKS)])
         nearest = -numpy.sort(numpy.partition(-exact, TOP - 1)[:, :TOP])
         named = numpy.take_along_axis(exact, columns, axis=1)
+        bound = COSINE_BOUNDS[self.form]
         if (all(len(set(row)) == TOP for row in columns)
-                and numpy.allclose(named, nearest, 0, COSINE_BOUND)
-                and numpy.allclose(values, nearest, 0, COSINE_BOUND)):
+                and numpy.allclose(named, nearest, 0, bound)
+                and numpy.allclose(values, nearest, 0, bound)):
             return None
         return f"these are not the {TOP} nearest"

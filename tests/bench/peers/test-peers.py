@@ -21,9 +21,9 @@ BUILD = sys.argv[1]
 
 # pylint: disable=wrong-import-position
 import library
-from contenders import CLBLAST, KINDS, OURS
+from contenders import CLBLAST, EARLIER, KINDS, OURS
 from match import GOALS, Match
-from problem import BYTES, LAYER, PLAIN, SEARCH, TOP, Problem
+from problem import BYTES, LAYER, PLAIN, QUANTIZED, SEARCH, TOP, Problem
 # pylint: enable=wrong-import-position
 
 ALWAYS = [kind for kind in KINDS if not kind.install or kind.name == "NumPy"]
@@ -46,10 +46,11 @@ class Peers(tool.FolderTestCase):
         names = [kind.name for kind in KINDS if kind in ALWAYS or kind.is_ours]
         path = self.path("peers.json")
         said = self.play(0, "--contenders", ",".join(names), "--json", path, "33x20x17",
-                         "33x20x17+layer", "64x3x3+u8", "33x20x17+softmax+rows", "3x3000x40+search")
+                         "33x20x17+layer", "64x3x3+u8", "33x20x17+softmax+rows", "3x3000x40+search",
+                         "3x3000x40+search+i8")
         rows = self.load(path)["rows"]
         self.assertEqual([row["form"] for row in rows],
-                         [PLAIN, LAYER, BYTES, "softmax+rows", SEARCH])
+                         [PLAIN, LAYER, BYTES, "softmax+rows", SEARCH, QUANTIZED])
         for row in rows:
             always = {kind.name for kind in ALWAYS if row["form"] in kind.forms}
             self.assertLessEqual(always, set(row["seconds"]))
@@ -61,6 +62,13 @@ class Peers(tool.FolderTestCase):
         self.assertEqual(rows[2]["of_best_peer"]["name"], "memcpy")
         self.assertIn("33x20x17 bias, ReLU", said.stdout)
         self.assertIn("The contenders, ", said.stdout)
+
+    def test_earlier(self):
+        said = self.play(0, "--earlier", BUILD, "--json", self.path("peers.json"), "33x20x17")
+        row, = self.load(self.path("peers.json"))["rows"]
+        self.assertEqual(set(row["seconds"]), {OURS, EARLIER}, said.stdout)
+        self.assertEqual(row["of_best_peer"]["goal"], 0.98)
+        self.assertIn("/no has no lib", self.play(2, "--earlier", self.path("no")).stderr)
 
     def test_missing(self):
         said = self.play(0, "--contenders", "memcpy", "8x3x5+u8")
@@ -75,7 +83,7 @@ class Peers(tool.FolderTestCase):
                 importlib.import_module("element")
 
     def test_usage(self):
-        for row in ("8x8", "0x8x8", "8x8x8+f64", "8xax8", "8x4x8+search"):
+        for row in ("8x8", "0x8x8", "8x8x8+f64", "8xax8", "8x4x8+search", "8x4x8+search+i8"):
             self.play(2, row)
 
     def test_kernel_unknown(self):
@@ -97,7 +105,8 @@ class Elements(tool.TestCase):
             self.skipTest(str(missing))
         said = run("../elements.py", "--rounds", "2", "--case", "160x120 RGB to GRAY8")
         self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertRegex(said.stdout, r"RGB to GRAY8 +videoconvert +[\d.]+ +[\d.]+  \d+\.\d+ \(")
+        self.assertRegex(said.stdout,
+                         r"RGB to GRAY8 +videoconvert +[\d.]+ +[\d.]+  \d+\.\d+, goal 1 ")
 
 
 class Check(unittest.TestCase):
