@@ -20,7 +20,7 @@
  *
  * In registers, D is TILE_M / 8 x TILE_N blocks of 8 x S, of which each lane has a column. A is
  * TILE_M / 8 blocks of 8 x DPAS_K, scaled and rounded after the read. B is TILE_N blocks of
- * DPAS_K x S. Then
+ * DPAS_K x S (BLOCKS_M and OWN_N below, which WIDE changes). Then
  *
  *     for each block c of B          D (m, c) += A (m) * B (c), so that a block of B is held for
  *       for each block m of A        several dpas
@@ -476,19 +476,17 @@ gemm (GEMM_PARAMETERS)
       prefetch_steps (p, &at, k + AHEAD * STEP);
     STEP_OF_K (read_a)
   }
-#else
-  #ifdef A_IN_BLOCKS
+#elif defined(A_IN_BLOCKS)
   for (; k + STEP <= p.K; k += STEP) {
     STEP_OF_K (read_a)
   }
   if (k < p.K) {
     STEP_OF_K (load_a)
   }
-  #else
+#else
   for (; k < p.K; k += STEP) {
     STEP_OF_K (load_a)
   }
-  #endif
 #endif
 
 #ifdef WHOLE_ROWS

@@ -67,8 +67,8 @@ struct _GemmclKernelPlan {
   cl_mem image;   /* A, if multiply reads images */
   cl_mem logits;  /* input of softmax and normalize_rows if they cannot work in D, tight:
                   * batch x m x n */
-  cl_mem state;   /* D of computed, all problems: the previous result, or D before it is
-                           * pooled or scaled */
+  cl_mem state;   /* D of computed, all problems: the previous result, or D before it is pooled or
+                   * scaled */
   cl_mem omitted; /* D of the problem, all problems, if runs have none but a step reads it */
   cl_mem found;   /* what n_row_parts parts of each row of D have, or NULL */
   gboolean state_is_void;          /* state means zeros, whatever it holds; TRUE at first */
