@@ -226,10 +226,11 @@ find_rows (A_ELEMENT **rows, float *copy, global const A_MEM *A, const GemmclArg
   }
 }
 
-/* Multiplies TILE_M rows of A by a panel of B. asks: prefetch the next TILE_M rows, too */
+/* Multiplies TILE_M rows of A by a panel of B. prefetches: it also
+ * prefetches the next TILE_M rows. */
 DOT_CALLER void
 multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEMENT *panel,
-               const int steps, const bool asks, const GemmclArguments p)
+               const int steps, const bool prefetches, const GemmclArguments p)
 {
   /* Copies of the row pointers. From offsets, compilers build one vector and extract a lane per
    * load, and recompute each address in every step. */
@@ -247,7 +248,7 @@ multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_EL
   for (long k = 0; k < steps; k++) {
     SUMS b[VECTORS];
 
-    if (asks && k % LINE == 0)
+    if (prefetches && k % LINE == 0)
 #pragma unroll
       for (int m = 0; m < TILE_M; m++)
         PREFETCH_A (rows[TILE_M + m] + k);
@@ -341,13 +342,13 @@ gemm (GEMM_PARAMETERS)
 #endif
 #ifdef COPIES_A
   const int most_tiles = min (ROWS / TILE_M, VECTOR_COPY / TILE_M / VECTOR_COPY_ROW (p.K));
-  const bool asks = false;
+  const bool prefetches = false;
   float copy[VECTOR_COPY];
   enum { NEXT_TILES = 0 };
 #else
   const int most_tiles = ROWS / TILE_M;
   /* No prefetch for a small A, which is cached anyway. */
-  const bool asks = A_STEP == 1 && (long)p.M * steps > NEAR;
+  const bool prefetches = A_STEP == 1 && (long)p.M * steps > NEAR;
   float *copy = 0;
   enum { NEXT_TILES = 1 }; /* row pointers of one more tile, for its prefetch */
 #endif
@@ -367,7 +368,8 @@ gemm (GEMM_PARAMETERS)
         global const B_ELEMENT *b_panel = (global const B_ELEMENT *)B + panel * B_PANEL (p.K);
         SUMS sum[TILE_M][VECTORS];
 
-        multiply_tile (sum, rows + tile * TILE_M, b_panel, steps, asks && panel == first_panel, p);
+        multiply_tile (sum, rows + tile * TILE_M, b_panel, steps,
+                       prefetches && panel == first_panel, p);
 #ifdef STORES_WHOLE_TILES
         if (i + TILE_M <= p.M && j + TILE_N <= p.N && p.beta == 0.0f) {
           global float *d = D + D_INDEX (batch, i, (long)j);
