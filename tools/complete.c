@@ -51,6 +51,17 @@ offer (FILE *out, const gchar *start, const gchar *word, const gchar *text)
     fprintf (out, "%s\t%s\n", word, text);
 }
 
+/* Offers @value where the user typed @start, which may have "--option=" before the value. */
+static void
+offer_value (FILE *out, const gchar *start, const gchar *value, const gchar *text)
+{
+  const gchar *equals = strchr (start, '=');
+  g_autofree gchar *word =
+      g_strdup_printf ("%.*s%s", equals != NULL ? (gint)(equals + 1 - start) : 0, start, value);
+
+  offer (out, start, word, text);
+}
+
 static void
 offer_options (FILE *out, const gchar *start, const GOptionEntry *entry)
 {
@@ -71,24 +82,27 @@ offer_values (FILE *out, const gchar *start, const GOptionEntry *entry)
 
   for (guint i = 0; values[1] != NULL && values[i] != NULL; i++)
     if (g_ascii_islower (values[i][0]))
-      offer (out, start, values[i], "");
+      offer_value (out, start, values[i], "");
   for (guint i = 0;
        strstr (entry->description, "kernel") != NULL &&
        g_str_has_prefix (entry->arg_description, "NAME") && i < gemmcl_get_n_kernels ();
        i++)
-    offer (out, start, gemmcl_get_kernel (i)->name, gemmcl_get_kernel (i)->summary);
+    offer_value (out, start, gemmcl_get_kernel (i)->name, gemmcl_get_kernel (i)->summary);
   for (guint i = 0; g_str_equal (entry->long_name, "activation") && i < GEMMCL_N_ACTIVATIONS; i++)
-    offer (out, start, gemmcl_activation_get_name (i), gemmcl_activation_get_text (i));
+    offer_value (out, start, gemmcl_activation_get_name (i), gemmcl_activation_get_text (i));
 }
 
-/* Returns: (nullable): the option that @word is, if it takes a value in the next word. */
+/* Returns: (nullable): the option that @word is, or begins with before "=", if it takes a value. */
 static const GOptionEntry *
 find_option (const GOptionEntry *entry, const gchar *word)
 {
+  const gsize length = strcspn (word, "=");
+
   for (; entry->long_name != NULL; entry++)
     if (entry->arg_description != NULL &&
         ((word[0] == '-' && word[1] == entry->short_name && word[2] == '\0') ||
-         (g_str_has_prefix (word, "--") && g_str_equal (word + 2, entry->long_name))))
+         (length > 2 && g_str_has_prefix (word, "--") && length - 2 == strlen (entry->long_name) &&
+          strncmp (word + 2, entry->long_name, length - 2) == 0)))
       return entry;
   return NULL;
 }
@@ -98,6 +112,10 @@ tool_complete (FILE *out, gchar **words, const ToolOptionGroup *group)
 {
   const guint n = g_strv_length (words);
   const gchar *start = n > 0 ? words[n - 1] : "";
+  /* bash makes three words of "--layout=row"; other shells make one. */
+  const gboolean at_equals = g_str_equal (start, "=");
+  const gboolean after_equals = n > 2 && g_str_equal (words[n - 2], "=");
+  const gboolean has_equals = g_str_has_prefix (start, "--") && strchr (start, '=') != NULL;
   const gboolean is_help = n > 1 && g_str_equal (words[0], "help");
   const ToolCommand *command = n > 1 ? tool_find_command (words[0]) : NULL;
 
@@ -110,10 +128,12 @@ tool_complete (FILE *out, gchar **words, const ToolOptionGroup *group)
   if (command == NULL)
     return;
   for (const ToolOptionGroup *each = command->groups; each->title != NULL; each++) {
-    const GOptionEntry *option = find_option (each->entries, words[n - 2]);
+    const GOptionEntry *option = find_option (each->entries, words[n - (has_equals     ? 1
+                                                                        : after_equals ? 3
+                                                                                       : 2)]);
 
     if (option != NULL) {
-      offer_values (out, start, option);
+      offer_values (out, at_equals ? "" : start, option);
       return;
     }
   }

@@ -99,6 +99,16 @@ parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint 
   }
   if (g_option_context_parse (context, argc, argv, &why))
     return TRUE;
+  for (gint i = 1; why->domain == G_CONVERT_ERROR && i < *argc; i++) {
+    g_autofree gchar *value = g_locale_to_utf8 ((*argv)[i], -1, NULL, NULL, NULL);
+    g_autofree gchar *quoted = gemmcl_quote ((*argv)[i]);
+    const gchar *charset;
+
+    g_get_charset (&charset);
+    if (value == NULL)
+      return tool_refuse (error, "\"%s\" is not text in %s, the character set of the locale.",
+                          quoted, charset);
+  }
   if (g_error_matches (why, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) &&
       strstr (why->message, "--") != NULL) {
     g_auto (GStrv) wrong = g_strsplit (strstr (why->message, "--"), "=", 2);
@@ -107,6 +117,24 @@ parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint 
   }
   g_propagate_error (error, g_steal_pointer (&why));
   return FALSE;
+}
+
+/* Makes "tune --help" of "help tune", and "--help" of "help" and "help help". */
+static gboolean
+replace_help (gint *argc, gchar **argv, GError **error)
+{
+  static gchar help[] = "--help";
+
+  if (*argc < 2 || !g_str_equal (argv[1], "help"))
+    return TRUE;
+  if (*argc > 3)
+    return tool_refuse (error, "Expected \"gemmcl help [COMMAND]\", found \"%s\" behind it.",
+                        argv[3]);
+  if (*argc == 3 && g_str_equal (argv[2], "help"))
+    argv[--*argc] = NULL;
+  argv[1] = *argc == 3 ? argv[2] : help;
+  argv[*argc - 1] = help;
+  return TRUE;
 }
 
 static gboolean
@@ -180,28 +208,21 @@ get_status (const GError *error)
 gint
 main (gint argc, gchar **argv)
 {
-  static gchar help[] = "--help";
   g_autoptr (GError) error = NULL;
-  const ToolCommand *command;
-  const gchar *gap, *name;
+  const gboolean ok = replace_help (&argc, argv, &error);
+  const ToolCommand *command = argc > 1 ? tool_find_command (argv[1]) : NULL;
+  const gchar *gap = command != NULL ? " " : "";
+  const gchar *name = command != NULL ? command->name : "";
   gint status;
 
-  /* "help tune" is "tune --help". */
-  if (argc > 1 && g_str_equal (argv[1], "help")) {
-    argv[1] = argc > 2 ? argv[2] : help;
-    argv[argc > 2 ? 2 : 1] = help;
-  }
-  command = argc > 1 ? tool_find_command (argv[1]) : NULL;
-  gap = command != NULL ? " " : "";
-  name = command != NULL ? command->name : "";
   /* Messages have the character set of the terminal, numbers always a decimal point. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
   /* The tool's own messages are in English; reports mix them with GLib's. */
   setlocale (LC_MESSAGES, "C");
 
-  if (command != NULL ? run_command (command, argc - 1, argv + 1, &error)
-                      : run_alone (argc, argv, &error))
+  if (ok && (command != NULL ? run_command (command, argc - 1, argv + 1, &error)
+                             : run_alone (argc, argv, &error)))
     flush_output (&error);
   status = get_status (error);
   if (error != NULL) {

@@ -153,10 +153,10 @@ const GOptionEntry tool_device_entries[] = {
      "OpenCL platform: its number, or a part of its name or vendor; auto: any (default: auto)",
      "NUMBER|NAME"},
     {"type", 't', 0, G_OPTION_ARG_CALLBACK, (gpointer)set_device_type,
-     "Type of device: auto (any; Intel GPUs come first, then other GPUs, accelerators, CPUs), cpu, "
-     "gpu, accelerator, default (of each platform), or OpenCL's constant, such as "
-     "CL_DEVICE_TYPE_GPU or 4 (default: auto)",
-     "TYPE"},
+     "Type of device: auto (any; Intel GPUs come first, then other GPUs, accelerators, CPUs), "
+     "default (of each platform), or OpenCL's constant, such as CL_DEVICE_TYPE_GPU or 4 (default: "
+     "auto)",
+     "auto|cpu|gpu|accelerator|default"},
     {"device", 'd', 0, G_OPTION_ARG_STRING, &query.device,
      "The device: its number among those of -p and -t, or a part of its name; auto: the first "
      "(default: auto)",
@@ -263,22 +263,34 @@ static const struct {
     {"ladder", "gemm_naive,outputs,outputs_permuted,slm_4x4_16x16,slm_padded,slm_float4_4x4_16x16"},
 };
 
-/* Appends the kernels that @name stands for; none if it is unknown. */
 static void
+add_once (GPtrArray *found, const gchar *name)
+{
+  if (!g_ptr_array_find_with_equal_func (found, name, g_str_equal, NULL))
+    g_ptr_array_add (found, (gpointer)name);
+}
+
+/* Appends the kernels that @name stands for. Returns: FALSE if it is unknown. */
+static gboolean
 add_kernels (GPtrArray *found, const gchar *name)
 {
+  gboolean known = FALSE;
+
   for (guint i = 0; i < G_N_ELEMENTS (kernel_sets); i++) {
     g_auto (GStrv) parts = g_strsplit (kernel_sets[i].kernels, ",", -1);
 
     for (guint j = 0; parts[j] != NULL && g_str_equal (name, kernel_sets[i].name); j++)
-      add_kernels (found, parts[j]);
+      known |= add_kernels (found, parts[j]);
   }
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernelInfo *info = gemmcl_get_kernel (i);
 
-    if (g_pattern_match_simple (name, info->name) || g_str_equal (name, info->method))
-      g_ptr_array_add (found, (gpointer)info->name);
+    if (g_pattern_match_simple (name, info->name) || g_str_equal (name, info->method)) {
+      add_once (found, info->name);
+      known = TRUE;
+    }
   }
+  return known;
 }
 
 GPtrArray *
@@ -289,15 +301,13 @@ tool_list_kernels (const gchar *names, gboolean choosers, gboolean *has_sets, GE
   gboolean sets = FALSE;
 
   for (guint i = 0; asked[i] != NULL; i++) {
-    const guint before = found->len;
     const gchar *name = tool_find_kernel (asked[i], choosers, NULL);
 
     if (name != NULL) {
-      g_ptr_array_add (found, (gpointer)name);
+      add_once (found, name);
       continue;
     }
-    add_kernels (found, asked[i]);
-    if (found->len == before) {
+    if (!add_kernels (found, asked[i])) {
       tool_find_kernel (asked[i], choosers, error);
       return NULL;
     }

@@ -27,7 +27,8 @@ class Help(tool.TestCase):
         for command in tool.COMMANDS:
             self.assertRegex(said, rf"(?m)^  {command} +[A-Z]")
         self.assertEqual(self.ends(0, "-h").stdout, said)
-        self.assertEqual(self.ends(0, "help").stdout, said)
+        for spelling in ("help",), ("help", "help"), ("help", "--help"):
+            self.assertEqual(self.ends(0, *spelling).stdout, said)
         self.assertRegex(self.ends(0, "--version").stdout, r"^gemmcl \d+\.\d+\.\d+\n$")
 
     def test_of_each_command(self):
@@ -127,6 +128,14 @@ class Usage(tool.TestCase):
         for arguments in ("frobnicate",), ("frobnicate", "-M", "8"), ("help", "frobnicate"):
             self.refuses(2, r'no command "frobnicate"\.\n', *arguments)
 
+    def test_help_of_two_commands(self):
+        self.refuses(2, r'"gemmcl help \[COMMAND\]", found "extra"', "help", "bench", "extra")
+        self.refuses(2, 'found "run"', "help", "help", "run")
+
+    def test_value_that_is_no_text(self):
+        self.refuses(2, r'bench: "\\xff" is not text in UTF-8', "bench", "--json", "t\u00e4.json",
+                     "-k", "\udcff", LC_ALL="C.UTF-8")
+
     def test_unknown_option(self):
         for command in tool.COMMANDS:
             self.refuses(2, "--frobnicate", command, "--frobnicate")
@@ -179,12 +188,22 @@ class Completion(tool.TestCase):
         self.assertEqual(self.offered("run", "a.npy", "--activation", "ge"), ["gelu", "gelu-tanh"])
         self.assertEqual(self.offered("bench", "-k", "gemm"), ["gemm_naive"])
         self.assertEqual(self.offered("bench", "--json", ""), [])
+        self.assertEqual(self.offered("bench", "-t", "a"), ["auto", "accelerator"])
+        for first, last, values in (("", "", ["row", "col"]), ("r", "r", ["row"])):
+            self.assertEqual(self.offered("bench", f"--layout={first}"),
+                             [f"--layout={value}" for value in values])
+            split = ["="] if not last else ["=", last]
+            self.assertEqual(self.offered("bench", "--layout", *split), values)
+        self.assertEqual(self.offered("bench", "-k=gemm"), [])
+        self.assertEqual(self.offered("bench", "--lay=r"), [])
 
     def test_bash(self):
         said = self.in_shell("bash", f"source {self.SCRIPTS}/gemmcl.bash; COMP_CWORD=2; "
                              "COMP_WORDS=(gemmcl bench --la); _gemmcl; echo $COMPREPLY; "
-                             "COMP_WORDS=(gemmcl run ''); _gemmcl; echo ${#COMPREPLY[@]}")
-        self.assertEqual(said, ["--layout", "0"])
+                             "COMP_WORDS=(gemmcl run ''); _gemmcl; echo ${#COMPREPLY[@]}; "
+                             "COMP_WORDS=(gemmcl bench --layout = c) COMP_CWORD=4; _gemmcl; "
+                             "echo $COMPREPLY")
+        self.assertEqual(said, ["--layout", "0", "col"])
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish(self):

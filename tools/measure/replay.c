@@ -79,6 +79,7 @@ parse (const gchar *fields, const gchar **kernel, GString *left_out, GError **er
   g_autofree gchar *text =
       device != NULL ? g_strndup (fields, (gsize)(device - fields)) : g_strdup (fields);
   g_auto (GStrv) pairs = g_strsplit (text, ",", -1);
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
 
   tool_gemm = (GemmclGemm)GEMMCL_GEMM_INIT;
   *kernel = NULL;
@@ -89,6 +90,8 @@ parse (const gchar *fields, const gchar **kernel, GString *left_out, GError **er
       *value++ = '\0';
     if (!take (pairs[i], value, kernel, left_out, error))
       return FALSE;
+    if (!g_hash_table_add (seen, pairs[i]))
+      return tool_refuse (error, "Expected each key once, found \"%s\" again.", pairs[i]);
   }
   if (tool_gemm.m == 0 || tool_gemm.n == 0 || tool_gemm.k == 0 || *kernel == NULL)
     return tool_refuse (error, "Expected m, n, k and kernel, found \"%s\".", text);
