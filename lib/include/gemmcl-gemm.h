@@ -237,8 +237,8 @@ typedef enum {
  * @batch: the number of problems of this shape; 0 means 1. A plan's share B; set @a_stride unless
  *   they share A, too
  * @a_stride: elements from a problem's A to the next problem's; 0: all problems share A
- * @b_stride: as @a_stride, for B
- * @c_stride: as @a_stride, for C
+ * @b_stride: as @a_stride, for B of gemmcl_gemm_run() and of a #GemmclRun
+ * @c_stride: likewise for C
  * @d_stride: as @a_stride, for D; but 0: no gap
  * @a_type: the type of A in memory; 0 is F32. Kernels convert it to their precision, which is f32
  *   at most: F64 and integers of 32 and 64 bits are rounded to 24 binary digits

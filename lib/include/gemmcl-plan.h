@@ -100,7 +100,8 @@ GType gemmcl_prepared_get_type (void);
  * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan. It holds a
  *   reference to the plan until it is used. %NULL with %GEMMCL_ERROR_SHAPE,
  *   %GEMMCL_ERROR_TOO_LARGE, %GEMMCL_ERROR_BUILD, %GEMMCL_ERROR_OPENCL, or %GEMMCL_ERROR_INVALID if
- *   the kernel's precision cannot represent an element or the problem has no such operand.
+ *   the kernel's precision cannot represent an element, the problem has no such operand, or a
+ *   @b_stride or @c_stride gives each problem of the batch one of its own.
  */
 GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand,
                                      GemmclMatrix *matrix, GError **error);

@@ -101,6 +101,19 @@ check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GE
                       rows, cols, matrix->rows, matrix->cols);
 }
 
+/* A plan's own B or C is one matrix for all problems of the batch. */
+static gboolean
+check_shared (GemmclKernelPlan *self, const gchar *name, gsize stride, GError **error)
+{
+  if (stride == 0 || gemmcl_gemm_get_batch (&self->computed) == 1)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "All problems of the batch share the plan's %s, but the problem has a stride "
+                      "of %zu elements from one %s to the next. Set that to 0, or set %s in each "
+                      "GemmclRun.",
+                      name, stride, name, name);
+}
+
 /* f16 reaches 65504; larger elements would become infinite. int8 represents no NaN and no
  * infinity. */
 static gboolean
@@ -194,7 +207,8 @@ prepare_b (GemmclKernelPlan *self, GemmclKept *kept, cl_command_queue queue, GEr
   g_autofree gfloat *scales = NULL;
   g_autofree gchar *key = NULL;
 
-  if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
+  if (!check_shared (self, "B", self->computed.b_stride, error) ||
+      !check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
   if (floats == NULL || !check_range (self, floats->data, k * n, error))
@@ -225,7 +239,8 @@ prepare_floats (GemmclKernelPlan *self, GemmclPlanOperand operand, GemmclKept *k
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "The plan's problem has no %s.",
                         is_c ? "C of its own; set GemmclGemm.addend to MATRIX or ROW"
                              : "bias; set GemmclGemm.bias");
-  if (!check_shape (is_c ? "C" : "The bias", kept->matrix, rows, cols, error))
+  if (!check_shared (self, "C", is_matrix ? gemm->c_stride : 0, error) ||
+      !check_shape (is_c ? "C" : "The bias", kept->matrix, rows, cols, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (kept->matrix,
                                  is_matrix && gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, error);

@@ -58,6 +58,20 @@ class Plans(TestCase):
         self.refuses_operands(make_plan(2, 3, 4), [("bias", 1, 3, "has no bias"),
                                                    ("c", 2, 3, "has no C")])
 
+    def test_operands_of_a_batch(self):
+        """A plan's B and C are shared by a batch, so strides from one to the next are refused."""
+        fields = dict(addend="matrix", beta=1, a_stride=8)
+        for batch, refused in (2, "invalid"), (1, None):
+            plan = make_plan(2, 3, 4, batch=batch, b_stride=12, c_stride=6, b=None, **fields)
+            for name, shape in ("b", (4, 3)), ("c", (2, 3)):
+                operand = OPERANDS.index(name), make(full(9, *shape))
+                if refused:
+                    words = f"share the plan's {name.upper()}"
+                    self.refuses(refused, words, "plan_set", plan, *operand)
+                else:
+                    plan.set(name, full(9, *shape))
+        make_plan(2, 3, 4, batch=2, addend="row", c_stride=6).set("c", full(9, 1, 3))
+
     def test_row_shapes(self):
         plan = make_plan(2, 3, 4, bias=True, addend="row", beta=2)
         self.refuses_operands(plan, [("c", 2, 3, "C must be 1 x 3")])
