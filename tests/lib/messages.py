@@ -36,6 +36,7 @@ class Messages(TestCase):
             message = str(caught.exception)
             self.assertLessEqual(len(message.encode()), 1024)
             self.assertTrue(message.isprintable(), message)
+            return message
 
     def list_files(self, text):
         name = json.dumps(text.decode("utf-8", "surrogateescape")).encode()
@@ -76,11 +77,15 @@ class Messages(TestCase):
             for start in descr, text[:9000]:
                 self.quotes("matrix_load", self.write("a.npy", npy(start)))
 
+    def test_many_of_onnx(self):
+        where = self.write("a.onnx", onnx(*[1] * 100000)) + "#t"
+        message = self.quotes("matrix_load", where)
+        if "without protobuf-c" in message:
+            self.skipTest("built without protobuf-c")
+        self.assertIn("100000 (1 x 1 x 1 x 1 x 1 x 1 x 1 x 1 x …)", message)
+
     def test_many(self):
         dims = [1] * 100000
-        where = self.write("a.onnx", onnx(*dims)) + "#t"
-        self.quotes("matrix_load", where)
-        self.refuses("format", "100000 (1 x 1 x 1 x 1 x 1 x 1 x 1 x 1 x …)", "matrix_load", where)
         content = safetensors({"t": tensor("U8", dims + [24], 0, 24)})
         self.quotes("matrix_load", self.write("a.safetensors", content) + "#t")
         names = {f"{i:0150}": tensor("U8", [1], i, i + 1) for i in range(24)}
