@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the pipelines of several machines that docs/scaling.md shows, on the loopback, and compares
-their results with NumPy. TAP out.
+their results with NumPy. The test replaces /tmp by another folder. TAP out.
 
 Each block marked `sh network` is one test. Each of its gst-launch-1.0 lines is a machine: a process
 of its own, started when all before it listen. Hosts become the loopback, and ports free ones. The
@@ -39,7 +39,7 @@ ELEMENT = re.compile(r"(?:^|! |[.\d] )([a-z]\w+)(?= |$)")
 FRAMES = re.compile(r"videotestsrc num-buffers=(\d+)")
 SIZE = re.compile(r"\bwidth=(\d+),height=(\d+)")
 WEIGHT = re.compile(r"weight='(\[\[.*?\]\])'")
-RESULT = re.compile(r"filesink location=(\S+)")
+RESULT = re.compile(r"filesink location=/tmp/(\S+)")
 
 
 def free_port(kind):
@@ -48,11 +48,12 @@ def free_port(kind):
         return probe.getsockname()[1]
 
 
-def localize(block):
+def localize(block, folder):
     kind = socket.SOCK_DGRAM if "udpsink" in block else socket.SOCK_STREAM
     ports = {port: str(free_port(kind)) for port in PORT.findall(block)}
     block = PORT.sub(lambda found: "port=" + ports[found.group(1)], block)
-    return HOST.sub("host=127.0.0.1", block).replace("\\\n", " ").strip().splitlines()
+    block = HOST.sub("host=127.0.0.1", block).replace("/tmp/", f"{folder}/")
+    return block.replace("\\\n", " ").strip().splitlines()
 
 
 def find_sockets(kind, port):
@@ -75,8 +76,8 @@ def find_missing(lines):
 
 def start(line, folder):
     with open(folder / "log", "ab") as log:
-        process = subprocess.Popen(shlex.split(line), cwd=folder, stdin=subprocess.DEVNULL,
-                                   stdout=log, stderr=log)
+        process = subprocess.Popen(shlex.split(line), cwd=folder / "current",
+                                   stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     conditions = [functools.partial(listens, *at) for at in LISTENS.findall(line)]
     conditions += [(folder / path).exists for path in SOCKET.findall(line)]
     end = time.monotonic() + SECONDS
@@ -158,18 +159,22 @@ def check(path, expected, is_ordered):
 
 
 def play(block):
-    lines = localize(block)
-    missing = find_missing(lines)
-    if missing:
-        raise tap.Skipped("elements are missing: " + ", ".join(missing))
     with tempfile.TemporaryDirectory(prefix="gemmcl-network-") as name:
         folder = Path(name)
+        lines = localize(block, folder)
+        missing = find_missing(lines)
+        if missing:
+            raise tap.Skipped("elements are missing: " + ", ".join(missing))
+        current = folder / "current"
+        current.mkdir()
         try:
             frames = make_frames(next(line for line in lines if "videotestsrc" in line), folder)
             run(lines, folder)
             weight = np.array(ast.literal_eval(WEIGHT.search(block).group(1)))
             for result in RESULT.findall(block):
                 check(folder / result, frames @ weight, "funnel" not in block)
+            if list(current.iterdir()):
+                raise tap.Failed("It leaves files in the current folder; /tmp is for files.")
         except tap.Failed as failure:
             raise tap.Failed(f"{failure}\n{(folder / 'log').read_text('utf-8')}") from failure
 
