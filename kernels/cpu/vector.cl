@@ -109,8 +109,8 @@
   #define STORE_PAST_CACHES(x, p) (*(p) = (x))
 #endif
 
-#define DEFINE_ACTIVATE_OF(T) DEFINE_ACTIVATE (T)
-DEFINE_ACTIVATE_OF (FLOATS)
+#define T FLOATS
+#include "shared/activate.clh"
 
 /* Whole rows: one row of D at a time, all of it held by this work-item. */
 #define NUMBERS_4         0, 1, 2, 3
@@ -179,7 +179,7 @@ scale_int8s (SUMS sum, global const int *row, global const int *panel, int v)
 /* Stores a whole tile without C, for activations of few instructions: unrolled, with no checks per
  * vector. This pays where K is small. */
 #if B_TYPE != I8 && D_TYPE == F32 && defined(D_UNIT_COL) && !defined(D_OMITTED) &&                 \
-    !defined(WHOLE_ROWS) && ACTIVATION_IS(ACTIVATION_SHORT)
+    !defined(WHOLE_ROWS) && ACTIVATION_KIND == ACTIVATION_SHORT
   #define STORES_WHOLE_TILES
 static inline void
 store_tile (global float *d, const long row, global const float *bias, const float alpha,

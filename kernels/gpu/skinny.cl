@@ -47,7 +47,8 @@ enum {
   #define D_COLUMNS COLUMNS
 #endif
 
-DEFINE_ACTIVATE (rows)
+#define T rows
+#include "shared/activate.clh"
 
 /* Whole rows: each vector of a strip holds one column of HEIGHT rows. */
 #define ROW_PART          rows

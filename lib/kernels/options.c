@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kernels/options.h"
 
-#include "shared/activations.h"
 #include "device/program.h"
 #include "kernels/subgroups.h"
 #include "matrix/matrix.h"
@@ -19,9 +18,9 @@
 #define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
 
 static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
-#define OPTION(ID) [GEMMCL_ACTIVATION_##ID] = "ACTIVATION_" #ID,
-    ACTIVATIONS (OPTION)
-#undef OPTION
+#define FUNCTION(ID, name, text, kind, value, slope, growth)                                       \
+  [GEMMCL_ACTIVATION_##ID] = " -DACTIVATION=ACTIVATION_" #ID " -DACTIVATION_KIND=" #kind,
+#include "shared/activations.def"
 };
 
 /* The device that is assumed for offline compilation. */
@@ -194,9 +193,8 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
                             : gemm->d_frame                      ? type
                                                                  : gemm->d_type;
 
-  g_string_append_printf (options, " -DC_TYPE=%s -DD_TYPE=%s -DACTIVATION=%s",
-                          gemmcl_type_get_dtype (c_type), gemmcl_type_get_dtype (type),
-                          activations[gemm->activation]);
+  g_string_append_printf (options, " -DC_TYPE=%s -DD_TYPE=%s%s", gemmcl_type_get_dtype (c_type),
+                          gemmcl_type_get_dtype (type), activations[gemm->activation]);
   append_access (options, kernel, gemm, GEMMCL_OPERAND_D, type);
 }
 

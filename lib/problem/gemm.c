@@ -7,7 +7,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "shared/activations.h"
 #include "device/base.h"
 #include "matrix/matrix.h"
 #include "problem/frame.h"
@@ -15,15 +14,13 @@
 
 #define EXACT_FLOATS (1 << 24) /* a float represents every integer up to this one */
 
-#define FIELDS(name, text, kind, value, slope, growth) name, text, kind
-
 static const struct {
   const gchar *name, *text;
   guint kind;
 } activations[] = {
-#define ROW(ID) [GEMMCL_ACTIVATION_##ID] = {ACTIVATION_##ID (FIELDS, , )},
-    ACTIVATIONS (ROW)
-#undef ROW
+#define FUNCTION(ID, name, text, kind, value, slope, growth)                                       \
+  [GEMMCL_ACTIVATION_##ID] = {name, text, kind},
+#include "shared/activations.def"
 };
 G_STATIC_ASSERT (G_N_ELEMENTS (activations) == GEMMCL_N_ACTIVATIONS);
 
@@ -53,15 +50,12 @@ gemmcl_activation_keeps_zero (GemmclActivation activation)
   const gdouble x = 0;
 
   /* The one function of a row, softmax, makes equal shares of zeros. */
-#define KEEPS(name, text, kind, value, slope, growth) return kind != ACTIVATION_ROW && (value) == 0;
-#define CASE(ID)                                                                                   \
-  case GEMMCL_ACTIVATION_##ID:                                                                     \
-    ACTIVATION_##ID (KEEPS, gdouble, x)
   switch (activation) {
-    ACTIVATIONS (CASE)
+#define FUNCTION(ID, name, text, kind, value, slope, growth)                                       \
+  case GEMMCL_ACTIVATION_##ID:                                                                     \
+    return kind != ACTIVATION_ROW && (value) == 0;
+#include "shared/activations.def"
   }
-#undef CASE
-#undef KEEPS
   g_return_val_if_reached (FALSE);
 }
 

@@ -7,7 +7,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "shared/activations.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 #include "problem/pool.h"
@@ -230,19 +229,17 @@ compute_row (const Reference *self, gsize batch, gsize i, Element *row)
   }
 }
 
-/* @slope, @growth: see kernels/shared/activations.h */
+/* @slope, @growth: see kernels/shared/activations.def */
 static gdouble
 activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *growth)
 {
-#define REFERENCE(name, text, kind, value, slope_, growth_)                                        \
-  *slope = slope_;                                                                                 \
-  *growth = growth_;                                                                               \
-  return value;
-#define CASE(ID)                                                                                   \
-  case GEMMCL_ACTIVATION_##ID:                                                                     \
-    ACTIVATION_##ID (REFERENCE, gdouble, x)
   switch (activation) {
-    ACTIVATIONS (CASE)
+#define FUNCTION(ID, name, text, kind, value, slope_, growth_)                                     \
+  case GEMMCL_ACTIVATION_##ID:                                                                     \
+    *slope = slope_;                                                                               \
+    *growth = growth_;                                                                             \
+    return value;
+#include "shared/activations.def"
   }
   g_return_val_if_reached (x);
 }

@@ -43,7 +43,7 @@ def softmax(x):
 
 
 # Each activation, in the order of GemmclActivation: the function, its limits at -infinity and
-# infinity, and slope and growth as in kernels/shared/activations.h, a number and 0 or a function.
+# infinity, and slope and growth as in kernels/shared/activations.def, a number and 0 or a function.
 # Softmax is a function of rows and has no such limits.
 ACTIVATIONS = {
     "none": (lambda x: x, (-np.inf, np.inf), 1, 0),
