@@ -9,7 +9,8 @@ from pathlib import Path
 
 import tap
 
-SHIPPED, TOOL = map(Path, sys.argv[1:])
+ROOT, TOOL = map(Path, sys.argv[1:])
+MAKE, SHIPPED = ROOT / "scripts/maintain/make-shipped.py", ROOT / "kernels/tuning-shipped.json"
 KEYS = "device precision layout transposed m n k".split()
 
 listed = tap.run(TOOL, "kernels", "--json", stderr=None)
@@ -66,7 +67,7 @@ def expect(expected, *measured):
         paths = [Path(folder, f"{i}.json") for i in range(len(measured) + 1)]
         for path, content in zip(paths, (kept, *measured)):
             path.write_text(json.dumps(content), encoding="utf-8")
-        tap.require(sys.executable, SHIPPED / "make-shipped.py", "--shipped", *paths)
+        tap.require(sys.executable, MAKE, "--shipped", *paths)
         made = json.loads(paths[0].read_text(encoding="utf-8"))
     tap.expect({(entry["device"], entry["m"], entry["kernel"], entry["gflops"])
                 for entry in made["entries"]}, {("A", 8, "gemm_naive", 1), *expected})
@@ -76,7 +77,7 @@ def expect(expected, *measured):
 TUNING = make_tuning(("B", 64, "tiled_8x8_8x8", 9.6))
 REPORT = make_report(m8=("tiled_8x8_8x8", 103.4), m16=None, m32=("gemm_naive", 0.2))
 tap.play({
-    "the entries": lambda: check(json.loads((SHIPPED / "tuning-shipped.json").read_text("utf-8"))),
+    "the entries": lambda: check(json.loads(SHIPPED.read_text("utf-8"))),
     "a report replaces the problems that it measured": lambda: expect(
         {("B", 8, "tiled_8x8_8x8", 103), ("B", 16, "gemm_naive", 3), ("B", 32, "gemm_naive", 1)},
         REPORT),
