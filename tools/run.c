@@ -77,6 +77,11 @@ describe_problem (GemmclMatrix *a, GemmclMatrix *b, GemmclMatrix *c, GemmclMatri
   gemm->m = gemm->trans_a ? a_cols : a_rows;
   gemm->k = gemm->trans_a ? a_rows : a_cols;
   gemm->n = gemm->trans_b ? b->rows : b->cols;
+  if ((gemm->trans_b ? b->cols : b->rows) != gemm->k && gemm->n == gemm->k)
+    return tool_fail (
+        error, "B must have K = %zu %s, the %s of A, but is %zu x %zu. %s --transpose-b.", gemm->k,
+        gemm->trans_b ? "columns" : "rows", gemm->trans_a ? "rows" : "columns", b->rows, b->cols,
+        gemm->trans_b ? "Leave out" : "Add");
   gemm->top_k = options.top_k > 0 ? options.top_k : MIN (DEFAULT_TOP_K, gemm->n);
   gemm->bias = bias != NULL;
   if (c != NULL)

@@ -323,7 +323,8 @@ gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input)
     error = find_reason (self, input);
   else
     error = g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                                 "A buffer came before caps; expected caps first.");
+                                 "A buffer came before caps. Put a parser, a decoder or a caps "
+                                 "filter before the element.");
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
 }
 

@@ -97,8 +97,9 @@ check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GE
 {
   if (matrix->rows == rows && matrix->cols == cols)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_SHAPE, "%s must be %zu x %zu but is %zu x %zu.", name,
-                      rows, cols, matrix->rows, matrix->cols);
+  return gemmcl_fail (error, GEMMCL_ERROR_SHAPE, "%s must be %zu x %zu but is %zu x %zu.%s", name,
+                      rows, cols, matrix->rows, matrix->cols,
+                      matrix->rows == cols && matrix->cols == rows ? " Transpose it." : "");
 }
 
 /* A plan's own B or C is one matrix for all problems of the batch. */

@@ -5,6 +5,7 @@ out. usage: examples.py EXAMPLES LIBRARIES VALAC COMPILER..., where VALAC may be
 PKG_CONFIG_PATH, XDG_DATA_DIRS and GI_TYPELIB_PATH have the .pc files, the .vapi and the typelib, as
 in `meson devenv`; the compilers get no other option to find gemmcl."""
 
+import contextlib
 import importlib
 import os
 import sys
@@ -86,6 +87,30 @@ def python_replaces_weights():
     tap.expect(said, expected)
 
 
+def python_lines_replace_weights():
+    """Each line of element.md replaces the weight while the pipeline plays."""
+    example = load("weights")
+    Gst, np = example.Gst, example.np
+    Gst.init(None)
+    pipeline = Gst.parse_launch("videotestsrc is-live=true ! video/x-raw,format=RGB ! gemmcl "
+                                "name=layer weight=[[1,0,0],[0,1,0],[0,0,1]] ! fakesink")
+    names = {"Gst": Gst, "pipeline": pipeline, "w": np.arange(9, dtype="f4").reshape(3, 3) / 8}
+    get_layer, *setters = tap.read_block(Path(EXAMPLES).parent / "element.md",
+                                         "python live").splitlines()
+    exec(get_layer, names)
+    weights = [names["layer"].get_property("weight")]
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        np.save("other.npy", np.eye(3, dtype="f4"))
+        pipeline.set_state(Gst.State.PLAYING)
+        pipeline.get_state(Gst.CLOCK_TIME_NONE)
+        for setter in setters:
+            exec(setter, names)
+            weights.append(names["layer"].get_property("weight"))
+        pipeline.set_state(Gst.State.NULL)
+    # weight is None where the last line set weight-matrix.
+    assert len(set(weights)) == len(weights) and weights[-1] is None, weights
+
+
 def python_reads_without_a_copy():
     example = load("weights")
     example.Gst.init(None)
@@ -117,4 +142,5 @@ def python_enrols_while_playing():
 
 tap.play({check.__name__: check for check in (
     c_multiplies, c_multiplies_a_batch, vala_multiplies, an_application_shares_its_context,
-    python_replaces_weights, python_reads_without_a_copy, python_enrols_while_playing)})
+    python_replaces_weights, python_lines_replace_weights, python_reads_without_a_copy,
+    python_enrols_while_playing)})

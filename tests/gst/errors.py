@@ -177,6 +177,14 @@ class Errors(Imagined, TestCase):
                 stream = self.start(caps, f"gemmcl weight={weight}")
                 self.fails(stream, bytes(size), words, "resource")
 
+    def test_no_caps(self):
+        stream = self.make("gemmcl weight=[1]")
+        stream.element.set_state(PLAYING)
+        stream.src.push_event(Gst.Event.new_stream_start("stream"))
+        stream.push_segment()
+        self.assertEqual(stream.push(bytes(4)), Gst.FlowReturn.NOT_NEGOTIATED)
+        self.says(stream, "before caps|a decoder or a caps filter", "resource")
+
     def test_states(self):
         for settings, state, domain, words in STATES:
             with self.subTest(settings=settings):

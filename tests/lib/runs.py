@@ -50,7 +50,7 @@ class Plans(TestCase):
         """A refused operand changes nothing."""
         plan = make_plan(2, 3, 4, bias=True, addend="matrix", beta=1)
         self.refuses_operands(plan, [
-            ("b", 3, 4, "B must be 4 x 3 but is 3 x 4"), ("b", 4, 4, "4 x 4"),
+            ("b", 3, 4, "B must be 4 x 3 but is 3 x 4. Transpose it."), ("b", 4, 4, "4 x 4."),
             ("b", 12, 1, "12 x 1"), ("bias", 1, 4, "bias must be 1 x 3"),
             ("bias", 4, 1, "bias must be 3 x 1"), ("bias", 3, 3, "bias"),
             ("c", 3, 2, "C must be 2 x 3"), ("c", 1, 3, "C must be 2 x 3")])

@@ -190,6 +190,10 @@ class Failures(Run):
     def test_shapes_that_do_not_fit(self):
         self.refused("B must be 3 x 2 but is 1 x 2", "[1,2,3]", "[1,2]")
         self.refused("B must be 1 x 3 but is 1 x 2", "[1,2,3]", "[1,2]", "--transpose-b")
+        self.refused("B must have K = 3 rows, the columns of A, but is 1 x 3. Add --transpose-b",
+                     "[1,2,3]", "[1,2,3]")
+        self.refused("B must have K = 1 columns, the rows .* 1 x 3. Leave out --transpose-b",
+                     "[1,2,3]", "[1,2,3]", "--transpose-a", "--transpose-b")
         self.refused("C must be 1 x 1 but is 1 x 2", "[[1]]", "[[1]]", "-c", "[1,2]")
         self.refused("bias must be 1 x 1 but is 1 x 2", "[[1]]", "[[1]]", "--bias", "[1,2]")
 
