@@ -61,7 +61,7 @@ read_a (float a[A_HELD], IMAGE_TYPE A, const GemmclArguments p, int2 at)
   scale_a (a, p);
 }
 
-/* Only for the kernel function, since it contains barriers. */
+/* Reads and shares A_ROWS rows of a step of A, and adds their products. */
 #define MULTIPLY_ROWS(i)                                                                           \
   float a[A_HELD];                                                                                 \
   read_a (a, A_IMAGE, p, a_at + (int2)(0, (i)*A_ROWS));                                            \

@@ -45,7 +45,7 @@
 #define ROW_I(r)    (top + 4 * ((r) / 4 * GROUP_M + m) + (r) % 4)
 #define ROW_J(part) (left + 4 * ((part)*GROUP_N + n))
 #define ROW_SHARE(OP, own)                                                                         \
-  SHARE_FOUND (OP, own, TILE_M, (local float *)tile_a, GROUP, lane, n, GROUP_N, 1)
+  share_found (OP, own, TILE_M, (local float *)tile_a, GROUP, lane, n, GROUP_N, 1);
 #define ROW_STORES (n == 0)
 #define ROW_UNROLL _Pragma ("unroll")
 

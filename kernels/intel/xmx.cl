@@ -439,17 +439,30 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
   #define END_STEP()
 #endif
 
-/* Only for the kernel function, since it contains barriers. */
-#define STEP_OF_K(read)                                                                            \
-  BEGIN_STEP ();                                                                                   \
-  read (a, A, p, &at, k);                                                                          \
-  SG_UNROLL                                                                                        \
-  for (int part = 0; part < PARTS; part++) {                                                       \
-    SG_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                              \
-    read_b (b, &at, k / DPAS_K + part);                                                            \
-    multiply (sum, shared, a + part * BLOCKS_M, b);                                                \
-  }                                                                                                \
+/* whole: the step ends within K. */
+INLINE void
+step (DpasSum sum[BLOCKS_M * OWN_N], local DpasRows *shared, global const A_MEM *A,
+      const GemmclArguments p, const Place *at, int k, const bool whole)
+{
+  DpasRows a[PARTS * BLOCKS_M];
+  int8 b[OWN_N];
+  BEGIN_STEP ();
+#if defined(A_IN_2D) || defined(A_IN_BLOCKS)
+  if (whole)
+    read_a (a, A, p, at, k);
+#endif
+#if B_TYPE != I8
+  if (!whole)
+    load_a (a, A, p, at, k);
+#endif
+  SG_UNROLL
+  for (int part = 0; part < PARTS; part++) {
+    SG_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);
+    read_b (b, at, k / DPAS_K + part);
+    multiply (sum, shared, a + part * BLOCKS_M, b);
+  }
   END_STEP ();
+}
 
 kernel SG_KERNEL void
 gemm (GEMM_PARAMETERS)
@@ -462,8 +475,6 @@ gemm (GEMM_PARAMETERS)
   Place at;
   find_place (&at, A, B, p);
 
-  DpasRows a[PARTS * BLOCKS_M];
-  int8 b[OWN_N];
   DpasSum sum[BLOCKS_M * OWN_N];
   SG_UNROLL
   for (int i = 0; i < BLOCKS_M * OWN_N; i++)
@@ -474,19 +485,16 @@ gemm (GEMM_PARAMETERS)
   for (; k < p.K; k += STEP) {
     if (AHEAD > 0 && k / STEP % 2 == 0)
       prefetch_steps (p, &at, k + AHEAD * STEP);
-    STEP_OF_K (read_a)
+    step (sum, shared, A, p, &at, k, true);
   }
 #elif defined(A_IN_BLOCKS)
-  for (; k + STEP <= p.K; k += STEP) {
-    STEP_OF_K (read_a)
-  }
-  if (k < p.K) {
-    STEP_OF_K (load_a)
-  }
+  for (; k + STEP <= p.K; k += STEP)
+    step (sum, shared, A, p, &at, k, true);
+  if (k < p.K)
+    step (sum, shared, A, p, &at, k, false);
 #else
-  for (; k < p.K; k += STEP) {
-    STEP_OF_K (load_a)
-  }
+  for (; k < p.K; k += STEP)
+    step (sum, shared, A, p, &at, k, false);
 #endif
 
 #ifdef WHOLE_ROWS

@@ -113,8 +113,8 @@ read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage,
 #define ROW_I(r)    (top + DOWN_ID * 8 * TILE_M + 8 * (r) + g)
 #define ROW_J(part) (left + ACROSS_ID * 4 * TILE_N + (part) / 2 * 32 + 8 * t + (part) % 2 * 4)
 #define ROW_SHARE(OP, own)                                                                         \
-  SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, t, 4, 1)                                 \
-  SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, ACROSS_ID, ACROSS, 32)
+  share_found (OP, own, TILE_M, shared_rows, GROUP, lane, t, 4, 1);                                \
+  share_found (OP, own, TILE_M, shared_rows, GROUP, lane, ACROSS_ID, ACROSS, 32);
 #define ROW_STORES (t == 0 && ACROSS_ID == 0)
 
 #include "nvidia/mma_tile.clh"

@@ -13,6 +13,7 @@ kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 merge_rows (global const CollectedRow *collected, const int parts, global float *R,
             const long r_batch)
 {
+  local CollectedRow merged[GROUP];
   const int lane = get_local_id (0);
   const long i = get_group_id (0), problem = get_group_id (2);
   CollectedRow row;
@@ -21,7 +22,7 @@ merge_rows (global const CollectedRow *collected, const int parts, global float 
   clear_row (&row);
   for (int part = lane; part < parts; part += GROUP)
     add_collected (&row, collected[part]);
-  MERGE_ROWS (row, lane)
+  merge_collected (&row, merged, lane);
   if (lane == 0)
     store_collected (R + problem * r_batch + i * ROW_COUNT, &row);
 }

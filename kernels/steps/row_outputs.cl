@@ -96,6 +96,7 @@ ROW_KERNEL
 row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, const long r_batch,
              const int N, const int length)
 {
+  local CollectedRow merged[GROUP];
   const int lane = get_local_id (0);
   const long i = get_group_id (0), problem = get_group_id (2);
   const int left = min ((long)get_group_id (1) * length, (long)N);
@@ -128,7 +129,7 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
     row.sum += x;
     insert_element (&row, x, j);
   }
-  MERGE_ROWS (row, lane)
+  merge_collected (&row, merged, lane);
   if (lane == 0 && get_num_groups (1) == 1)
     store_collected (R + problem * r_batch + i * ROW_COUNT, &row);
   else if (lane == 0)
