@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/options.h"
 #include "kernels/subgroups.h"
 
 /* A part of K starts at a multiple of this, as block reads and float4s require. */
@@ -289,7 +290,7 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
                         ((gdouble)tiles.n * tiles.cols) * get_utilization (kernel, device, groups) *
                         get_share_of_k (kernel, gemm) / cost;
 
-  const gdouble quantizing = gemmcl_kernel_quantizes_a (kernel) ? INT8_COST / gemm->n : 0;
+  const gdouble quantizing = gemmcl_kernel_quantizes_a (kernel, gemm) ? INT8_COST / gemm->n : 0;
 
   return 1 / (1 / speed + quantizing + get_reading_cost (kernel, device, gemm) +
               get_launch_cost (self, device, gemm)) +

@@ -17,6 +17,8 @@
 
 #define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
 
+#define MOST_ADDED (1 << 25) /* elements of A in all tiles: see gemmcl_kernel_quantizes_a() */
+
 static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
 #define FUNCTION(ID, name, text, kind, value, slope, growth)                                       \
   [GEMMCL_ACTIVATION_##ID] = " -DACTIVATION=ACTIVATION_" #ID " -DACTIVATION_KIND=" #kind,
@@ -87,11 +89,39 @@ gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm)
       !!(flags & GEMMCL_ROW_ARG_MAX), flags & GEMMCL_ROW_TOP_K ? gemm->top_k : 0);
 }
 
+/* TRUE if rows consist of aligned chunks of 16 bytes, of the type of @kernel's B, or of uint8 if B
+ * is int8. */
+static gboolean
+can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, GemmclType type)
+{
+  const GemmclType b_type = gemmcl_kernel_get_b_type (kernel);
+
+  return (type == b_type || (type == GEMMCL_TYPE_U8 && b_type == GEMMCL_TYPE_I8)) &&
+         (layout->length | layout->ld | layout->offset | layout->stride) *
+                 gemmcl_type_get_size (type) % CHUNK ==
+             0;
+}
+
+/* NVIDIA's kernels read stored integers as they are. Where B has zero points, each tile then adds
+ * up its rows of A, which costs more than quantize.cl if there are many. */
+gboolean
+gemmcl_kernel_quantizes_a (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
+  const gsize panels = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n).n;
+  const gboolean stays = gemmcl_kernel_get_capability (kernel) > 0 &&
+                         gemmcl_gemm_keeps_int8 (gemm) &&
+                         gemm->m * gemm->k <= MOST_ADDED / panels && !layout.by_column &&
+                         can_be_chunks (kernel, &layout, gemm->a_type);
+
+  return gemmcl_kernel_multiplies_bytes (kernel) && !stays;
+}
+
 /* A kernel converts and scales stored integers itself when it loads A. */
 GemmclType
 gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
-  if (gemmcl_kernel_quantizes_a (kernel)) /* made by quantize.cl */
+  if (gemmcl_kernel_quantizes_a (kernel, gemm)) /* made by quantize.cl */
     return GEMMCL_TYPE_U8;
   if (gemm->a_frame == NULL)
     return gemm->a_type;
@@ -141,16 +171,6 @@ can_be_pitched (const GemmclGemm *gemm, const GemmclMatrixLayout *layout, Gemmcl
   return (layout->length | layout->ld) * size % PITCH_ALIGNMENT == 0 &&
          layout->length * size >= LEAST_WIDTH && layout->ld * size <= MOST_PITCH &&
          layout->lines <= MOST_PITCH / batch;
-}
-
-/* TRUE if rows have the type of @kernel's B and consist of aligned chunks of 16 bytes. */
-static gboolean
-can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, GemmclType type)
-{
-  return type == gemmcl_kernel_get_b_type (kernel) &&
-         (layout->length | layout->ld | layout->offset | layout->stride) *
-                 gemmcl_type_get_size (type) % CHUNK ==
-             0;
 }
 
 /* Appends the options for the kernel's access to rows of X, A or D. X_UNIT_COL: the elements of a
@@ -244,7 +264,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     g_string_append (options, " -DINTEL_CPU");
   if (kernel->frames)
     g_string_append_printf (options, " -DN=%zu -DK=%zu", gemm->n, gemm->k);
-  if (!gemmcl_kernel_quantizes_a (kernel)) {
+  if (!gemmcl_kernel_quantizes_a (kernel, gemm)) {
     if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
       g_string_append (options, " -DA_SCALED");
     append_access (options, kernel, gemm, GEMMCL_OPERAND_A, a_type);

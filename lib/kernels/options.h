@@ -24,6 +24,9 @@ gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGem
 /** Appends the options for the row outputs of @gemm. */
 void gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm);
 
+/** TRUE if quantize.cl makes the A that @kernel multiplies. */
+gboolean gemmcl_kernel_quantizes_a (const GemmclKernel *kernel, const GemmclGemm *gemm);
+
 /** The type of A that @kernel, or the program that packs A for it, reads. */
 GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm);
 

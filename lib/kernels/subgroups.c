@@ -128,7 +128,7 @@ static gboolean
 is_plain (const GemmclKernel *kernel)
 {
   return kernel->subgroup == 0 && gemmcl_kernel_get_capability (kernel) == 0 &&
-         !gemmcl_kernel_quantizes_a (kernel);
+         !gemmcl_kernel_multiplies_bytes (kernel);
 }
 
 GemmclKernelLevel
@@ -148,7 +148,7 @@ void
 gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
                                  const GemmclDeviceInfo *device, GemmclKernelLevel level)
 {
-  if (gemmcl_kernel_quantizes_a (kernel) && level == GEMMCL_KERNEL_LEVEL_NATIVE &&
+  if (gemmcl_kernel_multiplies_bytes (kernel) && level == GEMMCL_KERNEL_LEVEL_NATIVE &&
       !gemmcl_kernel_has_engines (kernel))
     g_string_append (options, has_khr_dot (device)           ? " -DDOT_KHR -cl-std=CL3.0"
                               : has_ptx (device, FIRST_DP4A) ? " -DDOT_PTX"

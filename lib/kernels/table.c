@@ -232,7 +232,7 @@ gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 }
 
 gboolean
-gemmcl_kernel_quantizes_a (const GemmclKernel *kernel)
+gemmcl_kernel_multiplies_bytes (const GemmclKernel *kernel)
 {
   return kernel->precision == GEMMCL_PRECISION_I8 && !kernel->reads_a;
 }

@@ -100,8 +100,8 @@ guint gemmcl_kernel_get_capability (const GemmclKernel *kernel);
 /** TRUE if @kernel multiplies on matrix engines. */
 gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
 
-/** TRUE if @kernel multiplies an A that quantize.cl made. */
-gboolean gemmcl_kernel_quantizes_a (const GemmclKernel *kernel);
+/** TRUE if @kernel multiplies bytes of A by bytes of B (kernels/shared/quantized.h). */
+gboolean gemmcl_kernel_multiplies_bytes (const GemmclKernel *kernel);
 
 GemmclType gemmcl_kernel_get_b_type (const GemmclKernel *kernel);
 

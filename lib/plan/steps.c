@@ -450,7 +450,7 @@ add_steps (GemmclKernelPlan *self, GError **error)
       {(problem->normalize & GEMMCL_NORMALIZE_A) != 0, "steps/normalize.cl", "normalize_rows",
        make_row_options (self, problem, " -DD_TYPE=F32 -DD_UNIT_COL"), from_frames ? 0 : k_bytes,
        "the features of A", launch_normalize_a},
-      {gemmcl_kernel_quantizes_a (self->kernel), "steps/quantize.cl", "quantize",
+      {gemmcl_kernel_quantizes_a (self->kernel, gemm), "steps/quantize.cl", "quantize",
        make_row_options (self, gemm, ""), INT8_ROW (gemm->k), "the int8 copy of A",
        launch_quantize},
       {kernel->images, "steps/pack.cl", "pack_image",

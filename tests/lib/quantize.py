@@ -170,6 +170,28 @@ class Products(TestCase):
                                       a_scale=scale, a_shift=shift)
                 self.assertEqual(found, 0.25 * ((a * scale + shift) * (b - zero)).sum())
 
+    def test_stored(self):
+        """NVIDIA's kernels multiply stored bytes of aligned rows without a copy. The products of
+        these numbers are exact, with zero points of A and B, of all columns or of none."""
+        random, m, n = np.random.default_rng(4), 67, 71
+        kernels = [row.name for row in table.load() if row.precision == "i8" and row.capability]
+        self.assertTrue(kernels)
+        cases = [("u8", 0.5, -16, 144, 100), ("i8", 0.25, 8, 144, 0), ("i8", 1, 0, 64, -128),
+                 ("u8", 2, 0, 272, 0), ("u8", 0.5, -16, 140, 100)]
+        for kernel, (kind, scale, shift, k, zero) in itertools.product(kernels, cases):
+            a = random.integers(0, 256, (m, k)).astype("u1").view(DTYPES[kind])
+            b, zeros = random.integers(-128, 128, (k, n)), np.where(np.arange(n) % 3, zero, 0)
+            problem = describe(m, n, k, precision="i8", a_type=kind, a_scale=scale, a_shift=shift)
+            options = ctypes.c_char_p()
+            ask("kernel_get_source", kernel, byref(problem), byref(options))
+            d = np.full((m, n), np.nan, "f4")
+            with self.subTest(kernel=kernel, kind=kind, k=k):
+                self.assertEqual(b" -DA_CHUNKS" in options.value, k % 16 == 0)
+                Plan(problem, kernel, b=quantized(b.astype("i1"), np.full(n, 0.5), zeros)).run(
+                    a=a, d=d)
+                np.testing.assert_array_equal(
+                    d, (a.astype(float) * scale + shift) @ ((b - zeros) * 0.5))
+
     def test_ranges(self):
         """Every row of -a and b, for a and b from 1 to 199, is right to half a step. Where the zero
         point lies between two integers, the least element must not become the greatest."""
