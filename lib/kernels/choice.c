@@ -13,9 +13,10 @@
 /* The least K of a part; below this, storing partial sums costs more than computing them. */
 #define SPLIT_LEAST 128
 
-/* Cost of a part of K per element of D, in multiply-adds: writing, reading and adding partial
- * sums. */
-#define SPLIT_COST 160.0
+/* Cost of a part of K per element of D: writing, reading and adding partial sums. In multiply-adds
+ * at the device's peak, and on Intel's GPUs, where it was not measured, in those of the kernel. */
+#define SPLIT_COST  200.0
+#define SPLIT_INTEL 160.0
 
 /* Cost of packing an element of A into an image, 8 bytes of memory traffic, in multiply-adds of a
  * GPU with slow memory, such as Intel's integrated GPUs. */
@@ -25,7 +26,7 @@
 #define READ_COST 7.6
 
 /* A work-group of wgmma fills its stages in the time of this many words of K. */
-#define FILL 256.0
+#define FILL 200.0
 
 /* Cost of quantizing an element of A, in multiply-adds at the device's peak. */
 #define INT8_COST 28.0
@@ -47,9 +48,9 @@
 #define EU_THREADS 4
 #define EU_LANES   16
 
-/* Cost of launching another kernel, in multiply-adds of one unit: about four microseconds with 128
- * per clock, or 8 per clock for Intel GPUs. */
-#define LAUNCH_WORK  1e6
+/* Cost of launching another kernel, in multiply-adds of one unit: about two microseconds with 128
+ * per clock, or four with 8 per clock for Intel GPUs. */
+#define LAUNCH_WORK  5e5
 #define LAUNCH_INTEL 64e3
 
 gboolean
@@ -214,7 +215,9 @@ get_utilization (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
   const gdouble outputs = kernel->tile_m * MAX (kernel->tile_n, 1);
   const gdouble work = kernel->group_m * kernel->group_n * sqrt (outputs);
 
-  if (device->type == GEMMCL_DEVICE_TYPE_CPU || kernel->persistent)
+  /* The local memory of a work-group of wgmma fills a unit. */
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU || kernel->persistent ||
+      kernel->family == GEMMCL_FAMILY_WGMMA)
     return groups / (ceil (groups / units) * units);
   if (device->cores > 0)
     return get_intel_utilization (kernel, device, groups);
@@ -262,10 +265,10 @@ get_reading_cost (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
 
 /* The share of a work-group's time in which its stages are full. */
 static gdouble
-get_share_of_k (const GemmclKernel *kernel, const GemmclGemm *gemm)
+get_share_of_k (const GemmclKernel *kernel, gdouble k)
 {
   const gsize size = gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel));
-  const gdouble words = gemm->k * size / (gdouble)sizeof (guint32);
+  const gdouble words = k * size / sizeof (guint32);
 
   return kernel->family == GEMMCL_FAMILY_WGMMA ? words / (words + FILL) : 1;
 }
@@ -282,17 +285,18 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
   const GemmclKernel *kernel = self->kernel;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   const gdouble groups = (gdouble)tiles.m * tiles.n * gemmcl_gemm_get_batch (gemm) * self->split;
-  const gdouble cost = 1 + (self->split > 1 ? SPLIT_COST * self->split / gemm->k : 0) +
-                       (kernel->images ? IMAGE_COST / gemm->n : 0);
+  const gdouble cost = 1 + (kernel->images ? IMAGE_COST / gemm->n : 0);
 
   const gdouble speed = get_speed (kernel, device) *
                         get_share_of_rows (kernel, device, &tiles, gemm->m) * gemm->n /
                         ((gdouble)tiles.n * tiles.cols) * get_utilization (kernel, device, groups) *
-                        get_share_of_k (kernel, gemm) / cost;
+                        get_share_of_k (kernel, (gdouble)gemm->k / self->split) / cost;
 
   const gdouble quantizing = gemmcl_kernel_quantizes_a (kernel, gemm) ? INT8_COST / gemm->n : 0;
+  const gdouble part = is_intel_gpu (device) ? SPLIT_INTEL / speed : SPLIT_COST;
+  const gdouble splitting = self->split > 1 ? part * self->split / gemm->k : 0;
 
-  return 1 / (1 / speed + quantizing + get_reading_cost (kernel, device, gemm) +
+  return 1 / (1 / speed + quantizing + splitting + get_reading_cost (kernel, device, gemm) +
               get_launch_cost (self, device, gemm)) +
          gemmcl_kernel_takes_pixels (kernel, gemm);
 }

@@ -328,7 +328,7 @@ launch_parts (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GE
 {
   const GemmclArguments *p = &run->p;
   const gsize part = self->computed.k / self->split;
-  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
+  const gsize global[3] = {ROUND_UP (((gsize)p->N + 3) / 4, GROUP), p->M, 1};
   GemmclArguments parts = *p;
 
   parts.K = p->K ? part : 0;

@@ -140,12 +140,18 @@ class Choice(TestCase):
             name = choose(GPUS[gpu], 64, n, n, precision=precision)
             self.assertGreaterEqual(count_threads(GPUS[gpu], name, 64, n), 4, (gpu, name))
 
-    def test_few_rows(self):
-        """With few rows of A and many columns the rules choose the rows measured on an H200."""
+    def test_measured(self):
+        """The rules choose rows, and splits of K, that were measured on an H200."""
         gpu = {**make_nvidia(90), "units": 132}
         for precision, sizes, kernel in (
                 ("f32", (1, 1000000, 512), "gemv_1x4_64x4"),
-                ("f32", (16, 1000000, 512), "gemv_16x4_8x16"),
+                ("f32", (16, 1000000, 512), "staged_4x8_4x16"),
+                ("f32", (32, 1000000, 512), "staged_8x8_4x16"),
+                ("f32", (64, 4096, 4096), "staged_8x8_4x16/8"),
+                ("tf32", (1024, 1024, 1024), "wgmma_tf32_2x32_32x4"),
+                ("tf32", (64, 4096, 4096), "wgmma_tf32_2x32_32x4/4"),
+                ("tf32", (16, 28672, 8192), "mma_tf32_2x8_8x16"),
+                ("f16", (256, 1024, 1024), "wgmma_f16_2x32_32x4"),
                 ("f16", (1, 28672, 8192), "gemv_f16_1x8_32x8"),
                 ("f16", (4, 1000000, 512), "mma_f16_2x8_8x16"),
                 ("i8", (1, 1000000, 512), "gemv_i8_1x4_8x16"),
