@@ -375,8 +375,7 @@ check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max
 gboolean
 gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
-  return kernel->frames && gemm->a_frame != NULL && gemm->a_frame->channels == 0 &&
-         gemm->a_frame->features == GEMMCL_FEATURE_PIXEL;
+  return kernel->frames && gemm->a_frame != NULL && gemm->a_frame->features == GEMMCL_FEATURE_PIXEL;
 }
 
 gboolean
