@@ -209,8 +209,9 @@ class Properties(TestCase):
                           kind=Gst.MessageType.WARNING)
                 self.assertEqual(convert(stream.element.get_property(name)),
                                  convert(choose_other(spec)))
-                stream.element.set_property(name, before)
-                self.is_quiet(stream)
+                for value in before, choose_other(spec), before:
+                    stream.element.set_property(name, value)
+                    self.is_quiet(stream)
         stream.element.props.alpha = 3
         stream.element.props.activation = "relu"
         self.is_quiet(stream)

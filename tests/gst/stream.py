@@ -238,7 +238,8 @@ class Stream:
         message = self.bus.pop_filtered(kind)
         if message is None:
             return None
-        parse = message.parse_error if kind == Gst.MessageType.ERROR else message.parse_warning
+        is_error = message.type == Gst.MessageType.ERROR
+        parse = message.parse_error if is_error else message.parse_warning
         return parse()[0]
 
     def query_caps(self, pad, asked=None):
@@ -309,8 +310,8 @@ class TestCase(gemmcl.TestCase):
         self.assertTrue(tap.wait_until(condition))
 
     def is_quiet(self, stream):
-        for kind in Gst.MessageType.ERROR, Gst.MessageType.WARNING:
-            self.assertIsNone(stream.pop_message(kind))
+        # In one call, which discards messages of all other types.
+        self.assertIsNone(stream.pop_message(Gst.MessageType.ERROR | Gst.MessageType.WARNING))
 
 
 def find_live(tracer):
