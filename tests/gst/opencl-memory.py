@@ -281,4 +281,28 @@ class OpenCl(TestCase):
         self.assertEqual(self.run_long(False), discrete)
 
 
+    def record_kernel(self, enqueue, queue, *rest):
+        self.kernels.append((queue, rest[-3]))
+        return enqueue(queue, *rest)
+
+    def test_queues(self):
+        """Runs share a plan's memory, so the first in another queue waits for the one before, and
+        not only for its frame. PoCL would let it wait anyway, since both have the same B."""
+        self.kernels = []  # the queue of each run, and the number of events that it waits for
+        self.replace("clEnqueueNDRangeKernel", self.record_kernel)
+        for held in 15, 16:  # run 16 is timed
+            with self.subTest(held=held), pretend_discrete():
+                stream = self.start(OPENCL_RGB, f"{WEIGHT} queue-depth=3 auto-tune=off")
+                for seed in range(held + 2):
+                    frame = self.make_frame(stream, seed=seed)
+                    if seed == held:
+                        gate = self.hold(frame)
+                    self.assertEqual(stream.push(frame), OK)
+                (_, usual), (first, _), (second, count) = self.kernels[-3:]
+                gate.open()
+                self.assertNotEqual(first, second)
+                self.assertEqual(count, usual + 1)
+                self.end(stream, held + 2)
+
+
 main()
