@@ -22,6 +22,9 @@
  *     B(k, j) = scale_j (b - zero_j)            sum_j = sum of b over k
  *     sum A(i, k) B(k, j) = scale_i scale_j (sum a b - zero_i sum_j - zero_j sum_i)
  *
+ * NVIDIA's kernels may read an A of uint8 or int8 where the caller has it, with A_CHUNKS
+ * (mma_tile.clh): then scale_i and zero_i are those of all rows, and nothing follows a row.
+ *
  * For xmx.cl and wgmma.cl the ints of B lie in other orders (pack.cl). B of wgmma.cl (COLUMN_MAJOR)
  * is padded with zeros to whole steps: INT8_B_K (K).
  *
