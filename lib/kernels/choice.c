@@ -215,9 +215,7 @@ get_utilization (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
   const gdouble outputs = kernel->tile_m * MAX (kernel->tile_n, 1);
   const gdouble work = kernel->group_m * kernel->group_n * sqrt (outputs);
 
-  /* The local memory of a work-group of wgmma fills a unit. */
-  if (device->type == GEMMCL_DEVICE_TYPE_CPU || kernel->persistent ||
-      kernel->family == GEMMCL_FAMILY_WGMMA)
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU || kernel->persistent)
     return groups / (ceil (groups / units) * units);
   if (device->cores > 0)
     return get_intel_utilization (kernel, device, groups);
