@@ -129,8 +129,8 @@ def time_gemmcl(program, shape, precision):
 
 
 def judge(torch, shape, precision, speed, peer):
-    """The cells of the goal: TB/s, the ratio to the peer that counts, the goal, and whether it is
-    met."""
+    """The cells of the goal: TB/s, the ratio to the peer that counts, the goal, and whether it
+    is reached."""
     m, n, k = shape
     rate, goal = "", GOAL
     if is_reading(shape):
@@ -139,11 +139,11 @@ def judge(torch, shape, precision, speed, peer):
         peer = time_reading(torch, size)
     ratio = (rate or speed) / peer
     return [f"{rate and f'{rate:.2f}':>6}", f"{ratio:6.2f}", f"{goal:6.2f}",
-            "met" if round(ratio, 2) >= goal else "missed"]
+            "reached" if round(ratio, 2) >= goal else "MISSED"]
 
 
 def measure(torch, shape, precision, program):
-    """Prints the row; returns True if its goal is met."""
+    """Prints the row; returns True if its goal is reached."""
     kernel, speed = time_gemmcl(program, shape, precision) if program else ("", 0)
     outputs = [{"out_dtype": torch.float32}, {}] if precision in NARROW else [{}]
     peers = [time_cublas(torch, shape, precision, **output) for output in outputs] \
@@ -153,11 +153,11 @@ def measure(torch, shape, precision, program):
         cells += [f" {kernel:24}", f"{speed:8.2f}", *(f"{speed / peer:6.2f}" for peer in peers[1:]),
                   *judge(torch, shape, precision, speed, peers[0])]
     print(*cells, flush=True)
-    return cells[-1] == "met"
+    return cells[-1] == "reached"
 
 
 def print_table(torch, precision, shapes, program):
-    """Returns the numbers of rows, of goals that are met, and of failures."""
+    """Returns the numbers of rows, of goals that are reached, and of failures."""
     narrow = precision in NARROW
     print(f"\n{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA"
           f" {torch.version.cuda}, {precision}, TFLOPS, median of {RUNS}")
@@ -166,15 +166,15 @@ def print_table(torch, precision, shapes, program):
         cells += [f" {'gemmcl':24}", f"{'TFLOPS':>8}"] + [f"{'ratio':>6}"] * narrow
         cells += [f"{word:>6}" for word in ("TB/s", "ratio", "goal")]
     print(*cells)
-    met = failures = 0
+    reached = failures = 0
     shapes = [shape for shape in shapes if has_peer(shape, precision) or is_reading(shape)]
     for shape in shapes:
         try:
-            met += measure(torch, shape, precision, program)
+            reached += measure(torch, shape, precision, program)
         except Wrong as wrong:
             print(f"{' x '.join(map(str, shape))}: {wrong}", file=sys.stderr)
             failures += 1
-    return len(shapes), met, failures
+    return len(shapes), reached, failures
 
 
 def main():
@@ -185,11 +185,11 @@ def main():
                         default=SHAPES + SEARCHES)
     options = parser.parse_args()
     torch = load_torch()
-    rows, met, failures = (sum(column) for column in zip(*(
+    rows, reached, failures = (sum(column) for column in zip(*(
         print_table(torch, precision, options.shapes, options.gemmcl)
         for precision in ([options.precision] if options.precision else PRECISIONS))))
     if options.gemmcl:
-        print(f"\n{met} of {rows} goals met")
+        print(f"\n{reached} of {rows} goals reached")
     return 1 if failures else 0
 
 
