@@ -5,8 +5,8 @@
  *            K                     N                    A work-item computes one element of D
  *        +-------+            +----+----+               from a row of A and a column of B.
  *      M |=======| i   x    K |    |    |   ->  D(i,j)
- *        +-------+            +----+----+               i = group 0 * GROUP_M + lane / GROUP_N
- *                                  j                    j = group 1 * GROUP_N + lane % GROUP_N
+ *        +-------+            +----+----+               i = group 0 * GROUP_M + item / GROUP_N
+ *                                  j                    j = group 1 * GROUP_N + item % GROUP_N
  *
  * GROUP_M, GROUP_N: work-items of a work-group along M and N. Neighbours share a row of A and read
  * neighbouring columns of B.
@@ -16,9 +16,9 @@
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_PARAMETERS)
 {
-  const int lane = get_local_id (0);
-  const int i = get_group_id (0) * GROUP_M + lane / GROUP_N;
-  const int j = get_group_id (1) * GROUP_N + lane % GROUP_N;
+  const int item = get_local_id (0);
+  const int i = get_group_id (0) * GROUP_M + item / GROUP_N;
+  const int j = get_group_id (1) * GROUP_N + item % GROUP_N;
   if (i >= p.M || j >= p.N)
     return;
 

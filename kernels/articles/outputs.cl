@@ -9,7 +9,7 @@
  *     |0000|1111|2222|3333| TILE_M           |0123|0123|0123|0123|    each column; GROUP_N = 4,
  *     +----+----+----+----+                  +----+----+----+----+    TILE_N = 4
  *
- *     i = top  + m * TILE_M + r              work-item (m, n) = (lane / GROUP_N, lane % GROUP_N)
+ *     i = top  + m * TILE_M + r              work-item (m, n) = (item / GROUP_N, item % GROUP_N)
  *     j = left + n * TILE_N + c              APART: j = left + c * GROUP_N + n
  *
  * The plain order finishes one output after the other. It reads a row of A TILE_N times and a
@@ -37,15 +37,15 @@ scaled_a (global const A_MEM *A, const GemmclArguments p, long index)
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_PARAMETERS)
 {
-  const int lane = get_local_id (0);
+  const int item = get_local_id (0);
   const long batch = get_group_id (2);
-  const long top = ((long)get_group_id (0) * GROUP_M + lane / GROUP_N) * TILE_M;
+  const long top = ((long)get_group_id (0) * GROUP_M + item / GROUP_N) * TILE_M;
   const long group_left = (long)get_group_id (1) * GROUP_N * TILE_N;
 #ifdef APART
-  const long left = group_left + lane % GROUP_N;
+  const long left = group_left + item % GROUP_N;
   const int step = GROUP_N;
 #else
-  const long left = group_left + lane % GROUP_N * TILE_N;
+  const long left = group_left + item % GROUP_N * TILE_N;
   const int step = 1;
 #endif
   if (top >= p.M || left >= p.N)

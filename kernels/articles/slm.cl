@@ -11,8 +11,8 @@
  *                TILE_K |    |    | B  |    |         COLUMNS = TILE_N * GROUP_N
  *                       +----+----+----+----+
  *       TILE_K            n=0  n=1  n=2  n=3
- *      +------+         +----+----+----+----+         work-item (m, n) = (lane / GROUP_N,
- *      |      |         |    |    |    |    | m=0                         lane % GROUP_N)
+ *      +------+         +----+----+----+----+         work-item (m, n) = (item / GROUP_N,
+ *      |      |         |    |    |    |    | m=0                         item % GROUP_N)
  *      |  A   | ROWS    +----+----+----+----+         owns the block at
  *      |      |         |    |    |xxxx|    | m=1       i = top  + m * TILE_M + r
  *      +------+         +----+----+----+----+           j = left + n * TILE_N + c
@@ -78,12 +78,12 @@ typedef float strip;
 /* Copies rows top to top + ROWS - 1; rows past M repeat the last row. rest: number of k left; the
  * elements past it are zeros. */
 INLINE void
-copy_a (local float *tile, global const A_MEM *A, const GemmclArguments p, long top, int lane,
+copy_a (local float *tile, global const A_MEM *A, const GemmclArguments p, long top, int item,
         int rest)
 {
 #pragma unroll
   for (int r = 0; r < ROWS * TILE_K / A_WIDTH / GROUP; r++) {
-    const int t = lane + r * GROUP;
+    const int t = item + r * GROUP;
     const long row = min (top + PART_ROW (t), (long)p.M - 1);
     a_part x = 0.0f;
     if (PART_K (t) < rest)
@@ -179,14 +179,14 @@ multiply_by (strip sum[TILE_M][STRIPS], local const float *a, global const float
 /* Copies columns left to left + COLUMNS - 1 of B. Neighbouring work-items read neighbouring memory,
  * in either layout of B. */
 INLINE void
-copy_b (local float *tile, global const float *B, const GemmclArguments p, long left, int lane,
+copy_b (local float *tile, global const float *B, const GemmclArguments p, long left, int item,
         int rest)
 {
   const int across = COLUMNS / WIDTH;
   const bool by_row = p.b.col == 1;
   #pragma unroll
   for (int r = 0; r < TILE_K * across / GROUP; r++) {
-    const int t = lane + r * GROUP;
+    const int t = item + r * GROUP;
     const int k = by_row ? t / across : t % TILE_K;
     const int j = (by_row ? t % across : t / TILE_K) * WIDTH;
     strip x = 0.0f;
@@ -218,7 +218,7 @@ multiply (strip sum[TILE_M][STRIPS], local const float *a, local const float *b)
   }
 }
 
-  #define COPY_B(side, B, rest) copy_b (tile_b[side], B, p, left, lane, rest)
+  #define COPY_B(side, B, rest) copy_b (tile_b[side], B, p, left, item, rest)
 
   #define MULTIPLY(side) multiply (sum, tile_a[side] + m * A_PITCH, tile_b[side] + PADDED (n));
 #endif
@@ -252,9 +252,9 @@ gemm (GEMM_PARAMETERS)
 {
   local float tile_a[SIDES][ROWS * A_PITCH] __attribute__ ((aligned (16)));
 
-  const int lane = get_local_id (0);
-  const int m = lane / GROUP_N * TILE_M;
-  const int n = lane % GROUP_N * ITEM_STEP;
+  const int item = get_local_id (0);
+  const int m = item / GROUP_N * TILE_M;
+  const int n = item % GROUP_N * ITEM_STEP;
   const long batch = get_group_id (2);
   const long top = (long)get_group_id (0) * ROWS;
   const long left = (long)get_group_id (1) * COLUMNS;
@@ -276,7 +276,7 @@ gemm (GEMM_PARAMETERS)
       sum[r][c] = 0.0f;
 
   if (SIDES == 2) {
-    copy_a (tile_a[0], A, p, top, lane, p.K);
+    copy_a (tile_a[0], A, p, top, item, p.K);
     COPY_B (0, B, p.K);
   }
   long a_at = 0, b_at = 0; /* they advance only with B_DIRECT */
@@ -286,7 +286,7 @@ gemm (GEMM_PARAMETERS)
 
     if (SIDES == 2)
       barrier (CLK_LOCAL_MEM_FENCE);
-    copy_a (tile_a[filled], A + a_at + ahead * A_COL, p, top, lane, rest - ahead);
+    copy_a (tile_a[filled], A + a_at + ahead * A_COL, p, top, item, rest - ahead);
     COPY_B (filled, B + b_at + ahead * p.b.row, rest - ahead);
     if (SIDES == 1)
       barrier (CLK_LOCAL_MEM_FENCE);

@@ -10,8 +10,8 @@
  *         | x  y  z  w |   x    | 0 | 1 | 2 | 0 | 1 | 2 |      below each other; neighbours read
  *         +------------+        +---+---+---+---+---+---+      neighbouring columns (GROUP_N = 3).
  *
- *     i = (group 0 * GROUP_M + lane / GROUP_N) * TILE_M + m
- *     j = group 1 * PANEL + n * GROUP_N + lane % GROUP_N
+ *     i = (group 0 * GROUP_M + item / GROUP_N) * TILE_M + m
+ *     j = group 1 * PANEL + n * GROUP_N + item % GROUP_N
  *
  * quantized.h defines the layouts of A and B. Rows past M repeat the last row.
  *
@@ -25,15 +25,15 @@
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_PARAMETERS)
 {
-  const uint lane = get_local_id (0);
-  const int top = ((uint)get_group_id (0) * GROUP_M + lane / GROUP_N) * TILE_M;
-  const long left = (long)get_group_id (1) * PANEL + lane % GROUP_N;
+  const uint item = get_local_id (0);
+  const int top = ((uint)get_group_id (0) * GROUP_M + item / GROUP_N) * TILE_M;
+  const long left = (long)get_group_id (1) * PANEL + item % GROUP_N;
   const long batch = get_group_id (2);
   const int words = p.K ? INT8_K (p.K) / 4 : 0;
 
   A += p.a.offset + batch * p.a.batch;
   global const int *panel = (global const int *)(B + p.b.offset + batch * p.b.batch) +
-                            get_group_id (1) * INT8_PANEL (p.K) + lane % GROUP_N;
+                            get_group_id (1) * INT8_PANEL (p.K) + item % GROUP_N;
 
   /* Offsets of rows, in ints. */
   long row[TILE_M];

@@ -4,8 +4,8 @@
  * owns a panel of B. Its work-items split K between them and add up their sums at the end.
  *
  *          PANEL = TILE_N * GROUP_N
- *            +---+---+---+---+                work-item (slice, n) = (lane / GROUP_N,
- *            | 0 | 0 | 0 | 0 |  k = 0                                 lane % GROUP_N)
+ *            +---+---+---+---+                work-item (slice, n) = (item / GROUP_N,
+ *            | 0 | 0 | 0 | 0 |  k = 0                                 item % GROUP_N)
  *            | 1 | 1 | 1 | 1 |      1         reads the n-th 16 bytes of the panel's rows
  *          K | 2 | 2 | 2 | 2 |      2           k = slice, slice + GROUP_M, slice + 2 GROUP_M ...
  *            | 0 | 0 | 0 | 0 |      3         so that the work-group reads GROUP_M contiguous rows
@@ -144,8 +144,8 @@ gemm (GEMM_PARAMETERS)
 {
   local Columns sums[TILE_M][GROUP];
 
-  const int lane = get_local_id (0);
-  const int slice = lane / GROUP_N;
+  const int item = get_local_id (0);
+  const int slice = item / GROUP_N;
   const long batch = get_group_id (2);
   const long left = (long)get_group_id (1) * PANEL;
 
@@ -155,13 +155,13 @@ gemm (GEMM_PARAMETERS)
   global const int *words = (global const int *)B + get_group_id (1) * INT8_PANEL (p.K);
   global const int *scales = words + INT8_K (p.K) / 4 * PANEL;
   global const int4 *zeros = (global const int4 *)(scales + INT8_ZERO * PANEL);
-  const Columns zero = p.K > 0 ? convert_float4 (zeros[lane % GROUP_N]) : 0.0f;
+  const Columns zero = p.K > 0 ? convert_float4 (zeros[item % GROUP_N]) : 0.0f;
 #else
   global const B_MEM *words = B + left * p.K;
   const Columns zero = 0.0f;
 #endif
   global const Stored *panel =
-      (global const Stored *)words + slice * SLICE * GROUP_N + lane % GROUP_N;
+      (global const Stored *)words + slice * SLICE * GROUP_N + item % GROUP_N;
 
   Columns sum[TILE_M];
   long row[TILE_M];
@@ -185,11 +185,11 @@ gemm (GEMM_PARAMETERS)
 
 #pragma unroll
   for (int i = 0; i < TILE_M; i++)
-    sums[i][lane] = sum[i];
+    sums[i][item] = sum[i];
   barrier (CLK_LOCAL_MEM_FENCE);
 
   /* In place: only this work-item reads the value that it overwrites. */
-  for (int t = lane; t < TILE_M * MEET * PANEL; t += GROUP) {
+  for (int t = item; t < TILE_M * MEET * PANEL; t += GROUP) {
     local float *column = (local float *)sums[t / (MEET * PANEL)] + t % (MEET * PANEL);
     float total = 0.0f;
     for (int s = 0; s < GROUP_M; s += MEET)
@@ -198,7 +198,7 @@ gemm (GEMM_PARAMETERS)
   }
   barrier (CLK_LOCAL_MEM_FENCE);
 
-  for (int t = lane; t < TILE_M * PANEL; t += GROUP) {
+  for (int t = item; t < TILE_M * PANEL; t += GROUP) {
     const int i = t / PANEL;
     const long j = left + t % PANEL;
     if (i >= p.M || j >= p.N)

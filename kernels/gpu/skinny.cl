@@ -12,7 +12,7 @@
  *
  * alpha is multiplied into B first, as in the reference BLAS, since many rows share that product.
  *
- *    i = (group 0 * GROUP_M + lane) * TILE_M, and the rows that follow
+ *    i = (group 0 * GROUP_M + item) * TILE_M, and the rows that follow
  *
  * A and D are matrices, or frames whose pixels are the rows (A_FRAME, D_FRAME: see pixels.clh).
  * K and N are compile-time constants. Up to 16 columns are computed at a time.

@@ -7,8 +7,8 @@
  *                        +---+---+---+---+           ROWS = TILE_M * GROUP_M
  *                 TILE_K |   |   | B |   |           COLUMNS = TILE_N * GROUP_N = PANEL
  *                        +---+---+---+---+
- *       TILE_K             4 * GROUP_N               work-item (m, n) = (lane / GROUP_N,
- *      +------+          +-------+-------+                               lane % GROUP_N)
+ *       TILE_K             4 * GROUP_N               work-item (m, n) = (item / GROUP_N,
+ *      +------+          +-------+-------+                               item % GROUP_N)
  *      |      |          | x     | x     |           owns the 4 x 4 blocks x: rows
  *      |      | 4 *      |       |       |             4 * (r * GROUP_M + m) + 0..3
  *      |  A   | GROUP_M  +-------+-------+           and columns
@@ -45,26 +45,26 @@
 #define ROW_I(r)    (top + 4 * ((r) / 4 * GROUP_M + m) + (r) % 4)
 #define ROW_J(part) (left + 4 * ((part)*GROUP_N + n))
 #define ROW_SHARE(OP, own)                                                                         \
-  share_found (OP, own, TILE_M, (local float *)tile_a, GROUP, lane, n, GROUP_N, 1);
+  share_found (OP, own, TILE_M, (local float *)tile_a, GROUP, item, n, GROUP_N, 1);
 #define ROW_STORES (n == 0)
 #define ROW_UNROLL _Pragma ("unroll")
 
 /* Elements of A with k >= rest are zeros here. They are scaled later, when the load has completed;
  * a_shift then makes them nonzero, which is harmless since they meet zeros of B. */
 static inline void
-fetch_a (a_part part[A_PARTS], global const A_MEM *A, const long index[A_PARTS], int lane, int rest)
+fetch_a (a_part part[A_PARTS], global const A_MEM *A, const long index[A_PARTS], int item, int rest)
 {
 #pragma unroll
   for (int r = 0; r < A_PARTS; r++)
-    part[r] = PART_K (lane + r * GROUP) < rest ? LOAD_PART (A, index[r]) : (a_part)(0.0f);
+    part[r] = PART_K (item + r * GROUP) < rest ? LOAD_PART (A, index[r]) : (a_part)(0.0f);
 }
 
 static inline void
-fetch_b (float4 part[B_PARTS], global const float4 *panel, int lane, int rest)
+fetch_b (float4 part[B_PARTS], global const float4 *panel, int item, int rest)
 {
 #pragma unroll
   for (int r = 0; r < B_PARTS; r++)
-    part[r] = (lane + r * GROUP) / (PANEL / 4) < rest ? panel[lane + r * GROUP] : (float4)(0.0f);
+    part[r] = (item + r * GROUP) / (PANEL / 4) < rest ? panel[item + r * GROUP] : (float4)(0.0f);
 }
 
 INLINE void
@@ -110,9 +110,9 @@ gemm (GEMM_PARAMETERS)
   local float4 tile_a[2][TILE_K * A_PITCH];
   local float4 tile_b[2][TILE_K * (PANEL / 4)];
 
-  const int lane = get_local_id (0);
-  const int m = lane / GROUP_N;
-  const int n = lane % GROUP_N;
+  const int item = get_local_id (0);
+  const int m = item / GROUP_N;
+  const int n = item % GROUP_N;
   const long batch = get_group_id (2);
   const long top = (long)get_group_id (0) * ROWS;
   const long left = (long)get_group_id (1) * PANEL;
@@ -126,8 +126,8 @@ gemm (GEMM_PARAMETERS)
   long a_index[A_PARTS];
 #pragma unroll
   for (int r = 0; r < A_PARTS; r++)
-    a_index[r] = min (top + PART_ROW (lane + r * GROUP), (long)p.M - 1) * p.a.row +
-                 PART_K (lane + r * GROUP) * A_COL;
+    a_index[r] = min (top + PART_ROW (item + r * GROUP), (long)p.M - 1) * p.a.row +
+                 PART_K (item + r * GROUP) * A_COL;
 
   float4 sum[TILE_M][TILE_N / 4];
 #pragma unroll
@@ -136,23 +136,23 @@ gemm (GEMM_PARAMETERS)
     for (int c = 0; c < TILE_N / 4; c++)
       sum[r][c] = 0.0f;
 
-  fetch_a (a, A, a_index, lane, p.K);
-  fetch_b (b, panel, lane, p.K);
+  fetch_a (a, A, a_index, item, p.K);
+  fetch_b (b, panel, item, p.K);
   for (int rest = p.K, side = 0; rest > 0; rest -= TILE_K, side ^= 1) {
 #pragma unroll
     for (int r = 0; r < A_PARTS; r++)
-      keep_a ((local float *)tile_a[side] + PART_K (lane + r * GROUP) * 4 * A_PITCH +
-                  PART_ROW (lane + r * GROUP),
+      keep_a ((local float *)tile_a[side] + PART_K (item + r * GROUP) * 4 * A_PITCH +
+                  PART_ROW (item + r * GROUP),
               SCALE_A (a[r], (a_part)(p.a_scale), (a_part)(p.a_shift)));
 #pragma unroll
     for (int r = 0; r < B_PARTS; r++)
-      tile_b[side][lane + r * GROUP] = b[r];
+      tile_b[side][item + r * GROUP] = b[r];
     barrier (CLK_LOCAL_MEM_FENCE);
 
     A += TILE_K * A_COL;
     panel += TILE_K * (PANEL / 4);
-    fetch_a (a, A, a_index, lane, rest - TILE_K);
-    fetch_b (b, panel, lane, rest - TILE_K);
+    fetch_a (a, A, a_index, item, rest - TILE_K);
+    fetch_b (b, panel, item, rest - TILE_K);
     multiply (sum, tile_a[side] + m, tile_b[side] + n);
   }
 

@@ -14,12 +14,12 @@
  *      |    |   | warp 2| warp 3|
  *      +----+   +-------+-------+
  *
- * Each lane reads 16 bytes of local memory at once: of A chunk t of its rows, the words of two mma.
- * Mma s, s < 2, takes the words 4 t + 2 s and 4 t + 2 s + 1 of the step; their order is free.
- * The lane reads these rows of B in the columns 32 q + 4 g + 0..3. Column g of mma n, n = 4 q + c,
- * is thus column 32 q + 4 g + c of the warp, so that a lane's columns of D follow each other. The
- * exclusive or in place_b () spreads the four rows of B that a quarter of a warp reads at once over
- * the banks.
+ * Each lane reads 16 bytes of local memory at once. Of A these are the words 4 t .. 4 t + 3 of one
+ * of its rows: mma s, s < 2, takes two of them, 4 t + 2 s and 4 t + 2 s + 1. (mma.clh draws words t
+ * and 4 + t; their order is free.) Of B these are the columns 32 q + 4 g + 0..3 of one of the same
+ * four words: mma n = 4 q + c takes column 32 q + 4 g + c as its column g, so that a lane's columns
+ * of D follow each other. The exclusive or in place_b () spreads the four rows of B that a quarter
+ * of a warp reads at once over the banks.
  *
  * B is packed in panels of rows of PANEL words (pack.cl with S = PANEL), K padded by zeros to
  * whole steps; with int8, as quantized.h draws it.
@@ -113,8 +113,8 @@ read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage,
 #define ROW_I(r)    (top + DOWN_ID * 8 * TILE_M + 8 * (r) + g)
 #define ROW_J(part) (left + ACROSS_ID * 4 * TILE_N + (part) / 2 * 32 + 8 * t + (part) % 2 * 4)
 #define ROW_SHARE(OP, own)                                                                         \
-  share_found (OP, own, TILE_M, shared_rows, GROUP, lane, t, 4, 1);                                \
-  share_found (OP, own, TILE_M, shared_rows, GROUP, lane, ACROSS_ID, ACROSS, 32);
+  share_found (OP, own, TILE_M, shared_rows, GROUP, item, t, 4, 1);                                \
+  share_found (OP, own, TILE_M, shared_rows, GROUP, item, ACROSS_ID, ACROSS, 32);
 #define ROW_STORES (t == 0 && ACROSS_ID == 0)
 
 #include "nvidia/mma_tile.clh"

@@ -67,11 +67,11 @@ b_at (int i)
   #define DECLARE_COPIES()                                                                         \
     local ulong arrived[STAGES];                                                                   \
     uint parity = 0;                                                                               \
-    if (lane < STAGES)                                                                             \
-      wgmma_expect (&arrived[lane]);                                                               \
+    if (item < STAGES)                                                                             \
+      wgmma_expect (&arrived[item]);                                                               \
     barrier (CLK_LOCAL_MEM_FENCE);
   #define COPY_B(next)                                                                             \
-    if (lane == 0 && rest > 0)                                                                     \
+    if (item == 0 && rest > 0)                                                                     \
     wgmma_copy (stages + (next)*STAGE + 8 * ROWS, panel, 16 * B_CHUNK, &arrived[next])
   #define WGMMA_WAIT(place)                                                                        \
     wgmma_wait (&arrived[place], parity >> (place)&1);                                             \
@@ -83,7 +83,7 @@ b_at (int i)
 /* Whole rows: the four lanes of a warp with the same g share rows, through shared_rows. */
 #define ROW_I(r)           (top + warp * 16 + 8 * (r) + g)
 #define ROW_J(part)        (left + 16 * (part) + 4 * t)
-#define ROW_SHARE(OP, own) share_found (OP, own, TILE_M, shared_rows, GROUP, lane, t, 4, 1);
+#define ROW_SHARE(OP, own) share_found (OP, own, TILE_M, shared_rows, GROUP, item, t, 4, 1);
 #define ROW_STORES         (t == 0)
 
 #include "nvidia/mma_tile.clh"

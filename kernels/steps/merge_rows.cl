@@ -14,15 +14,15 @@ merge_rows (global const CollectedRow *collected, const int parts, global float 
             const long r_batch)
 {
   local CollectedRow merged[GROUP];
-  const int lane = get_local_id (0);
+  const int item = get_local_id (0);
   const long i = get_group_id (0), problem = get_group_id (2);
   CollectedRow row;
 
   collected += (problem * get_num_groups (0) + i) * parts;
   clear_row (&row);
-  for (int part = lane; part < parts; part += GROUP)
+  for (int part = item; part < parts; part += GROUP)
     add_collected (&row, collected[part]);
-  merge_collected (&row, merged, lane);
-  if (lane == 0)
+  merge_collected (&row, merged, item);
+  if (item == 0)
     store_collected (R + problem * r_batch + i * ROW_COUNT, &row);
 }

@@ -97,11 +97,11 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
              const int N, const int length)
 {
   local CollectedRow merged[GROUP];
-  const int lane = get_local_id (0);
+  const int item = get_local_id (0);
   const long i = get_group_id (0), problem = get_group_id (2);
   const int left = min ((long)get_group_id (1) * length, (long)N);
   const int end = left + min (length, N - left);
-  const int first = left + lane * WIDTH;
+  const int first = left + item * WIDTH;
   float bound = -INFINITY;
   CollectedRow row;
 
@@ -111,11 +111,11 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
   const bool is_bound = end - left >= BOUND_COLUMNS;
   const FLOATS own = find_maxima (D, d.col, first, is_bound ? end : 0);
   if (MAXIMA == GROUP)
-    maxima[lane] = get_largest (own);
+    maxima[item] = get_largest (own);
   else
     PASTE (vstore, WIDTH) (own, 0, maxima);
   barrier (CLK_LOCAL_MEM_FENCE);
-  for (int i = lane; is_bound && i < MAXIMA; i += GROUP)
+  for (int i = item; is_bound && i < MAXIMA; i += GROUP)
     if (count_before (maxima, i) == COLLECTED - 1)
       shared_bound = maxima[i];
   barrier (CLK_LOCAL_MEM_FENCE);
@@ -124,15 +124,15 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
 
   clear_row (&row);
   collect (&row, D, d.col, first, end, bound);
-  for (int j = left + (end - left) / WIDTH * WIDTH; lane == 0 && j < end; j++) {
+  for (int j = left + (end - left) / WIDTH * WIDTH; item == 0 && j < end; j++) {
     const float x = LOAD_D (D, j * d.col);
     row.sum += x;
     insert_element (&row, x, j);
   }
-  merge_collected (&row, merged, lane);
-  if (lane == 0 && get_num_groups (1) == 1)
+  merge_collected (&row, merged, item);
+  if (item == 0 && get_num_groups (1) == 1)
     store_collected (R + problem * r_batch + i * ROW_COUNT, &row);
-  else if (lane == 0)
+  else if (item == 0)
     ((global CollectedRow *)
          R)[(problem * get_num_groups (0) + i) * get_num_groups (1) + get_group_id (1)] = row;
 }

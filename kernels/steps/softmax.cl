@@ -5,8 +5,8 @@
  * work-groups do not own entire rows.
  *
  *            N
- *     +-+-+-+-+-+-+       A work-group owns a row (row_steps.clh), a work-item the columns lane,
- *     |0|1|2|0|1|2| i     lane + GROUP, lane + 2 GROUP ... (drawn: GROUP = 3).
+ *     +-+-+-+-+-+-+       A work-group owns a row (row_steps.clh), a work-item the columns item,
+ *     |0|1|2|0|1|2| i     item + GROUP, item + 2 GROUP ... (drawn: GROUP = 3).
  *     +-+-+-+-+-+-+
  *
  * A work-item reads only the elements that it writes, so D may be the memory of the logits, with
@@ -19,19 +19,19 @@ ROW_KERNEL
 softmax (global const float *logits, const GemmclStrides s, global D_MEM *D, const GemmclStrides d,
          const int N)
 {
-  const int lane = get_local_id (0);
+  const int item = get_local_id (0);
   logits = ROW_OF (logits, s);
   D = ROW_OF (D, d);
 
   float own_highest = -INFINITY, own_sum = 0.0f;
-  for (long j = lane; j < N; j += GROUP)
+  for (long j = item; j < N; j += GROUP)
     own_highest = fmax (own_highest, logits[j * s.col]);
   SHARE (float, highest, fmax, own_highest)
 
-  for (long j = lane; j < N; j += GROUP)
+  for (long j = item; j < N; j += GROUP)
     own_sum += exp (logits[j * s.col] - highest);
   SHARE (float, sum, SUM, own_sum)
 
-  for (long j = lane; j < N; j += GROUP)
+  for (long j = item; j < N; j += GROUP)
     STORE_D (D, j * d.col, exp (logits[j * s.col] - highest) / sum);
 }
