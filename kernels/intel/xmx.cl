@@ -25,10 +25,10 @@
  *     for each block c of B          D (m, c) += A (m) * B (c), so that a block of B is held for
  *       for each block m of A        several dpas
  *
- * B is packed in panels of PANEL columns, a panel in parts of DPAS_K rows (steps in pack.cl), a
- * part in blocks of S columns, with K padded by zeros to whole STEPs. A subgroup reads a panel from
- * its first byte to its last: by 2D block reads of rows of 16 words if A is read in 2D, too; else
- * by block reads of 8 lines.
+ * B is packed in panels of PANEL columns, a panel in slices of DPAS_K rows, a slice in blocks of S
+ * columns (pack.cl), with K padded by zeros to whole STEPs. A subgroup reads a panel from its first
+ * byte to its last: by 2D block reads of rows of 16 words if A is read in 2D, too; else by block
+ * reads of 8 lines.
  *
  * Converting A takes a move for each of its registers, in every subgroup that reads it. Therefore,
  * if tiles are large and several subgroups lie side by side, each owns half the rows of two panels
@@ -70,8 +70,8 @@
   #include "shared/dot.clh"
 #endif
 
-#define STEP  (DEPTH * SUBGROUP_SIZE)
-#define PARTS (STEP / DPAS_K)
+#define STEP   (DEPTH * SUBGROUP_SIZE)
+#define SLICES (STEP / DPAS_K)
 /* A needs no conversion. */
 #if B_TYPE == I8 || (A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED))
   #define A_AS_STORED
@@ -91,7 +91,8 @@
 #define ACROSS   (GROUP_N / SUBGROUP_SIZE / WIDE)
 /* Number of rows of A whose parts a lane holds */
 #define HELD_M (BLOCKS_M * DPAS_HELD)
-/* Words of a panel of B per part of DPAS_K rows, and the same in lines of S words. */
+/* Words of a slice of a panel of B, which has DPAS_K / DPAS_PACK = 8 rows of words; and its lines
+ * of S words. */
 #define B_WORDS (8 * PANEL)
 #define B_LINES (8 * TILE_N)
 
@@ -104,7 +105,7 @@
 /* A is read in words: elements, or the bytes that a lane holds of a row. ROW_WORDS: a lane's words
  * of a row of a step; PER_WORD: elements in a word. */
 #if B_TYPE == I8
-  #define ROW_WORDS PARTS
+  #define ROW_WORDS SLICES
 #else
   #define ROW_WORDS DEPTH
 #endif
@@ -132,12 +133,12 @@ typedef struct {
   int b_lines;
 } Place;
 
-/* Forms the blocks of a step from rows[part * HELD_M + r]. */
+/* Forms the blocks of a step from rows[slice * HELD_M + r]. */
 static inline void
-gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * HELD_M])
+gather_rows (DpasRows a[SLICES * BLOCKS_M], const DpasRow rows[SLICES * HELD_M])
 {
   SG_UNROLL
-  for (int i = 0; i < PARTS * BLOCKS_M; i++)
+  for (int i = 0; i < SLICES * BLOCKS_M; i++)
     a[i] = PASTE (vload, DPAS_HELD) (i, rows);
 }
 
@@ -171,7 +172,7 @@ pack_row (const A_WORD x[DPAS_PARTS], const GemmclArguments p)
 
 #ifdef A_IN_2D
 static inline void
-read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+read_a (DpasRows a[SLICES * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
         const Place *at, int k)
 {
   A_WORD x[ROW_WORDS * OWN_M];
@@ -187,17 +188,17 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArgumen
 }
 #elif defined(A_IN_BLOCKS)
 static inline void
-read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+read_a (DpasRows a[SLICES * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
         const Place *at, int k)
 {
-  DpasRow rows[PARTS * OWN_M];
+  DpasRow rows[SLICES * OWN_M];
   SG_UNROLL
   for (int r = 0; r < OWN_M; r++) {
     A_WORD x[ROW_WORDS];
     READ_A (x, (global const A_WORD *)(A + at->row[r] + k), ROW_WORDS);
     SG_UNROLL
-    for (int part = 0; part < PARTS; part++)
-      rows[part * OWN_M + r] = pack_row (x + part * (ROW_WORDS / PARTS), p);
+    for (int slice = 0; slice < SLICES; slice++)
+      rows[slice * OWN_M + r] = pack_row (x + slice * (ROW_WORDS / SLICES), p);
   }
   gather_rows (a, rows);
 }
@@ -231,22 +232,22 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
 #else
 /* Reads A lane by lane; zeros past K. */
 static inline void
-load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
+load_a (DpasRows a[SLICES * BLOCKS_M], global const A_MEM *A, const GemmclArguments p,
         const Place *at, int k)
 {
-  DpasRow rows[PARTS * HELD_M];
+  DpasRow rows[SLICES * HELD_M];
   SG_UNROLL
   for (int r = 0; r < HELD_M; r++) {
-    float x[PARTS * DPAS_PARTS];
+    float x[SLICES * DPAS_PARTS];
     SG_UNROLL
-    for (int d = 0; d < PARTS * DPAS_PARTS; d++) {
+    for (int d = 0; d < SLICES * DPAS_PARTS; d++) {
       const int column = k + d * DPAS_LANES + dpas_lane ();
       const float stored = LOAD_A (A, at->row[r] + min (column, p.K - 1) * A_COL);
       x[d] = column < p.K ? SCALE_A (stored, p.a_scale, p.a_shift) : 0.0f;
     }
     SG_UNROLL
-    for (int part = 0; part < PARTS; part++)
-      rows[part * HELD_M + r] = dpas_pack (x + part * DPAS_PARTS);
+    for (int slice = 0; slice < SLICES; slice++)
+      rows[slice * HELD_M + r] = dpas_pack (x + slice * DPAS_PARTS);
   }
   gather_rows (a, rows);
 }
@@ -257,7 +258,7 @@ static inline void
 find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclArguments p,
                long last)
 {
-  const int parts = (p.K + STEP - 1) / STEP * PARTS;
+  const int slices = (p.K + STEP - 1) / STEP * SLICES;
   #ifdef A_IN_2D
   const uint before = (uint)(ulong)A & 63;
   at->a = (global const uchar *)A - before;
@@ -269,26 +270,26 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   #endif
   SG_UNROLL
   for (int i = 0; i < WIDE; i++)
-    at->b[i] = (global const uint *)B + min (at->left / PANEL + i, last) * parts * B_WORDS;
-  at->b_lines = parts * B_LINES;
+    at->b[i] = (global const uint *)B + min (at->left / PANEL + i, last) * slices * B_WORDS;
+  at->b_lines = slices * B_LINES;
 }
 #endif
 
-/* Reads the rows of B for the DPAS_K columns of A of a part. */
+/* Reads a slice of B. */
 static inline void
-read_b (int8 b[OWN_N], const Place *at, int part)
+read_b (int8 b[OWN_N], const Place *at, int slice)
 {
   uint x[WIDE * B_LINES];
   SG_UNROLL
   for (int panel = 0; panel < WIDE; panel++) {
 #if defined(SG_2D) && defined(A_IN_2D)
     sg_read_2d_32 (x + panel * B_LINES, at->b[panel], 64, at->b_lines, 64,
-                   (int2)(0, part * B_LINES), B_LINES);
+                   (int2)(0, slice * B_LINES), B_LINES);
 #else
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++)
       sg_read_words (x + panel * B_LINES + 8 * c,
-                     at->b[panel] + (long)part * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
+                     at->b[panel] + (long)slice * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
 #endif
   }
   SG_UNROLL
@@ -419,7 +420,7 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
         at->a, at->a_width, at->a_height, at->a_pitch,
         (int2)((at->a_skip + (a_step + column) / PER_WORD) / words, at->a_top + across / 2 * rows),
         rows);
-  const int lines = 2 * PARTS * B_LINES / GROUP_M;
+  const int lines = 2 * SLICES * B_LINES / GROUP_M;
   sg_prefetch_2d (at->b[0] + (down / 2 % WIDE ? at->b[WIDE - 1] - at->b[0] : 0), 64, at->b_lines,
                   64, (int2)(0, b_step / DPAS_K * B_LINES + down / 2 / WIDE * lines), lines);
 }
@@ -444,7 +445,7 @@ INLINE void
 step (DpasSum sum[BLOCKS_M * OWN_N], local DpasRows *shared, global const A_MEM *A,
       const GemmclArguments p, const Place *at, int k, const bool whole)
 {
-  DpasRows a[PARTS * BLOCKS_M];
+  DpasRows a[SLICES * BLOCKS_M];
   int8 b[OWN_N];
   BEGIN_STEP ();
 #if defined(A_IN_2D) || defined(A_IN_BLOCKS)
@@ -456,10 +457,10 @@ step (DpasSum sum[BLOCKS_M * OWN_N], local DpasRows *shared, global const A_MEM 
     load_a (a, A, p, at, k);
 #endif
   SG_UNROLL
-  for (int part = 0; part < PARTS; part++) {
-    SG_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);
-    read_b (b, at, k / DPAS_K + part);
-    multiply (sum, shared, a + part * BLOCKS_M, b);
+  for (int slice = 0; slice < SLICES; slice++) {
+    SG_SHARE (shared, a + slice * BLOCKS_M, BLOCKS_M);
+    read_b (b, at, k / DPAS_K + slice);
+    multiply (sum, shared, a + slice * BLOCKS_M, b);
   }
   END_STEP ();
 }

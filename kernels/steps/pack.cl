@@ -4,25 +4,25 @@
  * last.
  * pack_image, with IMAGES: stores A or B as an image.
  *
- *          PANEL             With S = SUBGROUP_SIZE = PANEL a panel consists of rows of PANEL
- *       +----+----+--+       words. A word has 32 bits, with elements of WORD_ELEMENTS neighbouring
- *     K |    |    |  |       rows of B; or it is one element of 16 bits, if WORD_ELEMENTS is 1 and
- *       +----+----+--+       B_TYPE is not F32. Columns from N to the next multiple of PANEL are
- *             N              zeros, so kernels check no bounds along N; so are rows from K to
- *                            the last line of the grid.
+ *          PANEL             A panel consists of rows of PANEL words. A word has 32 bits, with
+ *       +----+----+--+       elements of WORD_ELEMENTS neighbouring rows of B; or it is one element
+ *     K |    |    |  |       of 16 bits, if WORD_ELEMENTS is 1 and B_TYPE is not F32. Columns from
+ *       +----+----+--+       N to the next multiple of PANEL are zeros, so kernels check no bounds
+ *             N              along N; so are rows from K to the last line of the grid. For this
+ *                            order the host sets SUBGROUP_SIZE to PANEL.
  *
- * Matrix engines of subgroups of S work-items (dpas.clh) read it in another order:
+ * Matrix engines of subgroups of S = SUBGROUP_SIZE work-items (dpas.clh) read it in another order:
  *
  *         S   S   S
- *       +---+---+---+        A panel consists of steps of ROWS = 8 * WORD_ELEMENTS rows, a step of
- *       | 0 | 1 | 2 | step   blocks of S columns, in the order drawn. A block is 8 lines of S
+ *       +---+---+---+        A panel consists of slices of ROWS = 8 * WORD_ELEMENTS rows, a slice
+ *       | 0 | 1 | 2 | slice  of blocks of S columns, in the order drawn. A block is 8 lines of S
  *       +---+---+---+        32-bit words; word w of a line packs elements WORD_ELEMENTS * line,
  *       | 3 | 4 | 5 |        WORD_ELEMENTS * line + 1 .. of column w of the block.
  *       +---+---+---+
- *           PANEL            Element n is row n / P + S * (n % P) of the step, P = ROWS / S. This
+ *           PANEL            Element n is row n / P + S * (n % P) of the slice, P = ROWS / S. This
  *                            matches A: a dpas multiplies part d of lane l, which is column
- *                            l + S * d of A's step, by element l * P + d. With tf32 (B_TYPE F32)
- *                            ROWS is less than S, and element n is row n.
+ *                            l + S * d of its columns of A, by element l * P + d. With tf32
+ *                            (B_TYPE F32) ROWS is less than S, and element n is row n.
  *
  * For wgmma.cl (COLUMN_MAJOR) a panel consists of steps of WGMMA_STEP rows of words, each column by
  * column in the order of wgmma.cl. The four words of chunk c of the n-th stored column are at place
