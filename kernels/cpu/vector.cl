@@ -200,11 +200,11 @@ store_tile (global float *d, const long row, global const float *bias, const flo
 }
 #endif
 
-/* The first of `whole` items that part `index` of `parts` owns, and the end of the part before. */
+/* Where part `index` begins if `parts` divide `total` equally: where the part before it ends. */
 static inline int
-get_part (int whole, long index, long parts)
+get_start (int total, long index, long parts)
 {
-  return whole * index / parts;
+  return total * index / parts;
 }
 
 /* Sets rows[0 .. count - 1] to rows of A from the first on; rows past M repeat the last one. With
@@ -226,8 +226,7 @@ find_rows (A_ELEMENT **rows, float *copy, global const A_MEM *A, const GemmclArg
   }
 }
 
-/* Multiplies TILE_M rows of A by a panel of B. prefetches: it also
- * prefetches the next TILE_M rows. */
+/* Multiplies TILE_M rows of A by a panel of B. prefetches: also prefetches the next TILE_M rows. */
 DOT_CALLER void
 multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEMENT *panel,
                const int steps, const bool prefetches, const GemmclArguments p)
@@ -276,7 +275,7 @@ multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_EL
 /* Copies the sums, times alpha, for the rolled epilogue loop: an array that is indexed at run time
  * cannot be in registers, and an unrolled epilogue would be TILE_M * VECTORS times as large. */
 INLINE void
-scale_tile (FLOATS done[TILE_M][VECTORS], SUMS sum[TILE_M][VECTORS], A_ELEMENT **rows,
+scale_tile (FLOATS scaled[TILE_M][VECTORS], SUMS sum[TILE_M][VECTORS], A_ELEMENT **rows,
             global const B_ELEMENT *panel, const GemmclArguments p)
 {
 #pragma unroll
@@ -284,18 +283,18 @@ scale_tile (FLOATS done[TILE_M][VECTORS], SUMS sum[TILE_M][VECTORS], A_ELEMENT *
 #pragma unroll
     for (int v = 0; v < VECTORS; v++)
 #if B_TYPE == I8
-      done[m][v] = p.K == 0 ? 0.0f
-                            : p.alpha * scale_int8s (sum[m][v], rows[m] + INT8_K (p.K) / 4,
-                                                     panel + INT8_K (p.K) / 4 * TILE_N, v);
+      scaled[m][v] = p.K == 0 ? 0.0f
+                              : p.alpha * scale_int8s (sum[m][v], rows[m] + INT8_K (p.K) / 4,
+                                                       panel + INT8_K (p.K) / 4 * TILE_N, v);
 #else
-      done[m][v] = p.alpha * sum[m][v];
+      scaled[m][v] = p.alpha * sum[m][v];
 #endif
 }
 
-/* Computes the tile of D at (i, j) from its products with alpha, and stores it. row_outputs: those
- * of the problem. */
+/* Computes the tile of D at (i, j) from the scaled sums, and stores it. row_outputs: those of the
+ * problem. */
 INLINE void
-finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const float *bias,
+finish_tile (FLOATS scaled[TILE_M][VECTORS], global const C_MEM *C, global const float *bias,
              global D_MEM *D, global float *row_outputs, const GemmclArguments p, const long batch,
              const int i, const int j, const bool stream)
 {
@@ -308,7 +307,7 @@ finish_tile (FLOATS done[TILE_M][VECTORS], global const C_MEM *C, global const f
       FLOATS c = 0.0f;
       if (p.beta != 0.0f)
         c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, p.N - column);
-      x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
+      x[v] = EPILOGUE (FLOATS, scaled[m][v], VLOAD (0, bias + column), c);
     }
 #ifdef WHOLE_ROWS
     FINISH_ROWS (x)
@@ -325,9 +324,9 @@ kernel void
 gemm (GEMM_PARAMETERS)
 {
   const int tiles = (p.M - 1) / TILE_M + 1, panels = (p.N - 1) / TILE_N + 1;
-  const int first_panel = get_part (panels, get_group_id (1), get_num_groups (1));
-  const int end_panel = get_part (panels, get_group_id (1) + 1, get_num_groups (1));
-  const int end_tile = get_part (tiles, get_group_id (0) + 1, get_num_groups (0));
+  const int first_panel = get_start (panels, get_group_id (1), get_num_groups (1));
+  const int end_panel = get_start (panels, get_group_id (1) + 1, get_num_groups (1));
+  const int end_tile = get_start (tiles, get_group_id (0) + 1, get_num_groups (0));
   const int steps = STEPS (p.K);
   const long batch = get_group_id (2);
   const bool stream = (long)p.M * p.N >= STREAM;
@@ -354,7 +353,7 @@ gemm (GEMM_PARAMETERS)
 #endif
 
   int chunk = 0;
-  for (int first = get_part (tiles, get_group_id (0), get_num_groups (0)); first < end_tile;
+  for (int first = get_start (tiles, get_group_id (0), get_num_groups (0)); first < end_tile;
        first += chunk) {
     chunk = min (most_tiles, end_tile - first);
 
@@ -381,9 +380,9 @@ gemm (GEMM_PARAMETERS)
         }
 #endif
 
-        FLOATS done[TILE_M][VECTORS];
-        scale_tile (done, sum, rows + tile * TILE_M, b_panel, p);
-        finish_tile (done, C, bias, D, row_outputs, p, batch, i, j, stream);
+        FLOATS scaled[TILE_M][VECTORS];
+        scale_tile (scaled, sum, rows + tile * TILE_M, b_panel, p);
+        finish_tile (scaled, C, bias, D, row_outputs, p, batch, i, j, stream);
       }
   }
 }
