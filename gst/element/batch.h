@@ -17,18 +17,18 @@
  * The caller of each function is the streaming thread, or holds the stream lock of the sink pad,
  * unless the function says otherwise. */
 
-/** GstGemmclRuns: The ring of runs. */
+/** GstGemmclRuns: The ring of runs. Written by batch.c, unless a field says otherwise. */
 typedef struct {
   GstGemmclRun *ring;
   guint size;     /* one run for each in flight, and one for the batch that is being collected */
   guint first, n; /* the runs in flight: index of the oldest, and their number */
   guint next;     /* index of the device after that of the last run */
-  GstGemmclLastRun last;
+  GstGemmclLastRun last; /* run.c */
 
   gboolean is_late;   /* push_late() is running */
   GstFlowReturn flow; /* the last failure of a push by other threads; returned for the next buffer,
                        * which resets it (element.c) */
-  gboolean discont;   /* QoS dropped the buffer before the next one */
+  gboolean discont;   /* QoS dropped the buffer before the next one (element.c) */
   GstClockID timer;   /* (nullable): of the timeout of the batch */
 } GstGemmclRuns;
 

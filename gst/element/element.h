@@ -43,6 +43,6 @@ struct _GstGemmcl {
   gboolean needs_plan;          /* set with a new context (element.c), shape (input.c) or operand
                                  * (operands.c); cleared by plans.c */
   GstGemmclDescribed described; /* input.c */
-  GstGemmclRuns *runs;          /* batch.c, run.c; NULL unless streaming */
+  GstGemmclRuns *runs;          /* see the struct; NULL unless streaming */
   guint pool_size; /* allocation.c, element.c: bytes of a buffer of D's pool; 0: no pool */
 };

@@ -242,7 +242,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->stream.error_posted = FALSE;
-    self->stats.noted_copies = 0;
+    self->stats.logged_copies = 0;
     if (plan)
       warn_of_infinities (self, plan);
     if (self->stream.settings.batch_size > 1)

@@ -355,8 +355,9 @@ leave_event (GstGemmclRun *run, cl_event done)
   }
 }
 
+/* Adds @run, which was submitted, to the stats, and logs its copies. */
 static void
-note_run (const GstGemmclRun *run)
+record_run (const GstGemmclRun *run)
 {
   const gboolean is_mapped =
       run->stream->output.memory != GST_GEMMCL_MEMORY_OPENCL && run->d[0].kind != GEMMCL_DATA_HOST;
@@ -368,7 +369,7 @@ note_run (const GstGemmclRun *run)
 
   gst_gemmcl_stats_add_run (run->stats, run->device, run->n, is_mapped ? run->n * size : 0,
                             kinds[a->kind]);
-  gst_gemmcl_copies_note_run (run->stats, run->device, &run->call, run->inputs[0].buffer);
+  gst_gemmcl_copies_log_run (run->stats, run->device, &run->call, run->inputs[0].buffer);
 }
 
 /* Submits @run, whose inputs and outputs are open. */
@@ -453,7 +454,7 @@ gst_gemmcl_run_submit (GstGemmclRun *self, GstGemmclLastRun *last, GError **erro
   if (ok && last)
     set_last (last, self);
   if (ok)
-    note_run (self);
+    record_run (self);
   else if (g_error_matches (*error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
     gst_gemmcl_queues_leave (self->device->allocator, NULL);
   return ok;

@@ -98,7 +98,8 @@ gboolean gst_gemmcl_run_submit (GstGemmclRun *self, GstGemmclLastRun *last, GErr
  * %FALSE if the run failed; @error then stays if it was set before. */
 gboolean gst_gemmcl_run_finish (GstGemmclRun *self, GError **error);
 
-/** gst_gemmcl_run_reset_previous: Resets the previous output to zeros. @plan: (nullable). */
+/** gst_gemmcl_run_reset_previous: Resets the previous output to zeros. @plan: (nullable): that of
+ * the first device; with several devices no plan keeps a previous output. */
 void gst_gemmcl_run_reset_previous (GstGemmclLastRun *last, GemmclPlan *plan);
 
 /** gst_gemmcl_run_wants_feedback: Returns: %TRUE if plans must keep the previous output as C, since

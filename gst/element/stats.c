@@ -273,7 +273,7 @@ gst_gemmcl_stats_report (GstGemmcl *self)
   gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), stats));
 }
 
-/* Bits of noted_copies: the copies of the element, then the reasons for A, then those for D. */
+/* Bits of logged_copies: the copies of the element, then the reasons for A, then those for D. */
 #define FIRST_OF_A 8
 #define FIRST_OF_D 16
 
@@ -316,13 +316,14 @@ gst_gemmcl_copies_init (void)
   GST_DEBUG_CATEGORY_GET (performance, "GST_PERFORMANCE");
 }
 
+/* Logs the text of @bit, unless it was logged since the last new caps. */
 static void
-note (GstGemmclStats *self, guint bit)
+log_once (GstGemmclStats *self, guint bit)
 {
   /* A later library may have more reasons. */
-  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->noted_copies >> bit & 1)
+  if (bit >= G_N_ELEMENTS (texts) || !texts[bit] || self->logged_copies >> bit & 1)
     return;
-  self->noted_copies |= 1u << bit;
+  self->logged_copies |= 1u << bit;
   GST_CAT_INFO_OBJECT (performance, self->element, "%s would avoid that", texts[bit]);
 }
 
@@ -332,12 +333,12 @@ gst_gemmcl_copies_add (GstGemmclStats *self, GstGemmclCopy copy)
   g_mutex_lock (self->lock);
   self->copies++;
   g_mutex_unlock (self->lock);
-  note (self, copy);
+  log_once (self, copy);
 }
 
 void
-gst_gemmcl_copies_note_run (GstGemmclStats *self, const GstGemmclDevice *device,
-                            const GemmclRun *run, GstBuffer *input)
+gst_gemmcl_copies_log_run (GstGemmclStats *self, const GstGemmclDevice *device,
+                           const GemmclRun *run, GstBuffer *input)
 {
   /* A carrier may have no memory. */
   const cl_context context =
@@ -351,8 +352,8 @@ gst_gemmcl_copies_note_run (GstGemmclStats *self, const GstGemmclDevice *device,
   gemmcl_plan_explain_copies (device->plan, run, &a, &d);
   if (run->a->kind == GEMMCL_DATA_HOST && context &&
       context != gemmcl_context_get_cl_context (device->context))
-    note (self, GST_GEMMCL_COPY_FOREIGN);
+    log_once (self, GST_GEMMCL_COPY_FOREIGN);
   else
-    note (self, FIRST_OF_A + a);
-  note (self, FIRST_OF_D + d);
+    log_once (self, FIRST_OF_A + a);
+  log_once (self, FIRST_OF_D + d);
 }

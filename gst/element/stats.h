@@ -23,7 +23,7 @@ typedef struct {
   guint64 copies;           /* made by the element itself, not by its plans */
   const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
   guint64 reported;         /* value of buffers at the last report */
-  guint noted_copies;       /* bits of the kinds of copies that were logged since the last new caps
+  guint logged_copies;      /* bits of the kinds of copies that were logged since the last new caps
                              * (negotiate.c); for the streaming thread, without the lock */
 
   /* Times of runs, in ns; see gst_gemmcl_stats_add_time(). */
@@ -98,7 +98,7 @@ void gst_gemmcl_copies_init (void);
 /** gst_gemmcl_copies_add: Counts a copy of the element in the stats, and logs it. */
 void gst_gemmcl_copies_add (GstGemmclStats *self, GstGemmclCopy copy);
 
-/** gst_gemmcl_copies_note_run: Logs the copies of @run, submitted to @device, whose first input is
+/** gst_gemmcl_copies_log_run: Logs the copies of @run, submitted to @device, whose first input is
  * @input. */
-void gst_gemmcl_copies_note_run (GstGemmclStats *self, const GstGemmclDevice *device,
-                                 const GemmclRun *run, GstBuffer *input);
+void gst_gemmcl_copies_log_run (GstGemmclStats *self, const GstGemmclDevice *device,
+                                const GemmclRun *run, GstBuffer *input);

@@ -13,11 +13,11 @@
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started; batch_timeout is at most
                                * GST_GEMMCL_MAX_WAIT */
-  GstGemmclFormat input;      /* input.c writes the tensor that is A, as buffers describe it */
+  GstGemmclFormat input;      /* input.c writes the tensor or frame, as buffers describe it */
   GstGemmclFormat output;
   GstClockTime frame_duration; /* of a buffer, from caps or (batch.c) buffers; 0: unknown */
   gboolean started;
-  gboolean configured; /* caps were accepted */
+  gboolean configured; /* caps were accepted; input.c: FALSE while caps wait for a buffer */
 
   guint64 late; /* properties.c: bits of the properties that were set while streaming, too late; any
                  * thread, under the lock of the element alone */
