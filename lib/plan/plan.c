@@ -137,8 +137,7 @@ gemmcl_plan_get_info (GemmclPlan *self, GemmclPlanInfo *info)
 }
 
 struct _GemmclPrepared {
-  GemmclPlan
-      *plan; /* the plan, which keeps its kernel until the operand is used; NULL afterwards */
+  GemmclPlan *plan; /* keeps its kernel until the operand is used; NULL afterwards */
   GemmclPlanOperand operand;
   GemmclKept kept;
   GemmclKept inlined; /* for the inline device, if the plan uses it */
