@@ -125,7 +125,7 @@
 #define ROW_OUTPUTS       row_outputs
 #define ROW_I(r)          (i + m)
 #define ROW_COLUMNS(part) ((float)((part)*WIDTH) + (FLOATS)(PASTE (NUMBERS_, WIDTH)))
-#define ROW_SHARE(OP, own)
+#define ROW_SHARE(step, x)
 #define ROW_STORES true
 #include "shared/whole_rows.clh"
 

@@ -60,7 +60,7 @@ enum {
 #define ROW_I(r)          i
 #define ROW_COLUMNS(part) ((rows)((float)(part)))
 #define ROW_OUTPUTS       of.row_outputs
-#define ROW_SHARE(OP, own)
+#define ROW_SHARE(step, x)
 #define ROW_STORES true
 #include "shared/whole_rows.clh"
 

@@ -44,8 +44,8 @@
  * memory of tile_a, which is large enough since GROUP_N is at most 2 * TILE_K. */
 #define ROW_I(r)    (top + 4 * ((r) / 4 * GROUP_M + m) + (r) % 4)
 #define ROW_J(part) (left + 4 * ((part)*GROUP_N + n))
-#define ROW_SHARE(OP, own)                                                                         \
-  share_found (OP, own, TILE_M, (local float *)tile_a, GROUP, item, n, GROUP_N, 1);
+#define ROW_SHARE(step, x)                                                                         \
+  share_found (step, x, TILE_M, (local float *)tile_a, GROUP, item, n, GROUP_N, 1);
 #define ROW_STORES (n == 0)
 #define ROW_UNROLL _Pragma ("unroll")
 

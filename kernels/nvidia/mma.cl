@@ -112,9 +112,9 @@ read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage,
  * exchange values in shared_rows. */
 #define ROW_I(r)    (top + DOWN_ID * 8 * TILE_M + 8 * (r) + g)
 #define ROW_J(part) (left + ACROSS_ID * 4 * TILE_N + (part) / 2 * 32 + 8 * t + (part) % 2 * 4)
-#define ROW_SHARE(OP, own)                                                                         \
-  share_found (OP, own, TILE_M, shared_rows, GROUP, item, t, 4, 1);                                \
-  share_found (OP, own, TILE_M, shared_rows, GROUP, item, ACROSS_ID, ACROSS, 32);
+#define ROW_SHARE(step, x)                                                                         \
+  share_found (step, x, TILE_M, shared_rows, GROUP, item, t, 4, 1);                                \
+  share_found (step, x, TILE_M, shared_rows, GROUP, item, ACROSS_ID, ACROSS, 32);
 #define ROW_STORES (t == 0 && ACROSS_ID == 0)
 
 #include "nvidia/mma_tile.clh"

@@ -97,9 +97,9 @@ multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, int swap, local
 /* Whole rows: the eight lanes of a warp with the same t share rows, and warps side by side. */
 #define ROW_I(r)    (top + GROUP_M * (r) + PLACE_M)
 #define ROW_J(part) (left + 4 * (GROUP_N * (part) + PLACE_N))
-#define ROW_SHARE(OP, own)                                                                         \
-  share_found (OP, own, TILE_M, shared_rows, GROUP, item, g, 8, 4);                                \
-  share_found (OP, own, TILE_M, shared_rows, GROUP, item, warp % ACROSS, ACROSS, 32);
+#define ROW_SHARE(step, x)                                                                         \
+  share_found (step, x, TILE_M, shared_rows, GROUP, item, g, 8, 4);                                \
+  share_found (step, x, TILE_M, shared_rows, GROUP, item, warp % ACROSS, ACROSS, 32);
 #define ROW_STORES (PLACE_N == 0)
 
 #include "nvidia/mma_tile.clh"

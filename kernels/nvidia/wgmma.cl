@@ -83,7 +83,7 @@ b_at (int i)
 /* Whole rows: the four lanes of a warp with the same g share rows, through shared_rows. */
 #define ROW_I(r)           (top + warp * 16 + 8 * (r) + g)
 #define ROW_J(part)        (left + 16 * (part) + 4 * t)
-#define ROW_SHARE(OP, own) share_found (OP, own, TILE_M, shared_rows, GROUP, item, t, 4, 1);
+#define ROW_SHARE(step, x) share_found (step, x, TILE_M, shared_rows, GROUP, item, t, 4, 1);
 #define ROW_STORES         (t == 0)
 
 #include "nvidia/mma_tile.clh"
