@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Problems that are refused, and problems with huge sizes."""
+"""Problems: those that are refused, those with huge sizes, random ones, and the library's own check
+of results."""
 
+import math
 import random
+import unittest
 from ctypes import byref
 
 from gemmcl import (ACTIVATIONS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
                     get_info, get_name, np)
-from pixels import PATCH, make_frame
-from problem import ARG_MAX, NORM_A, NORM_D, SUM, TOP_K
+from pixels import HUGE, PATCH, make_frame
+from problem import (ARG_MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase,
+                     count_rows_of_d)
 from tap_unittest import main
 
 RGB = make_frame(6, 2, "RGB")
 PADDED = make_frame(6, 2, "RGB", (3, 3, 1, 1), features=PATCH)
 TENSOR = make_frame(6, 2, 0, channels=3, type=TYPES.index("u8"))
 NV12 = make_frame(6, 2, "NV12", kr=0.299, kb=0.114)
-HUGE = 2**64 - 1
 INT = 2**31 - 1
+NAIVE = "gemm_naive"
+M, N, K = 6, 5, 7
+UNIT, LARGEST = 2.0**-24, np.finfo("f4").max
 
 
 class Problems(TestCase):
@@ -165,7 +171,7 @@ class Problems(TestCase):
             made += 1
             gemm.k = 1 if gemm.k <= 16 else gemm.k
             try:
-                Plan(gemm, None if made % 2 else "gemm_naive")
+                Plan(gemm, None if made % 2 else NAIVE)
             except Refused as error:
                 self.assertIn(error.code, ("too-large", "invalid", "opencl"))
 
@@ -174,7 +180,7 @@ class Problems(TestCase):
         if get_info().max_alloc_bytes >= 8 * INT:
             self.skipTest("the device allows buffers of 16 GB")
         x = np.ones(1)
-        plan = Plan(describe(INT, 1, 1, a_type="f64", d_type="f64"), "gemm_naive", b=[1])
+        plan = Plan(describe(INT, 1, 1, a_type="f64", d_type="f64"), NAIVE, b=[1])
         with self.refused("too-large", "found 17179869176"):
             plan.run(a=x, d=x)
 
@@ -182,9 +188,192 @@ class Problems(TestCase):
         """A in f64 is rounded to the nearest float, halves to even, whatever the device can do."""
         a = np.array([1 + 2**-24, 1 + 3 * 2**-24, 1 + 1.5 * 2**-24, -1 - 2**-24, 2.0**-140, 1e300])
         d = np.empty(len(a), "f4")
-        ask("gemm_run", get_context(), byref(describe(len(a), 1, 1, a_type="f64")), "gemm_naive", a,
+        ask("gemm_run", get_context(), byref(describe(len(a), 1, 1, a_type="f64")), NAIVE, a,
             np.ones(1, "f4"), None, None, d)
         self.same(d, [1, 1 + 2**-22, 1 + 2**-23, -1, 0, np.inf])
+
+
+class Sweep(ProblemTestCase):
+    """Sizes, layouts, transposes, gaps between rows, batches, addends and pooling, through the
+    blocking call and through plans. Most problems run with the fallback, since they test where
+    operands lie, not how they are multiplied. A fourth runs with the kernel of the rules."""
+
+    def place(self, rng, name, by_column, rows, cols, shared):
+        """The place of a batch of matrices. An ld is odd, so that no kernel is compiled once more
+        for vectors of 4. shared: the probability that the batch shares one matrix"""
+        runs, length = (cols, rows) if by_column else (rows, cols)
+        ld = (length + rng.randrange(1, 9)) | 1 if rng.randrange(2) else 0
+        stride = (runs - 1) * max(ld, length) + length + rng.randrange(9)
+        return {"ld" + name: ld, name + "_start": rng.randrange(20) * rng.randrange(2),
+                name + "_stride": 0 if rng.random() < shared else stride}
+
+    def draw_pool(self, rng, m):
+        """A kind of pooling, with windows in a grid that divides M rows."""
+        across = rng.choice([each for each in range(1, m + 1) if m % each == 0])
+        grid = across, rng.choice([each for each in range(1, m // across + 1)
+                                   if m // across % each == 0])
+        size = [rng.choice((0, 1, min(2, most), rng.randint(1, most))) for most in grid]
+        return {"pool": rng.choice(("max", "average")), "pool_across": across, "pool_down": grid[1],
+                "pool_width": size[0], "pool_height": size[1],
+                "pool_stride_x": rng.randrange(4), "pool_stride_y": rng.randrange(4)}
+
+    def draw(self, rng, naive):
+        """A random problem. Fields that need another program vary only for the naive kernel."""
+        # Small sizes and large ones alike; the product is what takes time.
+        m, n, k = (int(math.exp(rng.uniform(0, math.log(301)))) for _ in range(3))
+        addend = rng.choice(("none", "matrix", "row", "output"))
+        pool = self.draw_pool(rng, m) if addend != "output" and rng.random() < 0.1 else {}
+        d_rows = count_rows_of_d(describe(m, n, k, **pool))
+        by_column, trans_b = rng.random() < 0.5, rng.random() < 0.5
+        trans_a = naive and rng.random() < 0.5
+        return {
+            "m": m, "n": n, "k": k, "layout": by_column, "trans_a": trans_a, "trans_b": trans_b,
+            **self.place(rng, "a", by_column != trans_a, m, k, 0.2),
+            **self.place(rng, "b", by_column != trans_b, k, n, 0.6),
+            **self.place(rng, "c", by_column, m, n, 0.6),
+            **self.place(rng, "d", by_column, d_rows, n, 0), **pool,
+            "batch": rng.choice((0, 0, 1, 2, 5)),
+            "alpha": rng.choice((1, 1, 0, -0.5, rng.uniform(-2, 2))),
+            "beta": rng.choice((0, 1, rng.uniform(-2, 2))),
+            "addend": addend, "bias": rng.random() < 0.5,
+            "activation": rng.choice(ACTIVATIONS) if naive and not trans_a else "none"}
+
+    def test_random(self):
+        """Plans also run the problems whose batches share B and C and that do not read D."""
+        rng = random.Random(20240229)
+        planned = 0
+        for i in range(800):
+            fields = self.draw(rng, i % 4)
+            kernel = NAIVE if i % 4 else None
+            self.solve("run_host", kernel, seed=i, **fields)
+            if (fields["batch"] > 1 and (fields["b_stride"] or fields["c_stride"]) or
+                    fields["addend"] == "output" and fields["beta"]):
+                continue
+            planned += 1
+            self.solve("run_plan", kernel, seed=i, **fields)
+        self.assertGreater(planned, 200)
+
+
+class Verify(unittest.TestCase):
+    """gemmcl_gemm_verify() accepts NumPy's results, and refuses errors just above the bound."""
+
+    def make(self, **fields):
+        problem = Problem(M, N, K, **fields)
+        problem.d.elements[0] = np.clip(problem.expect(0)[0], -LARGEST, LARGEST)
+        return problem
+
+    def check(self, problem, right, at=(), value=None, message=None):
+        """Checks the results, with a value in place of the elements at a place."""
+        elements = problem.d.elements[0]
+        kept = elements.copy()
+        if value is not None:
+            elements[at] = value
+        self.assertEqual(problem.verify(), right, (message, at, value))
+        elements[...] = kept
+
+    # Cases that change the bound: the number of terms, precisions, and the slopes of activations.
+    CASES = [
+        {}, {"bias": True, "addend": "row", "beta": -1.5, "alpha": 0.5},
+        {"layout": "column", "trans_b": True, "ldd": M + 3, "d_start": 20, "addend": "matrix",
+         "beta": 1}, {"addend": "previous", "beta": 1},  # without a C, the previous result is zeros
+        *({"precision": name} for name in ("f16", "bf16", "tf32", "i8")),
+        {"precision": "i8", "a_shift": 2},  # A of one sign: 0 extends the range of a row
+        {"precision": "i8", "a_shift": -2},
+        {"pool": "max", "pool_across": 3, "pool_width": 2, "pool_stride_x": 1},
+        {"pool": "average", "pool_across": 3, "pool_height": 1, "activation": "tanh"},
+        {"pool": "average", "pool_down": 6, "pool_across": 1, "precision": "f16"},
+        *({"activation": name, "bias": True} for name in ACTIVATIONS if name != "softmax"),
+    ]
+
+    def test_bound(self):
+        """Each element alone, off by a little less or more than the bound, as reported."""
+        for case in self.CASES:
+            problem = self.make(**case)
+            self.check(problem, True)
+            expected, bound = problem.expect(0)
+            for at in np.ndindex(*expected.shape):
+                for sign in -1, 1:
+                    self.check(problem, True, at, expected[at] + 0.9 * sign * bound[at], case)
+                    off = 1.1 * bound[at] + UNIT * abs(expected[at])
+                    self.check(problem, False, at, expected[at] + sign * off, case)
+                    self.assertGreater(problem.error, problem.error_bound)
+                    self.assertAlmostEqual(problem.error_bound / bound[at], 1, delta=0.02)
+
+    def test_wrong(self):
+        problem = self.make()
+        for value in np.nan, np.inf, -np.inf, 3e38:
+            for at in (0, 0), (M - 1, N - 1):
+                self.check(problem, False, at, value)
+
+    def test_kept_bytes(self):
+        """An A of bytes that all stand for 0 makes zeros, although scale and shift are rounded."""
+        for kind, zero in ("u8", 50), ("i8", -3):
+            problem = self.make(precision="i8", a_type=kind, a_scale=0.01, a_shift=-0.01 * zero)
+            problem.a.elements[...] = zero
+            self.check(problem, True, (), 0)
+            self.check(problem, False, (), 1e-3)
+
+    def test_spoilt_bytes(self):
+        """A NaN or infinity spoils only its row or column. Results of kernels pass, too."""
+        for name, place, part in ("a", (0, 2, 0), np.s_[2]), ("b", (0, 0, 2), np.s_[:, 2]):
+            problem = self.make(precision="i8")
+            a, b = problem.a.elements[0], problem.b.elements[0]
+            a[:, 0], b[0] = 1, 1
+            getattr(problem, name).elements[place] = np.inf
+            problem.d.elements[0] = a.astype(float) @ b
+            self.check(problem, True)
+            problem.d.elements[0][part] = np.nan
+            self.check(problem, True)
+            self.check(problem, False, (0, 0), np.nan)
+
+    def test_infinities(self):
+        """NaN and infinities must be where they are expected, of the same sign."""
+        special = np.inf, -np.inf, np.nan
+        for expected in special:
+            problem = self.make(bias=True)
+            problem.bias[2] = expected
+            for found in special:
+                self.check(problem, found is expected, np.s_[:, 2], found)
+            problem.d.elements[0][:, 2] = expected
+            self.check(problem, False, (0, 2), 1)
+
+    def test_overflow(self):
+        """An element whose expected value exceeds the largest float must be infinite."""
+        problem = self.make(alpha=3e38)
+        problem.a.elements[...], problem.d.elements[...] = 0, 0
+        problem.a.elements[0, 0, 0], problem.b.elements[0, 0] = 1, 2
+        for value in np.inf, -np.inf, 3e38:
+            self.check(problem, value == np.inf, 0, value)
+
+    def test_saturated(self):
+        """The values of activations at infinities are checked."""
+        for name, logit, right, wrong in [
+                ("relu", -np.inf, 0, 0.5), ("sigmoid", -np.inf, 0, 1), ("sigmoid", np.inf, 1, 0),
+                ("tanh", np.inf, 1, -1), ("tanh", -np.inf, -1, 0), ("gelu", np.inf, np.inf, 1),
+                ("hard-swish", np.inf, np.inf, -np.inf), ("relu6", np.inf, 6, np.inf),
+                ("elu", -np.inf, -1, 0)]:
+            problem = self.make(bias=True, activation=name)
+            problem.bias[...], problem.d.elements[...] = logit, right
+            self.check(problem, True)
+            self.check(problem, False, (0, 3), wrong)
+
+    def test_masked_softmax(self):
+        """Columns that are masked with -infinity, or a low number, have no share."""
+        problem = self.make(bias=True, activation="softmax")
+        problem.a.elements[...] = 0
+        for mask in -np.inf, -1e9, -1e30:
+            problem.bias[...] = 0, mask, 0, 0, mask
+            problem.d.elements[0] = 1 / 3, 0, 1 / 3, 1 / 3, 0
+            self.check(problem, True)
+            self.check(problem, False, (0, 0), 1 / 3 + 1e-4)
+            self.check(problem, False, (0, 1), 1e-6)
+
+    def test_unread(self):
+        """With alpha 0 A and B are not read; with beta 0 C is not read."""
+        problem = self.make(alpha=0, addend="matrix")
+        problem.a.flat = problem.b.flat = problem.c.flat = None
+        self.check(problem, True, (), 0)
+        self.check(problem, False, (0, 1), 1e-30)
 
 
 main()
