@@ -11,7 +11,7 @@ from ctypes import c_void_p
 from clock import USUAL, Clock
 from gemmcl import (CPU, LIB, ask, describe, enter_cache, get_info, list_candidates, obstructed,
                     pretend)
-from stream import SECONDS, TestCase, main, np, tensors
+from stream import SECONDS, TestCase, literal, main, np, tensors
 
 M, N, K = 96, 64, 128
 MORE = 40  # buffers pushed behind a swap
@@ -26,7 +26,7 @@ def make_weight(factor):
     """Returns the weight that multiplies every other element of a row of A by factor."""
     weight = np.zeros((K, N), int)
     weight[::2] = factor * np.eye(N)
-    return str(weight.tolist()).replace(" ", "")
+    return literal(weight)
 
 
 class Flow:

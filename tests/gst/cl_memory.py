@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""OpenCL memory as other elements use it, through gst/memory/gstgemmclmemory.h."""
+"""OpenCL memory as other elements use it, through gst/memory/gstgemmclmemory.h; OpenCL's copies,
+which hooks.c counts; and devices that pretend to have memory of their own."""
 
 import contextlib
 import ctypes
+import os
 import threading
+from collections import namedtuple
 from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint, c_void_p
+from pathlib import Path
+from unittest import mock
 
 from library import fields
-from stream import GST
+from stream import GST, tap
 
 READ, WRITE, OPENCL = 1, 2, 1 << 17  # GstMapFlags
 MAX_EVENTS = 8
@@ -17,6 +22,33 @@ OBJECTS = ctypes.CDLL("libgobject-2.0.so.0")
 OBJECTS.g_object_get_data.restype = c_void_p
 for function in "clCreateUserEvent", "clCreateCommandQueue":
     getattr(CL, function).restype = c_void_p
+Copies = namedtuple("Copies", "writes reads copies")
+COUNTS = [ctypes.c_int.in_dll(ctypes.CDLL(None), f"count_{kind}") for kind in Copies._fields]
+
+
+def count_copies():
+    return Copies(*(count.value for count in COUNTS))
+
+
+def reset_copies():
+    for count in COUNTS:
+        count.value = 0
+
+
+def is_searching():
+    """Returns whether a thread of the library searches for a faster kernel."""
+    names = []
+    for path in Path("/proc/self/task").glob("*/comm"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            names.append(path.read_text(encoding="utf-8").strip())
+    return "gemmcl-tune" in names
+
+
+def pretend_discrete(discrete=True):
+    """Makes devices report that they do not share the memory of the host. Waits for a search, which
+    keeps the context of an earlier test: elements would share it."""
+    tap.wait_until(lambda: not is_searching())
+    return mock.patch.dict(os.environ, {"GEMMCL_TEST_DISCRETE": "1"} if discrete else {})
 
 
 class Methods(ctypes.Structure):

@@ -5,9 +5,9 @@ dma-bufs are files in memory, and the doubles import them. va.py tests dma-bufs 
 import os
 from dataclasses import dataclass
 
+from cl_memory import count_copies, reset_copies
 from doubles import (COUNTS, FENCES, HAS_DRM_FORMATS, TestCase, draw, fail, get_video_info, lay_out,
                      make_cropped, make_file, make_frame, make_memory, without)
-from interposed import count_copies, reset_copies
 from medium import crop
 from stream import FAILURE, OK, READY, Gst, GstVideo, main, share
 

@@ -245,8 +245,7 @@ class Errors(Imagined, TestCase):
                                       (wide, f"video/x-raw,format=RGB,list=(string){{{many}}}")]:
                     self.assertIn("more bytes", self.quotes(
                         self.make("gemmcl weight=[[1],[2],[3]]", *output), caps))
-                stream = self.make(f"gemmcl weight={SMALL}", "video/x-raw,format=RGB")
-                self.assertTrue(stream.play(wide))
+                stream = self.start(wide, f"gemmcl weight={SMALL}", "video/x-raw,format=RGB")
                 stream.element.props.weight = "[[1],[2],[3]]"
                 self.assertIn("more bytes", self.quotes(stream, kind=Gst.MessageType.WARNING))
 

@@ -18,7 +18,7 @@ from cl_memory import READ, Map
 from failing import DEAD, LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
 from gemmcl import get_array
 from stream import (ANALYTICS, ERROR, FAILURE, GST, NULL, OK, PLAYING, READY, Gst, TestCase,
-                    main, np, tensors, video)
+                    literal, main, np, tensors, video)
 
 if ANALYTICS:
     from tensor_meta import find_tensors, get_classes
@@ -39,7 +39,7 @@ def caps(rows):
 
 
 def times(factor):
-    return str((factor * np.eye(COLUMNS, dtype=int)).tolist()).replace(" ", "")
+    return literal(factor * np.eye(COLUMNS, dtype=int))
 
 
 @dataclass

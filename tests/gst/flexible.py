@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Flexible tensors that change from buffer to buffer, that are one of several, and refused ones."""
 
-from flexible_tensors import FLEXIBLE, TYPES, write
+from medium import FLEXIBLE, FLEXIBLE_TYPES
+from medium import write_flexible as write
 from stream import OK, TestCase, get_bytes, join, main, np, tensors, video
 
 WEIGHT = np.array([[1, 2], [3, 4], [5, 6]])
@@ -46,7 +47,7 @@ class Flexible(TestCase):
                 inputs = [make(m, kind, seed) for seed, (kind, m) in enumerate([
                     ("float32", 3), ("float32", 3), ("float32", 1), ("float32", 40), ("uint8", 12),
                     ("int32", 3), ("int32", 3), ("int32", 64), ("float32", 64), ("float32", 2),
-                    *((kind, 2) for kind in TYPES)])]
+                    *((kind, 2) for kind in FLEXIBLE_TYPES)])]
                 # The result has the outer dimensions of A; here M stays while they change.
                 cube = make(4)[0].reshape(2, 2, 3)
                 inputs += [(a, write(a)) for a in

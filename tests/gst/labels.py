@@ -6,7 +6,7 @@ import threading
 from ctypes import c_size_t, c_void_p
 from pathlib import Path
 
-from interposed import pretend_discrete
+from cl_memory import pretend_discrete
 from numpy_gemm import row_outputs
 from stream import (GST, OK, SECONDS, Gst, TestCase, change_buffers, get_bytes, main, np,
                     tensors)
@@ -24,12 +24,14 @@ def draw(*shape, seed=0):
 
 
 class Labels(TestCase):
-    def begin(self, settings, weight, caps=None, text="gemmcl"):
-        stream = self.make(text)
-        stream["a"].set_property("weight", str(weight.tolist()))
+    def begin(self, weight, rows=1, **settings):
+        """Returns a stream that posts the best elements, by default one, of each row."""
+        settings = {"row_outputs": "arg-max", "post_messages": True, **settings}
+        stream = self.make("gemmcl")
+        stream.element.props.weight = str(weight.tolist())
         for name, value in settings.items():
-            Gst.util_set_object_arg(stream["a"], name, str(value))
-        self.assertTrue(stream.play(caps or tensors(f"{len(weight)}:2")))
+            Gst.util_set_object_arg(stream.element, name.replace("_", "-"), str(value))
+        self.assertTrue(stream.play(tensors(f"{len(weight)}:{rows}")))
         return stream
 
     def get_results(self, stream):
@@ -40,6 +42,11 @@ class Labels(TestCase):
             if structure.get_name() == RESULT:
                 found.append(structure)
         return found
+
+    def end(self, stream):
+        """Ends the stream, and returns the results that were posted."""
+        stream.end()
+        return self.get_results(stream)
 
     def check(self, found, d, names, k, labels):
         """A message has the best elements of D, by NumPy. names: as row-outputs"""
@@ -61,13 +68,12 @@ class Labels(TestCase):
         path = self.write("labels", "\n".join(NAMES).encode())
         for names, k in [("arg-max", None), ("max+arg-max", None), ("sum+arg-max", None),
                          ("top-k", 3), ("sum+max+arg-max+top-k", 7), ("sum+top-k", 1)]:
-            for more in [{}, {"queue-depth": 5, "batch-size": 3}, {"devices": "all"},
+            for more in [{}, {"queue_depth": 5, "batch_size": 3}, {"devices": "all"},
                          {"output": "flexible"}, {"output": "rows"}, {"labels": ""},
-                         {"output": "rows-flexible", "batch-size": 2}]:
+                         {"output": "rows-flexible", "batch_size": 2}]:
                 with self.subTest(names=names, k=k, more=more):
-                    settings = {"row-outputs": names, "top-k": k or 1, "labels": path,
-                                "post-messages": True, **more}
-                    stream = self.begin(settings, weight)
+                    stream = self.begin(weight, 2, **{"row_outputs": names, "top_k": k or 1,
+                                                      "labels": path, **more})
                     inputs = []
                     for i in range(8):
                         inputs.append(Gst.Buffer.new_wrapped(draw(2, 4, seed=i).tobytes()))
@@ -86,8 +92,7 @@ class Labels(TestCase):
 
     def test_eos(self):
         """All messages are posted before EOS leaves, which is before the stats."""
-        stream = self.begin({"row-outputs": "arg-max", "post-messages": True},
-                                   draw(4, 3))
+        stream = self.begin(draw(4, 3), 2)
         for _ in range(5):
             stream.push(draw(2, 4))
         stream.src.push_event(Gst.Event.new_eos())
@@ -97,8 +102,7 @@ class Labels(TestCase):
 
     def test_times(self):
         """Times follow the segment; without timestamps or times they are none."""
-        stream = self.begin({"row-outputs": "arg-max", "post-messages": True}, draw(2, 3),
-                            tensors("2"))
+        stream = self.begin(draw(2, 3))
         segment = Gst.Segment()
         segment.init(Gst.Format.TIME)
         segment.start, segment.time, segment.base = FRAME, 5 * FRAME, 9 * FRAME
@@ -108,44 +112,35 @@ class Labels(TestCase):
         segment.init(Gst.Format.BYTES)
         stream.src.push_event(Gst.Event.new_segment(segment))
         stream.push(draw(2), pts=FRAME)
-        stream.end()
-        self.assertEqual([[one.get_value(name) for name in TIMES[:3]]
-                          for one in self.get_results(stream)],
+        self.assertEqual([[one.get_value(name) for name in TIMES[:3]] for one in self.end(stream)],
                          [[3 * FRAME, 7 * FRAME, 11 * FRAME], [NONE] * 3, [FRAME, NONE, NONE]])
 
     def test_interval(self):
         """Messages are at least an interval apart, by timestamps, which may go back."""
-        stream = self.begin({"row-outputs": "arg-max", "post-messages": True,
-                             "message-interval": 3 * FRAME}, draw(2, 3), tensors("2"))
+        stream = self.begin(draw(2, 3), message_interval=3 * FRAME)
         times = [0, 1, 2, 3, 4, 5, 7, 9, 1, 2, 4]
         for time in times:
             stream.push(draw(2), pts=time * FRAME)
-        stream.end()
-        self.assertEqual([one.get_value("timestamp") // FRAME for one in self.get_results(stream)],
+        self.assertEqual([one.get_value("timestamp") // FRAME for one in self.end(stream)],
                          [0, 3, 7, 1, 4])
-        stream = self.begin({"row-outputs": "arg-max", "post-messages": True,
-                             "message-interval": 3600 * Gst.SECOND}, draw(2, 3), tensors("2"))
+        stream = self.begin(draw(2, 3), message_interval=3600 * Gst.SECOND)
         for _ in times:
             stream.push(draw(2))
-        stream.end()
-        self.assertEqual(len(self.get_results(stream)), 1)
+        self.assertEqual(len(self.end(stream)), 1)
 
     def test_nan(self):
         """NaN is the largest, with its column."""
-        stream = self.begin({"row-outputs": "top-k", "top-k": 2, "post-messages": True,
-                             "labels": "[a,b,c]"}, np.eye(3, dtype="f4"), tensors("3"))
+        stream = self.begin(np.eye(3), row_outputs="top-k", top_k=2, labels="[a,b,c]")
         for row in ([np.nan, 1, 2], [1, 2, np.nan]):
             stream.push(np.array(row, "f4"))
-        stream.end()
         # A NaN in A makes all of its row NaN, since 0 times NaN is NaN.
-        for found in self.get_results(stream):
+        for found in self.end(stream):
             self.assertEqual(list(found.get_value("label")), ["a", "b"])
             self.assertTrue(np.isnan(list(found.get_value("value"))).all())
 
     def test_change(self):
         """Labels may change while playing, also with N; those that do not fit are refused."""
-        stream = self.begin({"row-outputs": "top-k", "top-k": 1, "post-messages": True,
-                             "labels": "[a,b]"}, np.eye(2, dtype="f4"), tensors("2"))
+        stream = self.begin(np.eye(2), row_outputs="top-k", top_k=1, labels="[a,b]")
         element, found = stream.element, []
 
         def push():
@@ -178,14 +173,12 @@ class Labels(TestCase):
 
     def test_batch(self):
         """A batch has the labels of its first buffer."""
-        stream = self.begin({"row-outputs": "arg-max", "post-messages": True, "batch-size": 2,
-                             "batch-timeout": 0, "labels": "[a]"}, draw(2, 1), tensors("2"))
+        stream = self.begin(draw(2, 1), batch_size=2, batch_timeout=0, labels="[a]")
         for i in range(4):
             stream.push(draw(2))
             if i == 0:
                 stream.element.props.labels = "[b]"
-        stream.end()
-        self.assertEqual([list(one.get_value("label")) for one in self.get_results(stream)],
+        self.assertEqual([list(one.get_value("label")) for one in self.end(stream)],
                          [["a"], ["a"], ["b"], ["b"]])
 
     def test_texts(self):
@@ -197,13 +190,11 @@ class Labels(TestCase):
                 (path, ["cat", "hot dog", "owl"]),
                 (Path(path).as_uri(), ["cat", "hot dog", "owl"])]:
             with self.subTest(text=text):
-                stream = self.begin({"row-outputs": "top-k", "top-k": 3, "post-messages": True},
-                                    np.eye(3, dtype="f4"), tensors("3"))
+                stream = self.begin(np.eye(3), row_outputs="top-k", top_k=3)
                 stream.element.props.labels = text
                 self.is_quiet(stream)
                 stream.push(np.array([3, 2, 1], "f4"))
-                stream.end()
-                (found,) = self.get_results(stream)
+                (found,) = self.end(stream)
                 self.assertEqual(list(found.get_value("label")), expected)
 
     def refuses(self, text, words, settings="row-outputs=arg-max post-messages=true"):
@@ -248,8 +239,7 @@ class Labels(TestCase):
 
     def test_large(self):
         """Results of very many elements have no messages, with one warning."""
-        stream = self.begin({"row-outputs": "top-k", "top-k": 2, "post-messages": True}, draw(1, 2),
-                            tensors("1:2049"))
+        stream = self.begin(draw(1, 2), 2049, row_outputs="top-k", top_k=2)
         for _ in range(3):
             self.assertEqual(stream.push(draw(2049)), OK)
         self.assertEqual(len(stream.end()), 3)
@@ -258,14 +248,12 @@ class Labels(TestCase):
 
     def test_empty(self):
         """A gap without data has no message."""
-        stream = self.begin({"row-outputs": "arg-max", "post-messages": True}, draw(1, 2),
-                            tensors("1"))
+        stream = self.begin(draw(1, 2))
         gap = Gst.Buffer.new()
         gap.set_flags(Gst.BufferFlags.GAP)
         for data in gap, draw(1):
             self.assertEqual(stream.push(data), OK)
-        stream.end()
-        self.assertEqual(len(self.get_results(stream)), 1)
+        self.assertEqual(len(self.end(stream)), 1)
 
     def hold_messages(self, stream):
         """Lets the thread that posts messages wait at the first. Returns events: it does; it may
@@ -291,8 +279,7 @@ class Labels(TestCase):
             see(stream.pull_buffer())
             self.assertTrue(begun.wait(SECONDS))
         may_end.set()
-        stream.end()
-        self.assertEqual([list(one.get_value("value")) for one in self.get_results(stream)],
+        self.assertEqual([list(one.get_value("value")) for one in self.end(stream)],
                          [[2.0 * (i + 1)] for i in range(20)])
 
     # With an addend the element itself keeps no output for beta.

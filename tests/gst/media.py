@@ -8,7 +8,8 @@ from ctypes import c_size_t, c_void_p
 from gemmcl import get_info
 from medium import Medium, PaddedPool, crop
 from numpy_gemm import ACTIVATIONS, activate
-from stream import OK, Gst, GstAudio, GstVideo, TestCase, audio, get_bytes, main, np, video
+from stream import (OK, Gst, GstAudio, GstVideo, TestCase, audio, element, get_bytes, literal, main,
+                    np, video)
 
 MONO, STEREO = audio("F32LE", 1), audio("F32LE", 2)
 SENTINEL = 0xa5
@@ -157,8 +158,7 @@ class Media(TestCase):
     def check_crop(self, pixels, channels, more):
         """A cropped frame gives the pixels that the whole frame gives. Its first pixel may be at
         any place within a sample of chroma, also in a batch."""
-        text = f"gemmcl output=tensors weight={np.eye(channels, dtype=int).tolist()}"
-        text = text.replace(" [", "[").replace(", ", ",").replace("],[", "],[")
+        text = element(np.eye(channels, dtype=int), "output=tensors")
         whole, part = (video(pixels, *size) + more for size in ((22, 16), (9, 8)))
         stream = self.start(whole, text)
         expected = np.frombuffer(self.run_one(stream, self.draw_frame(stream, whole)), "f4")
@@ -184,7 +184,7 @@ class Media(TestCase):
     def test_crop_and_n(self):
         """A cropped frame keeps its chroma if it is the first one with a weight of another N."""
         whole, part = video("NV12", 22, 16), video("NV12", 9, 8)
-        weights = {n: f"[{','.join([str([1] * n).replace(' ', '')] * 3)}]" for n in (2, 5)}
+        weights = {n: literal([[1] * n] * 3) for n in (2, 5)}
 
         def multiply(n, *crops):
             stream = self.start(part, f"gemmcl output=tensors weight={weights[2]}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Buffers of video, audio and tensors as arrays of rows x columns x channels."""
+"""Buffers of video, audio and tensors as arrays of rows x columns x channels, and arrays as
+flexible tensors."""
 
 import re
 from ctypes import c_uint
@@ -8,7 +9,17 @@ from numpy_gemm import colours
 from stream import Gst, GstVideo, np
 
 INTERLACED = Gst.BufferFlags(int(GstVideo.VideoBufferFlags.INTERLACED))
+FLEXIBLE = "other/tensors,format=flexible,framerate=10/1"
+FLEXIBLE_TYPES = ["int32", "uint32", "int16", "uint16", "int8", "uint8", "float64", "float32",
+                  "int64", "uint64", "float16"]
 AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
+
+
+def write_flexible(values, kind="float32"):
+    """Returns an array as a flexible tensor: a header of 32 words of 32 bits, and its bytes."""
+    dims = [*reversed(values.shape), *[0] * (16 - values.ndim)]
+    words = [0xFEEDCCED, 0xDE001000, FLEXIBLE_TYPES.index(kind), *dims, 1, 4, *[0] * 11]
+    return np.array(words, "<u4").tobytes() + values.astype(kind).tobytes()
 
 
 def crop(buffer, x, y, width, height):

@@ -110,10 +110,9 @@ class Results(MetaTestCase):
 
     def test_chain(self):
         """OpenCL memory stays OpenCL memory, and the tensors of an element upstream stay."""
-        stream = self.make(f"{COLOURS} ! {COLOURS} output=meta tensor-id=one ! "
-                           f"{COLOURS} name=b output=meta tensor-id=two",
-                           "video/x-raw(memory:OpenCL)")
-        self.assertTrue(stream.play(RGB))
+        stream = self.start(RGB, f"{COLOURS} ! {COLOURS} output=meta tensor-id=one ! "
+                            f"{COLOURS} name=b output=meta tensor-id=two",
+                            "video/x-raw(memory:OpenCL)")
         output = self.run_buffer(stream, bytes(range(48)))
         self.assertTrue(output.peek_memory(0).is_type("GemmclMemory"))
         self.assertEqual([[(name, values.ravel().tolist()) for name, values in meta]

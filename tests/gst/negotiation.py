@@ -5,7 +5,8 @@ import os
 import random
 
 from gemmcl import CPU, get_info
-from stream import ANALYTICS, NULL, READY, VA, Gst, TestCase, load_plugin, main, np, tensors
+from stream import (ANALYTICS, NULL, READY, VA, Gst, TestCase, element, load_plugin, main, np,
+                    tensors)
 
 # One plugin since GStreamer 1.22, two before.
 for converters in "videoconvertscale", "videoscale", "videoconvert":
@@ -243,8 +244,7 @@ CHOICES = [
 
 
 def describe(k, n, settings):
-    weight = f"weight={np.zeros((k, n)).tolist()}".replace(" ", "") if k else ""
-    return f"gemmcl {weight} {settings}"
+    return element(np.zeros((k, n)), settings) if k else f"gemmcl {settings}"
 
 
 class Negotiation(TestCase):

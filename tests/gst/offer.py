@@ -5,8 +5,8 @@ would copy, too, and keep a context alive that later streams would get."""
 
 import functools
 
+from cl_memory import count_copies, pretend_discrete, reset_copies
 from gemmcl import CPU, get_info
-from interposed import count_copies, pretend_discrete, reset_copies
 from medium import Medium
 from stream import (GST, OK, GLib, Gst, GstVideo, TestCase, audio, c_void_p, collect_log, join,
                     main, np, tensors, video)

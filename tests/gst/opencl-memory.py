@@ -7,9 +7,8 @@ import ctypes
 import time
 from ctypes import byref, c_size_t, c_void_p
 
-from cl_memory import CL, OPENCL, READ, WRITE, Gate, Map, Memory, Unmapped
+from cl_memory import CL, OPENCL, READ, WRITE, Gate, Map, Memory, Unmapped, pretend_discrete
 from gemmcl import get_device
-from interposed import pretend_discrete
 from medium import Medium
 from stream import (GST, OK, Gst, GstVideo, TestCase, audio, change_buffers, collect_log, main, np,
                     share, video)

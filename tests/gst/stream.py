@@ -69,6 +69,15 @@ def video(pixels, width, height):
     return f"video/x-raw,format={pixels},width={width},height={height},framerate=10/1"
 
 
+def literal(values):
+    """Returns numbers as a matrix without spaces, which would end a value of gst-launch-1.0."""
+    return str(np.asarray(values).tolist()).replace(" ", "")
+
+
+def element(weight, settings=""):
+    return f"gemmcl weight={literal(weight)} {settings}"
+
+
 def make_pad(direction, caps):
     """Returns a pad that accepts or has these caps; None: any caps."""
     caps = Gst.Caps.from_string(caps) if caps else Gst.Caps.new_any()

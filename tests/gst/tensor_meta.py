@@ -8,7 +8,7 @@ import unittest
 from ctypes import byref, c_size_t, c_void_p
 
 from library import fields
-from stream import ANALYTICS, GST, OK, GLib, Gst, TestCase, get_bytes, np, video
+from stream import ANALYTICS, GST, OK, GLib, Gst, TestCase, element, get_bytes, np, video
 
 if not ANALYTICS:
     print("1..0 # SKIP built without gstreamer-analytics-1.0 (1.26)")
@@ -152,8 +152,7 @@ def announce(*tensors, group="g", frame=RGB):
 
 class MetaTestCase(TestCase):
     def start_weight(self, settings, caps=RGB, weight=WEIGHT):
-        text = str(weight.tolist()).replace(" ", "")
-        return self.start(caps, f"gemmcl weight={text} {settings}")
+        return self.start(caps, element(weight, settings))
 
     def multiplies(self, stream, a, weight=WEIGHT, buffer=None, is_meta=False):
         self.is_product(self.run_buffer(stream, buffer or carry(a)), a, weight, is_meta)

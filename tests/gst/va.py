@@ -8,12 +8,12 @@ import os
 import sys
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_uint, c_uint64, c_void_p
 
+from cl_memory import count_copies, reset_copies
 from doubles import (COUNTS, HAS_DRM_FORMATS, TestCase, draw, fail, get_video_info, lay_out,
                      make_cropped, make_file, make_frame, make_memory, without)
 from gemmcl import get_device, get_info
-from interposed import count_copies, reset_copies
 from medium import crop
-from stream import ANALYTICS, GST, Gst, GstVideo, change_buffers, np, share
+from stream import ANALYTICS, GST, Gst, GstVideo, change_buffers, literal, np, share
 from tap_unittest import main
 import gi  # after stream, which skips the test if gi is missing
 
@@ -50,9 +50,8 @@ for function in ("gst_buffer_new", "gst_buffer_peek_memory", "gst_memory_share",
     getattr(GST, function).restype = c_void_p
 
 
-def literal(*shape):
-    values = np.random.default_rng(1).integers(-8, 9, shape) / 8
-    return str(values.tolist()).replace(" ", "")
+def draw_literal(*shape):
+    return literal(np.random.default_rng(1).integers(-8, 9, shape) / 8)
 
 
 class Surfaces(TestCase):
@@ -113,8 +112,8 @@ class Untiled(Surfaces):
     def test_modes(self):
         """In each feature mode surfaces are read in place: only the weight is copied."""
         patch = ("gemmcl name=g feature-mode=patch patch-width=5 patch-height=4 "
-                 f"weight={literal(5 * 4 * 3, 3)}")
-        frame = f"gemmcl name=g feature-mode=frame weight={literal(16 * 16 * 3, 2)}"
+                 f"weight={draw_literal(5 * 4 * 3, 3)}")
+        frame = f"gemmcl name=g feature-mode=frame weight={draw_literal(16 * 16 * 3, 2)}"
         for pixels in "NV12", "P010_10LE":
             for width, height, colours, text in [
                     (66, 50, "bt601", PIXELS), (38, 22, "bt709", PIXELS), (66, 50, "bt601", patch),
@@ -268,7 +267,7 @@ class Driver(Surfaces):
         for pixels, settings in [("NV12", "weight=[[.3],[.6],[.1]]"),
                                  ("P010_10LE", "weight=[[.3],[.6],[.1]]"),
                                  ("NV12", "feature-mode=patch patch-width=2 patch-height=1 "
-                                  f"batch-size=2 weight={literal(6, 2)}")]:
+                                  f"batch-size=2 weight={draw_literal(6, 2)}")]:
             found = self.play_frames(f"{SURFACE} gemmcl name=g auto-tune=off {settings}",
                                      FRAME.replace("NV12", pixels))
             self.is_well(found, N, "VA to system")

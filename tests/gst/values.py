@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from medium import INTERLACED, Medium
 from numpy_gemm import ROUNDOFFS, compare, f32, features, solve
-from stream import Gst, GstVideo, TestCase, audio, main, np, tensors, video
+from stream import Gst, GstVideo, TestCase, audio, literal, main, np, tensors, video
 
 SEED = 20240301
 SLACK = 4  # for errors of colours, lists, offsets and previous outputs, which solve() lacks
@@ -225,7 +225,7 @@ class Run:
             b = self.convolve(b)
         self.save("weight", b.T if is_transposed else b)
         if self.case.weight == "literal":
-            self.properties["weight"] = write(self.operands["weight"].tolist()).replace(" ", "")
+            self.properties["weight"] = literal(self.operands["weight"])
         self.operands["weight"] = b
 
     def convolve(self, b):

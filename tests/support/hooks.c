@@ -67,7 +67,7 @@ HOOK (gboolean, gemmcl_plan_submit,
       (GemmclPlan * plan, const GemmclRun *run, cl_event *first, cl_event *done, GError **error),
       plan, run, first, done, error)
 
-/* The number of commands, by the kinds of cl-commands.def (read by interposed.py). */
+/* The number of commands, by the kinds of cl-commands.def (read by cl_memory.py). */
 gint count_reads, count_writes, count_copies, count_fills, count_others;
 
 #define COMMAND(function, parameters, arguments, is_blocking, kind, is_valid)                      \
