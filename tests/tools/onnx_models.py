@@ -27,7 +27,17 @@ def node(op, inputs, output, **attributes):
     return helper.make_node(op, inputs, [output], name=output, **attributes)
 
 
+PRODUCT = node("MatMul", ["x", "w"], "p")
+
+
 class Models(tool.MatrixTestCase):
+    """Models with rows as their input, a weight and a bias, which some have."""
+
+    def setUp(self):
+        super().setUp()
+        self.rows, self.weight = self.make(ROWS, SIZES[0]), self.make(*SIZES[:2])
+        self.bias = self.make(SIZES[1])
+
     def save_model(self, nodes, tensors, name="m", shape=(ROWS, SIZES[0]), opset=17, outputs=()):
         """Writes a model with the input x. tensors: arrays or TensorProtos by their names. shape:
         that of x, or None. outputs: their names, if not that of the last node's."""
@@ -42,6 +52,10 @@ class Models(tool.MatrixTestCase):
         path = self.path(f"{name}.onnx")
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), path)
         return path
+
+    def declines(self, message, nodes, tensors, **details):
+        """The import of this model must fail, with a message that matches."""
+        self.refuses(1, message, "import", self.save_model(nodes, tensors, **details))
 
 
 @unittest.skipUnless(shutil.which("gst-launch-1.0"), "gst-launch-1.0 is not installed")

@@ -3,12 +3,13 @@
 lines run in gst-launch-1.0. NumPy is the reference. TAP out."""
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
 
 import tool
-from onnx_models import ROWS, SIZES, LaunchTestCase, Models, node
+from onnx_models import PRODUCT, ROWS, SIZES, LaunchTestCase, Models, node
 
 import numpy
 from onnx import TensorProto, helper, numpy_helper
@@ -130,48 +131,39 @@ class Messages(Models):
                 self.assertLessEqual(len(said.encode()), 1024)
                 self.assertTrue(said.rstrip("\n").isprintable(), said)
         name = "\x1b[31mred"
-        tensors = {"w": numpy.ones((12, 2), numpy.float32)}
-        product = node("MatMul", ["x", "w"], name)
-        path = self.save_model([product, node("Shape", [name], "y")], tensors, outputs=["y", name])
+        path = self.save_model([node("MatMul", ["x", "w"], name), node("Shape", [name], "y")],
+                               {"w": self.weight}, outputs=["y", name])
         self.assertIn("the output “\\x1b[31mred”, one of 2", self.ends(0, "import", path).stderr)
 
     def test_first_output(self):
         """If gemmcl computes no output, the message is about the first one."""
-        tensors = {"w": numpy.ones((12, 2), numpy.float32)}
-        path = self.save_model([node("MatMul", ["x", "w"], "p"),
-                                node("Softmax", ["p"], "odds", axis=0),
-                                node("ArgMax", ["p"], "label", axis=0)],
-                               tensors, outputs=["odds", "label"])
-        self.refuses(1, "expected the last axis", "import", path)
+        self.declines("expected the last axis", [
+            PRODUCT, node("Softmax", ["p"], "odds", axis=0),
+            node("ArgMax", ["p"], "label", axis=0)], {"w": self.weight}, outputs=["odds", "label"])
 
     def test_suffix(self):
         """Elements know a model by its suffix, in capitals, too."""
-        path = self.save_model([node("MatMul", ["x", "w"], "y")], {"w": self.make(*SIZES[:2])})
+        path = self.save_model([PRODUCT], {"w": self.weight})
         shutil.copy(path, self.path("m.ONNX"))
         shutil.copy(path, self.path("m"))
         self.ends(0, "import", self.path("m.ONNX"))
-        self.ends(0, "run", self.path("m.ONNX"), self.save("x", self.make(ROWS, SIZES[0])),
-                  "-o", self.path("d.npy"))
-        self.refuses(1, "node “y” .MatMul.: expected a model whose name ends in .onnx",
+        self.ends(0, "run", self.path("m.ONNX"), self.save("x", self.rows), "-o",
+                  self.path("d.npy"))
+        self.refuses(1, "node “p” .MatMul.: expected a model whose name ends in .onnx",
                      "import", self.path("m"))
 
     def test_columns(self):
         """Rows of the input fit the first product."""
-        tensors = {"w": self.make(*SIZES[:2])}
-        path = self.save_model([node("MatMul", ["x", "w"], "y")], tensors, shape=(ROWS, 1))
-        self.refuses(1, f"node “y” .MatMul.: expected rows of {SIZES[0]} numbers, found an input "
-                     "of the model with 1", "import", path)
+        self.declines(f"node “p” .MatMul.: expected rows of {SIZES[0]} numbers, found an input "
+                      "of the model with 1", [PRODUCT], {"w": self.weight}, shape=(ROWS, 1))
         for shape in (ROWS, "n"), ("n", SIZES[0]), None:
-            self.ends(0, "import",
-                      self.save_model([node("MatMul", ["x", "w"], "y")], tensors, shape=shape))
+            self.ends(0, "import", self.save_model([PRODUCT], {"w": self.weight}, shape=shape))
 
     def test_unprintable(self):
         """A name that gst-launch could not read back from the line."""
         for name in "a\nb", "a\tb", "a\\":
-            path = self.save_model([node("MatMul", ["x", name], "y")],
-                                   {name: self.make(*SIZES[:2])})
-            self.refuses(1, "without control characters, and without a backslash at the end",
-                         "import", path)
+            self.declines("without control characters, and without a backslash at the end",
+                          [node("MatMul", ["x", name], "y")], {name: self.weight})
 
     def test_no_file(self):
         """A pipe without a writer and a device without an end are not read."""
@@ -193,53 +185,46 @@ class Import(LaunchTestCase):
              node("Softmax", ["logits"], "p")],
             {"fc1.weight": first, "fc1.bias": bias, "fc2#weight": second, "fc2 bias": row},
             "a model's")
-        rows = self.make(ROWS, SIZES[0])
-        logits = 0.5 * numpy.maximum(rows @ first.T + bias, 0) @ second + 0.25 * row
+        logits = 0.5 * numpy.maximum(self.rows @ first.T + bias, 0) @ second + 0.25 * row
         exponentials = numpy.exp(logits)
-        line = self.expect(path, exponentials / exponentials.sum(1, keepdims=True), rows)
+        line = self.expect(path, exponentials / exponentials.sum(1, keepdims=True), self.rows)
         self.assertEqual(line.count("! gemmcl "), 2)
         # A C that beta leaves out may have any shape.
         path = self.save_model([node("Gemm", ["x", "w", "w"], "y", beta=0.0)], {"w": first.T})
         self.assertNotRegex(self.ends(0, "import", path).stdout, "bias=|addend=")
 
     def test_matmul(self):
-        weight, bias = self.make(*SIZES[:2]), self.make(SIZES[1])
         path = self.save_model(
-            [node("MatMul", ["x", "w"], "product"), node("Add", ["b", "product"], "sum"),
-             node("Tanh", ["sum"], "y")], {"w": weight, "b": bias})
-        rows = self.make(ROWS, SIZES[0])
-        self.expect(path, numpy.tanh(rows @ weight + bias), rows)
+            [PRODUCT, node("Add", ["b", "p"], "sum"), node("Tanh", ["sum"], "y")],
+            {"w": self.weight, "b": self.bias})
+        self.expect(path, numpy.tanh(self.rows @ self.weight + self.bias), self.rows)
 
     def test_activations(self):
-        weight = self.make(*SIZES[:2])
         for op, attributes, name in [
                 ("Relu", {}, "relu"), ("LeakyRelu", {}, "leaky-relu"), ("Sigmoid", {}, "sigmoid"),
                 ("Tanh", {}, "tanh"), ("Softmax", {"axis": 1}, "softmax"), ("Gelu", {}, "gelu"),
                 ("Gelu", {"approximate": "tanh"}, "gelu-tanh"), ("HardSwish", {}, "hard-swish")]:
             with self.subTest(op=op, name=name):
-                path = self.save_model([node("MatMul", ["x", "w"], "product"),
-                                        node(op, ["product"], "y", **attributes)], {"w": weight})
+                path = self.save_model([PRODUCT, node(op, ["p"], "y", **attributes)],
+                                       {"w": self.weight})
                 line = self.ends(0, "import", path).stdout
                 self.assertIn(f" activation={name} ", line)
 
     def test_silu(self):
         """x Sigmoid (x), but no other product of two values."""
-        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
-        nodes = [node("MatMul", ["x", "w"], "p"), node("Sigmoid", ["p"], "s"),
-                 node("Mul", ["p", "s"], "y")]
-        product = rows @ weight
-        line = self.expect(self.save_model(nodes, {"w": weight}),
-                           product / (1 + numpy.exp(-product)), rows)
+        def model(factor):
+            return [PRODUCT, factor, node("Mul", ["p", "s"], "y")], {"w": self.weight}
+        product = self.rows @ self.weight
+        line = self.expect(self.save_model(*model(node("Sigmoid", ["p"], "s"))),
+                           product / (1 + numpy.exp(-product)), self.rows)
         self.assertIn(" activation=silu ", line)
-        for last in node("Tanh", ["p"], "s"), node("Sigmoid", ["x"], "s"):
-            path = self.save_model([nodes[0], last, nodes[2]], {"w": weight})
-            self.refuses(1, "node “y” .Mul.: expected the model's input", "import", path)
+        for wrong in node("Tanh", ["p"], "s"), node("Sigmoid", ["x"], "s"):
+            self.declines("node “y” .Mul.: expected the model's input", *model(wrong))
 
     def test_softmax(self):
         """Softmax over the last axis alone, in models of two and of three dimensions."""
-        weight = self.make(*SIZES[:2])
-        tensors = {"w": weight, "b": self.make(1, SIZES[1])}
-        product, three, four = node("MatMul", ["x", "w"], "p"), (2, 3, 12), (2, 3, 4, 12)
+        tensors = {"w": self.weight, "b": self.bias[None]}
+        product, three, four = PRODUCT, (2, 3, 12), (2, 3, 4, 12)
         flat = [node("Flatten", ["x"], "f"), node("MatMul", ["f", "w"], "p")]
         row = [product, node("Add", ["p", "b"], "s")]
         for right, nodes, shape, opset, attributes in [
@@ -261,20 +246,18 @@ class Import(LaunchTestCase):
                 done = self.ends(0 if right else 1, "import", path)
                 if not right:
                     self.assertIn("node “y” (Softmax): expected the last axis", done.stderr)
-        path = self.save_model([product, node("Softmax", ["p"], "y", axis=2)], {"w": weight},
-                               shape=three)
+        path = self.save_model([product, node("Softmax", ["p"], "y", axis=2)], tensors, shape=three)
         rows = self.make(*three)
-        exponentials = numpy.exp(rows @ weight)
+        exponentials = numpy.exp(rows @ self.weight)
         self.expect(path, exponentials / exponentials.sum(2, keepdims=True), rows)
 
     def test_attributes(self):
         """An attribute is honoured or refused, whatever the operator and its version."""
-        weight, bias = self.make(*SIZES[:2]), self.make(SIZES[1])
         modes = {f"{name} mode": numpy.array(value) for name, value in
                  (("training", True), ("testing", False))}
-        tensors = {"w": weight, "b": bias, "i": numpy.ones(SIZES[:2], numpy.int32),
+        tensors = {"w": self.weight, "b": self.bias, "i": numpy.ones(SIZES[:2], numpy.int32),
                    "ratio": numpy.array(0.5, numpy.float32), "shape": numpy.array([-1]), **modes}
-        product, last = node("MatMul", ["x", "w"], "p"), "(Softmax): expected the rows"
+        product, last = PRODUCT, "(Softmax): expected the rows"
         training, three = "that is not in training mode", {"shape": (2, 3, 12)}
         unknown = "gemmcl does not know the attribute “"
         drop = ["p", "ratio"]
@@ -314,35 +297,33 @@ class Import(LaunchTestCase):
 
     def test_scikit_learn(self):
         """The graphs of skl2onnx: a classifier with labels that gemmcl ignores, and a regressor."""
-        weight, bias, column = self.make(*SIZES[:2]), self.make(SIZES[1]), self.make(SIZES[1], 1)
-        tensors = {"w": weight, "b": bias, "c": column, "shape": numpy.array([-1, 1])}
+        column = self.make(SIZES[1], 1)
+        tensors = {"w": self.weight, "b": self.bias, "c": column, "shape": numpy.array([-1, 1])}
         layer = [node("Cast", ["x"], "cast", to=TensorProto.FLOAT),
                  node("MatMul", ["cast", "w"], "product"), node("Add", ["product", "b"], "sum")]
-        rows = self.make(ROWS, SIZES[0])
-        sums = rows @ weight + bias
+        sums = self.rows @ self.weight + self.bias
         path = self.save_model([*layer, node("Shape", ["sum"], "label"),
                                 node("Sigmoid", ["sum"], "p"), node("Identity", ["p"], "odds")],
                                tensors, outputs=["label", "odds"])
-        self.expect(path, 1 / (1 + numpy.exp(-sums)), rows)
+        self.expect(path, 1 / (1 + numpy.exp(-sums)), self.rows)
         self.assertIn("computes the output “odds”, one of 2", self.ends(0, "import", path).stderr)
         path = self.save_model([*layer, node("Relu", ["sum"], "r"), node("MatMul", ["r", "c"], "m"),
                                 node("Reshape", ["m", "shape"], "s"),
                                 node("Cast", ["s"], "y", to=TensorProto.DOUBLE)], tensors)
-        self.expect(path, numpy.maximum(sums, 0) @ column, rows)
+        self.expect(path, numpy.maximum(sums, 0) @ column, self.rows)
 
     def test_scaler(self):
         """Scaler, which is of scikit-learn's StandardScaler, has numbers or lists."""
-        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
         means, factors = self.make(SIZES[0]), self.make(SIZES[0]) + numpy.float32(2)
 
         def save(offset, scale, **details):
             scaler = helper.make_node("Scaler", ["x"], ["s"], "scaler", offset=offset, scale=scale,
                                       **{"domain": "ai.onnx.ml", **details})
-            return self.save_model([scaler, node("MatMul", ["s", "w"], "y")], {"w": weight})
+            return self.save_model([scaler, node("MatMul", ["s", "w"], "y")], {"w": self.weight})
 
-        self.expect(save(means, factors), (rows - means) * factors @ weight, rows)
-        self.expect(save([2.0], factors), (rows - 2) * factors @ weight, rows)
-        self.expect(save([2.0], [0.5]), (rows - 2) * numpy.float32(0.5) @ weight, rows)
+        for offset, scale in (means, factors), ([2.0], factors), ([2.0], [0.5]):
+            a = (self.rows - numpy.float32(offset)) * numpy.float32(scale)
+            self.expect(save(offset, scale), a @ self.weight, self.rows)
         for message, *arguments in (("expected an offset and a scale", means[:3], factors),
                                     ("expected an offset and a scale", [], factors),
                                     ("offset of the input for each", means[:8], [1.0]),
@@ -352,24 +333,22 @@ class Import(LaunchTestCase):
 
     def test_equal_tensors(self):
         """PyTorch stores equal tensors once, with an Identity for each other name."""
-        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
-        bias = self.make(SIZES[1])
-        constant = node("Constant", [], "c", value=numpy_helper.from_array(bias, "t"))
+        constant = node("Constant", [], "c", value=numpy_helper.from_array(self.bias, "t"))
         path = self.save_model(
             [node("Identity", ["w"], "v"), constant, node("Identity", ["c"], "b"),
-             node("MatMul", ["x", "v"], "p"), node("Add", ["p", "b"], "y")], {"w": weight})
-        line = self.expect(path, rows @ weight + bias, rows)
+             node("MatMul", ["x", "v"], "p"), node("Add", ["p", "b"], "y")], {"w": self.weight})
+        line = self.expect(path, self.rows @ self.weight + self.bias, self.rows)
         self.assertRegex(line, "onnx#w.*onnx#c")
 
     def test_run(self):
         """The options of `gemmcl run` for a network: other inputs and options are refused."""
-        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
-        path = self.save_model([node("MatMul", ["x", "w"], "y")], {"w": weight})
-        arguments = ["run", path, self.save("x", rows), "-o", self.path("d.npy")]
+        path = self.save_model([PRODUCT], {"w": self.weight})
+        arguments = ["run", path, self.save("x", self.rows), "-o", self.path("d.npy")]
         errors = []
         for kernel in "gemm_naive", "xmx_f16_8x1_1x16", "vector_i8_1x64_1x1":
             self.ends(0, *arguments, "-k", kernel)
-            errors.append(numpy.abs(numpy.load(self.path("d.npy")) - rows @ weight).max())
+            d = numpy.load(self.path("d.npy"))
+            errors.append(numpy.abs(d - self.rows @ self.weight).max())
         self.assertTrue(errors[0] < 1e-5 < errors[1] < 1e-2 and 1e-4 < errors[2] < 0.1, errors)
         self.ends(0, *arguments, "--precision", "i8")
         for option in ("--alpha", "2"), ("--bias", "[1]"), ("-c", "[1]"), ("--top-k", "2"), \
@@ -378,47 +357,42 @@ class Import(LaunchTestCase):
             with self.subTest(option=option):
                 self.refuses(2, "is a network, which takes -o", *arguments, *option)
         self.refuses(1, "expected rows of 12 elements, each of them an input, found rows of 8",
-                     "run", path, self.save("x", weight), "-o", "d.npy")
+                     "run", path, self.save("x", self.weight), "-o", "d.npy")
         self.refuses(1, "at most 2 dimensions", "run", path,
                      self.save("x", self.make(2, 3, 12)), "-o", "d.npy")
 
     def test_names(self):
         """Characters that mean something to the shell, or to the parser of gst-launch."""
-        weight, rows = self.make(*SIZES[:2]), self.make(ROWS, SIZES[0])
         for name in "back\\slash", "\\\\a\\ b", 'a"quote', "a'b c", "$HOME `x`", "a!b":
             with self.subTest(name=name):
-                path = self.save_model([node("MatMul", ["x", name], "y")], {name: weight})
-                self.expect(path, rows @ weight, rows)
+                path = self.save_model([node("MatMul", ["x", name], "y")], {name: self.weight})
+                self.expect(path, self.rows @ self.weight, self.rows)
 
     def test_refused(self):
-        weight, square = self.make(*SIZES[:2]), self.make(SIZES[0], SIZES[0])
-        product = node("MatMul", ["x", "w"], "product")
-        cases = [
+        for nodes, message in [
             ([node("Exp", ["x"], "y")], "node “y” (Exp): expected Gemm"),
-            ([product, node("Softmax", ["product"], "y", axis=0)], "(Softmax): expected the last"),
-            ([product, node("LeakyRelu", ["product"], "y", alpha=0.2)], "a slope of 0.01"),
-            ([product, node("MatMul", ["product", "w"], "y")], "a weight of K = 8"),
+            ([PRODUCT, node("Softmax", ["p"], "y", axis=0)], "(Softmax): expected the last"),
+            ([PRODUCT, node("LeakyRelu", ["p"], "y", alpha=0.2)], "a slope of 0.01"),
+            ([PRODUCT, node("MatMul", ["p", "w"], "y")], "a weight of K = 8"),
             ([node("MatMul", ["w", "x"], "y")], "“y”, found one that begins with “w”"),
             ([node("Relu", ["z"], "y")], "“y”, found one that begins with “z”"),
             ([node("MatMul", ["x", "x"], "y")], "expected a product with an initializer"),
             ([node("Gemm", ["x", "w"], "y", transA=1)], "that is not transposed"),
             ([node("Relu", ["x"], "y")], "(Relu): expected a product before it"),
-            ([product, node("Add", ["product", "w"], "y")], "(Add): expected a product before"),
-            ([product, node("Relu", ["product"], "r"), node("Add", ["r", "b"], "y")],
+            ([PRODUCT, node("Add", ["p", "w"], "y")], "(Add): expected a product before"),
+            ([PRODUCT, node("Relu", ["p"], "r"), node("Add", ["r", "b"], "y")],
              "(Add): expected a product before"),
-            ([product, node("Relu", ["product"], "r"), node("Tanh", ["r"], "y")],
+            ([PRODUCT, node("Relu", ["p"], "r"), node("Tanh", ["r"], "y")],
              "without another activation"),
-            ([product, helper.make_node("Relu", ["product"], ["y"], domain="com.example")],
+            ([PRODUCT, helper.make_node("Relu", ["p"], ["y"], domain="com.example")],
              "found one of “com.example”"),
             ([node("MatMul", ["x", "s"], "y"), node("Relu", ["x"], "z")],
              "node “z” (Relu): expected a product before it"),
             ([], "expected a Gemm, MatMul or Conv, found none"),
-        ]
-        tensors = {"w": weight, "b": self.make(SIZES[1]), "s": square}
-        for nodes, message in cases:
+        ]:
             with self.subTest(message=message):
-                done = self.ends(1, "import", self.save_model(nodes, tensors))
-                self.assertIn(message, done.stderr)
+                self.declines(re.escape(message), nodes, {
+                    "w": self.weight, "b": self.bias, "s": self.make(SIZES[0], SIZES[0])})
         self.assertIn("expected an ONNX model", self.ends(1, "import", __file__).stderr)
 
 
