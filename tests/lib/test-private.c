@@ -1,11 +1,61 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The proof of kernels for sm_90a (lib/plan/choose.c). The tests' device pretends to be a GPU of
- * that target. In place of such a kernel it runs one that writes a right or a wrong D. */
+ * What the device of the tests cannot do, by the library's internal functions: subgroups of the KHR
+ * extension, PTX for sm_90a, and the proof of kernels for sm_90a (lib/plan/choose.c), for which the
+ * device pretends to be a GPU of that target, and runs a kernel that writes a right or a wrong D. */
 #include <string.h>
 
 #include "device/program.h"
+#include "kernels/subgroups.h"
 #include "plan/choose.h"
+
+/* On a device that can shuffle, kernels with subgroups have the level khr. */
+static void
+test_khr (void)
+{
+  const GemmclDeviceInfo device = {
+      .platform = (gchar *)"Imagined",
+      .version = (gchar *)"OpenCL 3.0 imagined",
+      .extensions = (gchar *)"cl_khr_integer_dot_product cl_khr_subgroup_shuffle",
+      .type = GEMMCL_DEVICE_TYPE_GPU};
+
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernel *row = gemmcl_kernel_get (i);
+
+    g_assert_cmpuint (gemmcl_subgroups_get_level (row, &device, GEMMCL_KERNEL_LEVEL_NATIVE), ==,
+                      row->family >= GEMMCL_FAMILY_ASYNC_COPY ? GEMMCL_KERNEL_LEVEL_EMULATED
+                      : row->subgroup > 0                     ? GEMMCL_KERNEL_LEVEL_KHR
+                                                              : GEMMCL_KERNEL_LEVEL_NATIVE);
+  }
+}
+
+/* PTX is retargeted if it is as NVIDIA's compiler writes it for sm_90, and else refused. */
+static void
+test_retarget (void)
+{
+  static const gchar *const refused[] = {
+      "",
+      "\177ELF\n.version 9.0\n.target sm_90, x\n",
+      ".version 9.0\n.target sm_90, x\n//@wgmma.a;\n",
+      "//\n.version 9.0\n.target sm_90, x\nmma.a;\n",
+      "//\n.version 9.0\n.target sm_80, x\n//@wgmma.a;\n",
+      "//\n.version 9.0\n.target sm_90a, x\n//@wgmma.a;\n",
+      "//\n.version 9.0\n.target sm_90, x\n.target sm_90, x\n//@wgmma.a;\n"};
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *made = gemmcl_ptx_retarget (
+      "//\n.version 9.0\n.target sm_90, x\n//@wgmma.a;\n// x\n//@wgmma.b;\n", &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (made, ==,
+                   "//\n.version 9.0\n.target sm_90a, x\n   wgmma.a;\n// x\n   wgmma.b;\n");
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++) {
+    g_autofree gchar *none = gemmcl_ptx_retarget (refused[i], &error);
+
+    g_assert_null (none);
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD);
+    g_clear_error (&error);
+  }
+}
 
 /* OpenCL C: the sum of an element of D, for the matrices of the proof, and a wrong last element. */
 #define SUM                                                                                        \
@@ -84,63 +134,55 @@ make_context (void)
   return context;
 }
 
-/* Makes the plan of a product of bf16 whose M, N and K are @size. @element: the value of `wrong` */
-static GemmclKernelPlan *
-make_plan (GemmclContext *context, const gchar *element, gsize size, const gchar *kernel,
-           GError **error)
+typedef struct {
+  const gchar *path, *wrong, *kernel;
+} Proof;
+
+/* The rules choose a kernel of sm_90a if such kernels are right. A caller who names one gets it only
+ * then. */
+static void
+test_proof (gconstpointer data)
 {
+  const Proof *self = data;
+  const gboolean is_right = *self->wrong == '\0', by_rules = g_str_equal (self->kernel, "rules");
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GemmclContext) context = make_context ();
+  g_autoptr (GemmclKernelPlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
 
-  wrong = element;
+  if (context == NULL)
+    return;
+  wrong = self->wrong;
   n_built = 0;
-  gemm.m = gemm.n = gemm.k = size;
+  gemm.m = gemm.n = gemm.k = by_rules ? 1024 : 64;
   gemm.precision = GEMMCL_PRECISION_BF16;
-  return gemmcl_kernel_plan_new (context, &gemm, kernel, error);
-}
-
-/* The rules choose a kernel of sm_90a if such kernels are right. */
-static void
-test_choice (gconstpointer element)
-{
-  g_autoptr (GemmclContext) context = make_context ();
-  g_autoptr (GemmclKernelPlan) plan = NULL;
-  g_autoptr (GError) error = NULL;
-
-  if (context == NULL)
-    return;
-  plan = make_plan (context, element, 1024, "rules", &error);
-  g_assert_no_error (error);
+  plan = gemmcl_kernel_plan_new (context, &gemm, self->kernel, &error);
   g_assert_cmpuint (n_built, >, 0);
-  g_assert_true ((plan->kernel->family == GEMMCL_FAMILY_WGMMA) == (*wrong == '\0'));
-}
-
-/* A caller who names a kernel of sm_90a gets it only if it is right. */
-static void
-test_named (gconstpointer element)
-{
-  g_autoptr (GemmclContext) context = make_context ();
-  g_autoptr (GemmclKernelPlan) plan = NULL;
-  g_autoptr (GError) error = NULL;
-
-  if (context == NULL)
-    return;
-  plan = make_plan (context, element, 64, "wgmma_bf16_2x32_32x4", &error);
-  if (*wrong == '\0')
+  if (is_right || by_rules) {
     g_assert_no_error (error);
-  else
+    g_assert_true ((plan->kernel->family == GEMMCL_FAMILY_WGMMA) == is_right);
+  } else {
+    g_assert_null (plan);
     g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD);
-  g_assert_true ((plan != NULL) == (*wrong == '\0'));
+  }
 }
 
 int
 main (int argc, char **argv)
 {
+  static const Proof proofs[] = {{"/proof/right", "", "rules"},
+                                 {"/proof/number", WRONG ("sum + 1"), "rules"},
+                                 {"/proof/nan", WRONG ("NAN"), "rules"},
+                                 {"/proof/infinity", WRONG ("INFINITY"), "rules"},
+                                 {"/proof/named/right", "", "wgmma_bf16_2x32_32x4"},
+                                 {"/proof/named/wrong", WRONG ("sum + 1"), "wgmma_bf16_2x32_32x4"}};
+
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/proof/right", "", test_choice);
-  g_test_add_data_func ("/proof/number", WRONG ("sum + 1"), test_choice);
-  g_test_add_data_func ("/proof/nan", WRONG ("NAN"), test_choice);
-  g_test_add_data_func ("/proof/infinity", WRONG ("INFINITY"), test_choice);
-  g_test_add_data_func ("/proof/named/right", "", test_named);
-  g_test_add_data_func ("/proof/named/wrong", WRONG ("sum + 1"), test_named);
+  /* The user's GEMMCL_SUBGROUPS does not apply to these tests. */
+  g_unsetenv ("GEMMCL_SUBGROUPS");
+  g_test_add_func ("/subgroups/khr", test_khr);
+  g_test_add_func ("/subgroups/retarget", test_retarget);
+  for (guint i = 0; i < G_N_ELEMENTS (proofs); i++)
+    g_test_add_data_func (proofs[i].path, &proofs[i], test_proof);
   return g_test_run ();
 }
