@@ -5,23 +5,20 @@ which hooks.c counts; and devices that pretend to have memory of their own."""
 import contextlib
 import ctypes
 import os
-import threading
 from collections import namedtuple
 from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint, c_void_p
-from pathlib import Path
 from unittest import mock
 
+from gemmcl import list_searches
 from library import fields
 from stream import GST, tap
 
 READ, WRITE, OPENCL = 1, 2, 1 << 17  # GstMapFlags
 MAX_EVENTS = 8
-LATE = 0.05  # s
 CL = ctypes.CDLL("libOpenCL.so.1")
 OBJECTS = ctypes.CDLL("libgobject-2.0.so.0")
 OBJECTS.g_object_get_data.restype = c_void_p
-for function in "clCreateUserEvent", "clCreateCommandQueue":
-    getattr(CL, function).restype = c_void_p
+CL.clCreateCommandQueue.restype = c_void_p
 Copies = namedtuple("Copies", "writes reads copies")
 COUNTS = [ctypes.c_int.in_dll(ctypes.CDLL(None), f"count_{kind}") for kind in Copies._fields]
 
@@ -35,19 +32,10 @@ def reset_copies():
         count.value = 0
 
 
-def is_searching():
-    """Returns whether a thread of the library searches for a faster kernel."""
-    names = []
-    for path in Path("/proc/self/task").glob("*/comm"):
-        with contextlib.suppress(OSError):  # the thread has ended
-            names.append(path.read_text(encoding="utf-8").strip())
-    return "gemmcl-tune" in names
-
-
 def pretend_discrete(discrete=True):
     """Makes devices report that they do not share the memory of the host. Waits for a search, which
     keeps the context of an earlier test: elements would share it."""
-    tap.wait_until(lambda: not is_searching())
+    tap.wait_until(lambda: not list_searches())
     return mock.patch.dict(os.environ, {"GEMMCL_TEST_DISCRETE": "1"} if discrete else {})
 
 
@@ -64,23 +52,6 @@ class Map(ctypes.Structure):
 
 class Unmapped(Exception):
     """A map failed."""
-
-
-class Gate:
-    """A user event; commands that wait for it do not start before it ends."""
-
-    def __init__(self, context):
-        self.event = CL.clCreateUserEvent(c_void_p(context), None)
-        self._as_parameter_, self.is_open = c_void_p(self.event), False
-
-    def open(self, status=0):
-        """Ends the event. With a negative status it ends like a failed command."""
-        self.is_open = True
-        assert CL.clSetUserEventStatus(self, status) == 0
-        CL.clReleaseEvent(self)
-
-    def open_late(self):
-        threading.Timer(LATE, self.open).start()
 
 
 class Memory:

@@ -143,7 +143,6 @@ class TestCase(stream.TestCase):
 
     def make_context(self, *properties):
         cl, status = get_device().cl, c_int()
-        cl.clCreateContext.restype = c_void_p
         context = cl.clCreateContext((c_ssize_t * 5)(USER_SYNC, 1, *properties), 1,
                                      byref(get_device().device), None, None, byref(status))
         self.assertEqual(status.value, 0)

@@ -7,7 +7,6 @@ compiler: a call that returns meanwhile did not wait."""
 import contextlib
 import ctypes
 import itertools
-import os
 import threading
 import time
 from ctypes import byref, c_void_p
@@ -16,14 +15,13 @@ from functools import partial, partialmethod
 
 from cl_memory import READ, Map
 from failing import DEAD, LATE, LAYER, MODES, NONE, ONE, REST, FailingTestCase
-from gemmcl import get_array
+from gemmcl import IS_BRIEF, get_array
 from stream import (ANALYTICS, ERROR, FAILURE, GST, NULL, OK, PLAYING, READY, Gst, TestCase,
                     literal, main, np, tensors, video)
 
 if ANALYTICS:
     from tensor_meta import find_tensors, get_classes
 
-BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
 ERRORS, WARNINGS = Gst.MessageType.ERROR, Gst.MessageType.WARNING
 ONE_NUMBER = tensors("1:1")
 COLUMNS = 4
@@ -250,7 +248,7 @@ class Faults(FailingTestCase, TestCase):
         several = kind.n_devices > 1
         if several and mode == LATE:
             self.assertEqual((failed, self.warned), (0, True))
-        elif mode == REST or not (several or BRIEF):
+        elif mode == REST or not (several or IS_BRIEF):
             self.assertGreater(failed, 0)
 
     @contextlib.contextmanager

@@ -7,9 +7,9 @@ import contextlib
 import ctypes
 from ctypes import byref, c_size_t, c_ubyte, c_void_p
 
-from cl_memory import (CL, MAX_EVENTS, OPENCL, READ, WRITE, Gate, Memory, Unmapped, count_copies,
+from cl_memory import (CL, MAX_EVENTS, OPENCL, READ, WRITE, Memory, Unmapped, count_copies,
                        pretend_discrete, reset_copies)
-from gemmcl import get_device, get_info
+from gemmcl import Gate, get_device, get_info
 from stream import Gst, GstVideo, TestCase, main, tensors
 
 BYTES = 4096

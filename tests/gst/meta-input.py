@@ -5,12 +5,13 @@ learns the type and shape of A from buffers, unless caps announce them."""
 import os
 import random
 
+from gemmcl import IS_BRIEF
 from stream import OK, READY, Gst, audio, join, main, np, tensors, video
 from tensor_meta import (COLOURS, GUARDED, RGB, TYPES, WEIGHT, MetaTestCase, announce, attach,
                          carry, carry_guarded, describe, draw, get_tensors, since_1_28, wrap)
 
 SINGLE = os.environ.get("GEMMCL_TEST_STREAM")
-COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 40 if "GEMMCL_TEST_BRIEF" in os.environ else 400))
+COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 40 if IS_BRIEF else 400))
 A = "input=meta tensor-id=a"
 OUT = "gemmcl-out"
 ONE = np.ones((3, 1), int)

@@ -160,7 +160,6 @@ class Results(MetaTestCase):
             self.assertEqual(found.shape, (4, 4, n))
         self.is_quiet(stream)
 
-
     def test_labels(self):
         """The best elements of one row are a classification, whatever the batches and devices."""
         labels = [f"no. {i}" for i in range(5)]

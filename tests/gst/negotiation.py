@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The caps of one pad, given those of the other and the weight's shape, and the chosen caps."""
 
-import os
 import random
 
-from gemmcl import CPU, get_info
+from gemmcl import CPU, IS_BRIEF, get_info
 from stream import (ANALYTICS, NULL, READY, VA, Gst, TestCase, element, load_plugin, main, np,
                     tensors)
 
@@ -446,7 +445,7 @@ class Offers(TestCase):
         """Random inputs, settings and downstream caps. Sizes of frames and modes that
         feature-mode=auto finds are offered more than they are accepted."""
         count = {True: 0, False: 0}
-        for seed in range(40 if "GEMMCL_TEST_BRIEF" in os.environ else 100):
+        for seed in range(40 if IS_BRIEF else 100):
             self.choice = random.Random(seed).choice
             settings = self.choose_settings(self.choice(MODES))
             inputs = [self.choose_input(settings) for _ in range(4)]

@@ -7,8 +7,8 @@ import ctypes
 import time
 from ctypes import byref, c_size_t, c_void_p
 
-from cl_memory import CL, OPENCL, READ, WRITE, Gate, Map, Memory, Unmapped, pretend_discrete
-from gemmcl import get_device
+from cl_memory import CL, OPENCL, READ, WRITE, Map, Memory, Unmapped, pretend_discrete
+from gemmcl import Gate, get_device
 from medium import Medium
 from stream import (GST, OK, Gst, GstVideo, TestCase, audio, change_buffers, collect_log, main, np,
                     share, video)
@@ -278,7 +278,6 @@ class OpenCl(TestCase):
         self.assertEqual((len(self.kernels) - timed) * 2, timed * 37)
         self.doCleanups()
         self.assertEqual(self.run_long(False), discrete)
-
 
     def record_kernel(self, enqueue, queue, *rest):
         self.kernels.append((queue, rest[-3]))

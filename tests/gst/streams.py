@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from gemmcl import IS_BRIEF
 from medium import Medium
 from numpy_gemm import solve
 from script import FRAME, Script
@@ -19,8 +20,7 @@ from tap_unittest import IS_SANITIZED
 from gi.repository import GstController
 
 SINGLE = os.environ.get("GEMMCL_TEST_STREAM")
-BRIEF = "GEMMCL_TEST_BRIEF" in os.environ
-COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 80 if BRIEF else 2000))
+COUNT = int(os.environ.get("GEMMCL_TEST_STREAMS", 80 if IS_BRIEF else 2000))
 MOST_STEPS = 80
 SLACK = 1024  # KiB by which heaps and drivers may still grow once they are warm
 ROUNDS = 6  # in one of which the memory must not grow
@@ -288,7 +288,7 @@ class Streams(TestCase):
         """The memory of the process does not grow with buffers, through one element or two."""
         if IS_SANITIZED:
             self.skipTest("a sanitizer keeps what was freed")
-        count = 2000 if BRIEF else 100000
+        count = 2000 if IS_BRIEF else 100000
         # On GPUs a search for a faster kernel would allocate memory.
         element = "gemmcl auto-tune=off queue-depth=3 weight=[2]"
         for text in element, f"{element} ! {element} batch-size=2":

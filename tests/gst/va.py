@@ -246,7 +246,6 @@ class Driver(Surfaces):
         context, cl = self.make_context(VA_DISPLAY, display), get_device().cl
         platform, status = c_void_p(), c_int()
         cl.clGetPlatformIDs(1, byref(platform), None)
-        cl.clGetExtensionFunctionAddressForPlatform.restype = c_void_p
         create = CREATE_IMAGE(cl.clGetExtensionFunctionAddressForPlatform(
             platform, b"clCreateFromVA_APIMediaSurfaceINTEL"))
         buffer = pool.acquire_buffer(None)[1]

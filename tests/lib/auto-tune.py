@@ -6,13 +6,11 @@ import fcntl
 import os
 import time
 from collections import deque
-from contextlib import suppress
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
-from pathlib import Path
 
 from clock import Clock
 from gemmcl import (Plan, Result, TestCase, ask, call, describe, enter_cache, get_context,
-                    get_device, get_name, list_candidates, make, np, obstructed)
+                    get_device, get_name, list_candidates, list_searches, make, np, obstructed)
 from library import CPU
 from tap_unittest import main
 
@@ -99,17 +97,6 @@ class Flow:
     def cancel(self, microseconds=FOREVER):
         """Cancels the search. Returns whether its thread has ended."""
         return call("plan_cancel_tuning", self.plan, c_int64(microseconds), result=c_int)
-
-
-def list_searches():
-    """The states of the threads that search; S is asleep."""
-    states = []
-    for path in Path("/proc/self/task").glob("*/stat"):
-        with suppress(OSError):  # The thread has ended.
-            name, _, fields = path.read_text("utf-8").partition(") ")
-            if name.endswith("(gemmcl-tune"):
-                states.append(fields[0])
-    return states
 
 
 class AutoTune(TestCase):

@@ -221,7 +221,6 @@ class Wrapped(TestCase):
         self.cl = get_device().cl
         self.own = Context("new", None)
         self.device = self.own.get("cl_device")
-        self.cl.clCreateContext.restype = c_void_p
 
     def make_cl_context(self, properties=None):
         return c_void_p(self.cl.clCreateContext(properties, 1, byref(self.device), None, None,

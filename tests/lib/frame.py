@@ -128,12 +128,11 @@ def make_plane(plane, samples):
     texels = np.zeros((rows, columns + 1, 4), plane.dtype)
     texels[:, :columns, :samples] = plane.reshape(rows, columns, samples)
     status = c_int()
-    cl = get_device().cl
-    cl.clCreateImage.restype = c_void_p
-    image = cl.clCreateImage(get_device().cl_context, c_uint64(READ_ONLY_COPY),
-                             byref(Format(RGBA, UNORM[plane.itemsize])),
-                             byref(Description(type=IMAGE2D, width=columns + 1, height=rows)),
-                             c_void_p(texels.ctypes.data), byref(status))
+    image = get_device().cl.clCreateImage(
+        get_device().cl_context, c_uint64(READ_ONLY_COPY),
+        byref(Format(RGBA, UNORM[plane.itemsize])),
+        byref(Description(type=IMAGE2D, width=columns + 1, height=rows)),
+        c_void_p(texels.ctypes.data), byref(status))
     good(status.value, "clCreateImage")
     return image
 

@@ -4,18 +4,17 @@ is hidden, and the results."""
 
 import os
 import threading
-from ctypes import byref, c_int, c_size_t, c_void_p, cast
+from ctypes import byref, c_size_t, c_void_p, cast
 
 os.environ["POCL_DEVICES"] = "pthread basic"  # read once, at the first OpenCL call
 
 # pylint: disable=wrong-import-position
 from gemmcl import (Buffer, Plan, Refused, TestCase, ask, call, describe,  # noqa: E402
-                    get_context, get_device, get_info, np)
+                    get_context, get_device, get_info, get_status, np)
 from library import good  # noqa: E402
 from tap_unittest import main  # noqa: E402
 
 SMALL, LARGE = (16, 8, 12), (512, 512, 512)
-STATUS = 0x11d3  # CL_EVENT_COMMAND_EXECUTION_STATUS
 
 
 def draw(*shape):
@@ -27,7 +26,6 @@ class Inline(TestCase):
         super().setUp()
         self.needs_inline()
         self.cl = get_device().cl
-        self.cl.clCreateUserEvent.restype = c_void_p
 
     def solve(self, plan, b, **fields):
         """Runs the plan and compares D with NumPy's product: integers, so both are exact."""
@@ -126,10 +124,8 @@ class Inline(TestCase):
         for _ in range(100):
             good(self.cl.clEnqueueFillBuffer(queue, data, bytes(4), c_size_t(4), c_size_t(0),
                                              c_size_t(64), 0, None, byref(event)), "fill")
-            status = c_int()
-            self.cl.clGetEventInfo(event, STATUS, c_size_t(4), byref(status), None)
+            self.assertEqual(get_status(event), 0)
             self.cl.clReleaseEvent(event)
-            self.assertEqual(status.value, 0)
 
 
 class Hidden(TestCase):

@@ -7,8 +7,8 @@ import os
 import unittest
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p, cast
 
-from gemmcl import (OPERANDS, Buffer, Plan, Refused, TestCase, allocate, ask, call, describe,
-                    get_context, get_device, get_info, make, np, on_host)
+from gemmcl import (OPERANDS, Buffer, Gate, Plan, Refused, TestCase, allocate, ask, call, describe,
+                    get_context, get_device, get_info, get_status, make, np, on_host)
 from library import CPU, IN_BUFFER, IN_IMAGES, ON_HOST, PROFILING_END, Data, Run, good
 from pixels import make_frame
 from problem import Problem
@@ -17,7 +17,7 @@ from tap_unittest import main
 M, N, K, RUNS, SIZE = 33, 5, 17, 6, 20
 UNWRITTEN = -77
 B, BIAS = 0, 1  # GemmclPlanOperand
-EXECUTION_STATUS, FAILED = 0x11d3, -1  # CL_EVENT_COMMAND_EXECUTION_STATUS
+FAILED = -1  # the status of an event
 OUT_OF_ORDER = 1  # CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 NONE, BATCH, _, _, SMALL, GAPS, OFFSET, ALIGNMENT = range(8)  # GemmclCopyReason
 TIMES = 3  # that a problem runs
@@ -132,7 +132,6 @@ class Runs(TestCase):
     def setUp(self):
         super().setUp()
         self.cl = get_device().cl
-        self.cl.clCreateUserEvent.restype = c_void_p
 
     def submit(self, plan, **fields):
         """Returns the first and the last event of a run, which the end of the test releases."""
@@ -144,14 +143,6 @@ class Runs(TestCase):
 
     def wait(self, event):
         good(self.cl.clWaitForEvents(1, byref(event)), "clWaitForEvents")
-
-    def make_gate(self):
-        gate = c_void_p(self.cl.clCreateUserEvent(get_device().cl_context, None))
-        self.addCleanup(self.cl.clReleaseEvent, gate)
-        return gate
-
-    def open_gate(self, gate, status=0):
-        good(self.cl.clSetUserEventStatus(gate, status), "clSetUserEventStatus")
 
 
 class Submit(Runs):
@@ -170,9 +161,7 @@ class Submit(Runs):
         np.testing.assert_array_equal(self.d[i], expected)
 
     def check_waits(self, i):
-        status = c_int()
-        self.cl.clGetEventInfo(self.done[i], EXECUTION_STATUS, c_size_t(4), byref(status), None)
-        self.assertGreater(status.value, 0)
+        self.assertGreater(get_status(self.done[i]), 0)
 
     def test_many(self):
         """Runs in any order, which mostly only the end waits for. Completed ones are counted."""
@@ -189,8 +178,8 @@ class Submit(Runs):
 
     def test_prepare(self):
         """Operands are prepared while a run waits. The next run uses them, and its own scalars."""
-        gate = self.make_gate()
-        self.start(0, **after(gate))
+        gate = Gate()
+        self.start(0, **after(gate.event))
         prepared, dropped = (c_void_p(ask("plan_prepare", self.plan, B, make(full(value, K, N))))
                              for value in (3, 4))
         self.refuses("invalid", "no bias", "plan_prepare", self.plan, BIAS, make(full(3, K, N)))
@@ -199,7 +188,7 @@ class Submit(Runs):
         call("prepared_free", prepared)
         self.start(2, alpha=0.5)
         self.check_waits(0)
-        self.open_gate(gate)
+        gate.open()
         for i, expected in enumerate((K, 2 * K, 4.5 * K)):
             self.finish(i, expected)
         call("prepared_free", dropped)
@@ -210,10 +199,10 @@ class Submit(Runs):
         for fails in False, True:
             for shift in 0, 1:
                 self.setUp()
-                gate = self.make_gate()
-                self.start(0, d=full(0, M * N + 1)[shift:], **after(gate))
+                gate = Gate()
+                self.start(0, d=full(0, M * N + 1)[shift:], **after(gate.event))
                 self.check_waits(0)
-                self.open_gate(gate, FAILED if fails else 0)
+                gate.open(FAILED if fails else 0)
                 self.assertEqual(bool(self.cl.clWaitForEvents(1, byref(self.done[0]))), fails)
                 run = self.plan.make_run(a=self.a[1], d=self.d[1], **after(self.done[0]))
                 if fails:
@@ -227,9 +216,9 @@ class Submit(Runs):
     def test_dead_queue(self):
         """After a real failure the next run succeeds, also where a queue dies with its command."""
         queue = c_void_p(call("context_get_cl_queue", get_context()))
-        gate = self.make_gate()
-        self.start(0, **after(gate))
-        self.open_gate(gate, FAILED)
+        gate = Gate()
+        self.start(0, **after(gate.event))
+        gate.open(FAILED)
         self.assertNotEqual(self.cl.clWaitForEvents(1, byref(self.done[0])), 0)
         self.start(1)
         self.finish(1, 2 * K)
@@ -312,11 +301,11 @@ class Queues(Runs):
         if not queue:
             self.skipTest("the device has no queues that run out of order")
         a, b, d = map(make_buffer, (1, 3, 7))
-        gate, plan = self.make_gate(), self.make_plan(9, activation="softmax")
-        _, done = self.enqueue(plan, a, d, b=b, queue=queue, **after(gate))
+        gate, plan = Gate(), self.make_plan(9, activation="softmax")
+        _, done = self.enqueue(plan, a, d, b=b, queue=queue, **after(gate.event))
         good(self.cl.clFlush(queue), "clFlush")
         self.holds(d, 7)
-        self.open_gate(gate)
+        gate.open()
         self.wait(done)
         self.holds(d, 1 / SIZE)
 

@@ -11,7 +11,8 @@ import sys
 import tempfile
 import unittest
 from ctypes import POINTER, Structure, byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
-from threading import Event, get_ident
+from pathlib import Path
+from threading import Event, Timer, get_ident
 
 try:
     import numpy as np
@@ -263,7 +264,19 @@ def list_candidates(gemm, context=None):
     return found
 
 
+def list_searches():
+    """The states of the threads that search for a faster kernel; S is asleep."""
+    states = []
+    for path in Path("/proc/self/task").glob("*/stat"):
+        with contextlib.suppress(OSError):  # The thread has ended.
+            name, _, more = path.read_text("utf-8").partition(") ")
+            if name.endswith("(gemmcl-tune"):
+                states.append(more[0])
+    return states
+
+
 CPU = 1  # GemmclDeviceType
+LATE = 0.05  # seconds after which a gate opens
 LEAST_INLINE = 5  # the first PoCL whose inline device the library uses
 
 
@@ -302,6 +315,32 @@ class Buffer:
     def describe(self, **others):
         """Its GemmclData. The caller keeps the buffer."""
         return Data(kind=IN_BUFFER, objects=(self._as_parameter_,), **others)
+
+
+class Gate:
+    """A user event; commands that wait for it do not start before it ends."""
+
+    def __init__(self, context=None):
+        """context: a cl_context; by default that of get_device()"""
+        self.event = get_device().cl.clCreateUserEvent(
+            c_void_p(context) if context else get_device().cl_context, None)
+        self._as_parameter_, self.is_open = c_void_p(self.event), False
+
+    def open(self, status=0):
+        """Ends the event. With a negative status it ends like a failed command."""
+        self.is_open = True
+        library.good(get_device().cl.clSetUserEventStatus(self, status), "clSetUserEventStatus")
+        get_device().cl.clReleaseEvent(self)
+
+    def open_late(self):
+        Timer(LATE, self.open).start()
+
+
+def get_status(event):
+    """CL_EVENT_COMMAND_EXECUTION_STATUS: 0 if the command is done, negative if it failed."""
+    status = c_int()
+    get_device().cl.clGetEventInfo(event, 0x11d3, c_size_t(4), byref(status), None)
+    return status.value
 
 
 class Plan:

@@ -102,7 +102,9 @@ class Context:
                      "context_get_cl_device", "context_get_cl_queue"):
             getattr(self.lib, "gemmcl_" + name).restype = c_void_p
         for name in ("clCreateBuffer", "clCreateProgramWithSource", "clCreateKernel",
-                     "clCreateCommandQueue", "clEnqueueMapBuffer"):
+                     "clCreateCommandQueue", "clEnqueueMapBuffer", "clCreateContext",
+                     "clCreateImage", "clCreateUserEvent",
+                     "clGetExtensionFunctionAddressForPlatform"):
             getattr(self.cl, name).restype = c_void_p
         error = ctypes.POINTER(Error)()
         query = Query(platform.encode() if platform else None, kind, None)

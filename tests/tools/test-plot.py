@@ -115,7 +115,6 @@ class Lines(Chart):
                 self.assertEqual("peak 200 GFLOPS" in texts, stated)
                 self.assertEqual(bars or self.has_peak(axes), bars or stated)
 
-
     def test_peaks_of_several_precisions(self):
         """The line is the highest peak; shares are those of the row's own."""
         rows = [row("one", 16, 50), row("two", 16, 900, precision="bf16", peak_gflops=1000.0),

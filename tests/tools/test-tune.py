@@ -12,6 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import tap
 import tool
 
 KEYS = {"device", "driver", "precision", "layout", "m", "n", "k", "seconds", "rules", "tuned",
@@ -224,10 +225,7 @@ class Worker(Tune):
             process.kill()
             process.communicate(timeout=tool.SECONDS)
         child, = hanging
-        deadline = time.monotonic() + tool.SECONDS
-        while not tool.has_ended(child) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self.assertTrue(tool.has_ended(child))
+        self.assertTrue(tap.wait_until(lambda: tool.has_ended(child)))
 
     def test_repeated_crashes(self):
         with tool.start("tune", "8,8,8", "1024,1024,1024", *TIME) as process:
