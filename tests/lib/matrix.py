@@ -10,6 +10,7 @@ import resource
 
 from gemmcl import (DTYPES, TYPES, Refused, TestCase, ask, call, get_matrix, get_name, make, np,
                     take)
+from protobuf import field, varint
 from tap_unittest import main
 
 DATA = np.arange(1, 7, dtype="f4").tobytes()
@@ -40,14 +41,8 @@ def tensor(dtype, shape, *offsets):
     return {"dtype": dtype, "shape": shape, "data_offsets": list(offsets)}
 
 
-def varint(number):
-    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
-
-
 def onnx(*dims, name=b"t", location=None):
     """An ONNX model with a float tensor without elements, or with those in a file."""
-    def field(number, content):
-        return varint(number << 3 | 2) + varint(len(content)) + content
     external = b"\x70\x01" + field(13, field(1, b"location") + field(2, location)) \
         if location is not None else b""
     tensor = field(1, b"".join(map(varint, dims))) + b"\x10\x01" + field(8, name) + external
