@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What the device of the tests cannot do, by the library's internal functions: subgroups of the KHR
- * extension, PTX for sm_90a, and the proof of kernels for sm_90a (lib/plan/choose.c), for which the
- * device pretends to be a GPU of that target, and runs a kernel that writes a right or a wrong D. */
+ * extension, PTX for sm_90a, and the proof of kernels for sm_90a (lib/plan/choose.c). For the last
+ * one the device pretends to be such a GPU, and runs a kernel that writes a right or a wrong D. */
 #include <string.h>
 
 #include "device/program.h"
@@ -138,8 +138,8 @@ typedef struct {
   const gchar *path, *wrong, *kernel;
 } Proof;
 
-/* The rules choose a kernel of sm_90a if such kernels are right. A caller who names one gets it only
- * then. */
+/* The rules choose a kernel of sm_90a if such kernels are right. A caller who names one gets it
+ * only then. */
 static void
 test_proof (gconstpointer data)
 {
