@@ -75,16 +75,21 @@ has_khr (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
          !(kernel->family == GEMMCL_FAMILY_DPAS && gemmcl_device_is_rusticl (device));
 }
 
-/* The options for int8 dot products in vectors of 16 ints, if the device is PoCL's, which is the
- * host's CPU, and this CPU has them; else %NULL. Other versions of PoCL were not tried. */
+/* The options for int8 dot products in the vectors of @kernel, if the device is PoCL's, which is
+ * the host's CPU, and this CPU has them; else %NULL. For AVX-512 other versions of PoCL were not
+ * tried. */
 static const gchar *
-get_vnni (G_GNUC_UNUSED const GemmclDeviceInfo *device)
+get_x86_dot (G_GNUC_UNUSED const GemmclKernel *kernel, G_GNUC_UNUSED const GemmclDeviceInfo *device)
 {
 #if defined(__x86_64__)
   __builtin_cpu_init ();
-  if (device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
-      strcmp (device->platform, "Portable Computing Language") == 0 &&
-      __builtin_cpu_supports ("avx512vnni"))
+  if (device->type != GEMMCL_DEVICE_TYPE_CPU ||
+      device->float_width < gemmcl_kernel_get_float_width (kernel) ||
+      strcmp (device->platform, "Portable Computing Language") != 0)
+    return NULL;
+  if (kernel->family == GEMMCL_FAMILY_VECTOR_8 && __builtin_cpu_supports ("avx2"))
+    return " -DDOT_AVX2";
+  if (kernel->family == GEMMCL_FAMILY_VECTOR_16 && __builtin_cpu_supports ("avx512vnni"))
     switch (g_ascii_strtoull (device->driver, NULL, 10)) {
     case 3:
     case 7:
@@ -120,7 +125,8 @@ has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
   if (capability > 0)
     return has_ptx (device, capability) &&
            (kernel->family != GEMMCL_FAMILY_WGMMA || device->nvidia_capability == capability);
-  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || get_vnni (device) != NULL;
+  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) ||
+         get_x86_dot (kernel, device) != NULL;
 }
 
 /* TRUE if every device has all that @kernel needs, so that it is native everywhere. */
@@ -152,7 +158,7 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
       !gemmcl_kernel_has_engines (kernel))
     g_string_append (options, has_khr_dot (device)           ? " -DDOT_KHR -cl-std=CL3.0"
                               : has_ptx (device, FIRST_DP4A) ? " -DDOT_PTX"
-                                                             : get_vnni (device));
+                                                             : get_x86_dot (kernel, device));
   if (kernel->subgroup == 0)
     return;
   g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%s -DDEPTH=%u",

@@ -7,6 +7,7 @@ makes the real device answer as one that is not here. Nothing is compiled or run
 
 import itertools
 import os
+import pathlib
 import re
 import sys
 from contextlib import contextmanager
@@ -182,6 +183,17 @@ class Choice(TestCase):
             options = c_void_p()
             ask("kernel_get_source", name, byref(describe(512, 512, 512)), byref(options))
             self.assertIn(f"-DWIDTH={width} ", take(options.value), name)
+
+    def test_bytes(self):
+        """int8 is multiplied as bytes by PoCL on a CPU with AVX2, and as f32 by other drivers."""
+        cpu = {**ANY_CPU, "width": 8}
+        pocl = {**cpu, "platform": "Portable Computing Language"}
+        flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+        for m, ours, other in (1, "vector_i8_1x32_1x1", "vector_1x32_1x1"), \
+                              (4, "vector_i8_4x24_1x1", "vector_4x24_1x1"):
+            self.assertEqual(choose(cpu, m, 250000, 512, precision="i8"), other)
+            self.assertEqual(choose(pocl, m, 250000, 512, precision="i8"),
+                             ours if "avx2" in flags else other)
 
     def test_unknown_width(self):
         """A CPU has vectors of four floats also if its driver reports none, as PoCL does where LLVM

@@ -217,6 +217,17 @@ class Products(TestCase):
         a, b = np.full((1, 65536), 255, "f4"), make(np.full((65536, 1), -128), "i8")
         self.assertEqual(self.multiply(a, b), -128.0 * 255 * 65536)
 
+    def test_bytes(self):
+        """Every uint8 times every int8 is right, at each place in an int of four. 255 and 0 in each
+        row make its step 1."""
+        for name, place in itertools.product([KERNEL, "vector_i8_1x32_1x1"], range(4)):
+            with self.subTest(kernel=name, place=place):
+                a, b = np.zeros((256, 8), "f4"), np.zeros((8, 256), "i1")
+                a[:, 4], a[:, place], b[place] = 255, np.arange(256), np.arange(-128, 128)
+                d = np.full((256, 256), np.nan, "f4")
+                Plan(describe(256, 256, 8, precision="i8"), name, b=make(b, "i8")).run(a=a, d=d)
+                self.same(d, np.outer(np.arange(256), np.arange(-128, 128)).astype("f4"))
+
     def test_not_shared(self):
         """Plans share a quantized B only if bytes and scales are equal."""
         before = count_weights()[0]
