@@ -372,7 +372,7 @@ class Import(LaunchTestCase):
         for nodes, message in [
             ([node("Exp", ["x"], "y")], "node “y” (Exp): expected Gemm"),
             ([PRODUCT, node("Softmax", ["p"], "y", axis=0)], "(Softmax): expected the last"),
-            ([PRODUCT, node("LeakyRelu", ["p"], "y", alpha=0.2)], "a slope of 0.01"),
+            ([PRODUCT, node("LeakyRelu", ["p"], "y", alpha=0.2)], "an alpha of 0.01"),
             ([PRODUCT, node("MatMul", ["p", "w"], "y")], "a weight of K = 8"),
             ([node("MatMul", ["w", "x"], "y")], "“y”, found one that begins with “w”"),
             ([node("Relu", ["z"], "y")], "“y”, found one that begins with “z”"),

@@ -50,24 +50,17 @@ network_add_mul (Network *self, const OnnxNode *node, GError **error)
   return network_add_scale (self, node, error);
 }
 
+/* Elu and LeakyRelu with the alpha that they have without the attribute. */
 gboolean
-network_add_leaky_relu (Network *self, const OnnxNode *node, GError **error)
+network_add_with_alpha (Network *self, const OnnxNode *node, GError **error)
 {
-  const gdouble slope = model_get_number (node, "alpha", 0.01);
+  const gdouble expected = g_str_equal (node->op_type, "Elu") ? 1 : 0.01;
+  const gdouble alpha = model_get_number (node, "alpha", expected);
 
-  if ((gfloat)slope != 0.01f)
-    return model_fail (self->model, node, error, "expected a slope of 0.01, found %g.", slope);
-  return apply (self, node, "leaky-relu", error);
-}
-
-gboolean
-network_add_elu (Network *self, const OnnxNode *node, GError **error)
-{
-  const gdouble alpha = model_get_number (node, "alpha", 1);
-
-  if (alpha != 1)
-    return model_fail (self->model, node, error, "expected an alpha of 1, found %g.", alpha);
-  return apply (self, node, "elu", error);
+  if ((gfloat)alpha != (gfloat)expected)
+    return model_fail (self->model, node, error, "expected an alpha of %g, found %g.", expected,
+                       alpha);
+  return network_add_activation (self, node, error);
 }
 
 /* Gets a bound of a Clip: an attribute, or since version 11 an input. */
@@ -138,7 +131,7 @@ network_add_softmax (Network *self, const OnnxNode *node, GError **error)
                        "expected the last axis of a value whose number of dimensions is known, "
                        "found axis %g and %" G_GINT64_FORMAT " dimensions (0: unknown).",
                        axis, self->value.rank);
-  return apply (self, node, "softmax", error);
+  return network_add_activation (self, node, error);
 }
 
 static gboolean

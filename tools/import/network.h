@@ -46,7 +46,6 @@ typedef struct {
   const gchar *mode;
   gint64 patch_width, patch_height, stride, padding, dilation;
   gchar *activation;
-  gboolean is_monotone; /* of the activation, which may thus follow a maximum */
   const gchar *pool;
   gint64 pool_size[2], pool_stride[2];
   const gchar *row_output;
@@ -125,9 +124,9 @@ typedef gboolean NetworkAdd (Network *self, const OnnxNode *node, GError **error
   ROW ("BatchNormalization", network_add_batch_normalization, FALSE, "epsilon", "momentum",        \
        "spatial", "is_test", "training_mode")                                                      \
   ROW ("Relu", network_add_activation, FALSE, NULL)                                                \
-  ROW ("LeakyRelu", network_add_leaky_relu, FALSE, "alpha")                                        \
+  ROW ("LeakyRelu", network_add_with_alpha, FALSE, "alpha")                                        \
   ROW ("Clip", network_add_clip, FALSE, "min", "max")                                              \
-  ROW ("Elu", network_add_elu, FALSE, "alpha")                                                     \
+  ROW ("Elu", network_add_with_alpha, FALSE, "alpha")                                              \
   ROW ("Gelu", network_add_gelu, FALSE, "approximate")                                             \
   ROW ("Sigmoid", network_add_activation, FALSE, NULL)                                             \
   ROW ("Tanh", network_add_activation, FALSE, NULL)                                                \
@@ -145,8 +144,7 @@ typedef gboolean NetworkAdd (Network *self, const OnnxNode *node, GError **error
   ROW ("Transpose", network_add_transpose, FALSE, "perm")
 
 NetworkAdd network_add_product, network_add_sum, network_add_scale, network_add_scaler,
-    network_add_activation, network_add_leaky_relu, network_add_mul, network_add_clip,
-    network_add_elu, network_add_gelu, network_add_softmax, network_add_arg_max, network_add_top_k,
-    network_add_cast, network_add_dropout, network_add_conv, network_add_batch_normalization,
-    network_add_flatten, network_add_pool, network_add_reshape, network_add_squeeze,
-    network_add_transpose;
+    network_add_activation, network_add_mul, network_add_clip, network_add_with_alpha,
+    network_add_gelu, network_add_softmax, network_add_arg_max, network_add_top_k, network_add_cast,
+    network_add_dropout, network_add_conv, network_add_batch_normalization, network_add_flatten,
+    network_add_pool, network_add_reshape, network_add_squeeze, network_add_transpose;
