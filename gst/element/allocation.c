@@ -164,7 +164,7 @@ static gboolean
 insert_others (const GstGemmclRun *run, const GstGemmclInput *input, GError **error)
 {
   const GstGemmclStream *stream = run->stream;
-  const gboolean is_meta = gst_gemmcl_stream_is_meta (stream);
+  const gboolean is_meta = gst_gemmcl_output_is_meta (&stream->settings);
   const GemmclGemm *gemm = &run->problem->gemm;
   const gsize n_rows = gemmcl_gemm_count_row_outputs (gemm);
   const gsize size =
@@ -255,7 +255,7 @@ gst_gemmcl_output_prepare (GstGemmcl *self, const GstGemmclRun *run, GstGemmclIn
 static gboolean
 copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 {
-  return gst_gemmcl_stream_is_meta (&GST_GEMMCL (trans)->stream) ||
+  return gst_gemmcl_output_is_meta (&GST_GEMMCL (trans)->stream.settings) ||
          parent_class->copy_metadata (trans, input, output);
 }
 
@@ -357,7 +357,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   /* Inputs that the element holds at once: those of all runs in flight, and of a batch that is
    * collected. The buffer that upstream is pushing is not counted. */
   const guint held = settings->batch_size * (settings->queue_depth * self->n_devices + 1) - 1;
-  const gboolean is_passed = gst_gemmcl_stream_is_meta (&self->stream) &&
+  const gboolean is_passed = gst_gemmcl_output_is_meta (&self->stream.settings) &&
                              propose_of_downstream (trans->srcpad, query, held);
 
   /* The base class copies the metas that downstream supports. */
@@ -371,7 +371,8 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
       !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
   size = get_input_size (&format);
-  if (!gst_gemmcl_stream_is_meta (&self->stream) && format.medium == GST_GEMMCL_MEDIUM_VIDEO) {
+  if (!gst_gemmcl_output_is_meta (&self->stream.settings) &&
+      format.medium == GST_GEMMCL_MEDIUM_VIDEO) {
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
     gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
   }
@@ -439,7 +440,7 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
     return gst_gemmcl_devices_set_pools (self->devices, self->n_devices, NULL, error);
   pool = gst_gemmcl_pool_new_configured (
       allocator, caps, self->pool_size, 0,
-      !gst_gemmcl_stream_is_meta (&self->stream) &&
+      !gst_gemmcl_output_is_meta (&self->stream.settings) &&
           gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
   if (pool)
     gst_query_add_allocation_pool (query, pool, self->pool_size, 0, 0);
@@ -478,14 +479,14 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
     return FALSE;
   }
   peer = take_peer_pool (self, query, caps);
-  if (!peer &&
-      !offer_own_pool (self, query, gst_gemmcl_stream_is_meta (&self->stream) ? tensors : caps,
-                       &error)) {
+  if (!peer && !offer_own_pool (self, query,
+                                gst_gemmcl_output_is_meta (&self->stream.settings) ? tensors : caps,
+                                &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, "OpenCL memory cannot be allocated.", error);
     return FALSE;
   }
   /* The base class would configure the pool for @caps, which are the caps of the input. */
-  return gst_gemmcl_stream_is_meta (&self->stream) ||
+  return gst_gemmcl_output_is_meta (&self->stream.settings) ||
          parent_class->decide_allocation (trans, query);
 }
 

@@ -89,7 +89,7 @@ push_output (GstBaseTransform *trans, const GstGemmclRun *run, gpointer *item,
     gst_clear_buffer (&output);
     return flow;
   }
-  if (gst_gemmcl_stream_is_meta (run->stream)) {
+  if (gst_gemmcl_output_is_meta (&run->stream->settings)) {
     pushed = gst_gemmcl_meta_attach (run, input, *item, output);
     *item = output;
   }

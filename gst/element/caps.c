@@ -151,8 +151,6 @@ static void
 append_result (GstCaps *result, const GstStructure *from, const GstGemmclSettings *settings,
                const GstGemmclFormat *input, const GstGemmclTensor *d)
 {
-  const gboolean makes_flexible =
-      gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_FLEXIBLE;
   const guint n_rows = gemmcl_gemm_count_row_outputs (&settings->gemm);
   guint n_types;
   const GemmclType *types = gst_gemmcl_output_get_types (settings, &n_types);
@@ -161,7 +159,7 @@ append_result (GstCaps *result, const GstStructure *from, const GstGemmclSetting
 
   if (input->medium != GST_GEMMCL_MEDIUM_TENSORS)
     tensors.n = 1;
-  tensors.flexible |= makes_flexible;
+  tensors.flexible |= gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_FLEXIBLE;
   tensors.tensor[input->index] = *d;
   if (n_rows > 0 && !gst_gemmcl_output_omits_d (settings) && tensors.n > 0) {
     tensors.tensor[tensors.n] = *d;
@@ -480,7 +478,7 @@ GstCaps *
 gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
                            const GstGemmclTerms *terms)
 {
-  const gboolean is_meta = gst_gemmcl_output_get_form (&terms->settings) == GST_GEMMCL_OUTPUT_META;
+  const gboolean is_meta = gst_gemmcl_output_is_meta (&terms->settings);
   g_autoptr (GstCaps) result = NULL, everything = NULL;
 
   if (gst_caps_is_any (caps) && !(is_meta && direction == GST_PAD_SRC))
@@ -517,7 +515,7 @@ gst_gemmcl_caps_transform_leniently (GstPadDirection direction, const GstCaps *c
                                      const GstCaps *filter, const GstGemmclTerms *terms)
 {
   const GstGemmclSettings *settings = &terms->settings;
-  const gboolean is_meta = gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META;
+  const gboolean is_meta = gst_gemmcl_output_is_meta (settings);
   GstGemmclTerms fewer = *terms;
   GstCaps *result = gst_gemmcl_caps_transform (direction, caps, filter, terms);
 

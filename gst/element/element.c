@@ -130,7 +130,8 @@ warn_of_labels (GstGemmcl *self)
   g_autoptr (GPtrArray) labels = gst_gemmcl_results_get_labels (self);
   g_autoptr (GError) error = NULL;
 
-  if (!labels || self->stream.settings.post_messages || gst_gemmcl_stream_is_meta (&self->stream))
+  if (!labels || self->stream.settings.post_messages ||
+      gst_gemmcl_output_is_meta (&self->stream.settings))
     return;
   gst_gemmcl_fail (&error, GEMMCL_ERROR_INVALID,
                    "labels has no effect. Expected post-messages=true or output=meta, which say "

@@ -146,7 +146,7 @@ gst_gemmcl_caps_are_supported (GstPadDirection direction, const GstCaps *caps, g
 const gchar *
 gst_gemmcl_get_input_id (const GstGemmclSettings *settings, gboolean *or_only)
 {
-  const gboolean names_result = gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META;
+  const gboolean names_result = gst_gemmcl_output_is_meta (settings);
 
   *or_only = !settings->input_tensor_id &&
              (names_result || g_strcmp0 (settings->tensor_id, GST_GEMMCL_DEFAULT_TENSOR_ID) == 0);

@@ -128,8 +128,7 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   self->needs_plan |= !self->described.fits_plan;
   /* New caps are needed only if they would differ: caps of flexible tensors state no dimensions,
    * and caps that announce a result state only the number of dimensions. */
-  if (gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META ? tensor->rank != rank
-                                                                      : !input.tensors.flexible)
+  if (gst_gemmcl_output_is_meta (settings) ? tensor->rank != rank : !input.tensors.flexible)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return TRUE;
 }

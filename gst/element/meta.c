@@ -20,7 +20,7 @@ gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
   const gchar *id = settings->tensor_id;
   g_autofree gchar *found = gemmcl_quote (id);
 
-  return gst_gemmcl_output_get_form (settings) != GST_GEMMCL_OUTPUT_META ||
+  return !gst_gemmcl_output_is_meta (settings) ||
          id[strspn (id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS MORE_LETTERS)] == '\0' ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "tensor-id is \"%s\"; expected only ASCII letters, digits and %s, since "
@@ -122,8 +122,7 @@ gst_gemmcl_meta_check_ids (const GstGemmclSettings *settings, GstBuffer *buffer,
   const GstTensorMeta *meta;
   gpointer state = NULL;
 
-  while (gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META &&
-         (meta = get_next (buffer, &state)))
+  while (gst_gemmcl_output_is_meta (settings) && (meta = get_next (buffer, &state)))
     for (gsize i = 0; i < meta->num_tensors; i++) {
       const gchar *found = get_id (meta->tensors[i]);
 
@@ -330,7 +329,7 @@ gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
 {
   const gboolean is_input = gst_gemmcl_carriers_are_set (settings);
 
-  if (!is_input && gst_gemmcl_output_get_form (settings) != GST_GEMMCL_OUTPUT_META)
+  if (!is_input && !gst_gemmcl_output_is_meta (settings))
     return TRUE;
   return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "%s needs GstTensorMeta of gstreamer-analytics-1.0, 1.26 or later, which "

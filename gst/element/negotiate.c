@@ -64,8 +64,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   if (!gst_gemmcl_tensors_check_strings (filter, &error))
     warn_once (self, WARNED_OF_STRINGS, NULL, error);
   /* Passthrough would ask upstream for the tensors that downstream expects. */
-  gst_base_transform_set_prefer_passthrough (trans, gst_gemmcl_output_get_form (&terms.settings) !=
-                                                            GST_GEMMCL_OUTPUT_META &&
+  gst_base_transform_set_prefer_passthrough (trans, !gst_gemmcl_output_is_meta (&terms.settings) &&
                                                         !has_carriers);
   result = gst_gemmcl_caps_transform_leniently (direction, caps, filter, &terms);
   if (direction == GST_PAD_SRC && !has_carriers)
@@ -93,7 +92,7 @@ fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, 
   const GstGemmclTerms terms = gst_gemmcl_get_terms (GST_GEMMCL (trans));
 
   if (direction == GST_PAD_SRC || gst_caps_is_empty (othercaps) ||
-      gst_gemmcl_stream_is_meta (&GST_GEMMCL (trans)->stream))
+      gst_gemmcl_output_is_meta (&GST_GEMMCL (trans)->stream.settings))
     return gst_caps_fixate (othercaps);
   /* The base class does not ask downstream about fixed caps, which may lack a field. */
   if (gst_caps_is_fixed (othercaps)) {

@@ -81,6 +81,13 @@ gst_gemmcl_output_get_form (const GstGemmclSettings *settings)
              : settings->output;
 }
 
+/** gst_gemmcl_output_is_meta: Returns: %TRUE if results leave in the metadata of inputs. */
+static inline gboolean
+gst_gemmcl_output_is_meta (const GstGemmclSettings *settings)
+{
+  return gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META;
+}
+
 /** GST_GEMMCL_DEFAULT_TENSOR_ID: the default of tensor-id. */
 #define GST_GEMMCL_DEFAULT_TENSOR_ID "gemmcl-out"
 

@@ -185,8 +185,7 @@ gboolean
 gst_gemmcl_rows_fit (const GstGemmclSettings *settings, guint n, GError **error)
 {
   return settings->gemm.row_outputs == 0 || gst_gemmcl_output_omits_d (settings) ||
-         gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META ||
-         n < GST_GEMMCL_MAX_TENSORS ||
+         gst_gemmcl_output_is_meta (settings) || n < GST_GEMMCL_MAX_TENSORS ||
          gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "A buffer has %u tensors, and row-outputs would add another one. "
                           "Expected row-outputs=0, or at most %u tensors.",
@@ -333,8 +332,7 @@ shape_of_medium (const GstGemmclFormat *format, const GstGemmclSettings *setting
     return shape_of_frame (&format->frame, settings, weight_k, shape, error);
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
     return shape_of_tensor (format, settings, weight_k, shape, error);
-  if (settings->gemm.row_outputs == 0 ||
-      gst_gemmcl_output_get_form (settings) == GST_GEMMCL_OUTPUT_META)
+  if (settings->gemm.row_outputs == 0 || gst_gemmcl_output_is_meta (settings))
     return gst_gemmcl_tensor_check_k ("A sample of all channels", &format->tensors.tensor[0],
                                       weight_k, error);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,

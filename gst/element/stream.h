@@ -34,13 +34,6 @@ gst_gemmcl_stream_get_duration (const GstGemmclStream *self, guint n)
   return self->frame_duration > GST_GEMMCL_MAX_WAIT / n ? 0 : n * self->frame_duration;
 }
 
-/** gst_gemmcl_stream_is_meta: Returns: %TRUE if results leave in the metadata of inputs. */
-static inline gboolean
-gst_gemmcl_stream_is_meta (const GstGemmclStream *self)
-{
-  return gst_gemmcl_output_get_form (&self->settings) == GST_GEMMCL_OUTPUT_META;
-}
-
 /** gst_gemmcl_stream_get_header_size: Returns: the bytes of the header before D, and before the row
  * outputs, in their memories; 0 if the output has no headers. */
 static inline gsize
