@@ -8,8 +8,6 @@
 #include "shared-options.h"
 #include "results.h"
 
-#define GAP "  "
-
 typedef enum {
   FORM_TEXT,
   FORM_MARKDOWN,
@@ -37,58 +35,42 @@ tool_table_fit (ToolColumn *column, const gchar *text)
   column->width = MAX (column->width, (gint)g_utf8_strlen (text, -1));
 }
 
-/* As Markdown, or as CSV (RFC 4180). */
+/* Prints @cell, in CSV as RFC 4180 says. No spaces follow the last cell of a row. */
 static void
-print_marked_row (FILE *out, const ToolColumn *columns, const GPtrArray *cells)
+print_cell (FILE *out, const ToolColumn *column, const gchar *cell, gboolean is_last)
 {
-  const gchar *gap = form == FORM_MARKDOWN ? "| " : "";
+  const gint space = MAX (column->width - (gint)g_utf8_strlen (cell, -1), 0);
+  g_autoptr (GString) text = g_string_new (cell + (form != FORM_TEXT ? strspn (cell, " ") : 0));
 
-  for (guint i = 0; i < cells->len; i++) {
-    const gchar *cell = cells->pdata[i] != NULL ? cells->pdata[i] : "";
-    GString *text = g_string_new (cell + strspn (cell, " "));
-
-    if (form == FORM_MARKDOWN)
-      g_string_replace (text, "|", "\\|", 0);
-    else if (strpbrk (cell, ",\"\n") != NULL) {
-      g_string_replace (text, "\"", "\"\"", 0);
-      g_string_prepend_c (text, '"');
-      g_string_append_c (text, '"');
-    }
-    if (!columns[i].hidden) {
-      fprintf (out, "%s%s", gap, text->str);
-      gap = form == FORM_MARKDOWN ? " | " : ",";
-    }
-    g_string_free (text, TRUE);
+  if (form == FORM_MARKDOWN)
+    g_string_replace (text, "|", "\\|", 0);
+  else if (form == FORM_CSV && strpbrk (cell, ",\"\n") != NULL) {
+    g_string_replace (text, "\"", "\"\"", 0);
+    g_string_prepend_c (text, '"');
+    g_string_append_c (text, '"');
   }
-  fputs (form == FORM_MARKDOWN ? " |\n" : "\n", out);
-  fflush (out);
+  fprintf (out, "%*s%s%*s", form == FORM_TEXT && column->numbers ? space : 0, "", text->str,
+           form == FORM_TEXT && !column->numbers && !is_last ? space : 0, "");
 }
 
 /* @cells: (element-type utf8): a cell for each column; NULL is an empty one */
 static void
 print_row (FILE *out, const ToolColumn *columns, const GPtrArray *cells)
 {
-  const gchar *gap = "";
+  static const gchar *const gaps[] = {"  ", " | ", ","};
+  const gchar *gap = form == FORM_MARKDOWN ? "| " : "";
   guint n = cells->len;
 
-  if (form != FORM_TEXT) {
-    print_marked_row (out, columns, cells);
-    return;
-  }
-  while (n > 0 && (cells->pdata[n - 1] == NULL || columns[n - 1].hidden))
+  while (form == FORM_TEXT && n > 0 && (cells->pdata[n - 1] == NULL || columns[n - 1].hidden))
     n--;
   for (guint i = 0; i < n; i++) {
-    const gchar *cell = cells->pdata[i] != NULL ? cells->pdata[i] : "";
-    gint space = columns[i].width - (gint)g_utf8_strlen (cell, -1);
-    gint before = columns[i].numbers ? MAX (space, 0) : 0;
-    /* No spaces follow the last cell. */
-    gint after = columns[i].numbers || i + 1 == n ? 0 : MAX (space, 0);
     if (columns[i].hidden)
       continue;
-    fprintf (out, "%s%*s%s%*s", gap, before, "", cell, after, "");
-    gap = GAP;
+    fputs (gap, out);
+    print_cell (out, &columns[i], cells->pdata[i] != NULL ? cells->pdata[i] : "", i + 1 == n);
+    gap = gaps[form];
   }
-  fputc ('\n', out);
+  fputs (form == FORM_MARKDOWN ? " |\n" : "\n", out);
   fflush (out);
 }
 
