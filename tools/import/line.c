@@ -44,15 +44,6 @@ add_tensor (Line *self, const gchar *property, const gchar *path, const gchar *n
 }
 
 static void
-add_number (Line *self, const gchar *property, gdouble value)
-{
-  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
-
-  g_string_append_printf (self->text, " %s=%s", property,
-                          g_ascii_formatd (number, sizeof number, "%.9g", value));
-}
-
-static void
 add_integer (Line *self, const gchar *property, gint64 value, gint64 otherwise)
 {
   if (value != otherwise)
@@ -72,7 +63,7 @@ add_two (Line *self, const gchar *property, const gint64 *two)
 
 /* Adds a number, or a list if @n is more than 1; nothing if all are @otherwise. */
 static void
-add_list (Line *self, const gchar *property, const gdouble *values, gsize n, gdouble otherwise)
+add_numbers (Line *self, const gchar *property, const gdouble *values, gsize n, gdouble otherwise)
 {
   gboolean is_needed = FALSE;
 
@@ -80,18 +71,14 @@ add_list (Line *self, const gchar *property, const gdouble *values, gsize n, gdo
     is_needed |= values[i] != otherwise;
   if (!is_needed)
     return;
-  if (n == 1) {
-    add_number (self, property, values[0]);
-    return;
-  }
-  g_string_append_printf (self->text, " %s='<", property);
+  g_string_append_printf (self->text, " %s=%s", property, n > 1 ? "'<" : "");
   for (gsize i = 0; i < n; i++) {
     gchar number[G_ASCII_DTOSTR_BUF_SIZE];
 
     g_string_append_printf (self->text, "%s%s", i > 0 ? "," : "",
                             g_ascii_formatd (number, sizeof number, "%.9g", values[i]));
   }
-  g_string_append (self->text, ">'");
+  g_string_append (self->text, n > 1 ? ">'" : "");
 }
 
 /* Adds a tensor of the file. */
@@ -157,12 +144,11 @@ add_weights (Line *self, const Network *network, guint index, GError **error)
   add_tensor (self, "weight", model->path, weight);
   if (layer->transposed)
     g_string_append (self->text, " transpose-weight=true");
-  if (layer->alpha != 1)
-    add_number (self, "alpha", layer->alpha);
-  if (bias != NULL)
+  add_numbers (self, "alpha", &layer->alpha, 1, 1);
+  if (bias != NULL) {
     add_tensor (self, layer->beta == 1 ? "bias" : "addend", model->path, bias);
-  if (bias != NULL && layer->beta != 1)
-    add_number (self, "beta", layer->beta);
+    add_numbers (self, "beta", &layer->beta, 1, 1);
+  }
   return TRUE;
 }
 
@@ -192,8 +178,8 @@ add_layer (Line *self, const Network *network, guint index, GError **error)
   if (!add_weights (self, network, index, error))
     return FALSE;
   if (index == 0) {
-    add_list (self, "input-scale", network->scale, network->n_scales, 1);
-    add_list (self, "input-offset", network->offset, network->n_scales, 0);
+    add_numbers (self, "input-scale", network->scale, network->n_scales, 1);
+    add_numbers (self, "input-offset", network->offset, network->n_scales, 0);
   }
   add_mode (self, layer);
   if (layer->activation != NULL)
