@@ -69,26 +69,20 @@ import_compute (const gchar *path, const GemmclMatrix *input, const gchar *kerne
 
 #else
 
-static gboolean
-refuse (GError **error)
-{
-  return tool_fail (error, "This build of gemmcl reads no ONNX models, since it was built without "
-                           "protobuf-c.");
-}
-
-static gboolean
-run (G_GNUC_UNUSED gchar **arguments, GError **error)
-{
-  return refuse (error);
-}
-
 GemmclMatrix *
 import_compute (G_GNUC_UNUSED const gchar *path, G_GNUC_UNUSED const GemmclMatrix *input,
                 G_GNUC_UNUSED const gchar *kernel, G_GNUC_UNUSED GemmclPrecision precision,
                 GError **error)
 {
-  refuse (error);
+  tool_fail (error, "This build of gemmcl reads no ONNX models, since it was built without "
+                    "protobuf-c.");
   return NULL;
+}
+
+static gboolean
+run (gchar **arguments, GError **error)
+{
+  return import_compute (arguments[0], NULL, NULL, GEMMCL_PRECISION_F32, error) != NULL;
 }
 
 #endif

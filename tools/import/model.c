@@ -87,16 +87,24 @@ model_find_node (const Model *self, const gchar *name)
   return NULL;
 }
 
+/* The library's type of @tensor, if that has floating-point numbers; otherwise GEMMCL_N_TYPES. */
+static GemmclType
+get_type (const OnnxTensor *tensor)
+{
+  return tensor->data_type == ONNX_FLOAT      ? GEMMCL_TYPE_F32
+         : tensor->data_type == ONNX_DOUBLE   ? GEMMCL_TYPE_F64
+         : tensor->data_type == ONNX_FLOAT16  ? GEMMCL_TYPE_F16
+         : tensor->data_type == ONNX_BFLOAT16 ? GEMMCL_TYPE_BF16
+                                              : GEMMCL_N_TYPES;
+}
+
 const OnnxTensor *
 model_get_operand (const Model *self, const OnnxNode *node, gsize index)
 {
   const OnnxTensor *tensor =
       model_has_input (node, index) ? model_get_tensor (self, node->input[index]) : NULL;
 
-  if (tensor != NULL && (tensor->data_type == ONNX_FLOAT || tensor->data_type == ONNX_FLOAT16 ||
-                         tensor->data_type == ONNX_DOUBLE || tensor->data_type == ONNX_BFLOAT16))
-    return tensor;
-  return NULL;
+  return tensor != NULL && get_type (tensor) != GEMMCL_N_TYPES ? tensor : NULL;
 }
 
 /* Gets the number of elements. Returns: FALSE if it exceeds memory. */
@@ -109,16 +117,6 @@ count_elements (const OnnxTensor *tensor, gsize *n)
   for (gsize i = 0; i < tensor->n_dims; i++)
     ok = ok && tensor->dims[i] >= 0 && g_size_checked_mul (n, *n, (gsize)tensor->dims[i]);
   return ok && *n <= G_MAXSSIZE / sizeof (gdouble);
-}
-
-/* The type of an operand. */
-static GemmclType
-get_type (const OnnxTensor *tensor)
-{
-  return tensor->data_type == ONNX_FLOAT     ? GEMMCL_TYPE_F32
-         : tensor->data_type == ONNX_DOUBLE  ? GEMMCL_TYPE_F64
-         : tensor->data_type == ONNX_FLOAT16 ? GEMMCL_TYPE_F16
-                                             : GEMMCL_TYPE_BF16;
 }
 
 /* Returns: an entry that tells where the elements of @tensor are; @otherwise without one. */
