@@ -44,12 +44,6 @@ typedef enum {
   GST_GEMMCL_OUTPUT_TYPE_U8,
 } GstGemmclOutputType;
 
-/** GST_GEMMCL_DEFAULT_POOL_SIZE: the default of pool-size: the whole grid. */
-#define GST_GEMMCL_DEFAULT_POOL_SIZE "0"
-
-/** GST_GEMMCL_DEFAULT_POOL_STRIDE: the default of pool-stride: the size of a window. */
-#define GST_GEMMCL_DEFAULT_POOL_STRIDE "0"
-
 /** The number of matrices: weight, bias and addend, as in #GemmclPlanOperand. */
 #define GST_GEMMCL_N_OPERANDS (GEMMCL_PLAN_C + 1)
 
