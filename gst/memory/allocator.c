@@ -145,10 +145,7 @@ gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
 struct _GstGemmclPool {
   GstBufferPool parent;
 
-  GstAllocator *given;     /* (nullable): of gst_gemmcl_pool_new() */
-  GstAllocator *allocator; /* NULL: system memory */
-  GstAllocationParams params;
-  guint size;
+  GstAllocator *given;  /* (nullable): of gst_gemmcl_pool_new() */
   gboolean is_laid_out; /* frames have the library's layout and a video meta */
   GstVideoInfo info;    /* of frames; with the library's offsets and strides if is_laid_out */
 };
@@ -214,7 +211,8 @@ static gboolean
 set_config (GstBufferPool *pool, GstStructure *config)
 {
   GstGemmclPool *self = GST_GEMMCL_POOL (pool);
-  GstAllocator *allocator = self->given;
+  GstAllocator *allocator = NULL;
+  GstAllocationParams params;
   guint size, min, max;
   GstCaps *caps;
 
@@ -224,30 +222,29 @@ set_config (GstBufferPool *pool, GstStructure *config)
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA) &&
       !configure_video (self, config, caps, &size))
     return FALSE;
-  self->size = size;
-  gst_allocation_params_init (&self->params);
-  if (!allocator)
-    gst_buffer_pool_config_get_allocator (config, &allocator, &self->params);
-  gst_object_replace ((GstObject **)&self->allocator, (GstObject *)allocator);
+  gst_buffer_pool_config_get_allocator (config, &allocator, &params);
+  if (self->given) {
+    allocator = self->given;
+    gst_allocation_params_init (&params);
+  }
   if (!allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0)
-    gst_gemmcl_pool_ask_for_pages (&self->params, size);
+    gst_gemmcl_pool_ask_for_pages (&params, size);
+  gst_buffer_pool_config_set_allocator (config, allocator, &params);
   gst_buffer_pool_config_set_params (config, caps, size, min, max);
   return GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->set_config (pool, config);
 }
 
 static GstFlowReturn
-alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
-              GstBufferPoolAcquireParams *acquire G_GNUC_UNUSED)
+alloc_buffer (GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *acquire)
 {
   GstGemmclPool *self = GST_GEMMCL_POOL (pool);
   GstVideoInfo *info = &self->info;
-  GstMemory *memory = gst_allocator_alloc (self->allocator, self->size, &self->params);
+  const GstFlowReturn flow =
+      GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->alloc_buffer (pool, buffer, acquire);
 
-  if (!memory)
-    return GST_FLOW_ERROR;
-  *buffer = gst_buffer_new ();
-  gst_buffer_append_memory (*buffer, memory);
-  gst_mini_object_set_qdata (GST_MINI_OBJECT (*buffer), OWN, gst_memory_ref (memory),
+  if (flow != GST_FLOW_OK)
+    return flow;
+  gst_mini_object_set_qdata (GST_MINI_OBJECT (*buffer), OWN, gst_buffer_get_all_memory (*buffer),
                              (GDestroyNotify)gst_memory_unref);
   if (self->is_laid_out)
     gst_buffer_add_video_meta_full (*buffer, GST_VIDEO_FRAME_FLAG_NONE,
@@ -299,8 +296,7 @@ gst_gemmcl_pool_finalize (GObject *object)
   GstGemmclPool *self = GST_GEMMCL_POOL (object);
 
   G_OBJECT_CLASS (gst_gemmcl_pool_parent_class)->finalize (object);
-  /* The parent frees the buffers, which use the allocators. */
-  gst_clear_object (&self->allocator);
+  /* The parent frees the buffers, which use the allocator. */
   gst_clear_object (&self->given);
 }
 
