@@ -96,8 +96,7 @@ allocate (gsize rows, gsize cols, GError **error)
   gfloat *data = g_try_new (gfloat, rows * MAX (cols, 1));
 
   if (data == NULL)
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a result of %zu x %zu.", rows, cols);
+    tool_fail (error, "There is not enough memory for a result of %zu x %zu.", rows, cols);
   return data;
 }
 

@@ -50,8 +50,5 @@ tool_catch_interrupt (void)
 gboolean
 tool_check_interrupt (GError **error)
 {
-  if (!interrupted)
-    return TRUE;
-  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_INTERRUPTED, "Stopped by Ctrl-C.");
-  return FALSE;
+  return !interrupted || tool_set_error (error, TOOL_ERROR_INTERRUPTED, "Stopped by Ctrl-C.");
 }

@@ -41,11 +41,8 @@ run_once (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel, G
   a = g_try_new0 (gfloat, rows * gemm->k);
   b = g_try_new0 (gfloat, gemm->k * gemm->n);
   d = g_try_new0 (gfloat, rows * gemm->n);
-  if (a == NULL || b == NULL || d == NULL) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                         "There is not enough memory for matrices of this size.");
-    return FALSE;
-  }
+  if (a == NULL || b == NULL || d == NULL)
+    return tool_fail (error, "There is not enough memory for matrices of this size.");
   return gemmcl_gemm_run (context, gemm, kernel, a, b, NULL, NULL, d, error);
 }
 

@@ -33,11 +33,10 @@ bench_matrices_check (GemmclContext *context, const GemmclGemm *gemm, GError **e
     return TRUE;
   alloc = g_format_size_full (info->max_alloc_bytes, G_FORMAT_SIZE_IEC_UNITS);
   global = g_format_size_full (info->global_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-               "The matrices are too large for %s, which has %s, %s of it in one buffer. Choose "
-               "smaller sizes.",
-               info->name, global, alloc);
-  return FALSE;
+  return tool_fail (error,
+                    "The matrices are too large for %s, which has %s, %s of it in one buffer. "
+                    "Choose smaller sizes.",
+                    info->name, global, alloc);
 }
 
 gboolean
@@ -115,13 +114,9 @@ make_host_data (BenchMatrices *self, GError **error)
   self->b = make_stored (random, GEMMCL_TYPE_F32, gemm->k * gemm->n);
   self->c = has_c ? make_stored (random, GEMMCL_TYPE_F32, self->size_d) : NULL;
   self->d = g_try_new (gfloat, self->size_d);
-  if (self->a == NULL || self->b == NULL || self->d == NULL || (has_c && self->c == NULL)) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                         "There is not enough memory for matrices of this size. Choose smaller "
-                         "sizes.");
-    return FALSE;
-  }
-  return TRUE;
+  return (self->a != NULL && self->b != NULL && self->d != NULL && (!has_c || self->c != NULL)) ||
+         tool_fail (error, "There is not enough memory for matrices of this size. Choose smaller "
+                           "sizes.");
 }
 
 /* Returns: B as a row-major matrix in the shape of the plan's B. */
@@ -141,10 +136,7 @@ make_weights (const BenchMatrices *self, GError **error)
 static gboolean
 check_cl (cl_int status, const gchar *call, GError **error)
 {
-  if (status == CL_SUCCESS)
-    return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL, "%s failed with status %d.", call, status);
-  return FALSE;
+  return status == CL_SUCCESS || tool_fail (error, "%s failed with status %d.", call, status);
 }
 
 /* Waits for a command: @status is the result of @call with the event @done, which it takes. */
