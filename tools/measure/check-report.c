@@ -37,13 +37,11 @@ guint
 check_count_faults (const json_t *report)
 {
   guint n = check_is_faulty (json_object_get (report, "va"));
-  const json_t *object, *candidate;
-  gsize i, j;
 
-  json_array_foreach (json_object_get (report, "rows"), i, object)
+  TOOL_FOREACH (object, json_object_get (report, "rows"))
     n += check_is_faulty (object);
-  json_array_foreach (json_object_get (report, "speed"), i, object)
-    json_array_foreach (json_object_get (object, "candidates"), j, candidate)
+  TOOL_FOREACH (object, json_object_get (report, "speed"))
+    TOOL_FOREACH (candidate, json_object_get (object, "candidates"))
       n += json_is_true (json_object_get (candidate, "faulty"));
   return n;
 }
@@ -72,11 +70,9 @@ print_device (FILE *out, const json_t *device)
 static guint
 count_rows (const json_t *report, const gchar *result)
 {
-  const json_t *row;
   guint n = 0;
-  gsize i;
 
-  json_array_foreach (json_object_get (report, "rows"), i, row) {
+  TOOL_FOREACH (row, json_object_get (report, "rows")) {
     const gchar *found = tool_json_get_string (row, "result");
     n += found != NULL && (result == NULL || g_str_equal (found, result));
   }
@@ -103,10 +99,9 @@ print_row (FILE *out, const json_t *row)
 static void
 print_rows (FILE *out, const json_t *report)
 {
-  const json_t *rows = json_object_get (report, "rows"), *row;
+  const json_t *rows = json_object_get (report, "rows");
   const guint n = count_rows (report, NULL);
   const guint late = count_rows (report, "not reached");
-  gsize i;
 
   fprintf (out, "Kernels  %u of %u native kernels are right, %u wrong, %u failed, %u lost\n",
            count_rows (report, "ok"), n, count_rows (report, "wrong"),
@@ -116,7 +111,7 @@ print_rows (FILE *out, const json_t *report)
              "         %u were not reached in time; compiled kernels are kept, so that another run "
              "reaches more\n",
              late);
-  json_array_foreach (rows, i, row)
+  TOOL_FOREACH (row, rows)
     print_row (out, row);
 }
 
@@ -139,8 +134,6 @@ print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, const js
   static const gchar *const choices[] = {"rules", "tuned"};
   g_autoptr (json_t) row = json_deep_copy (entry);
   const gchar *error = tool_json_get_string (entry, "error");
-  const json_t *candidate;
-  gsize i;
 
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
     json_t *choice = json_object_get (row, choices[c]);
@@ -153,7 +146,7 @@ print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, const js
   tool_table_print (out, columns, row);
   if (error != NULL)
     fprintf (out, "  %s\n", error);
-  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
+  TOOL_FOREACH (candidate, json_object_get (entry, "candidates"))
     if (json_is_true (json_object_get (candidate, "faulty")))
       fprintf (out, "  %s: %s\n", tool_json_get_string (candidate, "kernel"),
                tool_json_get_string (candidate, "why"));
@@ -173,12 +166,10 @@ print_speed (FILE *out, const json_t *speed, const json_t *peaks)
       {"of peak", 0, TRUE, .key = "tuned.efficiency", .format = "%.1f", .unit = " %"},
       {"gain", 6, TRUE, .key = "gain", .format = "%.2f"},
       {NULL}};
-  const json_t *entry;
-  gsize i;
 
   fputc ('\n', out);
   tool_table_titles (out, columns, speed);
-  json_array_foreach (speed, i, entry)
+  TOOL_FOREACH (entry, speed)
     print_entry (out, columns, entry, peaks);
 }
 

@@ -105,12 +105,10 @@ add_entries (GemmclContext *context, GemmclGemm gemm, json_t *list)
   for (guint i = 0; i < G_N_ELEMENTS (precisions); i++) {
     g_autoptr (json_t) entry = NULL;
     gboolean native = FALSE;
-    json_t *candidate;
-    gsize j;
 
     gemm.precision = precisions[i];
     entry = tool_search_new_entry (context, &gemm, MOST_CANDIDATES);
-    json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
+    TOOL_FOREACH (candidate, json_object_get (entry, "candidates"))
       native |= tool_get_precision (tool_json_get_string (candidate, "kernel")) == gemm.precision;
     if (native)
       json_array_append (list, entry);
@@ -219,15 +217,13 @@ static gboolean
 run_kernels (Check *self, gdouble rows_end, GError **error)
 {
   static const ToolWork work = {run_object, lose, NULL};
-  const json_t *row;
   g_autoptr (json_t) objects = list_objects (self->report);
   GPid builders[MOST_BUILDERS];
   guint n_open = 0, n_builders;
   gboolean ok;
-  gsize i;
 
   self->rows_end = rows_end;
-  json_array_foreach (objects, i, row)
+  TOOL_FOREACH (row, objects)
     n_open += check_is_open (row);
   if (n_open == 0 || tool_get_seconds () >= rows_end)
     return TRUE;
@@ -243,14 +239,13 @@ run_kernels (Check *self, gdouble rows_end, GError **error)
 static gboolean
 time_kernels (const Check *self, GError **error)
 {
-  json_t *speed = json_object_get (self->report, "speed"), *row;
+  json_t *speed = json_object_get (self->report, "speed");
   const gdouble most = MOST_SPEED_SECONDS * (gdouble)json_array_size (speed);
   const ToolSearch search = {.entries = speed,
                              .end = MIN (self->end, tool_get_seconds () + most),
                              .patience = self->patience};
-  gsize i;
 
-  json_array_foreach (json_object_get (self->report, "rows"), i, row)
+  TOOL_FOREACH (row, json_object_get (self->report, "rows"))
     if (check_is_faulty (row))
       tool_search_exclude (speed, tool_json_get_string (row, "kernel"),
                            tool_json_get_string (row, "why"));
@@ -284,10 +279,8 @@ static gboolean
 check (Check *self, GError **error)
 {
   g_autoptr (json_t) objects = NULL;
-  json_t *object;
   guint n_faults;
   gboolean ok;
-  gsize i;
 
   tool_catch_interrupt ();
   /* The report is written early, too: that fails if the path is wrong. */
@@ -298,7 +291,7 @@ check (Check *self, GError **error)
   if (json_object_get (self->report, "device") == NULL)
     return FALSE;
   objects = list_objects (self->report);
-  json_array_foreach (objects, i, object)
+  TOOL_FOREACH (object, objects)
     if (check_is_open (object))
       check_set_result (object, "not reached", NULL);
   /* Results are written even if a later step failed. The first error is reported. */

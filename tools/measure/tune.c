@@ -101,10 +101,8 @@ print_notes (const json_t *entry)
 {
   g_autofree gchar *name = tool_json_get_problem (entry);
   const gchar *error = tool_json_get_string (entry, "error");
-  const json_t *candidate;
-  gsize i;
 
-  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
+  TOOL_FOREACH (candidate, json_object_get (entry, "candidates"))
     if (json_is_true (json_object_get (candidate, "faulty")))
       g_printerr ("gemmcl tune: %s: %s is out: %s\n", name,
                   tool_json_get_string (candidate, "kernel"),
@@ -163,10 +161,8 @@ static gboolean
 write_results (const json_t *entries, GError **error)
 {
   g_autoptr (json_t) report = json_array ();
-  json_t *entry;
-  gsize i;
 
-  json_array_foreach (entries, i, entry)
+  TOOL_FOREACH (entry, entries)
     if (json_is_number (json_object_get (entry, "seconds")) &&
         json_object_get (entry, "error") == NULL)
       json_array_append (report, entry);
@@ -177,11 +173,9 @@ write_results (const json_t *entries, GError **error)
 static gboolean
 check_results (const json_t *entries, GError **error)
 {
-  const json_t *entry;
   guint n_failed = 0;
-  gsize i;
 
-  json_array_foreach (entries, i, entry)
+  TOOL_FOREACH (entry, entries)
     n_failed += json_is_null (json_object_get (entry, "tuned"));
   return n_failed == 0 || tool_fail (error, "%u of %zu problems could not be tuned.", n_failed,
                                      json_array_size (entries));
