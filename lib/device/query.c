@@ -191,14 +191,9 @@ is_asked (const gchar *asked, guint index, const gchar *name)
 static guint
 rank (const GemmclDeviceInfo *info)
 {
-  switch (info->type) {
-  case GEMMCL_DEVICE_TYPE_GPU:
-    return info->intel ? 0 : 1;
-  case GEMMCL_DEVICE_TYPE_ACCELERATOR:
-    return 2;
-  default:
-    return 3;
-  }
+  return info->type == GEMMCL_DEVICE_TYPE_GPU           ? !info->intel
+         : info->type == GEMMCL_DEVICE_TYPE_ACCELERATOR ? 2
+                                                        : 3;
 }
 
 /* GPtrArray's sort is stable: equals stay in the loader's order. */

@@ -159,22 +159,14 @@ is_intel_gpu (const GemmclDeviceInfo *device)
 static gboolean
 is_meant (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
-  switch (kernel->family) {
-  case GEMMCL_FAMILY_ANY:
-    return TRUE;
-  case GEMMCL_FAMILY_CPU:
-  case GEMMCL_FAMILY_VECTOR_4:
-  case GEMMCL_FAMILY_VECTOR_8:
-  case GEMMCL_FAMILY_VECTOR_16:
-    return device->type == GEMMCL_DEVICE_TYPE_CPU;
-  case GEMMCL_FAMILY_GPU:
-    return device->type != GEMMCL_DEVICE_TYPE_CPU;
-  case GEMMCL_FAMILY_INTEL:
-  case GEMMCL_FAMILY_DPAS:
-    return is_intel_gpu (device);
-  default:
-    return device->nvidia_capability > 0;
-  }
+  const GemmclFamily family = kernel->family;
+  const gboolean is_cpu = device->type == GEMMCL_DEVICE_TYPE_CPU;
+
+  return family == GEMMCL_FAMILY_ANY         ? TRUE
+         : family <= GEMMCL_FAMILY_VECTOR_16 ? is_cpu
+         : family == GEMMCL_FAMILY_GPU       ? !is_cpu
+         : family <= GEMMCL_FAMILY_DPAS      ? is_intel_gpu (device)
+                                             : device->nvidia_capability > 0;
 }
 
 /* TRUE if the rules may choose @kernel on @device: its family is meant for it, and it is native

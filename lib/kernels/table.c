@@ -199,16 +199,10 @@ gemmcl_kernel_find (const gchar *name, GError **error)
 guint
 gemmcl_kernel_get_float_width (const GemmclKernel *kernel)
 {
-  switch (kernel->family) {
-  case GEMMCL_FAMILY_VECTOR_4:
-    return 4;
-  case GEMMCL_FAMILY_VECTOR_8:
-    return 8;
-  case GEMMCL_FAMILY_VECTOR_16:
-    return 16;
-  default:
-    return 0;
-  }
+  static const guint widths[] = {
+      [GEMMCL_FAMILY_VECTOR_4] = 4, [GEMMCL_FAMILY_VECTOR_8] = 8, [GEMMCL_FAMILY_VECTOR_16] = 16};
+
+  return kernel->family < G_N_ELEMENTS (widths) ? widths[kernel->family] : 0;
 }
 
 guint

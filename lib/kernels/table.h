@@ -9,7 +9,8 @@
 #include "gemmcl-kernels.h"
 #include "problem/gemm.h"
 
-/** Who runs a row, and by which instructions. The rules choose it only there. */
+/** Who runs a row, and by which instructions. The rules choose it only there. In the order of the
+ * devices, which comparisons rely on. */
 typedef enum {
   GEMMCL_FAMILY_ANY, /* every device */
   GEMMCL_FAMILY_CPU,

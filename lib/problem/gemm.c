@@ -76,14 +76,9 @@ gemmcl_precision_of_matrix (const GemmclMatrix *b)
 
   if (b->scales != NULL)
     return GEMMCL_PRECISION_I8;
-  switch (b->type) {
-  case GEMMCL_TYPE_F16:
-    return GEMMCL_PRECISION_F16;
-  case GEMMCL_TYPE_BF16:
-    return GEMMCL_PRECISION_BF16;
-  default:
-    return GEMMCL_PRECISION_F32;
-  }
+  return b->type == GEMMCL_TYPE_F16    ? GEMMCL_PRECISION_F16
+         : b->type == GEMMCL_TYPE_BF16 ? GEMMCL_PRECISION_BF16
+                                       : GEMMCL_PRECISION_F32;
 }
 
 guint
