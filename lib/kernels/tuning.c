@@ -10,7 +10,6 @@
 
 #include "device/cache.h"
 #include "device/program.h"
-#include "gemmcl-tuning.h"
 
 #define VERSION     1
 #define MAX_SIZE    (4 << 20) /* the largest file that is read, in bytes */
@@ -62,15 +61,14 @@ read_entry (GemmclTuned *self, const json_t *entry, gboolean shipped,
   for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
     precisions[i] = gemmcl_precision_get_name (i);
   *self = (GemmclTuned){.gemm = GEMMCL_GEMM_INIT};
-  self->source = shipped ? GEMMCL_CHOICE_SHIPPED : GEMMCL_CHOICE_TUNED;
   /* json_unpack() does not change the entry. */
   if (json_unpack ((json_t *)entry, "{s:s, s?I, s?s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:F}",
                    "device", &name, "units", &units, "driver", &driver, "precision", &precision,
                    "layout", &layout, "transposed", &transposed, "m", &m, "n", &n, "k", &k,
-                   "kernel", &kernel, "gflops", &self->gflops) != 0 ||
+                   "kernel", &kernel, "gflops", &self->public.gflops) != 0 ||
       strcmp (name, device->name) != 0 ||
       (!shipped && (g_strcmp0 (driver, device->driver) != 0 || units != device->compute_units)) ||
-      m < 1 || n < 1 || k < 1 || !(self->gflops > 0) ||
+      m < 1 || n < 1 || k < 1 || !(self->public.gflops > 0) ||
       !find_name (precision, precisions, G_N_ELEMENTS (precisions), &gemm->precision) ||
       !find_name (layout, layouts, G_N_ELEMENTS (layouts), &gemm->layout))
     return FALSE;
@@ -79,8 +77,17 @@ read_entry (GemmclTuned *self, const json_t *entry, gboolean shipped,
   gemm->k = k;
   gemm->trans_a = strchr (transposed, 'a') != NULL;
   gemm->trans_b = strchr (transposed, 'b') != NULL;
-  return gemmcl_gemm_validate (gemm, NULL) && gemmcl_choice_find (&self->choice, kernel, NULL) &&
-         gemmcl_choice_check (&self->choice, device, gemm, NULL);
+  if (!gemmcl_gemm_validate (gemm, NULL) || !gemmcl_choice_find (&self->choice, kernel, NULL) ||
+      !gemmcl_choice_check (&self->choice, device, gemm, NULL))
+    return FALSE;
+  self->public.source = shipped ? GEMMCL_CHOICE_SHIPPED : GEMMCL_CHOICE_TUNED;
+  self->public.precision = gemm->precision;
+  self->public.layout = gemm->layout;
+  self->public.m = m;
+  self->public.n = n;
+  self->public.k = k;
+  self->public.kernel = gemmcl_choice_get_name (&self->choice);
+  return TRUE;
 }
 
 static json_t *
@@ -95,7 +102,7 @@ write_entry (const GemmclTuned *self, const GemmclDeviceInfo *device)
                     layouts[gemm->layout], "transposed",
                     transposed[!!gemm->trans_a][!!gemm->trans_b], "m", (json_int_t)gemm->m, "n",
                     (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "kernel",
-                    gemmcl_choice_get_name (&self->choice), "gflops", self->gflops);
+                    gemmcl_choice_get_name (&self->choice), "gflops", self->public.gflops);
 }
 
 /* TRUE if the problems differ only in size, as far as the speed of kernels depends on them. */
@@ -251,22 +258,22 @@ gemmcl_tuning_has_entries (const GemmclGemm *gemm)
 }
 
 static void
-read_entries (GArray *found, const json_t *entries, gboolean shipped,
+read_entries (GPtrArray *found, const json_t *entries, gboolean shipped,
               const GemmclDeviceInfo *device)
 {
   for (gsize i = 0; i < json_array_size (entries); i++) {
     GemmclTuned tuned;
 
     if (read_entry (&tuned, json_array_get (entries, i), shipped, device))
-      g_array_append_val (found, tuned);
+      g_ptr_array_add (found, g_atomic_rc_box_dup (sizeof (tuned), &tuned));
   }
 }
 
 /* (transfer full) (element-type GemmclTuned): the entries for the device, the user's first. */
-static GArray *
+static GPtrArray *
 list_tuned (const GemmclDeviceInfo *device)
 {
-  GArray *found = g_array_new (FALSE, FALSE, sizeof (GemmclTuned));
+  GPtrArray *found = g_ptr_array_new_with_free_func (g_atomic_rc_box_release);
   g_autoptr (json_t) own = load (NULL);
 
   read_entries (found, own, FALSE, device);
@@ -277,17 +284,17 @@ list_tuned (const GemmclDeviceInfo *device)
 gboolean
 gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm, GemmclTuned *found)
 {
-  g_autoptr (GArray) all = NULL;
+  g_autoptr (GPtrArray) all = NULL;
   gdouble least = G_MAXDOUBLE;
 
   if (!gemmcl_tuning_has_entries (gemm))
     return FALSE;
   all = list_tuned (device);
   for (guint i = 0; i < all->len; i++) {
-    const GemmclTuned *tuned = &g_array_index (all, GemmclTuned, i);
+    const GemmclTuned *tuned = all->pdata[i];
     const gdouble distance = get_distance (tuned, device, gemm);
 
-    if (least < G_MAXDOUBLE && tuned->source != found->source)
+    if (least < G_MAXDOUBLE && tuned->public.source != found->public.source)
       break;
     if (distance >= 0.0 && distance < least) {
       least = distance;
@@ -355,7 +362,7 @@ gboolean
 gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                      gdouble gflops, GCancellable *cancellable, GError **error)
 {
-  GemmclTuned tuned = {.gflops = gflops};
+  GemmclTuned tuned = {.public.gflops = gflops};
   const GemmclDeviceInfo *device;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
@@ -385,26 +392,6 @@ G_DEFINE_BOXED_TYPE (GemmclTuningEntry, gemmcl_tuning_entry, g_atomic_rc_box_acq
 GPtrArray *
 gemmcl_tuning_list (GemmclContext *context)
 {
-  GPtrArray *list = g_ptr_array_new_with_free_func (g_atomic_rc_box_release);
-  g_autoptr (GArray) all = NULL;
-
-  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), list);
-  all = list_tuned (gemmcl_context_get_device_info (context));
-  for (guint i = 0; i < all->len; i++) {
-    const GemmclTuned *tuned = &g_array_index (all, GemmclTuned, i);
-    GemmclTuningEntry *entry = g_atomic_rc_box_new (GemmclTuningEntry);
-
-    *entry = (GemmclTuningEntry){
-        .source = tuned->source,
-        .precision = tuned->gemm.precision,
-        .layout = tuned->gemm.layout,
-        .m = tuned->gemm.m,
-        .n = tuned->gemm.n,
-        .k = tuned->gemm.k,
-        .kernel = gemmcl_choice_get_name (&tuned->choice),
-        .gflops = tuned->gflops,
-    };
-    g_ptr_array_add (list, entry);
-  }
-  return list;
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), NULL);
+  return list_tuned (gemmcl_context_get_device_info (context));
 }

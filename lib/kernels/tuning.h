@@ -4,15 +4,15 @@
  */
 #pragma once
 
+#include "gemmcl-tuning.h"
 #include "kernels/choice.h"
 
 /** An entry: the fastest kernel for a problem on a device. docs/tuning.md has its form in the
  * user's file; a shipped entry has no "units" and no "driver", which the others must match. */
 typedef struct {
+  GemmclTuningEntry public; /* first: a list of GemmclTuningEntry holds GemmclTuned */
   GemmclGemm gemm;
   GemmclChoice choice;
-  gdouble gflops;
-  GemmclChoiceSource source;
 } GemmclTuned;
 
 /** TRUE if @gemm can have entries: no batch, D is a matrix, and rows of A are not pixels. */

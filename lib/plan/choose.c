@@ -289,7 +289,7 @@ choose_kernel (GemmclKernelPlan *self, const gchar *name, GError **error)
            try_choice (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
   if (!rules && gemmcl_tuning_find (self->device, &as_run, &tuned)) {
-    self->source = tuned.source;
+    self->source = tuned.public.source;
     if (try_choice (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure))
       return TRUE;
     g_debug ("%s", failure->message);

@@ -157,6 +157,6 @@ fuzz_tuning (const guint8 *data, gsize size)
   if (gemmcl_tuning_find (&device, &gemm, &found)) {
     g_assert_nonnull (found.choice.kernel);
     g_assert_true (gemmcl_choice_check (&found.choice, &device, &gemm, NULL));
-    g_assert_true (found.gflops > 0);
+    g_assert_true (found.public.gflops > 0);
   }
 }
