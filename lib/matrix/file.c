@@ -12,8 +12,9 @@
 #define MAX_NAMES      20
 #define MAX_NAMES_SIZE 200 /* bytes after which no name is added */
 
-gchar *
-gemmcl_describe_dims (const gsize *dims, gsize n_dims)
+/* (transfer full): the shape as text: "64 x 3 x 7" */
+static gchar *
+describe_dims (const gsize *dims, gsize n_dims)
 {
   GString *text = g_string_new (n_dims == 0 ? "no dimensions" : NULL);
 
@@ -92,7 +93,7 @@ check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_
              GError **error)
 {
   const gchar *type = gemmcl_type_get_name (source->type);
-  g_autofree gchar *shape = gemmcl_describe_dims (source->dims, source->n_dims);
+  g_autofree gchar *shape = describe_dims (source->dims, source->n_dims);
 
   if (source->n_dims > 2)
     return gemmcl_fail_file (

@@ -95,7 +95,3 @@ gchar *gemmcl_describe_tensor (const gchar *name);
  * @names: (element-type utf8); @index: (out) (optional) */
 gboolean gemmcl_find_tensor (const GPtrArray *names, const gchar *name, const gchar *path,
                              guint *index, GError **error);
-
-/** (transfer full): the shape as text, "64 x 3 x 7", without the dimensions after the eighth; "no
- * dimensions" if @n_dims is 0. */
-gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

@@ -175,8 +175,9 @@ gemmcl_gemm_keeps_int8 (const GemmclGemm *gemm)
          gemm->a_scale >= FLT_MIN && zero >= 0 && zero <= 255 && zero == floor (zero);
 }
 
-gboolean
-gemmcl_gemm_scales_d (const GemmclGemm *gemm)
+/* TRUE if D has a scale or a shift. */
+static gboolean
+scales_d (const GemmclGemm *gemm)
 {
   return (gemm->d_scale != 0.0 && gemm->d_scale != 1.0) || gemm->d_shift != 0.0;
 }
@@ -184,7 +185,7 @@ gemmcl_gemm_scales_d (const GemmclGemm *gemm)
 gboolean
 gemmcl_gemm_finishes_d (const GemmclGemm *gemm)
 {
-  return gemm->pool != GEMMCL_POOL_NONE || gemmcl_gemm_scales_d (gemm) ||
+  return gemm->pool != GEMMCL_POOL_NONE || scales_d (gemm) ||
          (gemm->d_frame && gemm->k > GEMMCL_MOST_K_OF_FRAMES);
 }
 
@@ -200,7 +201,7 @@ gemmcl_gemm_make_d_options (const GemmclGemm *gemm)
                             gemmcl_type_get_dtype (gemmcl_frame_get_sample_type (gemm->d_frame)),
                             frame);
   }
-  return gemmcl_gemm_scales_d (gemm)
+  return scales_d (gemm)
              ? g_strdup_printf ("-DD_TYPE=%s -DD_SCALE=0x%x -DD_SHIFT=0x%x",
                                 gemmcl_type_get_dtype (gemm->d_type), gemmcl_f32_get_bits (scale),
                                 gemmcl_f32_get_bits (gemm->d_shift))
@@ -444,7 +445,7 @@ validate_d_scale (const GemmclGemm *gemm, GError **error)
   const gboolean is_integer = gemm->d_type >= GEMMCL_TYPE_I8 && gemm->d_type < GEMMCL_N_TYPES;
   const gfloat scale = (gfloat)gemm->d_scale, shift = (gfloat)gemm->d_shift;
 
-  if (!gemmcl_gemm_scales_d (gemm))
+  if (!scales_d (gemm))
     return TRUE;
   if (scale < 0 || !isnormal (scale) != (gemm->d_scale == 0.0) || !isfinite (shift))
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,

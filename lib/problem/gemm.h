@@ -44,9 +44,6 @@ gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
  * 0. */
 gboolean gemmcl_gemm_keeps_int8 (const GemmclGemm *gemm);
 
-/** TRUE if D has a scale or a shift. */
-gboolean gemmcl_gemm_scales_d (const GemmclGemm *gemm);
-
 /** Kernels write the pixels of a frame for a K of at most this; beyond it a step does. */
 #define GEMMCL_MOST_K_OF_FRAMES 16
 
