@@ -3,14 +3,14 @@
  * outputs: several outputs per work-item, straight from global memory. The speed depends on the
  * order of the loops, which PERMUTED selects.
  *
- *     together: a block TILE_N wide          APART: GROUP_N columns from one to the next
+ *     STEP 1: a block TILE_N wide            STEP GROUP_N: columns that are as far apart
  *     +----+----+----+----+                  +----+----+----+----+
  *     |0000|1111|2222|3333|                  |0123|0123|0123|0123|    n of the work-item that owns
  *     |0000|1111|2222|3333| TILE_M           |0123|0123|0123|0123|    each column; GROUP_N = 4,
  *     +----+----+----+----+                  +----+----+----+----+    TILE_N = 4
  *
  *     i = top  + m * TILE_M + r              work-item (m, n) = (item / GROUP_N, item % GROUP_N)
- *     j = left + n * TILE_N + c              APART: j = left + c * GROUP_N + n
+ *     j = left + n * TILE_N + c              j = left + n + c * GROUP_N
  *
  * The plain order finishes one output after the other. It reads a row of A TILE_N times and a
  * column of B TILE_M times, as one output per work-item does, with fewer work-items to hide the
@@ -23,8 +23,9 @@
  *                    registers
  * GROUP_M, GROUP_N   work-items of a work-group along M and N
  * PERMUTED           if defined, the loop over K is the outermost
- * APART              if defined, a work-item's columns are GROUP_N apart: neighbouring work-items
- *                    then read neighbouring elements of B and write neighbouring elements of D
+ * STEP               columns from one of a work-item to its next, 1 or GROUP_N: with GROUP_N
+ *                    neighbouring work-items read neighbouring elements of B and write neighbouring
+ *                    elements of D
  */
 #include "shared/gemm.clh"
 
@@ -40,14 +41,8 @@ gemm (GEMM_PARAMETERS)
   const int item = get_local_id (0);
   const long batch = get_group_id (2);
   const long top = ((long)get_group_id (0) * GROUP_M + item / GROUP_N) * TILE_M;
-  const long group_left = (long)get_group_id (1) * GROUP_N * TILE_N;
-#ifdef APART
-  const long left = group_left + item % GROUP_N;
-  const int step = GROUP_N;
-#else
-  const long left = group_left + item % GROUP_N * TILE_N;
-  const int step = 1;
-#endif
+  const long left =
+      (long)get_group_id (1) * GROUP_N * TILE_N + item % GROUP_N * (STEP == 1 ? TILE_N : 1);
   if (top >= p.M || left >= p.N)
     return;
 
@@ -63,7 +58,7 @@ gemm (GEMM_PARAMETERS)
     row[r] = min (top + r, (long)p.M - 1) * p.a.row;
   #pragma unroll
   for (int c = 0; c < TILE_N; c++)
-    column[c] = min (left + c * step, (long)p.N - 1) * p.b.col;
+    column[c] = min (left + c * STEP, (long)p.N - 1) * p.b.col;
   #pragma unroll
   for (int r = 0; r < TILE_M; r++)
   #pragma unroll
@@ -91,11 +86,11 @@ gemm (GEMM_PARAMETERS)
   for (int r = 0; r < TILE_M; r++)
   #pragma unroll
     for (int c = 0; c < TILE_N; c++)
-      if (top + r < p.M && left + c * step < p.N)
-        finish_one (C, bias, D, p, batch, top + r, left + c * step, sum[r][c]);
+      if (top + r < p.M && left + c * STEP < p.N)
+        finish_one (C, bias, D, p, batch, top + r, left + c * STEP, sum[r][c]);
 #else
   for (long i = top; i < min (top + TILE_M, (long)p.M); i++)
-    for (long j = left; j < min (left + TILE_N * step, (long)p.N); j += step) {
+    for (long j = left; j < min (left + TILE_N * STEP, (long)p.N); j += STEP) {
       float sum = 0.0f;
   #pragma unroll 1
       for (long k = 0; k < p.K; k++)

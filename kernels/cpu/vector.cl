@@ -334,11 +334,7 @@ gemm (GEMM_PARAMETERS)
   A += p.a.offset + batch * p.a.batch;
   B += p.b.offset + batch * p.b.batch;
 
-#ifdef ROW_COUNT
-  global float *row_outputs = R + batch * r_batch;
-#else
-  global float *row_outputs = 0;
-#endif
+  global float *row_outputs = OUTPUTS_OF (batch);
 #ifdef COPIES_A
   const int most_tiles = min (ROWS / TILE_M, VECTOR_COPY / TILE_M / VECTOR_COPY_ROW (p.K));
   const bool prefetches = false;

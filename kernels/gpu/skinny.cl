@@ -232,16 +232,9 @@ gemm (GEMM_PARAMETERS)
   const int last = min (first + TILE_M, p.M);
   const long batch = get_group_id (2);
   const Operands of = {
-      A + p.a.offset + batch * p.a.batch,
-      B + p.b.offset + batch * p.b.batch,
-      C + p.c.offset + batch * p.c.batch,
-      bias,
-      D + p.d.offset + batch * p.d.batch,
-#ifdef ROW_COUNT
-      R + batch * r_batch,
-#else
-      0,
-#endif
+      A + p.a.offset + batch * p.a.batch, B + p.b.offset + batch * p.b.batch,
+      C + p.c.offset + batch * p.c.batch, bias,
+      D + p.d.offset + batch * p.d.batch, OUTPUTS_OF (batch),
   };
 
   /* Tested in each strip, not here: PoCL 7 runs a loop twice if its condition depends on memory. */

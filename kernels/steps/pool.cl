@@ -12,8 +12,8 @@
  * A work-item makes one element, or one pixel of a frame, for which N is 1; grid: (N or rows of D,
  * in whole work-groups; the other; batch).
  *
- * POOL_MAX: the maximum, NaN if the window has one. Otherwise the average.
- * D_BY_ROW: the elements of a row of D are next to one another; dimension 0 is along them.
+ * POOL_MAX: 1: the maximum, NaN if the window has one; 0: the average.
+ * D_BY_ROW: 1: the elements of a row of D are next to one another; dimension 0 is along them.
  * D_FRAME and other D_ options: the frame's format; see pixels.clh.
  */
 #include "shared/types.clh"
@@ -23,35 +23,21 @@
 static inline float
 pool_window (global const float *window, const long row)
 {
-#ifdef POOL_MAX
-  float result = window[0];
-#else
-  float result = 0.0f;
-#endif
+  float result = POOL_MAX ? window[0] : 0.0f;
+
   for (long h = 0; h < HEIGHT; h++)
     for (long w = 0; w < WIDTH; w++) {
       const float x = window[(h * ACROSS + w) * row];
-#ifdef POOL_MAX
-      result = x > result || isnan (x) ? x : result;
-#else
-      result += x;
-#endif
+      result = !POOL_MAX ? result + x : x > result || isnan (x) ? x : result;
     }
-#ifndef POOL_MAX
-  result /= (float)(WIDTH * HEIGHT);
-#endif
-  return result;
+  return POOL_MAX ? result : result / (float)(WIDTH * HEIGHT);
 }
 
 kernel void
 pool (global const float *restrict state, const GemmclStrides s, global D_MEM *restrict D,
       const GemmclStrides d, const long rows, const long n)
 {
-#ifdef D_BY_ROW
-  const long i = get_global_id (1), j = get_global_id (0);
-#else
-  const long i = get_global_id (0), j = get_global_id (1);
-#endif
+  const long i = get_global_id (D_BY_ROW), j = get_global_id (!D_BY_ROW);
   if (i >= rows || j >= n)
     return;
 

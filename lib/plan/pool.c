@@ -39,9 +39,9 @@ gemmcl_pool_make_options (const GemmclGemm *gemm)
   const GemmclWindows windows = gemmcl_gemm_get_windows (gemm);
 
   return g_strdup_printf (
-      "%s%s%s -DACROSS=%zu -DDOWN=%zu -DWIDTH=%zu -DHEIGHT=%zu -DSTRIDE_X=%zu -DSTRIDE_Y=%zu"
-      " -DTO_ACROSS=%zu -DTO_DOWN=%zu",
-      d_options, gemm->pool == GEMMCL_POOL_MAX ? " -DPOOL_MAX" : "",
-      is_by_row (gemm) ? " -DD_BY_ROW" : "", windows.across, windows.down, windows.width,
-      windows.height, windows.stride_x, windows.stride_y, windows.to_across, windows.to_down);
+      "%s -DPOOL_MAX=%d -DD_BY_ROW=%d -DACROSS=%zu -DDOWN=%zu -DWIDTH=%zu -DHEIGHT=%zu"
+      " -DSTRIDE_X=%zu -DSTRIDE_Y=%zu -DTO_ACROSS=%zu -DTO_DOWN=%zu",
+      d_options, gemm->pool == GEMMCL_POOL_MAX, is_by_row (gemm), windows.across, windows.down,
+      windows.width, windows.height, windows.stride_x, windows.stride_y, windows.to_across,
+      windows.to_down);
 }
