@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * row_outputs: R (i, :) = the requested row outputs of row i of D, in the order sum, max, arg-max,
- * top-k, as f32 without gaps.
+ * top-k, as f32 without gaps. NaN is larger than any number, as in NumPy, so that max and arg-max
+ * show it.
  *
  *           part 0      part 1
  *     +--+--+--+--+--+--+--+--+--+    A work-group owns a part of row i: (i, part, problem) is its
@@ -9,7 +10,7 @@
  *     +--+--+--+--+--+--+--+--+--+    or none (drawn: GROUP = 2).
  *
  * Wide rows have several parts, so that few rows fill a GPU. Each work-group then stores what it
- * collected, and merge_rows.cl makes R of it. The first work-item also reads the elements after the
+ * collected, and merge_rows makes R of it. The first work-item also reads the elements after the
  * last whole vector.
  *
  * A part is read twice. First the maxima of MAXIMA disjoint sets of its columns are found: those of
@@ -21,7 +22,93 @@
  */
 #define A_TYPE D_TYPE
 #include "shared/row_steps.clh"
-#include "shared/collected_rows.clh"
+
+enum { COLLECTED = ROW_TOP_K > 0 ? ROW_TOP_K : 1 };
+
+/* The state of a row of D after some of its columns. Of equal elements the one in the lower column
+ * comes first. */
+typedef struct {
+  float sum;
+  float value[COLLECTED]; /* the largest elements, in descending order */
+  int column[COLLECTED];  /* their columns; -1: there are fewer elements */
+} CollectedRow;
+
+static inline void
+clear_row (CollectedRow *row)
+{
+  row->sum = 0.0f;
+  for (int k = 0; k < COLLECTED; k++) {
+    row->value[k] = -INFINITY;
+    row->column[k] = -1;
+  }
+}
+
+/* True if element x, in its column, comes before the k-th one. */
+static inline bool
+comes_before (const CollectedRow *row, const int k, const float x, const int column)
+{
+  const float value = row->value[k];
+  const bool more = x > value || (isnan (x) && !isnan (value));
+  const bool same = x == value || (isnan (x) && isnan (value));
+
+  return row->column[k] < 0 || more || (same && column < row->column[k]);
+}
+
+/* Puts x at its place among the largest elements, if it is one. */
+static inline void
+insert_element (CollectedRow *row, const float x, const int column)
+{
+  int k = COLLECTED;
+
+  for (; k > 0 && comes_before (row, k - 1, x, column); k--)
+    if (k < COLLECTED) {
+      row->value[k] = row->value[k - 1];
+      row->column[k] = row->column[k - 1];
+    }
+  if (k < COLLECTED) {
+    row->value[k] = x;
+    row->column[k] = column;
+  }
+}
+
+/* Adds other columns of the row. */
+static inline void
+add_collected (CollectedRow *row, const CollectedRow other)
+{
+  row->sum += other.sum;
+  for (int k = 0; k < COLLECTED && other.column[k] >= 0; k++)
+    insert_element (row, other.value[k], other.column[k]);
+}
+
+/* Adds what all work-items collected to the first one's row. merged: GROUP places. GROUP is a power
+ * of two. */
+INLINE void
+merge_collected (CollectedRow *row, local CollectedRow *merged, const int item)
+{
+  for (int apart = GROUP / 2; apart > 0; apart /= 2) {
+    if (item < 2 * apart)
+      merged[item] = *row;
+    barrier (CLK_LOCAL_MEM_FENCE);
+    if (item < apart)
+      add_collected (row, merged[item + apart]);
+  }
+}
+
+/* R: the row's outputs, in the order sum, max, arg-max, top-k. */
+static inline void
+store_collected (global float *R, const CollectedRow *row)
+{
+  if (ROW_SUM)
+    *R++ = row->sum;
+  if (ROW_MAX)
+    *R++ = row->value[0];
+  if (ROW_ARG_MAX)
+    *R++ = row->column[0];
+  for (int k = 0; k < ROW_TOP_K; k++) {
+    R[k] = row->value[k];
+    R[ROW_TOP_K + k] = row->column[k];
+  }
+}
 
 #define FINDS_ELEMENTS (ROW_MAX || ROW_ARG_MAX || ROW_TOP_K)
 #define MAXIMA         (GROUP > 1 || COLLECTED == 1 ? GROUP : WIDTH)
@@ -135,4 +222,27 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
   else if (item == 0)
     ((global CollectedRow *)
          R)[(problem * get_num_groups (0) + i) * get_num_groups (1) + get_group_id (1)] = row;
+}
+
+/* R (i, :) from what work-groups collected of parts of row i:
+ *
+ *     collected[(problem * M + i) * parts + part]     grid: (M * GROUP, 1, batch)
+ *
+ * A work-group owns row i, and work-item l its parts l, l + GROUP, l + 2 GROUP ... */
+ROW_KERNEL
+merge_rows (global const CollectedRow *collected, const int parts, global float *R,
+            const long r_batch)
+{
+  local CollectedRow merged[GROUP];
+  const int item = get_local_id (0);
+  const long i = get_group_id (0), problem = get_group_id (2);
+  CollectedRow row;
+
+  collected += (problem * get_num_groups (0) + i) * parts;
+  clear_row (&row);
+  for (int part = item; part < parts; part += GROUP)
+    add_collected (&row, collected[part]);
+  merge_collected (&row, merged, item);
+  if (item == 0)
+    store_collected (R + problem * r_batch + i * ROW_COUNT, &row);
 }

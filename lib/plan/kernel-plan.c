@@ -51,8 +51,8 @@ gemmcl_kernel_plan_alloc (GemmclContext *context, const GemmclGemm *gemm)
 void
 gemmcl_kernel_plan_free (GemmclKernelPlan *self)
 {
-  cl_mem *const buffers[] = {&self->zeros, &self->image,   &self->logits,
-                             &self->state, &self->omitted, &self->found};
+  cl_mem *const buffers[] = {&self->zeros, &self->image, &self->logits, &self->state,
+                             &self->omitted};
 
   g_clear_pointer (&self->gather, clReleaseKernel);
   g_clear_pointer (&self->multiply, clReleaseKernel);

@@ -30,16 +30,6 @@ gemmcl_row_outputs_make_options (GemmclKernelPlan *self)
   return g_string_free (options, FALSE);
 }
 
-gchar *
-gemmcl_row_outputs_make_merge_options (GemmclKernelPlan *self)
-{
-  GString *options = g_string_new (NULL);
-
-  g_string_printf (options, "-DGROUP=%u", self->row_group);
-  gemmcl_row_outputs_append_options (options, &self->problem);
-  return g_string_free (options, FALSE);
-}
-
 gsize
 gemmcl_row_outputs_count_parts (GemmclKernelPlan *self)
 {
@@ -51,16 +41,15 @@ gemmcl_row_outputs_count_parts (GemmclKernelPlan *self)
   return CLAMP (groups / rows, 1, MAX (gemm->n / PART_COLUMNS, 1));
 }
 
-cl_mem
-gemmcl_row_outputs_create_collected (GemmclKernelPlan *self, GError **error)
+gsize
+gemmcl_row_outputs_count_collected (GemmclKernelPlan *self)
 {
   const GemmclGemm *gemm = &self->problem;
   const gsize elements = gemm->row_outputs & GEMMCL_ROW_TOP_K ? gemm->top_k : 1;
   /* A CollectedRow: a sum, and elements with their columns */
   const gsize bytes = sizeof (gfloat) + elements * (sizeof (gfloat) + sizeof (cl_int));
 
-  return gemmcl_kernel_plan_create_memory (self, self->computed.m, self->n_row_parts * bytes,
-                                           "collected row outputs", error);
+  return self->n_row_parts > 1 ? self->n_row_parts * bytes : 0;
 }
 
 gboolean
@@ -74,6 +63,7 @@ gemmcl_row_outputs_launch (GemmclKernelPlan *self, GemmclStep *step, GemmclKerne
   const cl_int n = self->computed.n, length = ROUND_UP ((n - 1) / parts + 1, vector);
   const gsize global[3] = {rows * self->row_group, parts, run->batch};
 
+  run->found = step->output ? step->output : run->row_outputs;
   return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (self->row_group), error,
                  ARGUMENT (run->d), ARGUMENT (d), ARGUMENT (run->found), ARGUMENT (outputs_batch),
                  ARGUMENT (n), ARGUMENT (length));

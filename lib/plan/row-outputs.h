@@ -12,14 +12,12 @@ cl_long gemmcl_row_outputs_get_batch (GemmclKernelPlan *self);
 /** (transfer full): the options of row_outputs.cl. */
 gchar *gemmcl_row_outputs_make_options (GemmclKernelPlan *self);
 
-/** (transfer full): the options of merge_rows.cl. */
-gchar *gemmcl_row_outputs_make_merge_options (GemmclKernelPlan *self);
-
 /** The parts of a row of D whose row outputs are collected apart and then merged; 1: none. */
 gsize gemmcl_row_outputs_count_parts (GemmclKernelPlan *self);
 
-/** Memory for what n_row_parts parts of each row collect (kernels/shared/collected_rows.clh). */
-cl_mem gemmcl_row_outputs_create_collected (GemmclKernelPlan *self, GError **error);
+/** The bytes that the parts of a row collect (CollectedRow in row_outputs.cl); 0 if it has one
+ * part. */
+gsize gemmcl_row_outputs_count_collected (GemmclKernelPlan *self);
 
 /** Launches row_outputs: D to row outputs, or to those of parts of rows. */
 gboolean gemmcl_row_outputs_launch (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,

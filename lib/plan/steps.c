@@ -411,8 +411,6 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
           (self->state = create_floats (self, state, error))) &&
          (!self->problem.omit_d || !stores_d (self) ||
           (self->omitted = gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error))) &&
-         (self->n_row_parts == 1 ||
-          (self->found = gemmcl_row_outputs_create_collected (self, error))) &&
          (!self->kernel->images || (self->image = gemmcl_pack_create_a (self, error)));
 }
 
@@ -471,9 +469,10 @@ add_steps (GemmclKernelPlan *self, GError **error)
       {self->state != NULL && !problem->pool && stores_d (self), "steps/store.cl", "store",
        gemmcl_gemm_make_d_options (problem), .launch = launch_store},
       {problem->row_outputs != 0 && !self->makes_row_outputs, "steps/row_outputs.cl", "row_outputs",
-       gemmcl_row_outputs_make_options (self), .launch = gemmcl_row_outputs_launch},
-      {self->found != NULL, "steps/merge_rows.cl", "merge_rows",
-       gemmcl_row_outputs_make_merge_options (self), .launch = gemmcl_row_outputs_merge},
+       gemmcl_row_outputs_make_options (self), gemmcl_row_outputs_count_collected (self),
+       "collected row outputs", gemmcl_row_outputs_launch},
+      {self->n_row_parts > 1, "steps/row_outputs.cl", "merge_rows",
+       gemmcl_row_outputs_make_options (self), .launch = gemmcl_row_outputs_merge},
   };
   gboolean ok = TRUE;
 
@@ -575,7 +574,6 @@ gemmcl_steps_enqueue (GemmclKernelPlan *self, GemmclKernelRun *run, GError **err
   p->a = get_strides (self, GEMMCL_OPERAND_A, run->tight);
   p->d = self->logits ? tight_strides (self->computed.m, self->computed.n) : d.strides;
   run->sums = self->logits ? self->logits : d.memory;
-  run->found = self->found ? self->found : run->row_outputs;
   set_b (self, run);
   set_c (self, run, d);
   collapse_batch (self, run);
