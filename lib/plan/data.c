@@ -41,7 +41,7 @@ count_rows (const GemmclFrame *frame, guint index, gboolean progressive)
 static Texels
 get_texels (const GemmclFrame *frame, guint index, gboolean progressive)
 {
-  const guint bytes = gemmcl_pixel_format_get_sample_bytes (frame->format);
+  const gsize bytes = gemmcl_type_get_size (gemmcl_frame_get_sample_type (frame));
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const gsize columns = index == 0 ? frame->width : (frame->width + frame->left + 1) / 2;
 
@@ -115,7 +115,7 @@ check_plane (const GemmclFrame *frame, guint index, gboolean progressive, const 
 {
   const Texels texels = get_texels (frame, index, progressive);
   const cl_mem plane = data->objects[index];
-  const gboolean is_16 = gemmcl_pixel_format_get_sample_bytes (frame->format) == 2;
+  const gboolean is_16 = gemmcl_frame_get_sample_type (frame) == GEMMCL_TYPE_U16;
   const cl_channel_type type = is_16 ? CL_UNORM_INT16 : CL_UNORM_INT8;
   cl_image_format found = {0, 0};
   gsize width = 0, height = 0, x, y;

@@ -63,12 +63,6 @@ gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format)
 }
 
 guint
-gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format)
-{
-  return get_format (format)->sample_bytes;
-}
-
-guint
 gemmcl_frame_get_channels (const GemmclFrame *frame)
 {
   return frame->channels > 0 ? frame->channels : get_format (frame->format)->channels;

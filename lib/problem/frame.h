@@ -6,9 +6,6 @@
 
 #include "gemmcl-frame.h"
 
-/** Bytes per sample in memory: 1 or 2. */
-guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
-
 /** The type of the frame's samples, U8 or U16, or of the tensor's elements. */
 GemmclType gemmcl_frame_get_sample_type (const GemmclFrame *frame);
 
