@@ -54,9 +54,6 @@ b_at (int i)
   return 4 * ROWS + i;
 }
 
-#define PRAGMA(words)     _Pragma (#words)
-#define UNROLL_BY(number) PRAGMA (unroll number)
-
 /* Adds the products of a step. a: the first chunk of the work-item's first row; swap: that row's;
  * b: its first four columns of the first row of B. */
 INLINE void

@@ -121,6 +121,17 @@ gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name, co
   return TRUE;
 }
 
+gboolean
+gemmcl_chain_fill (GemmclChain *chain, cl_mem memory, gsize n, const gchar *what, GError **error)
+{
+  const gfloat zero = 0.0f;
+  cl_event done = NULL;
+  const cl_int status = clEnqueueFillBuffer (chain->queue, memory, &zero, sizeof (zero), 0,
+                                             n * sizeof (zero), CHAIN_WAIT (chain), &done);
+
+  return gemmcl_chain_add (chain, status, done, what, error);
+}
+
 gint
 gemmcl_context_wait (GemmclContext *self, cl_event event)
 {

@@ -74,6 +74,11 @@ gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar 
   gemmcl_chain_launch (chain, kernel, name, global, local,                                         \
                        ((const GemmclArgument[]){__VA_ARGS__, {0}}), error)
 
+/** Adds a command that fills the first @n floats of @memory with zeros. @what: the command, in a
+ * message */
+gboolean gemmcl_chain_fill (GemmclChain *chain, cl_mem memory, gsize n, const gchar *what,
+                            GError **error);
+
 /** Waits for a command: @status is the result of a clEnqueue function with @done (transfer full),
  * and @what the command, in a message. FALSE with #GEMMCL_ERROR_OPENCL if it failed. For commands
  * that do not block: a failure after a command was accepted shows only in its event. */

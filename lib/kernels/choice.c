@@ -234,7 +234,8 @@ get_share_of_rows (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
 static gdouble
 get_launch_cost (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
-  const guint steps = (self->split > 1) + (self->kernel->images ? 1 : 0);
+  const gboolean reduces = self->split > 1 && !gemmcl_kernel_adds_parts (self->kernel, self->split);
+  const guint steps = reduces + (self->kernel->images ? 1 : 0);
   const gdouble launch = device->intel ? LAUNCH_INTEL : LAUNCH_WORK;
 
   if (device->type == GEMMCL_DEVICE_TYPE_CPU)

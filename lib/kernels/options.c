@@ -237,7 +237,7 @@ append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGem
 }
 
 gchar *
-gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
+gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split,
                             const GemmclDeviceInfo *device, GemmclKernelLevel level)
 {
   const GemmclType a_type = gemmcl_kernel_get_a_type (kernel, gemm);
@@ -269,8 +269,11 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
       g_string_append (options, " -DA_SCALED");
     append_access (options, kernel, gemm, GEMMCL_OPERAND_A, a_type);
   }
-  append_result (options, kernel, gemm, 1);
-  append_whole_rows (options, kernel, gemm);
+  append_result (options, kernel, gemm, split);
+  if (split > 1)
+    g_string_append_printf (options, " -DSPLIT=%u", split);
+  else
+    append_whole_rows (options, kernel, gemm);
   if (gemmcl_kernel_takes_pixels (kernel, gemm))
     append_frame (options, gemm->a_frame, "A_");
   if (gemm->d_frame)
@@ -302,7 +305,7 @@ gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **opt
   if (kernel == NULL || !gemmcl_gemm_validate (gemm, error))
     return NULL;
   computed = gemmcl_gemm_get_computed (gemm);
-  own = gemmcl_kernel_make_options (kernel, &computed, &no_device, GEMMCL_KERNEL_LEVEL_NATIVE);
+  own = gemmcl_kernel_make_options (kernel, &computed, 1, &no_device, GEMMCL_KERNEL_LEVEL_NATIVE);
   *options = gemmcl_program_complete_options (own);
   return gemmcl_embedded_get_text (kernel->source);
 }

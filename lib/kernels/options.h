@@ -30,8 +30,9 @@ gboolean gemmcl_kernel_quantizes_a (const GemmclKernel *kernel, const GemmclGemm
 /** The type of A that @kernel, or the program that packs A for it, reads. */
 GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm);
 
-/** The compiler's options for @gemm; see kernels/shared/gemm.clh. */
-gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
+/** The compiler's options for @gemm, or for a part of a @split K if @kernel adds the parts; see
+ * kernels/shared/gemm.clh. */
+gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split,
                                    const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
 /** The compiler's options for reduce.cl after @kernel. */

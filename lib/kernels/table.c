@@ -27,7 +27,11 @@
  * meanwhile. */
 #define GROUP_WORK      32768
 #define GROUPS_PER_UNIT 64
-#define FETCH_ROWS      16
+
+/* The most sums of parts of K that a work-item adds. With more, reduce.cl, which runs on the whole
+ * device, is faster on an H200 (docs/internals/benchmarks.md). */
+#define MOST_ADDED 512
+#define FETCH_ROWS 16
 
 /* Elements of B in half the second-level cache of a small CPU. */
 #define CACHED_B 65536
@@ -209,6 +213,13 @@ guint
 gemmcl_kernel_get_capability (const GemmclKernel *kernel)
 {
   return kernel->family < GEMMCL_FAMILY_ASYNC_COPY ? 0 : kernel->persistent ? 90 : 80;
+}
+
+gboolean
+gemmcl_kernel_adds_parts (const GemmclKernel *kernel, guint split)
+{
+  return kernel->family >= GEMMCL_FAMILY_ASYNC_COPY && split > 1 &&
+         split * kernel->tile_m * kernel->tile_n <= MOST_ADDED;
 }
 
 gboolean

@@ -98,6 +98,10 @@ guint gemmcl_kernel_get_float_width (const GemmclKernel *kernel);
  * alone. */
 guint gemmcl_kernel_get_capability (const GemmclKernel *kernel);
 
+/** TRUE if @kernel adds the parts of a K that is split @split times itself. Otherwise reduce.cl
+ * does, if @split is not 1. */
+gboolean gemmcl_kernel_adds_parts (const GemmclKernel *kernel, guint split);
+
 /** TRUE if @kernel multiplies on matrix engines. */
 gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
 

@@ -51,8 +51,8 @@ gemmcl_kernel_plan_alloc (GemmclContext *context, const GemmclGemm *gemm)
 void
 gemmcl_kernel_plan_free (GemmclKernelPlan *self)
 {
-  cl_mem *const buffers[] = {&self->zeros, &self->image, &self->logits, &self->state,
-                             &self->omitted};
+  cl_mem *const buffers[] = {&self->zeros,  &self->image, &self->parts,
+                             &self->logits, &self->state, &self->omitted};
 
   g_clear_pointer (&self->gather, clReleaseKernel);
   g_clear_pointer (&self->multiply, clReleaseKernel);
@@ -127,8 +127,8 @@ check_room (GemmclKernelPlan *self, cl_kernel kernel, GemmclKernelLevel level, G
   return TRUE;
 }
 
-/* The problem that multiply computes: the whole, or a part of a split K whose sums reduce adds
- * up. */
+/* The problem that multiply computes: the whole, or a part of a split K. If reduce adds the parts
+ * up, they have no epilogue. */
 static GemmclGemm
 get_multiplied (GemmclKernelPlan *self)
 {
@@ -137,6 +137,8 @@ get_multiplied (GemmclKernelPlan *self)
   if (self->split > 1) {
     gemm.lda = gemmcl_gemm_get_layout (&gemm, GEMMCL_OPERAND_A, FALSE).ld;
     gemm.k /= self->split;
+  }
+  if (self->split > 1 && !gemmcl_kernel_adds_parts (self->kernel, self->split)) {
     gemm.d_type = GEMMCL_TYPE_F32;
     gemm.addend = GEMMCL_ADDEND_NONE;
     gemm.activation = GEMMCL_ACTIVATION_NONE;
@@ -150,7 +152,9 @@ static gboolean
 build_at_level (GemmclKernelPlan *self, GemmclKernelLevel level, GError **error)
 {
   const GemmclGemm gemm = get_multiplied (self);
-  g_autofree gchar *options = gemmcl_kernel_make_options (self->kernel, &gemm, self->device, level);
+  const guint split = gemmcl_kernel_adds_parts (self->kernel, self->split) ? self->split : 1;
+  g_autofree gchar *options =
+      gemmcl_kernel_make_options (self->kernel, &gemm, split, self->device, level);
   g_auto (cl_kernel) kernel =
       gemmcl_context_create_kernel (self->context, self->kernel->source, options, "gemm", error);
 

@@ -65,6 +65,7 @@ struct _GemmclKernelPlan {
 
   cl_mem zeros;   /* the first bias; also in place of the bias of parts of K */
   cl_mem image;   /* A, if multiply reads images */
+  cl_mem parts;   /* sums of the parts of a split K, if multiply adds them (mma_tile.clh) */
   cl_mem logits;  /* input of softmax and normalize_rows if they cannot work in D, tight:
                   * batch x m x n */
   cl_mem state;   /* D of computed, all problems: the previous result, or D before it is pooled or

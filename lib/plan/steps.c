@@ -9,6 +9,7 @@
 #include "matrix/matrix.h"
 #include "plan/data.h"
 #include "plan/kept.h"
+#include "plan/multiply.h"
 #include "plan/pack.h"
 #include "plan/pool.h"
 #include "plan/row-outputs.h"
@@ -268,13 +269,9 @@ convert_state (GemmclKernelPlan *self, GemmclStep *step, cl_mem d, GemmclKernelR
 static gboolean
 fill_state (GemmclKernelPlan *self, GemmclChain *chain, GError **error)
 {
-  const gsize size = self->computed.m * self->computed.n * self->computed.batch * sizeof (gfloat);
-  const gfloat zero = 0.0f;
-  cl_event done = NULL;
-  const cl_int status = clEnqueueFillBuffer (chain->queue, self->state, &zero, sizeof (zero), 0,
-                                             size, CHAIN_WAIT (chain), &done);
-
-  if (!gemmcl_chain_add (chain, status, done, "clEnqueueFillBuffer for the previous result", error))
+  if (!gemmcl_chain_fill (chain, self->state,
+                          self->computed.m * self->computed.n * self->computed.batch,
+                          "clEnqueueFillBuffer for the previous result", error))
     return FALSE;
   self->state_is_void = FALSE;
   return TRUE;
@@ -292,58 +289,6 @@ static gboolean
 launch_store (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
 {
   return convert_state (self, step, run->d, run, error);
-}
-
-/* @row_outputs: (nullable). @p: the arguments of the whole gemm, or of its parts. With alpha 0
- * there may be no B; a kernel then gets any image or buffer instead: llvmpipe reads B even where no
- * work-item does. */
-static gboolean
-multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclArguments *p, gsize batch,
-          cl_mem c, cl_mem bias, cl_mem d, cl_mem row_outputs, GError **error)
-{
-  const gsize group = self->kernel->group_m * self->kernel->group_n;
-  const GemmclTiles groups =
-      gemmcl_kernel_get_groups (self->kernel, self->device, &self->computed, p->M, batch);
-  const gsize global[3] = {groups.m * group, groups.n, batch};
-  const cl_mem b = run->b ? run->b : self->image ? self->image : self->zeros;
-  const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
-
-  return LAUNCH (&run->chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
-                 ARGUMENT (run->a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
-                 ARGUMENT (*p), {self->makes_row_outputs ? sizeof (cl_mem) : 0, &row_outputs},
-                 ARGUMENT (outputs_batch));
-}
-
-static gboolean
-launch_multiply (GemmclKernelPlan *self, G_GNUC_UNUSED GemmclStep *step, GemmclKernelRun *run,
-                 GError **error)
-{
-  return multiply (self, run, &run->p, run->gemm_batch, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
-                   run->sums, run->row_outputs, error);
-}
-
-/* The parts of a split K are a batch of multiply, whose results reduce adds up. */
-static gboolean
-launch_parts (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run, GError **error)
-{
-  const GemmclArguments *p = &run->p;
-  const gsize part = self->computed.k / self->split;
-  const gsize global[3] = {ROUND_UP (((gsize)p->N + 3) / 4, GROUP), p->M, 1};
-  GemmclArguments parts = *p;
-
-  parts.K = p->K ? part : 0;
-  parts.a.batch = part * p->a.col;
-  parts.b.batch = self->kernel->packed ? gemmcl_pack_get_size (self) : part * p->b.row;
-  parts.c = (GemmclStrides){0};
-  parts.d = tight_strides (p->M, p->N);
-  parts.alpha = 1;
-  parts.beta = 0;
-  return multiply (self, run, &parts, self->split, NULL, self->zeros, step->output, NULL, error) &&
-         LAUNCH (&run->chain, step->kernel, "reduce", global,
-                 IN_A_ROW (gemmcl_kernel_plan_fit_group (self, GROUP)), error,
-                 ARGUMENT (step->output), ARGUMENT (run->c),
-                 ARGUMENT (self->kept[GEMMCL_PLAN_BIAS].buffer), ARGUMENT (run->sums),
-                 ARGUMENT (*p));
 }
 
 static gboolean
@@ -400,12 +345,14 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
                        : self->problem.d_frame ? "D before its pixels"
                                                : "D before its scale";
 
-  self->zeros = gemmcl_kept_create_zeros (self, error);
+  self->zeros = gemmcl_kept_create_zeros (self, gemmcl_pack_get_padded_n (self), "the bias", error);
   if (self->zeros == NULL)
     return FALSE;
   clRetainMemObject (self->zeros);
   self->kept[GEMMCL_PLAN_BIAS].buffer = self->zeros;
-  return (!gemmcl_kernel_needs_logits (self->kernel, &self->computed, self->split) ||
+  return (!gemmcl_kernel_adds_parts (self->kernel, self->split) ||
+          (self->parts = gemmcl_multiply_create_parts (self, error))) &&
+         (!gemmcl_kernel_needs_logits (self->kernel, &self->computed, self->split) ||
           (self->logits = create_floats (self, "D before softmax or norms", error))) &&
          ((!keeps && !gemmcl_gemm_finishes_d (&self->problem)) ||
           (self->state = create_floats (self, state, error))) &&
@@ -455,10 +402,11 @@ add_steps (GemmclKernelPlan *self, GError **error)
        gemmcl_pack_make_image_options (self, GEMMCL_OPERAND_A), .launch = launch_pack_a},
       {keeps_previous (self), "steps/store.cl", "load", gemmcl_gemm_make_d_options (problem),
        .launch = launch_load},
-      {split == 1, .launch = launch_multiply},
-      {split > 1, "steps/reduce.cl", "reduce",
+      {split == 1, .launch = gemmcl_multiply_launch},
+      {self->parts != NULL, .launch = gemmcl_multiply_launch_parts},
+      {split > 1 && self->parts == NULL, "steps/reduce.cl", "reduce",
        gemmcl_kernel_make_reduce_options (kernel, gemm, split), n_bytes * split,
-       "the split-K workspace", launch_parts},
+       "the split-K workspace", gemmcl_multiply_launch_and_reduce},
       {gemmcl_kernel_needs_softmax (kernel, gemm, split), "steps/softmax.cl", "softmax",
        make_step_options (self, norms_d ? GEMMCL_TYPE_F32 : gemm->d_type, ""),
        .launch = launch_softmax},

@@ -31,7 +31,7 @@ class Parts(ProblemTestCase):
     """K in parts: the epilogue is applied once, to the sum of all parts."""
 
     KERNELS = ["tiled_4x4_8x8/3", "slm_4x4_16x16/2", "buffer_read_f16_4x1_1x16/6",
-               "vector_8x8_1x1/2"]
+               "vector_8x8_1x1/2", "staged_4x8_4x16/3", "mma_f16_2x8_8x16/2"]
 
     def try_parts(self, run, kernel, i, **others):
         fields = {"layout": i & 1, "trans_a": not i & 1 and bool(i & 2), "trans_b": bool(i & 2),
@@ -49,8 +49,19 @@ class Parts(ProblemTestCase):
         scaled = {"a_type": "u8", "a_scale": 1 / 255, "a_shift": -0.5}
         for kernel, fields in zip(self.KERNELS, [
                 {"activation": "softmax", "alpha": 1}, {"d_type": "i8", "alpha": 20},
-                {"alpha": 0}, {"alpha": 1, **scaled}]):
+                {"alpha": 0}, {"alpha": 1, **scaled}, {"activation": "softmax", "d_type": "f16"},
+                {"d_type": "i8", "alpha": 20}]):
             self.try_parts("run_device", kernel, 1, **{"activation": "relu", **fields})
+
+    def test_tiles(self):
+        """Groups add the parts of their tiles, of each run anew, also where it has fewer tiles."""
+        for kernel in "staged_4x8_4x16/4", "mma_bf16_2x8_8x16/2", "wgmma_bf16_2x32_32x4/2":
+            precision = "bf16" if "bf16" in kernel else "f32"
+            problem = Problem(70, 150, 64, precision=precision, addend="matrix", beta=-2, bias=True)
+            plan = problem.make_plan(kernel)
+            for m in 20, 70, 20, 70:
+                problem.run_plan(plan=plan, m=m)
+                self.is_right(problem, kernel, m=m)
 
     def test_narrow(self):
         """With f16 a part of A may be too narrow for 2D block reads, though A is not."""
