@@ -22,8 +22,7 @@ create_filled (GemmclKernelPlan *self, cl_command_queue queue, gsize n, const gf
   const gsize step = self->device->type == GEMMCL_DEVICE_TYPE_CPU ? SLICE : n;
   const gsize size = sizeof (gfloat);
   const gfloat zero = 0.0f;
-  g_auto (cl_mem) buffer = gemmcl_context_create_buffer (
-      self->context, n <= G_MAXSIZE / size ? n * size : G_MAXSIZE, what, error);
+  g_auto (cl_mem) buffer = gemmcl_context_create_buffer (self->context, n * size, what, error);
   g_autofree gchar *call = g_strdup_printf ("Writing %s to the device", what);
   cl_event done = NULL;
   cl_int status;
@@ -46,11 +45,13 @@ create_filled (GemmclKernelPlan *self, cl_command_queue queue, gsize n, const gf
 }
 
 cl_mem
-gemmcl_kept_create_zeros (GemmclKernelPlan *self, gsize n, const gchar *what, GError **error)
+gemmcl_kept_create_zeros (GemmclKernelPlan *self, GError **error)
 {
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
-  return queue ? create_filled (self, queue, n, NULL, 0, what, error) : NULL;
+  return queue ? create_filled (self, queue, gemmcl_pack_get_padded_n (self), NULL, 0, "the bias",
+                                error)
+               : NULL;
 }
 
 /* Packs @plain, k x n and row-major, into the form that multiply reads. @warm_up: launch only a

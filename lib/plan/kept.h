@@ -10,9 +10,8 @@
 gboolean gemmcl_kept_prepare (GemmclKernelPlan *self, GemmclPlanOperand operand,
                               GemmclMatrix *matrix, GemmclKept *kept, GError **error);
 
-/** A buffer of @n floats, all zeros. @what: see gemmcl_context_create_buffer() */
-cl_mem gemmcl_kept_create_zeros (GemmclKernelPlan *self, gsize n, const gchar *what,
-                                 GError **error);
+/** Zeros, with room for a panel's padding. */
+cl_mem gemmcl_kept_create_zeros (GemmclKernelPlan *self, GError **error);
 
 /** Makes PoCL compile the packing, and allocates B, so that a run that warms up can start. The
  * values of B are undefined. */

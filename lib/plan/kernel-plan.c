@@ -54,6 +54,7 @@ gemmcl_kernel_plan_free (GemmclKernelPlan *self)
   cl_mem *const buffers[] = {&self->zeros,  &self->image, &self->parts,
                              &self->logits, &self->state, &self->omitted};
 
+  g_clear_pointer (&self->parts_cleared, clReleaseEvent);
   g_clear_pointer (&self->gather, clReleaseKernel);
   g_clear_pointer (&self->multiply, clReleaseKernel);
   for (guint i = 0; i < self->n_steps; i++) {

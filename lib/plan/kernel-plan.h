@@ -71,6 +71,8 @@ struct _GemmclKernelPlan {
   cl_mem state;   /* D of computed, all problems: the previous result, or D before it is pooled or
                    * scaled */
   cl_mem omitted; /* D of the problem, all problems, if runs have none but a step reads it */
+  gboolean parts_are_void;         /* parts may hold counts of groups; TRUE at first */
+  cl_event parts_cleared;          /* of the last command that cleared them, or NULL */
   gboolean state_is_void;          /* state means zeros, whatever it holds; TRUE at first */
   cl_event state_written;          /* of the last run, if state is the previous result; or NULL */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */

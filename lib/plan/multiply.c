@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/multiply.h"
 
-#include "plan/kept.h"
 #include "plan/pack.h"
 #include "plan/row-outputs.h"
 #include "plan/steps.h"
@@ -49,25 +48,48 @@ get_parts (GemmclKernelPlan *self, const GemmclArguments *p)
   return parts;
 }
 
-/* The floats of the parts of whole tiles, with four for each tile that count its groups
- * (mma_tile.clh); G_MAXSIZE if they are too many. */
-static gsize
-count_parts (GemmclKernelPlan *self)
+/* The tiles of D, and the floats of one in `parts` (SPLIT_TILE of mma_tile.clh). */
+static void
+get_tiles (GemmclKernelPlan *self, gsize *n, gsize *floats)
 {
   const GemmclTiles tiles =
       gemmcl_kernel_get_tiles (self->kernel, self->computed.m, self->computed.n);
-  gsize n;
 
-  return g_size_checked_mul (&n, tiles.m, tiles.n) &&
-                 g_size_checked_mul (&n, n, self->split * tiles.rows * tiles.cols + 4)
-             ? n
-             : G_MAXSIZE;
+  *n = (gsize)tiles.m * tiles.n;
+  *floats = self->split * tiles.rows * tiles.cols + 4;
 }
 
 cl_mem
 gemmcl_multiply_create_parts (GemmclKernelPlan *self, GError **error)
 {
-  return gemmcl_kept_create_zeros (self, count_parts (self), "the split-K workspace", error);
+  gsize n, floats;
+
+  get_tiles (self, &n, &floats);
+  self->parts_are_void = TRUE;
+  return gemmcl_kernel_plan_create_memory (self, n, floats * sizeof (gfloat),
+                                           "the split-K workspace", error);
+}
+
+/* Adds a command that clears the counts, in each run until one is known to have succeeded: runs
+ * in flight behind one that fails must not find other counts. */
+static gboolean
+clear_parts (GemmclKernelPlan *self, GemmclChain *chain, GError **error)
+{
+  gsize n, floats;
+
+  if (self->parts_cleared && gemmcl_event_get_status (self->parts_cleared) == CL_COMPLETE) {
+    self->parts_are_void = FALSE;
+    return TRUE;
+  }
+  get_tiles (self, &n, &floats);
+  g_clear_pointer (&self->parts_cleared, clReleaseEvent);
+  if (!gemmcl_chain_fill (chain, self->parts, n * floats,
+                          "clEnqueueFillBuffer for the split-K workspace", error))
+    return FALSE;
+  /* A warm-up leaves out groups, so it leaves counts behind. */
+  if (!chain->warm_up && clRetainEvent (chain->last) == CL_SUCCESS)
+    self->parts_cleared = chain->last;
+  return TRUE;
 }
 
 gboolean
@@ -77,12 +99,9 @@ gemmcl_multiply_launch_parts (GemmclKernelPlan *self, G_GNUC_UNUSED GemmclStep *
   GemmclArguments parts = get_parts (self, &run->p);
 
   parts.c.batch = parts.d.batch = 0;
-  /* A warm-up leaves out groups, so it leaves counts behind. */
-  return multiply (self, run, &parts, self->split, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
-                   run->sums, NULL, error) &&
-         (!run->chain.warm_up ||
-          gemmcl_chain_fill (&run->chain, self->parts, count_parts (self),
-                             "clEnqueueFillBuffer for the split-K workspace", error));
+  return (!self->parts_are_void || clear_parts (self, &run->chain, error)) &&
+         multiply (self, run, &parts, self->split, run->c, self->kept[GEMMCL_PLAN_BIAS].buffer,
+                   run->sums, NULL, error);
 }
 
 gboolean

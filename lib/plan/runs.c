@@ -101,10 +101,12 @@ reap (GemmclRuns *self, Slot *slot)
   status = gemmcl_event_get_status (slot->done);
   if (status > CL_COMPLETE)
     return FALSE;
-  if (status == CL_COMPLETE)
+  if (status == CL_COMPLETE) {
     count (self, slot);
-  else
+  } else {
     drop_copies (slot);
+    self->cut_short = TRUE;
+  }
   self->failed |= status != CL_COMPLETE && !slot->elsewhere;
   g_ptr_array_set_size (slot->events, 0);
   slot->done = NULL;
@@ -523,6 +525,11 @@ make_submission (GemmclRuns *runs, GemmclKernelPlan *plan, const GemmclRun *call
       .apart = caller->queue == NULL && !plan->device->host_unified,
   };
 
+  if (runs->cut_short) {
+    plan->parts_are_void = TRUE;
+    g_clear_pointer (&plan->parts_cleared, clReleaseEvent);
+    runs->cut_short = FALSE;
+  }
   self.a = self.run.p.alpha != 0.0f ? caller->a : NULL;
   self.d_before = self.run.p.beta != 0.0f ? caller->previous : NULL;
   self.run.chain.queue = self.queue;

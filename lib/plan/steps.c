@@ -345,7 +345,7 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
                        : self->problem.d_frame ? "D before its pixels"
                                                : "D before its scale";
 
-  self->zeros = gemmcl_kept_create_zeros (self, gemmcl_pack_get_padded_n (self), "the bias", error);
+  self->zeros = gemmcl_kept_create_zeros (self, error);
   if (self->zeros == NULL)
     return FALSE;
   clRetainMemObject (self->zeros);

@@ -23,6 +23,7 @@ UNWRITTEN = 77
 # kernel.
 PROBLEMS = {
     "plain": dict(m=33, n=5, k=17), "split": dict(m=4, n=8, k=64, kernel="gemm_naive/2"),
+    "added": dict(m=4, n=8, k=64, kernel="staged_4x8_4x16/2"),
     "previous": dict(m=9, n=5, k=17, addend="previous"),
     "batch": dict(m=9, n=5, k=17, batch=3, gap=2), "bytes": dict(m=16, n=16, k=32, precision="i8"),
     "rows": dict(m=9, n=5, k=17, row_outputs=MAX),
