@@ -72,7 +72,7 @@ b_at (int i)
     barrier (CLK_LOCAL_MEM_FENCE);
   #define COPY_B(next)                                                                             \
     if (item == 0 && rest > 0)                                                                     \
-    wgmma_copy (stages + (next)*STAGE + 8 * ROWS, panel, 16 * B_CHUNK, &arrived[next])
+    wgmma_copy (stages + (next)*STAGE + 8 * ROWS, panel, 16 * STAGE_B, &arrived[next])
   #define WGMMA_WAIT(place)                                                                        \
     wgmma_wait (&arrived[place], parity >> (place)&1);                                             \
     parity ^= 1u << (place);
