@@ -54,7 +54,7 @@ case ${1-}/${2-} in
     prefixes=
     options=(-Dgst=disabled -Dtools=disabled -Dintrospection=disabled)
     # Others compile so many programs that emulation takes too long.
-    suites=(subgroups frame verify messages matrix first-use introspection debian)
+    suites=(private frame matrix first-use introspection debian)
     export GEMMCL_TEST_BRIEF=1
     ;;
 esac

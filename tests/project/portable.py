@@ -12,7 +12,7 @@ import tool
 
 SOURCE, BUILD = map(Path, sys.argv[1:])
 # Tests of the library that need no device.
-NAMES = ["matrix", "subgroups"]
+NAMES = ["matrix", "first-use"]
 KEPT = 10  # seconds that run.py reserves for ending tests
 ENDLESS = 10000
 
