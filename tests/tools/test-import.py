@@ -317,8 +317,10 @@ class Import(LaunchTestCase):
         means, factors = self.make(SIZES[0]), self.make(SIZES[0]) + numpy.float32(2)
 
         def save(offset, scale, **details):
-            scaler = helper.make_node("Scaler", ["x"], ["s"], "scaler", offset=offset, scale=scale,
+            scaler = helper.make_node("Scaler", ["x"], ["s"], "scaler", offset=[0.0], scale=scale,
                                       **{"domain": "ai.onnx.ml", **details})
+            # make_node () of onnx 1.20 takes no empty list.
+            scaler.attribute[0].floats[:] = offset
             return self.save_model([scaler, node("MatMul", ["s", "w"], "y")], {"w": self.weight})
 
         for offset, scale in (means, factors), ([2.0], factors), ([2.0], [0.5]):
