@@ -218,8 +218,10 @@ static void
 print_shapes (const gchar *title, const json_t *engines, gboolean used, const gchar *note)
 {
   g_autoptr (json_t) texts = json_array ();
+  const json_t *shape;
+  gsize i;
 
-  TOOL_FOREACH (shape, engines)
+  json_array_foreach (engines, i, shape)
     if (json_is_true (json_object_get (shape, "used")) == used)
       json_array_append_new (
           texts, json_sprintf ("%s x %s + %s %gx%gx%g", tool_json_get_string (shape, "type_a"),

@@ -64,10 +64,12 @@ print_table (GemmclContext *context, const json_t *kernels)
       {"needs", .key = "needs"}, {"here", .key = "here"},     {NULL},
   };
   const gchar *method = NULL;
+  json_t *kernel;
+  gsize i;
 
   fprintf (tool_notes_get_output (NULL), "Here: %s (%s)\n\n", info->name, info->platform);
   tool_table_titles (stdout, columns, kernels);
-  TOOL_FOREACH (kernel, kernels) {
+  json_array_foreach (kernels, i, kernel) {
     g_autoptr (json_t) row = json_copy (kernel);
 
     if (method != NULL && !g_str_equal (tool_json_get_string (kernel, "method"), method))

@@ -118,10 +118,13 @@ tool_table_titles (FILE *out, ToolColumn *columns, const json_t *rows)
   g_autoptr (GPtrArray) titles = g_ptr_array_new_with_free_func (g_free);
 
   for (ToolColumn *column = columns; column->title != NULL; column++) {
+    const json_t *row;
+    gsize i;
+
     tool_table_fit (column, column->title);
     g_ptr_array_add (titles,
                      g_strconcat (column->title, form == FORM_CSV ? column->unit : NULL, NULL));
-    TOOL_FOREACH (row, rows) {
+    json_array_foreach (rows, i, row) {
       g_autofree gchar *text = make_cell (column, row);
 
       if (text != NULL)

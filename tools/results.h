@@ -52,13 +52,6 @@ void tool_table_print (FILE *out, const ToolColumn *columns, const json_t *objec
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
-/** TOOL_FOREACH: A loop over a JSON array: @item, which it declares, is a json_t of it. */
-#define TOOL_FOREACH(item, array)                                                                  \
-  for (gsize item##_i = 0, item##_ended = TRUE;                                                    \
-       item##_ended && item##_i < json_array_size (array); item##_i++)                             \
-    for (json_t *item = (item##_ended = FALSE, json_array_get (array, item##_i)); !item##_ended;   \
-         item##_ended = TRUE)
-
 /** tool_json_string: Returns: @text as valid UTF-8; null for %NULL. */
 json_t *tool_json_string (const gchar *text);
 

@@ -52,12 +52,15 @@ bench_add_launch (json_t *row, GemmclPlan *plan)
 void
 bench_print_launches (FILE *out, const json_t *rows, gboolean one_size)
 {
+  json_t *row;
+  gsize i;
+
   if (json_array_size (rows) == 0)
     return;
   launch_columns[0].hidden = one_size;
   fputc ('\n', out);
   tool_table_titles (out, launch_columns, rows);
-  TOOL_FOREACH (row, rows)
+  json_array_foreach (rows, i, row)
     tool_table_print (out, launch_columns, row);
 }
 

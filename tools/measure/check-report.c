@@ -37,11 +37,13 @@ guint
 check_count_faults (const json_t *report)
 {
   guint n = check_is_faulty (json_object_get (report, "va"));
+  const json_t *object, *candidate;
+  gsize i, j;
 
-  TOOL_FOREACH (object, json_object_get (report, "rows"))
+  json_array_foreach (json_object_get (report, "rows"), i, object)
     n += check_is_faulty (object);
-  TOOL_FOREACH (object, json_object_get (report, "speed"))
-    TOOL_FOREACH (candidate, json_object_get (object, "candidates"))
+  json_array_foreach (json_object_get (report, "speed"), i, object)
+    json_array_foreach (json_object_get (object, "candidates"), j, candidate)
       n += json_is_true (json_object_get (candidate, "faulty"));
   return n;
 }
@@ -70,9 +72,11 @@ print_device (FILE *out, const json_t *device)
 static guint
 count_rows (const json_t *report, const gchar *result)
 {
+  const json_t *row;
   guint n = 0;
+  gsize i;
 
-  TOOL_FOREACH (row, json_object_get (report, "rows")) {
+  json_array_foreach (json_object_get (report, "rows"), i, row) {
     const gchar *found = tool_json_get_string (row, "result");
     n += found != NULL && (result == NULL || g_str_equal (found, result));
   }
@@ -99,9 +103,10 @@ print_row (FILE *out, const json_t *row)
 static void
 print_rows (FILE *out, const json_t *report)
 {
-  const json_t *rows = json_object_get (report, "rows");
+  const json_t *rows = json_object_get (report, "rows"), *row;
   const guint n = count_rows (report, NULL);
   const guint late = count_rows (report, "not reached");
+  gsize i;
 
   fprintf (out, "Kernels  %u of %u native kernels are right, %u wrong, %u failed, %u lost\n",
            count_rows (report, "ok"), n, count_rows (report, "wrong"),
@@ -111,7 +116,7 @@ print_rows (FILE *out, const json_t *report)
              "         %u were not reached in time; compiled kernels are kept, so that another run "
              "reaches more\n",
              late);
-  TOOL_FOREACH (row, rows)
+  json_array_foreach (rows, i, row)
     print_row (out, row);
 }
 
@@ -134,6 +139,8 @@ print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, const js
   static const gchar *const choices[] = {"rules", "tuned"};
   g_autoptr (json_t) row = json_deep_copy (entry);
   const gchar *error = tool_json_get_string (entry, "error");
+  const json_t *candidate;
+  gsize i;
 
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
     json_t *choice = json_object_get (row, choices[c]);
@@ -146,7 +153,7 @@ print_entry (FILE *out, const ToolColumn *columns, const json_t *entry, const js
   tool_table_print (out, columns, row);
   if (error != NULL)
     fprintf (out, "  %s\n", error);
-  TOOL_FOREACH (candidate, json_object_get (entry, "candidates"))
+  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
     if (json_is_true (json_object_get (candidate, "faulty")))
       fprintf (out, "  %s: %s\n", tool_json_get_string (candidate, "kernel"),
                tool_json_get_string (candidate, "why"));
@@ -166,10 +173,12 @@ print_speed (FILE *out, const json_t *speed, const json_t *peaks)
       {"of peak", 0, TRUE, .key = "tuned.efficiency", .format = "%.1f", .unit = " %"},
       {"gain", 6, TRUE, .key = "gain", .format = "%.2f"},
       {NULL}};
+  const json_t *entry;
+  gsize i;
 
   fputc ('\n', out);
   tool_table_titles (out, columns, speed);
-  TOOL_FOREACH (entry, speed)
+  json_array_foreach (speed, i, entry)
     print_entry (out, columns, entry, peaks);
 }
 

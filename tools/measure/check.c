@@ -105,10 +105,12 @@ add_entries (GemmclContext *context, GemmclGemm gemm, json_t *list)
   for (guint i = 0; i < G_N_ELEMENTS (precisions); i++) {
     g_autoptr (json_t) entry = NULL;
     gboolean native = FALSE;
+    json_t *candidate;
+    gsize j;
 
     gemm.precision = precisions[i];
     entry = tool_search_new_entry (context, &gemm, MOST_CANDIDATES);
-    TOOL_FOREACH (candidate, json_object_get (entry, "candidates"))
+    json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
       native |= tool_get_precision (tool_json_get_string (candidate, "kernel")) == gemm.precision;
     if (native)
       json_array_append (list, entry);
@@ -217,13 +219,15 @@ static gboolean
 run_kernels (Check *self, gdouble rows_end, GError **error)
 {
   static const ToolWork work = {run_object, lose, NULL};
+  const json_t *row;
   g_autoptr (json_t) objects = list_objects (self->report);
   GPid builders[MOST_BUILDERS];
   guint n_open = 0, n_builders;
   gboolean ok;
+  gsize i;
 
   self->rows_end = rows_end;
-  TOOL_FOREACH (row, objects)
+  json_array_foreach (objects, i, row)
     n_open += check_is_open (row);
   if (n_open == 0 || tool_get_seconds () >= rows_end)
     return TRUE;
@@ -239,13 +243,14 @@ run_kernels (Check *self, gdouble rows_end, GError **error)
 static gboolean
 time_kernels (const Check *self, GError **error)
 {
-  json_t *speed = json_object_get (self->report, "speed");
+  json_t *speed = json_object_get (self->report, "speed"), *row;
   const gdouble most = MOST_SPEED_SECONDS * (gdouble)json_array_size (speed);
   const ToolSearch search = {.entries = speed,
                              .end = MIN (self->end, tool_get_seconds () + most),
                              .patience = self->patience};
+  gsize i;
 
-  TOOL_FOREACH (row, json_object_get (self->report, "rows"))
+  json_array_foreach (json_object_get (self->report, "rows"), i, row)
     if (check_is_faulty (row))
       tool_search_exclude (speed, tool_json_get_string (row, "kernel"),
                            tool_json_get_string (row, "why"));
@@ -279,8 +284,10 @@ static gboolean
 check (Check *self, GError **error)
 {
   g_autoptr (json_t) objects = NULL;
+  json_t *object;
   guint n_faults;
   gboolean ok;
+  gsize i;
 
   tool_catch_interrupt ();
   /* The report is written early, too: that fails if the path is wrong. */
@@ -291,7 +298,7 @@ check (Check *self, GError **error)
   if (json_object_get (self->report, "device") == NULL)
     return FALSE;
   objects = list_objects (self->report);
-  TOOL_FOREACH (object, objects)
+  json_array_foreach (objects, i, object)
     if (check_is_open (object))
       check_set_result (object, "not reached", NULL);
   /* Results are written even if a later step failed. The first error is reported. */

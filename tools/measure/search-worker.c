@@ -52,8 +52,10 @@ static json_t *
 find_candidate (const json_t *entry, const gchar *kernel)
 {
   const json_t *candidates = json_object_get (entry, "candidates");
+  json_t *candidate;
+  gsize i;
 
-  TOOL_FOREACH (candidate, candidates)
+  json_array_foreach (candidates, i, candidate)
     if (g_strcmp0 (tool_json_get_string (candidate, "kernel"), kernel) == 0)
       return candidate;
   return json_array_get (candidates, 0);
@@ -70,9 +72,11 @@ void
 tool_search_exclude (json_t *entries, const gchar *kernel, const gchar *why)
 {
   const GemmclKernelInfo *row = tool_get_kernel_info (kernel);
+  json_t *entry, *candidate;
+  gsize i, j;
 
-  TOOL_FOREACH (entry, entries)
-    TOOL_FOREACH (candidate, json_object_get (entry, "candidates"))
+  json_array_foreach (entries, i, entry)
+    json_array_foreach (json_object_get (entry, "candidates"), j, candidate)
       if (is_open (entry) && tool_json_get_string (candidate, "why") == NULL &&
           tool_get_kernel_info (tool_json_get_string (candidate, "kernel")) == row)
         json_object_set_new (candidate, "why", tool_json_string (why));
@@ -114,8 +118,10 @@ static GPtrArray *
 list_names (const json_t *entry)
 {
   GPtrArray *names = g_ptr_array_new ();
+  const json_t *candidate;
+  gsize i;
 
-  TOOL_FOREACH (candidate, json_object_get (entry, "candidates"))
+  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
     if (tool_json_get_string (candidate, "why") == NULL)
       g_ptr_array_add (names, (gpointer)tool_json_get_string (candidate, "kernel"));
   g_ptr_array_add (names, NULL);

@@ -101,8 +101,10 @@ print_notes (const json_t *entry)
 {
   g_autofree gchar *name = tool_json_get_problem (entry);
   const gchar *error = tool_json_get_string (entry, "error");
+  const json_t *candidate;
+  gsize i;
 
-  TOOL_FOREACH (candidate, json_object_get (entry, "candidates"))
+  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
     if (json_is_true (json_object_get (candidate, "faulty")))
       g_printerr ("gemmcl tune: %s: %s is out: %s\n", name,
                   tool_json_get_string (candidate, "kernel"),
@@ -161,8 +163,10 @@ static gboolean
 write_results (const json_t *entries, GError **error)
 {
   g_autoptr (json_t) report = json_array ();
+  json_t *entry;
+  gsize i;
 
-  TOOL_FOREACH (entry, entries)
+  json_array_foreach (entries, i, entry)
     if (json_is_number (json_object_get (entry, "seconds")) &&
         json_object_get (entry, "error") == NULL)
       json_array_append (report, entry);
@@ -173,9 +177,11 @@ write_results (const json_t *entries, GError **error)
 static gboolean
 check_results (const json_t *entries, GError **error)
 {
+  const json_t *entry;
   guint n_failed = 0;
+  gsize i;
 
-  TOOL_FOREACH (entry, entries)
+  json_array_foreach (entries, i, entry)
     n_failed += json_is_null (json_object_get (entry, "tuned"));
   return n_failed == 0 || tool_fail (error, "%u of %zu problems could not be tuned.", n_failed,
                                      json_array_size (entries));
