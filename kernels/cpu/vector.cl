@@ -200,7 +200,8 @@ store_tile (global float *d, const long row, global const float *bias, const flo
 }
 #endif
 
-/* Where part `index` begins if `parts` divide `total` equally: where the part before it ends. */
+/* The first item of part `index`, of `parts` equal parts of `total` items: the end of the part
+ * before it. */
 static inline int
 get_start (int total, long index, long parts)
 {

@@ -13,7 +13,7 @@ typedef struct {
   cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
   GemmclContext *context;            /* of the last runs; not owned */
   gboolean failed;                   /* a run failed; its queues may fail all later ones */
-  gboolean cut_short; /* a run, in any queue, failed after its kernels may have begun */
+  gboolean cut_short;                /* a run failed, in any queue, perhaps within a kernel */
   GemmclPlanStats stats;
   gdouble ns_per_flop; /* of the last run with a time; 0 before it */
 } GemmclRuns;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the device of the tests cannot do, by the library's internal functions: subgroups of the KHR
- * extension, PTX for sm_90a, and the proof of kernels for sm_90a (lib/plan/choose.c). For the last
- * one the device pretends to be such a GPU, and runs a kernel that writes a right or a wrong D. */
+ * Tests of internal functions, for features that the device of the tests lacks: subgroups of the
+ * KHR extension, PTX for sm_90a, and the proof of kernels for sm_90a (lib/plan/choose.c). For the
+ * proof the device reports itself as such a GPU, and runs a kernel that writes a right or a wrong
+ * D. */
 #include <string.h>
 
 #include "device/program.h"
