@@ -275,6 +275,31 @@ class Faults(FailingTestCase):
         self.assertTrue(life.finish(1))
         self.assertEqual(call("context_get_cl_queue", life.context), queue.value)
 
+    def test_counts(self):
+        """The counts of a split K's groups are cleared by the first run and by the run after one
+        that failed. No other run has a command for it."""
+        life = Life(**PROBLEMS["added"])
+        life.make_context()
+        self.addCleanup(life.end)
+        self.addCleanup(LAYER.set, NONE, 0)
+        life.make_plan()
+        life.set_operands(0)
+
+        def count_commands(run):
+            LAYER.set(LOST, 0)
+            life.submit(run)
+            self.assertTrue(life.finish(run))
+            LAYER.set(NONE, 0)
+            return LAYER.get_state().calls
+
+        first, second = count_commands(0), count_commands(1)
+        self.assertEqual(first, second + 1)
+        LAYER.set(LOST, 1)
+        life.submit(0)
+        self.assertFalse(life.wait(0))
+        life.plan.get_stats()  # asks for the run's state, which the next mode forgets
+        self.assertEqual([count_commands(run) for run in (0, 1)], [first, second])
+
     def test_warm_up(self):
         """A new plan ends with a warm-up. Each of its calls may fail, and the plan still works."""
         life = Life(**PROBLEMS["plain"])
