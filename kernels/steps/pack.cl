@@ -38,7 +38,8 @@
  *
  * If scales is not NULL, it holds N scales followed by N zero points. B is then an int8 matrix that
  * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
- * column's scale NaN. A work-item owns a column; grid: (columns with padding, 1, batch).
+ * column's scale NaN. A work-item owns a column; grid: (columns with padding, 1, batch). A batch of
+ * SPLIT parts of K has the scales of the whole K.
  *
  * In an image a panel is the part that one tile of D needs: TILE_M rows of A, or COLUMNS columns of
  * B, with all of K. The size of images is limited, so a panel is cut into blocks of up to CHUNK of
@@ -113,13 +114,13 @@ pack (global const float *restrict B, global int *restrict packed, const GemmclS
 {
   const long j = get_global_id (0);
   const long batch = get_global_id (2);
-  const int rows = INT8_B_K (K) / 4, column = j % PANEL;
+  const int rows = INT8_B_K (K) / 4, column = j % PANEL, part = batch % SPLIT;
   const int real = j < N ? K : 0;
-  B += b.offset + batch * b.batch + j * b.col;
+  B += b.offset + (batch - part) * b.batch + j * b.col;
   packed += (batch * get_global_size (0) + j) / PANEL * INT8_PANEL (K);
 
   float highest = 0.0f, invalid = 0.0f;
-  for (int k = 0; k < real; k++) {
+  for (int k = 0; k < real * SPLIT; k++) {
     const float x = B[k * b.row];
     highest = fabs (x) > highest ? fabs (x) : highest;
     invalid += x - x;
@@ -129,6 +130,7 @@ pack (global const float *restrict B, global int *restrict packed, const GemmclS
   const int zero = scales && real ? (int)scales[N + j] : 0;
 
   int sum = 0;
+  B += part * b.batch;
   for (int row = 0; row < rows; row++) {
     uint four = 0;
     for (int e = 0; e < 4; e++) {

@@ -84,12 +84,17 @@ gemmcl_choice_get_name (const GemmclChoice *self)
   return g_intern_string (name);
 }
 
-/* TRUE if @kernel can split K in problems such as @gemm; K itself is not checked. */
+/* TRUE if the kernel can split K in problems such as @gemm; K itself is not checked. int8 has
+ * parts only where the kernel adds them: reduce does not dequantize. */
 static gboolean
-can_split (const GemmclKernel *kernel, const GemmclGemm *gemm)
+can_split (const GemmclChoice *self, const GemmclGemm *gemm)
 {
+  const GemmclKernel *kernel = self->kernel;
+
   return gemmcl_gemm_get_batch (gemm) == 1 && gemm->d_frame == NULL && !kernel->frames &&
-         !kernel->images && kernel->precision != GEMMCL_PRECISION_I8;
+         !kernel->images &&
+         (kernel->precision != GEMMCL_PRECISION_I8 ||
+          gemmcl_kernel_adds_parts (kernel, self->split));
 }
 
 /* TRUE if the device has the local memory of the row. NVIDIA's driver does not tell how much the
@@ -118,12 +123,12 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
     return FALSE;
   if (self->split == 1 || gemm == NULL)
     return TRUE;
-  if (!can_split (self->kernel, gemm))
+  if (!can_split (self, gemm))
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
-        "Kernel %s cannot split K here. A split needs a kernel that reads buffers and is not int8, "
-        "a batch of 1, and a D that is a matrix.",
-        self->kernel->name);
+        "Kernel %s cannot split K %u times here. A split needs a kernel that reads buffers, with "
+        "int8 one of NVIDIA's with few outputs, a batch of 1, and a D that is a matrix.",
+        self->kernel->name, self->split);
   if (gemm->k % (SPLIT_ALIGNMENT * self->split) == 0)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,

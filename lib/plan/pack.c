@@ -141,6 +141,8 @@ gemmcl_pack_make_options (GemmclKernelPlan *self)
       kernel->family == GEMMCL_FAMILY_DPAS ? kernel->subgroup : panel);
   if (kernel->family == GEMMCL_FAMILY_WGMMA)
     g_string_append (options, " -DCOLUMN_MAJOR");
+  if (kernel->precision == GEMMCL_PRECISION_I8)
+    g_string_append_printf (options, " -DSPLIT=%u", self->split);
   if (kernel->precision == GEMMCL_PRECISION_F32)
     g_string_append (options, " -DUNROUNDED");
   return g_string_free (g_steal_pointer (&options), FALSE);

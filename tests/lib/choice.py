@@ -161,7 +161,8 @@ class Choice(TestCase):
                 ("f16", (4, 1000000, 512), "mma_f16_2x8_8x16"),
                 ("i8", (1, 1000000, 512), "gemv_i8_1x4_8x16"),
                 ("i8", (4, 1000000, 512), "mma_i8_2x8_8x16"),
-                ("i8", (4, 28672, 8192), "gemv_i8_4x4_64x4"),
+                ("i8", (4, 28672, 8192), "mma_i8_2x8_8x16"),
+                ("i8", (16, 8192, 28672), "mma_i8_2x8_8x16/8"),
                 ("i8", (32, 1000000, 512), "mma_i8_4x8_8x16")):
             self.assertEqual(choose(gpu, *sizes, precision=precision), kernel, (precision, sizes))
 

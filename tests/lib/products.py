@@ -31,13 +31,13 @@ class Parts(ProblemTestCase):
     """K in parts: the epilogue is applied once, to the sum of all parts."""
 
     KERNELS = ["tiled_4x4_8x8/3", "slm_4x4_16x16/2", "buffer_read_f16_4x1_1x16/6",
-               "vector_8x8_1x1/2", "staged_4x8_4x16/3", "mma_f16_2x8_8x16/2"]
+               "vector_8x8_1x1/2", "staged_4x8_4x16/3", "mma_f16_2x8_8x16/2", "mma_i8_2x8_8x16/3"]
 
     def try_parts(self, run, kernel, i, **others):
         fields = {"layout": i & 1, "trans_a": not i & 1 and bool(i & 2), "trans_b": bool(i & 2),
                   "addend": i % 4, "bias": True, "alpha": 0.5, "beta": -2,
                   "ldd": 40 if i & 2 else 0, "ldc": 40 if i & 2 else 0,
-                  "precision": "f16" if "f16" in kernel else "f32", **others}
+                  "precision": next((p for p in ("f16", "i8") if p in kernel), "f32"), **others}
         self.solve(run, kernel, 5, 37, 96, **fields)
 
     def test_layouts(self):
@@ -50,7 +50,7 @@ class Parts(ProblemTestCase):
         for kernel, fields in zip(self.KERNELS, [
                 {"activation": "softmax", "alpha": 1}, {"d_type": "i8", "alpha": 20},
                 {"alpha": 0}, {"alpha": 1, **scaled}, {"activation": "softmax", "d_type": "f16"},
-                {"d_type": "i8", "alpha": 20}]):
+                {"d_type": "i8", "alpha": 20}, {"activation": "softmax"}]):
             self.try_parts("run_device", kernel, 1, **{"activation": "relu", **fields})
 
     def test_tiles(self):
@@ -84,9 +84,12 @@ class Parts(ProblemTestCase):
                 ("gemm_naive/", 1, "split from 1 to"), ("gemm_naive/65", 1, "split from 1 to"),
                 ("gemm_naiv/2", 1, 'There is no kernel "gemm_naiv"'),
                 ("gemm_naive/2", 2, "a batch of 1"),
-                ("block_read_4x1_1x8/2", 1, "that reads buffers")]:
+                ("block_read_4x1_1x8/2", 1, "that reads buffers"),
+                ("dot_4x2_8x16/2", 1, "with int8 one of NVIDIA's"),
+                ("wgmma_i8_2x64_64x4/6", 1, "with few outputs")]:
+            precision = "i8" if "i8" in kernel or "dot" in kernel else "f32"
             self.refuses("kernel", words, "plan_new", get_context(),
-                         byref(describe(5, 37, 96, batch=batch)), kernel)
+                         byref(describe(5, 37, 96, batch=batch, precision=precision)), kernel)
 
 
 class Rows(ProblemTestCase):

@@ -172,26 +172,43 @@ class Products(TestCase):
                 self.assertEqual(found, 0.25 * ((a * scale + shift) * (b - zero)).sum())
 
     def test_stored(self):
-        """NVIDIA's kernels multiply stored bytes of aligned rows without a copy. The products of
-        these numbers are exact, with zero points of A and B, of all columns or of none."""
+        """NVIDIA's kernels multiply stored bytes of aligned rows without a copy, also in parts of
+        K. The products of these numbers are exact, with zero points of A and B, of all columns or
+        of none."""
         random, m, n = np.random.default_rng(4), 67, 71
         kernels = [row.name for row in table.load() if row.precision == "i8" and row.capability]
         self.assertTrue(kernels)
-        cases = [("u8", 0.5, -16, 144, 100), ("i8", 0.25, 8, 144, 0), ("i8", 1, 0, 64, -128),
-                 ("u8", 2, 0, 272, 0), ("u8", 0.5, -16, 140, 100)]
-        for kernel, (kind, scale, shift, k, zero) in itertools.product(kernels, cases):
-            a = random.integers(0, 256, (m, k)).astype("u1").view(DTYPES[kind])
+        cases = [("u8", 0.5, -16, 144, 0, 100), ("i8", 0.25, 8, 144, 0, 0),
+                 ("i8", 1, 0, 64, 0, -128), ("u8", 2, 0, 272, 0, 0), ("u8", 0.5, -16, 140, 0, 100),
+                 ("i8", 0.25, 8, 240, 0, 7), ("u8", 0.5, -16, 240, 4, 100)]
+        for kernel, (kind, scale, shift, k, gap, zero) in itertools.product(kernels, cases):
+            a = random.integers(0, 256, (m, k + gap)).astype("u1").view(DTYPES[kind])
             b, zeros = random.integers(-128, 128, (k, n)), np.where(np.arange(n) % 3, zero, 0)
-            problem = describe(m, n, k, precision="i8", a_type=kind, a_scale=scale, a_shift=shift)
+            problem = describe(m, n, k, precision="i8", a_type=kind, a_scale=scale, a_shift=shift,
+                               lda=k + gap)
             options = ctypes.c_void_p()
             ask("kernel_get_source", kernel, byref(problem), byref(options))
-            d = np.full((m, n), np.nan, "f4")
-            with self.subTest(kernel=kernel, kind=kind, k=k):
-                self.assertEqual(" -DA_CHUNKS" in take(options.value), k % 16 == 0)
-                Plan(problem, kernel, b=quantized(b.astype("i1"), np.full(n, 0.5), zeros)).run(
-                    a=a, d=d)
-                np.testing.assert_array_equal(
-                    d, (a.astype(float) * scale + shift) @ ((b - zeros) * 0.5))
+            self.assertEqual(" -DA_CHUNKS" in take(options.value), (k + gap) % 16 == 0)
+            for name in (kernel, kernel + "/3") if k % 48 == 0 else (kernel,):
+                d = np.full((m, n), np.nan, "f4")
+                with self.subTest(kernel=name, kind=kind, k=k, gap=gap):
+                    Plan(problem, name, b=quantized(b.astype("i1"), np.full(n, 0.5), zeros)).run(
+                        a=a, d=d)
+                    np.testing.assert_array_equal(
+                        d, (a[:, :k].astype(float) * scale + shift) @ ((b - zeros) * 0.5))
+
+    def test_parts(self):
+        """Parts of K have the scales of the whole columns of B, so D differs by rounding alone."""
+        random = np.random.default_rng(5)
+        a, b = random.uniform(-1, 1, (9, 96)), random.uniform(-1, 1, (96, 40))
+        b[:48] *= 0.25
+        found = []
+        for kernel in "mma_i8_2x8_8x16", "mma_i8_2x8_8x16/2", "wgmma_i8_2x32_32x4/2":
+            d = np.full((9, 40), np.nan, "f4")
+            Plan(describe(9, 40, 96, precision="i8"), kernel, b=b).run(a=a.astype("f4"), d=d)
+            found.append(d)
+        for d in found[1:]:
+            np.testing.assert_allclose(d, found[0], rtol=0, atol=1e-5)
 
     def test_ranges(self):
         """Every row of -a and b, for a and b from 1 to 199, is right to half a step. Where the zero
