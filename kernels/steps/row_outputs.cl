@@ -18,6 +18,9 @@
  * maximum. It is the bound of the elements that are collected then, which are few. Narrow parts
  * have no bound.
  *
+ * With TILED_ROWS, D has the largest elements of the tiles of each row, N of them, and behind these
+ * their columns (whole_rows.clh). Such a row has one part.
+ *
  * ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K, ROW_COUNT: see whole_rows.clh.
  */
 #define A_TYPE D_TYPE
@@ -94,19 +97,25 @@ merge_collected (CollectedRow *row, local CollectedRow *merged, const int item)
   }
 }
 
-/* R: the row's outputs, in the order sum, max, arg-max, top-k. */
+#ifdef TILED_ROWS
+  #define COLUMN_OF(place) columns[place]
+#else
+  #define COLUMN_OF(place) (place)
+#endif
+
+/* R: the row's outputs, in the order sum, max, arg-max, top-k. columns: those of a row of tiles. */
 static inline void
-store_collected (global float *R, const CollectedRow *row)
+store_collected (global float *R, const CollectedRow *row, global const float *columns)
 {
   if (ROW_SUM)
     *R++ = row->sum;
   if (ROW_MAX)
     *R++ = row->value[0];
   if (ROW_ARG_MAX)
-    *R++ = row->column[0];
+    *R++ = COLUMN_OF (row->column[0]);
   for (int k = 0; k < ROW_TOP_K; k++) {
     R[k] = row->value[k];
-    R[ROW_TOP_K + k] = row->column[k];
+    R[ROW_TOP_K + k] = COLUMN_OF (row->column[k]);
   }
 }
 
@@ -218,7 +227,7 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
   }
   merge_collected (&row, merged, item);
   if (item == 0 && get_num_groups (1) == 1)
-    store_collected (R + problem * r_batch + i * ROW_COUNT, &row);
+    store_collected (R + problem * r_batch + i * ROW_COUNT, &row, (global const float *)D + N);
   else if (item == 0)
     ((global CollectedRow *)
          R)[(problem * get_num_groups (0) + i) * get_num_groups (1) + get_group_id (1)] = row;
@@ -244,5 +253,5 @@ merge_rows (global const CollectedRow *collected, const int parts, global float 
     add_collected (&row, collected[part]);
   merge_collected (&row, merged, item);
   if (item == 0)
-    store_collected (R + problem * r_batch + i * ROW_COUNT, &row);
+    store_collected (R + problem * r_batch + i * ROW_COUNT, &row, NULL);
 }

@@ -261,9 +261,9 @@ typedef enum {
  *   number of rows. D must be a matrix
  * @top_k: for %GEMMCL_ROW_TOP_K: the number of elements, 1 to %GEMMCL_MAX_TOP_K
  * @omit_d: a run returns only the row outputs, of which there must be some, and has no @d. D is not
- *   written to memory if the kernel computes them in registers; otherwise the plan has memory for
- *   D. Row outputs are as with D, except for the order in which a sum is added up. @addend must not
- *   be %GEMMCL_ADDEND_OUTPUT
+ *   written to memory if the kernel computes them in registers, or finds the largest elements of
+ *   its tiles there; otherwise the plan has memory for D. Row outputs are as with D, except for the
+ *   order in which a sum is added up. @addend must not be %GEMMCL_ADDEND_OUTPUT
  * @alpha: the factor of A B; with 0 A and B are not read. Only gemmcl_gemm_run() and
  *   gemmcl_gemm_verify() use @alpha and @beta; a plan takes them from each #GemmclRun
  * @beta: the factor of C; with 0 C is not read

@@ -17,6 +17,12 @@
 
 #define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
 
+/* The largest number of elements that a tile leaves of a row, and the least share of its rows that
+ * D must have: else finding them takes longer than writing D and reading it
+ * (docs/internals/benchmarks.md). */
+#define MOST_TOPS  2
+#define LEAST_FULL 0.5
+
 #define MOST_ADDED (1 << 25) /* elements of A in all tiles: see gemmcl_kernel_quantizes_a() */
 
 static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
@@ -36,14 +42,20 @@ static const GemmclDeviceInfo no_device = {
     .max_image_height = 16384,
 };
 
+/* TRUE if tests want row outputs and softmax as steps of their own. */
+static gboolean
+keeps_rows_apart (void)
+{
+  return g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") == 0;
+}
+
 /* TRUE if a work-group computes entire final rows of D and may use them before it stores them. */
 static gboolean
 owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
   const gsize width = kernel->tile_n ? kernel->tile_n * kernel->group_n : kernel->max_n;
 
-  return kernel->whole_rows && split == 1 && gemm->n <= width &&
-         g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
+  return kernel->whole_rows && split == 1 && gemm->n <= width && !keeps_rows_apart ();
 }
 
 /* TRUE if several subgroups share a row. */
@@ -62,6 +74,20 @@ gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *g
     return FALSE;
   return gemm->row_outputs != 0 && gemm->d_type == GEMMCL_TYPE_F32 &&
          owns_rows (kernel, gemm, split);
+}
+
+guint
+gemmcl_kernel_count_tops (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  const guint tops = gemm->row_outputs & GEMMCL_ROW_TOP_K ? gemm->top_k : 1;
+  const gsize rows = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n).rows;
+
+  if (kernel->family < GEMMCL_FAMILY_ASYNC_COPY || split > 1 || !gemm->omit_d ||
+      gemm->row_outputs == 0 || gemm->row_outputs & GEMMCL_ROW_SUM ||
+      gemm->d_type != GEMMCL_TYPE_F32 || gemmcl_activation_is_of_rows (gemm->activation) ||
+      gemm->normalize != 0 || owns_rows (kernel, gemm, split) || keeps_rows_apart ())
+    return 0;
+  return tops <= MOST_TOPS && gemm->m >= LEAST_FULL * rows ? tops : 0;
 }
 
 gboolean
@@ -223,7 +249,13 @@ static void
 append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
   const gboolean outputs = gemmcl_kernel_makes_row_outputs (kernel, gemm, 1);
+  const guint tops = gemmcl_kernel_count_tops (kernel, gemm, 1);
 
+  if (tops > 0)
+    g_string_append_printf (options,
+                            " -DWHOLE_ROWS -DTILED_ROWS -DD_OMITTED -DROW_COUNT=%u -DROW_SUM=0"
+                            " -DROW_MAX=0 -DROW_ARG_MAX=0 -DROW_TOP_K=%u",
+                            tops, tops);
   if (!outputs &&
       (!gemmcl_activation_is_of_rows (gemm->activation) || !owns_rows (kernel, gemm, 1)))
     return;

@@ -12,6 +12,11 @@
 gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                           guint split);
 
+/** The number of largest elements that a tile of @kernel leaves of each row, in place of a D which
+ * no run returns: a step finds those of the row among them. 0: the row outputs need D, or @kernel
+ * computes them. */
+guint gemmcl_kernel_count_tops (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split);
+
 /** TRUE if softmax is a step of its own after @kernel. */
 gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                       guint split);

@@ -51,8 +51,8 @@ gemmcl_kernel_plan_alloc (GemmclContext *context, const GemmclGemm *gemm)
 void
 gemmcl_kernel_plan_free (GemmclKernelPlan *self)
 {
-  cl_mem *const buffers[] = {&self->zeros,  &self->image, &self->parts,
-                             &self->logits, &self->state, &self->omitted};
+  cl_mem *const buffers[] = {&self->zeros, &self->image, &self->parts,  &self->logits,
+                             &self->state, &self->tops,  &self->omitted};
 
   g_clear_pointer (&self->parts_cleared, clReleaseEvent);
   g_clear_pointer (&self->gather, clReleaseKernel);

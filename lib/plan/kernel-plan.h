@@ -59,6 +59,7 @@ struct _GemmclKernelPlan {
   GemmclStep steps[GEMMCL_MAX_STEPS]; /* those of each run, in order */
   guint n_steps;
   gboolean makes_row_outputs; /* multiply computes the row outputs; FALSE: a step does */
+  gsize n_tops;               /* elements of a row of tops; 0: none */
   gsize n_row_parts; /* parts of a row that row_outputs reduces and merge_rows merges; or 1 */
   /* In steps that process rows: work-items per row, and elements that each reads at a time. */
   guint row_group, row_width;
@@ -70,6 +71,8 @@ struct _GemmclKernelPlan {
                   * batch x m x n */
   cl_mem state;   /* D of computed, all problems: the previous result, or D before it is pooled or
                    * scaled */
+  cl_mem tops;    /* the largest elements of each tile's rows and their columns, in place of D, if
+                   * multiply leaves those */
   cl_mem omitted; /* D of the problem, all problems, if runs have none but a step reads it */
   gboolean parts_are_void;         /* parts may hold counts of groups; TRUE at first */
   cl_event parts_cleared;          /* of the last command that cleared them, or NULL */

@@ -17,14 +17,15 @@ multiply (GemmclKernelPlan *self, GemmclKernelRun *run, const GemmclArguments *p
       gemmcl_kernel_get_groups (self->kernel, self->device, &self->computed, p->M, batch);
   const gsize global[3] = {groups.m * group, groups.n, batch};
   const cl_mem b = run->b ? run->b : self->image ? self->image : self->zeros;
-  const cl_long outputs_batch = gemmcl_row_outputs_get_batch (self);
-  const cl_mem *last = self->parts ? &self->parts : &row_outputs;
-  const gboolean has_last = self->parts != NULL || self->makes_row_outputs;
+  const gboolean leaves_rows = self->makes_row_outputs || self->tops != NULL;
+  const cl_long rows_batch =
+      self->tops ? (cl_long)(run->m * 2 * self->n_tops) : gemmcl_row_outputs_get_batch (self);
+  const cl_mem *last = self->parts ? &self->parts : self->tops ? &self->tops : &row_outputs;
 
   return LAUNCH (&run->chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
                  ARGUMENT (run->a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
-                 ARGUMENT (*p), {has_last ? sizeof (cl_mem) : 0, last},
-                 {self->makes_row_outputs ? sizeof (outputs_batch) : 0, &outputs_batch});
+                 ARGUMENT (*p), {self->parts || leaves_rows ? sizeof (cl_mem) : 0, last},
+                 {leaves_rows ? sizeof (rows_batch) : 0, &rows_batch});
 }
 
 gboolean

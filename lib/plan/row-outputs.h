@@ -12,6 +12,12 @@ cl_long gemmcl_row_outputs_get_batch (GemmclKernelPlan *self);
 /** (transfer full): the options of row_outputs.cl. */
 gchar *gemmcl_row_outputs_make_options (GemmclKernelPlan *self);
 
+/** The elements that all tiles leave of a row in place of D (TILED_ROWS, whole_rows.clh), or 0. */
+gsize gemmcl_row_outputs_count_tops (GemmclKernelPlan *self);
+
+/** Memory for these elements and their columns. */
+cl_mem gemmcl_row_outputs_create_tops (GemmclKernelPlan *self, GError **error);
+
 /** The parts of a row of D whose row outputs are collected apart and then merged; 1: none. */
 gsize gemmcl_row_outputs_count_parts (GemmclKernelPlan *self);
 
@@ -19,7 +25,7 @@ gsize gemmcl_row_outputs_count_parts (GemmclKernelPlan *self);
  * part. */
 gsize gemmcl_row_outputs_count_collected (GemmclKernelPlan *self);
 
-/** Launches row_outputs: D to row outputs, or to those of parts of rows. */
+/** Launches row_outputs: D, or what tiles left of it, to row outputs or those of parts of rows. */
 gboolean gemmcl_row_outputs_launch (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,
                                     GError **error);
 

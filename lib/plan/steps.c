@@ -332,7 +332,7 @@ create_floats (GemmclKernelPlan *self, const gchar *what, GError **error)
 static gboolean
 stores_d (GemmclKernelPlan *self)
 {
-  return !self->problem.omit_d || !self->makes_row_outputs;
+  return !self->problem.omit_d || (!self->makes_row_outputs && self->n_tops == 0);
 }
 
 /* Allocates the memory that several steps use. */
@@ -356,6 +356,7 @@ allocate_shared (GemmclKernelPlan *self, GError **error)
           (self->logits = create_floats (self, "D before softmax or norms", error))) &&
          ((!keeps && !gemmcl_gemm_finishes_d (&self->problem)) ||
           (self->state = create_floats (self, state, error))) &&
+         (self->n_tops == 0 || (self->tops = gemmcl_row_outputs_create_tops (self, error))) &&
          (!self->problem.omit_d || !stores_d (self) ||
           (self->omitted = gemmcl_data_create_copy (self, GEMMCL_OPERAND_D, error))) &&
          (!self->kernel->images || (self->image = gemmcl_pack_create_a (self, error)));
@@ -441,9 +442,11 @@ gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
   self->row_width = cpu ? 16 : 4;
   self->makes_row_outputs =
       gemmcl_kernel_makes_row_outputs (self->kernel, &self->computed, self->split);
-  self->n_row_parts = self->problem.row_outputs != 0 && !self->makes_row_outputs
-                          ? gemmcl_row_outputs_count_parts (self)
-                          : 1;
+  self->n_tops = gemmcl_row_outputs_count_tops (self);
+  self->n_row_parts =
+      self->problem.row_outputs != 0 && !self->makes_row_outputs && self->n_tops == 0
+          ? gemmcl_row_outputs_count_parts (self)
+          : 1;
   return allocate_shared (self, error) && add_steps (self, error);
 }
 

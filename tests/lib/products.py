@@ -3,10 +3,10 @@
 norms, integers with a scale, batches, shared tiles, and pooling."""
 
 import itertools
-from ctypes import byref, c_size_t, c_uint, c_uint64
+from ctypes import byref, c_size_t, c_uint, c_uint64, c_void_p
 
-from gemmcl import (DTYPES, TYPES, Buffer, Plan, call, describe, find_misfit, get_context, make, np,
-                    pretend)
+from gemmcl import (DTYPES, TYPES, Buffer, Plan, ask, call, describe, find_misfit, get_context,
+                    make, np, pretend, take)
 from library import Data, Frame
 from numpy_gemm import compare, features, pooled, solve
 from pixels import FORMATS, FRAME, ROW, get_planes, get_shape, make_frame
@@ -175,6 +175,38 @@ class Rows(ProblemTestCase):
             self.run_rows(problem, problem.make_plan("gemm_naive"))
             if outputs == SUM:
                 self.assertAlmostEqual(problem.rows[0, 0, 0], 1, delta=1e-5)
+
+    def test_tiles(self):
+        """Kernels that leave the largest elements of each tile, in place of a D that nobody reads,
+        for up to two elements, no sums, and tiles that are half full."""
+        most = MAX | ARG_MAX | TOP_K
+        for kernel, precision, n, outputs, top_k, leaves in [
+                ("staged_4x8_4x16", "f32", 257, most, 2, True),
+                ("staged_4x8_4x16", "f32", 129, MAX, 0, True),
+                ("mma_bf16_2x8_8x16", "bf16", 300, ARG_MAX, 0, True),
+                ("mma_i8_2x8_8x16", "i8", 258, TOP_K, 1, True),
+                ("wgmma_f16_2x32_32x4", "f16", 400, MAX | ARG_MAX, 2, False),
+                ("staged_4x8_4x16", "f32", 140, ALL, 2, False),
+                ("staged_4x8_4x16", "f32", 140, most, 3, False)]:
+            problem = self.make(n, row_outputs=outputs, top_k=top_k, precision=precision)
+            for problem.gemm.omit_d in 0, 1:
+                with self.subTest(kernel=kernel, n=n, omits=problem.gemm.omit_d):
+                    self.leaves_tiles(problem, kernel, leaves and problem.gemm.omit_d == 1)
+                    plan = problem.make_plan(kernel)
+                    self.run_rows(problem, plan)
+                    self.run_rows(problem, plan, 4, 1)
+
+    def test_tiles_below(self):
+        """The same with tiles below each other, for which persistent work-groups take turns."""
+        problem = Problem(70, 600, 16, row_outputs=ARG_MAX | TOP_K, top_k=2, precision="bf16")
+        problem.run_omitting("wgmma_bf16_2x32_32x4")
+        self.leaves_tiles(problem, "wgmma_bf16_2x32_32x4", True)
+        self.assertIsNone(problem.compare_rows(0))
+
+    def leaves_tiles(self, problem, kernel, expected):
+        options = c_void_p()
+        ask("kernel_get_source", kernel, byref(problem.gemm), byref(options))
+        self.assertEqual("-DTILED_ROWS" in take(options.value), expected)
 
     def test_sides(self):
         """Row outputs in a buffer, and on the host: the tests of kernels have all in one buffer."""
