@@ -189,7 +189,17 @@ test_swap (void)
   run_swapped (plan);
 }
 
-/* The searches of plans that wait for another search are cancelled, or their plans dropped. */
+static guint64
+count_weights (void)
+{
+  GemmclContextStats stats;
+
+  gemmcl_context_get_stats (context, &stats);
+  return stats.weights;
+}
+
+/* The searches of plans that wait for another search are cancelled, or their plans dropped. Their
+ * threads may free what they hold after the plans. */
 static void
 test_tune (void)
 {
@@ -207,6 +217,10 @@ test_tune (void)
   run_swapped (plan);
   g_assert_cmpstr (gemmcl_plan_get_kernel (plan), ==, names[1]);
   set_fast (NULL);
+  g_clear_object (&plan);
+  g_clear_object (&cancelled);
+  while (count_weights () > 0)
+    g_usleep (1000);
 }
 
 static gpointer

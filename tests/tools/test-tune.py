@@ -152,7 +152,8 @@ class Progress(Tune):
         master, slave = pty.openpty()
         with os.fdopen(master, "rb", buffering=0) as terminal:
             with subprocess.Popen([tool.TOOL, "tune", "8,8,8", "24,40,32", *TIME],
-                                  stdin=subprocess.DEVNULL, stdout=slave, stderr=slave) as process:
+                                  env={**os.environ, "TERM": "xterm"}, stdin=subprocess.DEVNULL,
+                                  stdout=slave, stderr=slave) as process:
                 os.close(slave)
                 drawn = b""
                 with contextlib.suppress(OSError):  # no process has the terminal open
