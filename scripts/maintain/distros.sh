@@ -18,8 +18,9 @@
 # only packages that are new in setup.sh. To start afresh, remove the chroot's directory.
 #
 # On other machines qemu-user-static runs the programs of arm64; the kernel knows it until the next
-# boot. Only gcc and lintian are not emulated, since they would take hours: Debian's cross compiler
-# and lintian of the same release run on this machine. Tests that take too long are skipped by name.
+# boot. Only gcc, lintian and apt-get are not emulated, since they would take hours: Debian's cross
+# compiler and the others of the same release run on this machine. Tests that take too long are
+# skipped by name.
 #
 # The test runs on a copy of the sources, without the files that git ignores. The copy and its build
 # are in memory. They end with the run, as do all mounts and processes, even if it is killed.
@@ -136,25 +137,26 @@ start_emulation () {
   cat "$known" >"$formats/register"
 }
 
-# ease ROOT RELEASE: spares a chroot of arm64 some emulation. Its gcc and lintian are those of a
-# tree of the same release for this machine, of the same versions and with the same output. It does
-# without the compilation of Python's modules and without appstream's catalogue.
+# ease ROOT RELEASE: spares a chroot of arm64 some emulation. Its apt-get, gcc and lintian, as far
+# as they are installed, are those of a tree of the same release for this machine, of the same
+# versions and with the same output. It does without the compilation of Python's modules and without
+# appstream's catalogue.
 ease () {
   local name tree=$cache/$2-for-arm64 native=$1/mnt/native
   [ "$(uname -m)" != aarch64 ] || return 0
   scripts/maintain/debian-tree.sh "$2" "$tree" --variant=minbase \
     --include=gcc-aarch64-linux-gnu,lintian
-  mkdir "$native"
+  mkdir -p "$native"
   mount --bind "$tree" "$native"
   mount --bind "$1/tmp" "$native/tmp"
   printf '#!/bin/sh\nexec chroot /mnt/native lintian "$@"\n' >"$1/mnt/lintian"
   chmod +x "$1/mnt/lintian"
-  mount --bind "$1/mnt/lintian" "$1/usr/bin/lintian"
+  [ ! -e "$1/usr/bin/lintian" ] || mount --bind "$1/mnt/lintian" "$1/usr/bin/lintian"
   ln -sfn usr/lib64 "$1/lib64"
-  for name in "$tree"/usr/{lib64,lib/x86_64-linux-gnu,lib{,exec}/gcc-cross} \
-    "$tree"/usr/bin/aarch64-linux-gnu-{as,ld.bfd,gcc-[0-9]*}; do
+  for name in "$tree"/usr/{lib64,lib/{x86_64-linux-gnu,apt},lib{,exec}/gcc-cross} \
+    "$tree"/usr/bin/{apt-get,apt-cache,aarch64-linux-gnu-{as,ld.bfd,gcc-[0-9]*}}; do
     [ ! -d "$name" ] || mkdir -p "$1/${name#"$tree"}"
-    [ ! -e "$name" ] || mount --bind -o ro "$name" "$1/${name#"$tree"}"
+    [ ! -e "$1/${name#"$tree"}" ] || mount --bind -o ro "$name" "$1/${name#"$tree"}"
   done
   for name in "$1"/usr/bin/{py3compile,appstreamcli}; do
     [ ! -e "$name" ] || mount --bind "$1/usr/bin/true" "$name"
@@ -165,7 +167,8 @@ ease () {
 # unpacks them, which takes far longer by emulation. The packages for all architectures are not
 # built there.
 unpack () {
-  echo 'APT::Get::Arch-Only "true";' >"$1/etc/apt/apt.conf.d/arch-only"
+  ease "$@"
+  echo 'APT::Architecture "arm64"; APT::Get::Arch-Only "true";' >"$1/etc/apt/apt.conf.d/arm64"
   mkdir -p "$1/etc/dpkg"
   echo build=any >"$1/etc/dpkg/buildpackage.conf"
   echo 'APT::Get::Download-Only "true";' >"$1/tmp/fetch.conf"
