@@ -24,6 +24,8 @@ ROOT = Path(sys.argv[1]).resolve()
 SECONDS = 600
 FEW = 3  # digits that a gallery in int8 may read otherwise
 NETWORK = "sh network"
+# docs/troubleshooting.md names it: only a named kernel with emulated subgroups meets it.
+ABORTS = "LLVM ERROR: Instruction Combining did not reach a fixpoint"
 
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(gst-launch-1\.0|gst-inspect-1\.0|gemmcl) ", re.M)
@@ -66,6 +68,8 @@ def run(script):
         said = tap.run("timeout", "--kill-after=1", SECONDS, "bash", "-euo", "pipefail", "-c",
                        script.replace("/tmp/", f"{files}/"), cwd=directory)
         left = set(os.listdir(directory)) - {"demos"}
+    if said.returncode and ABORTS in said.stdout:
+        raise tap.Skipped("PoCL 6.0 aborts: Instruction Combining did not reach a fixpoint")
     if "post-messages=true" in script:
         check_answers(script, said.stdout)
     if left:
