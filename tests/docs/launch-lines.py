@@ -60,7 +60,15 @@ def check_answers(script, text):
         raise tap.Failed(f"printed other digits than {answers} has: {found}\n{text}")
 
 
+def tracers_hang():
+    """GStreamer 1.26.2 of Debian 13 locks a pad twice when its latency tracer is in use."""
+    return tap.run("timeout", 20, "gst-launch-1.0", "--no-fault", "fakesrc", "num-buffers=1", "!",
+                   "fakesink", env={**os.environ, "GST_TRACERS": "latency"}).returncode == 124
+
+
 def run(script):
+    if "GST_TRACERS" in script and tracers_hang():
+        raise tap.Skipped("GStreamer's latency tracer hangs here in every pipeline")
     for real, fake in FAKES.items():
         script = re.sub(rf"\b{re.escape(real)}\b", fake, script)
     with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as files:
