@@ -32,7 +32,7 @@
 #include "shared/subgroup_tile.clh"
 
 /* Each image is as wide as its blocks side by side. */
-#define A_IMAGE IMAGE (A, chunk *(int)p.a.col)
+#define A_IMAGE IMAGE (A, block_k *(int)p.a.col)
 #define B_IMAGE IMAGE (B, COLUMNS *(int)p.b.col)
 
 /* The texel at which block t begins; all blocks are width x height. */
@@ -73,7 +73,7 @@ gemm (GEMM_PARAMETERS)
 {
   SG_SHARED (shared, A_HELD);
 
-  const int chunk = p.chunk;
+  const int block_k = p.block_k;
   const int2 tile = group_tile ();
   uint a_block = get_group_id (2) * p.a.batch + (tile.x * GROUP_M + sg_id ()) * p.a.row;
   uint b_block = get_group_id (2) * p.b.batch + tile.y * p.b.row;
@@ -84,11 +84,11 @@ gemm (GEMM_PARAMETERS)
   for (int i = 0; i < TILE_M * TILE_N; i++)
     sum[i] = 0.0f;
 
-  for (int rest = p.K; rest > 0; rest -= chunk) {
-    int2 a_at = block_at (p.a, a_block++, chunk, TILE_M);
-    int2 b_at = block_at (p.b, b_block++, COLUMNS, chunk);
+  for (int rest = p.K; rest > 0; rest -= block_k) {
+    int2 a_at = block_at (p.a, a_block++, block_k, TILE_M);
+    int2 b_at = block_at (p.b, b_block++, COLUMNS, block_k);
 
-    for (int left = min (rest, chunk); left > 0; left -= STEP) {
+    for (int left = min (rest, block_k); left > 0; left -= STEP) {
       read_b (b, B_IMAGE, b_at);
       REPEAT (TILE_M / A_ROWS, MULTIPLY_ROWS)
       a_at.x += STEP;

@@ -14,15 +14,15 @@
  * Rows past M repeat the last row and are not stored; columns past N are zeros in B and are not
  * stored. The host launches any grid; a work-group owns an equal part of the tiles:
  *
- *            panel 0   1   2        It takes a chunk of tiles, whose rows of A stay in the
+ *            panel 0   1   2        It takes a stack of tiles, whose rows of A stay in the
  *                +---+---+---+      second-level cache, through all of its panels, then the next
- *  chunk 0 tile 0| 0 | 2 | 4 |      chunk. The numbers are the order of tiles. So A is read from
- *               1| 1 | 3 | 5 |      memory once per group, and a panel of B once per chunk.
- *  chunk 1      2| 6 | 8 |10 |
+ *  stack 0 tile 0| 0 | 2 | 4 |      stack. The numbers are the order of tiles. So A is read from
+ *               1| 1 | 3 | 5 |      memory once per group, and a panel of B once per stack.
+ *  stack 1      2| 6 | 8 |10 |
  *               3| 7 | 9 |11 |
  *                +---+---+---+
  *
- * COPIES_A: the rows of a chunk are first copied to private memory as float. The host defines it in
+ * COPIES_A: the rows of a stack are first copied to private memory as float. The host defines it in
  * two cases. If the conversion to float takes many instructions, the copy takes them once, not once
  * per panel. If rows lie a multiple of 4096 bytes apart, the elements of a column share one set of
  * the first-level cache, which often has 8 ways; the copy's rows begin in different sets.
@@ -43,7 +43,7 @@
  * WIDTH: floats of a vector register, the device's native width.
  *
  * Defined below:
- * ROWS: rows of A in a chunk at most.
+ * ROWS: rows of A in a stack at most.
  * AHEAD: prefetch distance in B, in elements.
  * STREAM: elements of D from which on non-temporal stores are used.
  * NEAR: elements of an A that stays in the second-level cache beside B.
@@ -349,16 +349,16 @@ gemm (GEMM_PARAMETERS)
   enum { NEXT_TILES = 1 }; /* row pointers of one more tile, for its prefetch */
 #endif
 
-  int chunk = 0;
+  int stack = 0;
   for (int first = get_start (tiles, get_group_id (0), get_num_groups (0)); first < end_tile;
-       first += chunk) {
-    chunk = min (most_tiles, end_tile - first);
+       first += stack) {
+    stack = min (most_tiles, end_tile - first);
 
     A_ELEMENT *rows[ROWS + TILE_M];
-    find_rows (rows, copy, A, p, (long)first * TILE_M, (chunk + NEXT_TILES) * TILE_M);
+    find_rows (rows, copy, A, p, (long)first * TILE_M, (stack + NEXT_TILES) * TILE_M);
 
     for (int panel = first_panel; panel < end_panel; panel++)
-      for (int tile = 0; tile < chunk; tile++) {
+      for (int tile = 0; tile < stack; tile++) {
         const int i = (first + tile) * TILE_M;
         const int j = panel * TILE_N;
         global const B_ELEMENT *b_panel = (global const B_ELEMENT *)B + panel * B_PANEL (p.K);

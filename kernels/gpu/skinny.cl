@@ -26,7 +26,7 @@
 enum {
   COLUMNS = N,
   DEPTH = K,
-  CHUNK = N < 16 ? N : 16, /* columns computed at a time */
+  AT_ONCE = N < 16 ? N : 16, /* columns computed at a time */
   MAX_COLUMNS = 16
 };
 /* arguments.h has members with these names. */
@@ -137,7 +137,7 @@ load_c_rows (global const C_MEM *C, const GemmclStrides s, const int M, const in
   load_rows_C (C, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
   channels_from_samples (D_ORDER, D_CHANNELS, sample, c);
 #else
-  load_rows_C (C, s, M, COLUMNS, i, j, CHUNK, c);
+  load_rows_C (C, s, M, COLUMNS, i, j, AT_ONCE, c);
 #endif
 }
 
@@ -151,7 +151,7 @@ store_d_rows (global D_MEM *D, const GemmclStrides s, const int M, const int i, 
   samples_from_channels (D_ORDER, D_CHANNELS, D_X, d, sample);
   store_rows_D (D, pixels, M, D_SAMPLES, i, 0, D_SAMPLES, sample);
 #else
-  store_rows_D (D, s, M, COLUMNS, i, j, CHUNK, d);
+  store_rows_D (D, s, M, COLUMNS, i, j, AT_ONCE, d);
 #endif
 }
 
@@ -194,14 +194,14 @@ make_strip (const Operands of, const GemmclArguments p, const int i, const int M
   if (product)
     load_a_rows (of.A, p.a, M, i, !p.progressive, a);
 
-  for (int j = 0; j < COLUMNS; j += CHUNK) {
+  for (int j = 0; j < COLUMNS; j += AT_ONCE) {
     rows c[MAX_COLUMNS];
     rows d[MAX_COLUMNS];
 
     if (addend)
       load_c_rows (of.C, p.c, M, i, j, c);
 #pragma unroll
-    for (int n = 0; n < CHUNK; n++) {
+    for (int n = 0; n < AT_ONCE; n++) {
       const int column = min (j + n, COLUMNS - 1);
       d[n] = of.bias[column];
       if (addend)
@@ -218,7 +218,7 @@ make_strip (const Operands of, const GemmclArguments p, const int i, const int M
 #endif
     if (D_IS_BYTES && !small)
 #pragma unroll
-      for (int n = 0; n < CHUNK; n++)
+      for (int n = 0; n < AT_ONCE; n++)
         d[n] = clamp_to_bytes (d[n]);
     if (STORES_D)
       store_d_rows (of.D, p.d, M, i, j, d);

@@ -33,7 +33,7 @@ typedef struct {
   float alpha, beta;  /* C is read only if beta != 0 */
   float a_scale, a_shift;
   gemmcl_i32 progressive; /* A_INTERLACED frames of this run are not interlaced */
-  gemmcl_i32 chunk;       /* of images: columns of A and rows of B in a block */
+  gemmcl_i32 block_k;     /* of images: columns of A and rows of B in a block */
 } GemmclArguments;
 
 /* Values of SUBGROUP_LEVEL, in the order of GemmclKernelLevel */

@@ -42,16 +42,16 @@
  * SPLIT parts of K has the scales of the whole K.
  *
  * In an image a panel is the part that one tile of D needs: TILE_M rows of A, or COLUMNS columns of
- * B, with all of K. The size of images is limited, so a panel is cut into blocks of up to CHUNK of
- * K, and blocks lie in rows of p.a.col or p.b.col blocks side by side:
+ * B, with all of K. The size of images is limited, so a panel is cut into blocks of up to BLOCK_K
+ * of K, and blocks lie in rows of p.a.col or p.b.col blocks side by side:
  *
- *      K of A, CHUNK to a block          block t = (batch * panels + panel) * blocks of a panel
- *     +-------+-------+---+                        + k / CHUNK
+ *      K of A, BLOCK_K to a block        block t = (batch * panels + panel) * blocks of a panel
+ *     +-------+-------+---+                        + k / BLOCK_K
  *     | t = 0 | t = 1 | 2 | TILE_M       lies at x = t % side * the width of a block
  *     +-------+-------+---+                      y = t / side * the height of a block
  *     | t = 3 | ..        | TILE_M
  *                                        side: number of blocks side by side. A block of A is
- *                                        CHUNK x TILE_M, one of B COLUMNS x CHUNK.
+ *                                        BLOCK_K x TILE_M, one of B COLUMNS x BLOCK_K.
  *
  * Elements past M, N or K are zeros, so kernels check no bounds. A texel is a float. X is A, of
  * A_TYPE, with OF_A, and K runs along x; else it is B, and K runs along y. A work-item writes one

@@ -346,11 +346,11 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   gsize blocks;
 
   /* As much of K as fits in whole steps; 0 if not even one fits. */
-  self->chunk = MIN ((gemm->k + step - 1) / step, MIN (max_width, max_height) / step) * step;
-  if (self->chunk > 0) {
-    self->width = of_a ? self->chunk : tiles.cols;
-    self->height = of_a ? kernel->tile_m : self->chunk;
-    self->per_panel = (gemm->k + self->chunk - 1) / self->chunk;
+  self->block_k = MIN ((gemm->k + step - 1) / step, MIN (max_width, max_height) / step) * step;
+  if (self->block_k > 0) {
+    self->width = of_a ? self->block_k : tiles.cols;
+    self->height = of_a ? kernel->tile_m : self->block_k;
+    self->per_panel = (gemm->k + self->block_k - 1) / self->block_k;
     self->panels = of_a ? tiles.m * kernel->group_m : tiles.n;
     if (!g_size_checked_mul (&blocks, self->per_panel, self->panels) ||
         !g_size_checked_mul (&blocks, blocks, n_matrices))

@@ -131,7 +131,7 @@ GemmclTiles gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDe
  * block reads or images of one channel of 32 bits, a buffer holds the texels row by row. */
 typedef struct {
   gsize width, height;             /* size of a block in texels */
-  gsize chunk;                     /* columns of A or rows of B in a block */
+  gsize block_k;                   /* columns of A or rows of B in a block */
   gsize per_panel;                 /* blocks per panel; they cover K */
   gsize panels;                    /* panels per problem of the batch */
   gsize side;                      /* blocks side by side in the image */

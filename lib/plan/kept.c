@@ -192,7 +192,7 @@ make_key (GemmclKernelPlan *self, const gfloat *b, const gfloat *scales)
   g_autofree gchar *layout = g_strdup_printf (
       "%zu x %zu, %s, size %zu, parts %u, image %zu x %zu, blocks %zu x %zu of %zu%s",
       self->computed.k, self->computed.n, pack, gemmcl_pack_get_size (self), self->split,
-      blocks->image_width, blocks->image_height, blocks->width, blocks->height, blocks->chunk,
+      blocks->image_width, blocks->image_height, blocks->width, blocks->height, blocks->block_k,
       columns ? columns : "");
 
   return gemmcl_weights_make_key (b, self->computed.k * self->computed.n, layout);

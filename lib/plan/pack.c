@@ -227,6 +227,6 @@ gemmcl_pack_launch_a (GemmclKernelPlan *self, cl_kernel kernel, cl_mem from, Gem
   blocks.panels = gemmcl_kernel_get_tiles (self->kernel, p->M, p->N).m * self->kernel->group_m;
   p->a = get_strides (&blocks, shared);
   p->b = get_strides (&self->b_blocks, p->b.batch == 0);
-  p->chunk = blocks.chunk; /* B's is the same */
+  p->block_k = blocks.block_k; /* B's is the same */
   return p->K == 0 || launch_pack_image (&pack, chain, error);
 }

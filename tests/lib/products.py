@@ -340,13 +340,13 @@ class Steps(ProblemTestCase):
 
 class SharedTiles(ProblemTestCase):
     """Kernels for CPUs with tiles that work-groups share, and with a copy of A. One kernel for each
-    precision and for vectors of 8 floats; D has several panels and chunks of rows."""
+    precision and for vectors of 8 floats; D has several panels and stacks of tiles."""
 
     KERNELS = [("vector_6x16_1x1", "f32", 16), ("vector_12x32_1x1", "f32", 32),
                ("vector_bf16_4x64_1x1", "bf16", 64), ("vector_i8_12x32_1x1", "i8", 32)]
 
     def test_sizes(self):
-        """M makes one chunk of rows, groups that end within a chunk, several chunks in a group, and
+        """M makes one stack of tiles, groups that end within one, several stacks in a group, and
         less than a tile. K is small, 0 by alpha, or too large for a copy. An A in f16 is copied."""
         for kernel, precision, width in self.KERNELS:
             for m, k in (293, 60), (700, 3), (150, 0), (5, 6500):
