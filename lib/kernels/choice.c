@@ -126,8 +126,9 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
   if (!can_split (self, gemm))
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
-        "Kernel %s cannot split K %u times here. A split needs a kernel that reads buffers, with "
-        "int8 one of NVIDIA's with few outputs, a batch of 1, and a D that is a matrix.",
+        "Kernel %s cannot split K into %u parts here. A split needs a kernel that reads buffers, "
+        "a batch of 1, and a D that is a matrix. With int8 only NVIDIA's kernels split K, those "
+        "with larger tiles into fewer parts.",
         self->kernel->name, self->split);
   if (gemm->k % (SPLIT_ALIGNMENT * self->split) == 0)
     return TRUE;

@@ -85,8 +85,8 @@ class Parts(ProblemTestCase):
                 ("gemm_naiv/2", 1, 'There is no kernel "gemm_naiv"'),
                 ("gemm_naive/2", 2, "a batch of 1"),
                 ("block_read_4x1_1x8/2", 1, "that reads buffers"),
-                ("dot_4x2_8x16/2", 1, "with int8 one of NVIDIA's"),
-                ("wgmma_i8_2x64_64x4/6", 1, "with few outputs")]:
+                ("dot_4x2_8x16/2", 1, "With int8 only NVIDIA's"),
+                ("wgmma_i8_2x64_64x4/6", 1, "larger tiles into fewer parts")]:
             precision = "i8" if "i8" in kernel or "dot" in kernel else "f32"
             self.refuses("kernel", words, "plan_new", get_context(),
                          byref(describe(5, 37, 96, batch=batch, precision=precision)), kernel)
