@@ -61,7 +61,7 @@ def check_answers(script, text):
 
 
 def tracers_hang():
-    """GStreamer 1.26.2 of Debian 13 locks a pad twice when its latency tracer is in use."""
+    """True where the latency tracer hangs: GStreamer 1.26.2, which Debian 13 has."""
     return tap.run("timeout", 20, "gst-launch-1.0", "--no-fault", "fakesrc", "num-buffers=1", "!",
                    "fakesink", env={**os.environ, "GST_TRACERS": "latency"}).returncode == 124
 
