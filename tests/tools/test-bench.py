@@ -82,23 +82,19 @@ class Results(tool.FolderTestCase):
                 self.assertIsNone(result[key])
 
     def test_file_and_table(self):
+        """Kernels with a 6 in their names do not fit as built, which saves compiling most."""
         path = self.path("bench.json")
         said = self.ends(0, "bench", "-M", 7, "-N", 13, "-K", 5, "-k", "all", "-v", "-i", 1,
-                         "--json", path).stdout
+                         "--json", path, **tool.faults(GEMMCL_UNFIT_KERNEL="*6*")).stdout
         self.assertRegex(said, r"(?m)^Device +\S")
         self.assertRegex(said, r"(?m)^f32 peak \S")
         measured = [result["kernel"] for result in self.load(path)]
+        self.assertGreater(len(measured), 1)
         self.assertIn("gemm_naive", measured)
-        for kernel in self.read("kernels", "--json"):
-            end = ".* ok" if kernel["name"] in measured else r"[A-Za-z].*\."
-            self.assertRegex(said, rf"(?m)^{kernel['name']} +{end}$")
-
-    def test_all_leaves_out_what_does_not_fit_as_built(self):
-        said = self.ends(0, "bench", "-M", 8, "-N", 8, "-K", 8, "-k", "all",
-                         **tool.faults(GEMMCL_UNFIT_KERNEL="*_*x*")).stdout
-        self.assertRegex(said, r"(?m)^gemm_naive +\d")
-        for kernel in self.read("kernels", "--json")[1:]:
-            self.assertRegex(said, rf"(?m)^{kernel['name']} +Kernel {kernel['name']} needs more\.$")
+        for name in (kernel["name"] for kernel in self.read("kernels", "--json")):
+            end = (".* ok" if name in measured
+                   else rf"Kernel {name} needs more\." if "6" in name else r"[A-Za-z].*\.")
+            self.assertRegex(said, rf"(?m)^{name} +{end}$")
 
     def test_what_does_not_build_is_shown(self):
         """It is a fault at the end, after all other kernels."""
@@ -325,8 +321,10 @@ class Failures(tool.FolderTestCase):
         # The largest buffer of a device can exceed the range of sizes.
         rows = most // 2**30 + 1
         self.refuses(1, "too large", "bench", "-M", rows, "-N", 1, "-K", most // rows + 1, "-i", 0)
-        # This A of bytes is not too large, as it would be in f32, so the file is the next obstacle.
-        self.refuses(1, "No such file", "bench", "-M", 2**16, "-N", 1, "-K", most // 2**15,
+        # This A of bytes takes a third of the largest buffer, and would be too large in f32. PoCL
+        # 7.1 gives all memory to one buffer, and the host keeps a copy. The next obstacle is the
+        # file.
+        self.refuses(1, "No such file", "bench", "-M", 2**16, "-N", 1, "-K", most // 2**14 // 3,
                      "--a-type", "u8", "-i", 0, "--json", self.path("none/bench.json"))
 
     def test_output_that_cannot_be_written(self):
