@@ -85,6 +85,20 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   return NEXT (gemmcl_plan_new) (context, gemm, kernel, error);
 }
 
+/* With GEMMCL_CLAIMED_GPU the device claims to be a GPU. */
+const GemmclDeviceInfo *
+gemmcl_context_get_device_info (GemmclContext *context)
+{
+  const GemmclDeviceInfo *info = NEXT (gemmcl_context_get_device_info) (context);
+  static GemmclDeviceInfo claimed;
+
+  if (g_getenv ("GEMMCL_CLAIMED_GPU") == NULL)
+    return info;
+  claimed = *info;
+  claimed.type = GEMMCL_DEVICE_TYPE_GPU;
+  return &claimed;
+}
+
 /* A GEMMCL_WRONG_KERNEL computes 2 A B. Only first GEMMCL_CRASHING_RUN, _HANGING_RUN succeed. */
 gboolean
 gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,

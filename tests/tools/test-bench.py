@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import re
+import signal
 import stat
 import subprocess
 import unittest
@@ -115,6 +116,18 @@ class Results(tool.FolderTestCase):
         said = self.ends(0, "bench", "-M", 8, "-N", 8, "-K", 8, "-k", "naive", "-i", 3).stdout
         rows = re.findall(r"(?m)^  run (\d+) +\d+\.\d+ +\d+\.\d+", said)
         self.assertEqual(rows, ["1", "2", "3"])
+
+    def test_a_gpu_warms_up(self):
+        """It runs for some time before the runs that count, here more than 20 times."""
+        shape = ("bench", "-M", 8, "-N", 8, "-K", 8, "-k", "gemm_naive", "-i")
+        crash = tool.faults(GEMMCL_CRASHING_RUN="gemm_naive")
+        said = self.ends(0, *shape, 3, **crash).stdout
+        self.assertIn("Runs     3 of each kernel, after one that does not count", said)
+        self.ends(-signal.SIGKILL, *shape, 3, **crash, GEMMCL_CLAIMED_GPU="1")
+        self.ends(0, *shape, 0, **crash, GEMMCL_CLAIMED_GPU="1")
+        said = self.ends(0, *shape, 3, **tool.faults(GEMMCL_CLAIMED_GPU="1")).stdout
+        self.assertIn("Runs     3 of each kernel, after 10 ms of runs that do not count", said)
+        self.assertEqual(len(re.findall(r"(?m)^  run \d", said)), 3)
 
     def test_peak_and_bandwidth(self):
         (result,), said = self.bench(8, 8, 8, "--peak", "123.5", "--bandwidth", "measure")

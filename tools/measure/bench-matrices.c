@@ -4,12 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "measure/worker.h"
 #include "shared-options.h"
 
 /* The seed of the inputs, arbitrary but constant. */
 #define SEED 20150807
 
-#define COPIES 5
+#define LEAST_COPIES 5
 /* A shorter time is wrong: Rusticl of Mesa 22.3 reports 1 ns for each command. */
 #define LEAST_NS 100
 /* Size of a buffer for copies, larger than any cache, and the least number of such buffers that the
@@ -270,6 +271,20 @@ bench_make_times (GArray *times)
 }
 
 gboolean
+bench_warm_up (const BenchMatrices *self, GemmclPlan *plan, GError **error)
+{
+  const gboolean gpu =
+      gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_GPU;
+  const gdouble end = tool_get_seconds () + BENCH_WARM_UP_MS / 1e3;
+  gdouble ms;
+
+  while (gpu && tool_get_seconds () < end)
+    if (!tool_check_interrupt (error) || !bench_run_once (self, plan, &ms, error))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
 bench_spoil_output (const BenchMatrices *self, GError **error)
 {
   return fill_buffer (self->context, self->device_d, NAN, self->size_d * sizeof (gfloat), error);
@@ -301,9 +316,11 @@ bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, G
                 make_buffer (context, NULL, bytes, &to, error) &&
                 fill_buffer (context, from, 1, bytes, error) &&
                 fill_buffer (context, to, 1, bytes, error);
+  const gdouble end = tool_get_seconds () + BENCH_WARM_UP_MS / 1e3;
   gdouble least = G_MAXDOUBLE;
+  guint n = 0;
 
-  for (guint i = 0; i < COPIES && ok; i++) {
+  for (; ok && (n < LEAST_COPIES || tool_get_seconds () < end); n++) {
     cl_event copy = NULL;
     gdouble ms = NAN;
 
@@ -319,7 +336,7 @@ bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, G
     g_prefix_error (error, "The memory bandwidth could not be measured; --bandwidth sets it. ");
   *gbs = 2.0 * bytes / (least * 1e6);
   *source = g_strdup_printf ("bytes read and written by clEnqueueCopyBuffer of %s, the fastest of "
-                             "%d copies",
-                             size, COPIES);
+                             "%u copies",
+                             size, n);
   return ok;
 }

@@ -47,6 +47,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchMatrices, bench_matrices_free)
  * NaN if the device measured no time, as with drivers without a GPU. */
 gboolean bench_run_once (const BenchMatrices *self, GemmclPlan *plan, gdouble *ms, GError **error);
 
+/* A GPU that was idle raises its clock in the first milliseconds of work, an NVIDIA H200 within 4.
+ * After 50 ms of products of f16 it lowers it again. */
+#define BENCH_WARM_UP_MS 10
+
+/** bench_warm_up: Runs @plan for BENCH_WARM_UP_MS if the device is a GPU. */
+gboolean bench_warm_up (const BenchMatrices *self, GemmclPlan *plan, GError **error);
+
 /** bench_make_times: Sorts @times, milliseconds of runs. Returns: their "min", "median", "max", and
  * "spread", which is the distance between the quartiles as a share of the median; nulls if there
  * are no times. */
@@ -59,8 +66,9 @@ gboolean bench_spoil_output (const BenchMatrices *self, GError **error);
 /** bench_read_output: Copies D from the device to the host's copy of @self. */
 gboolean bench_read_output (BenchMatrices *self, GError **error);
 
-/** bench_measure_bandwidth: @gbs: (out): 10^9 bytes a second, read and written, in the fastest of a
- * few copies between buffers of the device. They are larger than its caches if its memory allows.
+/** bench_measure_bandwidth: @gbs: (out): 10^9 bytes a second, read and written, in the fastest of
+ * several copies between buffers of the device, which take BENCH_WARM_UP_MS or longer. The buffers
+ * are larger than its caches if its memory allows.
  * @source: (out) (transfer full): a description of the measurement. */
 gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source,
                                   GError **error);

@@ -266,7 +266,10 @@ print_head (const Bench *self)
   if (options.replay == NULL)
     print_problem (self);
   fprintf (self->notes, "Runs     %d of each kernel%s\n\n", options.iterations,
-           options.iterations > 0 ? ", after one that does not count" : ": they are prepared only");
+           options.iterations == 0 ? ": they are prepared only"
+           : self->info->type == GEMMCL_DEVICE_TYPE_GPU
+               ? ", after " G_STRINGIFY (BENCH_WARM_UP_MS) " ms of runs that do not count"
+               : ", after one that does not count");
 }
 
 /* Prints the head and the titles. */
@@ -445,7 +448,8 @@ measure_kernel (Bench *self, BenchMatrices *matrices, const gchar *name, GError 
     return FALSE;
   if (options.iterations > 0 && ((options.validation && !bench_spoil_output (matrices, error)) ||
                                  !run_once (matrices, plan, &ms, error) ||
-                                 (options.validation && !verify (self, matrices, checked, error))))
+                                 (options.validation && !verify (self, matrices, checked, error)) ||
+                                 !bench_warm_up (matrices, plan, error)))
     return FALSE;
   for (gint i = 0; i < options.iterations; i++) {
     if (!run_once (matrices, plan, &ms, error))
