@@ -213,7 +213,7 @@ kernels=(kernels-0 kernels-1 kernels-2 kernels-3 native-8 native-16)
 with_gcc
 case ${1-} in
   --ci)
-    on_intel_cpu subgroups "${kernels[@]}" frames products
+    on_intel_cpu subgroups "${kernels[@]}" frames pictures products
     with_sanitizers
     in_chroot trixie subgroups
     in_chroot testing subgroups

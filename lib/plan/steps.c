@@ -16,6 +16,11 @@
 #include "problem/pool.h"
 #include "shared/quantized.h"
 
+/* A work-group that owns a row grows while its work-items have as many vectors to read, and until
+ * all rows have as many work-items for each compute unit. */
+#define LEAST_VECTORS 16
+#define ITEMS_OF_UNIT 1024
+
 /* A row of the table of steps. */
 typedef struct {
   gboolean is_needed;
@@ -82,6 +87,22 @@ get_d (GemmclKernelPlan *self, const GemmclKernelRun *run)
                 get_strides (self, GEMMCL_OPERAND_D, run->tight)};
 }
 
+/* Returns: work-items for a row of @length elements, which a work-group owns: more for long rows,
+ * until an item has few vectors to read or the rows fill the device. */
+static guint
+get_row_group (GemmclKernelPlan *self, gsize length)
+{
+  const gsize rows = self->computed.m * self->computed.batch;
+  const gsize most = (gsize)self->device->compute_units * ITEMS_OF_UNIT;
+  guint group = self->row_group;
+
+  while (group > 1 && rows * group < most &&
+         length >= (gsize)group * self->row_width * LEAST_VECTORS &&
+         gemmcl_kernel_plan_fit_group (self, 2 * group) > 1)
+    group *= 2;
+  return group;
+}
+
 /* The options of steps that read rows of @gemm's A (kernels/shared/row_steps.clh). If A is frames,
  * im2col made the rows. */
 static gchar *
@@ -94,19 +115,20 @@ make_row_options (GemmclKernelPlan *self, const GemmclGemm *gemm, const gchar *o
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
 
   return g_strdup_printf (
-      "-DGROUP=%u -DWIDTH=%u -DA_TYPE=%s%s%s%s%s%s", self->row_group, self->row_width,
-      gemmcl_type_get_dtype (gemm->a_frame ? GEMMCL_TYPE_F32 : gemm->a_type),
+      "-DGROUP=%u -DWIDTH=%u -DA_TYPE=%s%s%s%s%s%s", get_row_group (self, self->computed.k),
+      self->row_width, gemmcl_type_get_dtype (gemm->a_frame ? GEMMCL_TYPE_F32 : gemm->a_type),
       scaled ? " -DA_SCALED" : "", gemmcl_gemm_keeps_int8 (gemm) ? " -DA_INT8" : "",
       gemm->a_frame || !a.by_column ? " -DA_UNIT_COL" : "",
       aligned && !a.by_column && !gemm->a_frame ? " -DA_ALIGNED" : "", others);
 }
 
-/* The options of a step from f32 to elements of @d_type. */
+/* The options of a step from rows of f32 to rows of D, of @d_type. */
 static gchar *
 make_step_options (GemmclKernelPlan *self, GemmclType d_type, const gchar *others)
 {
-  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=F32 -DD_TYPE=%s%s", self->row_group,
-                          self->row_width, gemmcl_type_get_dtype (d_type), others);
+  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=F32 -DD_TYPE=%s%s",
+                          get_row_group (self, self->computed.n), self->row_width,
+                          gemmcl_type_get_dtype (d_type), others);
 }
 
 /* Writes rows of @cols elements of @from to @to: their softmax, or rows divided by their norms. @to
@@ -117,9 +139,10 @@ launch_rows (GemmclKernelPlan *self, const GemmclStep *step, GemmclKernelRun *ru
 {
   const cl_float scale = self->problem.a_scale, shift = self->problem.a_shift;
   const cl_int n = cols;
-  const gsize global[3] = {run->m * self->row_group, 1, run->batch};
+  const guint group = get_row_group (self, cols);
+  const gsize global[3] = {run->m * group, 1, run->batch};
 
-  return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (self->row_group), error,
+  return LAUNCH (&run->chain, step->kernel, step->name, global, IN_A_ROW (group), error,
                  ARGUMENT (from.memory), ARGUMENT (from.strides), ARGUMENT (to.memory),
                  ARGUMENT (to.strides), ARGUMENT (n), {scales ? sizeof (scale) : 0, &scale},
                  ARGUMENT (shift));
@@ -181,17 +204,17 @@ launch_quantize (GemmclKernelPlan *self, GemmclStep *step, GemmclKernelRun *run,
 {
   GemmclArguments *p = &run->p;
   const gboolean shared = p->a.batch == 0;
-  const gsize global[3] = {(gsize)p->M * self->row_group, 1, shared ? 1 : run->gemm_batch};
+  const guint group = get_row_group (self, self->computed.k);
+  const gsize global[3] = {(gsize)p->M * group, 1, shared ? 1 : run->gemm_batch};
   const GemmclStrides a = p->a;
   const cl_mem from = run->a;
 
   run->a = step->output;
   p->a = (GemmclStrides){.row = INT8_ROW ((gint64)p->K), .col = 1};
   p->a.batch = shared ? 0 : p->M * p->a.row;
-  return p->K == 0 ||
-         LAUNCH (&run->chain, step->kernel, "quantize", global, IN_A_ROW (self->row_group), error,
-                 ARGUMENT (from), ARGUMENT (a), ARGUMENT (run->a), ARGUMENT (p->K),
-                 ARGUMENT (p->a_scale), ARGUMENT (p->a_shift));
+  return p->K == 0 || LAUNCH (&run->chain, step->kernel, "quantize", global, IN_A_ROW (group),
+                              error, ARGUMENT (from), ARGUMENT (a), ARGUMENT (run->a),
+                              ARGUMENT (p->K), ARGUMENT (p->a_scale), ARGUMENT (p->a_shift));
 }
 
 static gboolean

@@ -4,7 +4,8 @@
 from ctypes import byref, c_double, c_int
 
 from gemmcl import (ACTIVATIONS, ADDENDS, DTYPES, POOLS, PRECISIONS, TYPES, Buffer, Plan, TestCase,
-                    ask, call, describe, get_context, get_device, get_level, get_values, np)
+                    ask, call, describe, find_misfit, get_context, get_device, get_level,
+                    get_values, np)
 from numpy_gemm import ROUNDOFFS, compare, f32, pooled, row_outputs, solve
 
 GUARD = 37  # elements after each matrix
@@ -13,6 +14,10 @@ SUM, MAX, ARG_MAX, TOP_K = 1, 2, 4, 8  # GemmclRowOutput
 ALL = SUM | MAX | ARG_MAX | TOP_K
 ROW_OUTPUTS = {SUM: "sum", MAX: "max", ARG_MAX: "arg-max", TOP_K: "top-k"}
 NORM_A, NORM_D = 1, 2  # GemmclNormalize
+# Kernels of all kinds, with their precisions.
+KERNELS = [("gemm_naive", "f32"), ("gemm_naive/2", "f32"), ("vector_4x8_1x1", "f32"),
+           ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
+           ("xmx_bf16_8x1_1x16", "bf16"), ("dot_1x1_1x64", "i8"), (None, "f16"), (None, "i8")]
 
 
 def get_dtype(kind):
@@ -42,6 +47,12 @@ def is_miscompiled(kernel):
     if not kernel or "Portable Computing" not in device.platform or device.driver[:2] != "6.":
         return False
     return kernel.startswith("prefetch_") or get_level(kernel.partition("/")[0]) == "emulated"
+
+
+def find_kernels():
+    """Those of KERNELS that fit here."""
+    return [(kernel, precision) for kernel, precision in KERNELS
+            if not find_misfit(kernel or "gemm_naive", describe(9, 7, 64, precision=precision))]
 
 
 class Operand:
