@@ -167,12 +167,10 @@ store_d (global D_MEM *D, long col, int columns, bool stream, FLOATS x)
 static inline FLOATS
 scale_int8s (SUMS sum, global const int *row, global const int *panel, int v)
 {
-  const SUMS whole = sum - row[INT8_ZERO] * VLOAD (v, panel + INT8_SUM * TILE_N);
-  const FLOATS zero = PASTE (convert_float, WIDTH) (VLOAD (v, panel + INT8_ZERO * TILE_N));
-  const FLOATS scale = PASTE (as_float, WIDTH) (VLOAD (v, panel + INT8_SCALE * TILE_N));
-
-  return (PASTE (convert_float, WIDTH) (whole) - zero * row[INT8_SUM]) * scale *
-         as_float (row[INT8_SCALE]);
+  return INT8_PRODUCT (WIDTH, sum, row[INT8_SCALE], row[INT8_ZERO], row[INT8_SUM],
+                       VLOAD (v, panel + INT8_SCALE * TILE_N),
+                       VLOAD (v, panel + INT8_ZERO * TILE_N),
+                       VLOAD (v, panel + INT8_SUM * TILE_N));
 }
 #endif
 

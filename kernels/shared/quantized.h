@@ -47,5 +47,12 @@
 #define INT8_ZERO  1
 #define INT8_SUM   2
 
+/* The last formula above, in f32, for one row and a vector of n columns, or one if n is empty. The
+ * ints scale are bits of floats. */
+#define INT8_PRODUCT(n, sum, scale_i, zero_i, sum_i, scale_j, zero_j, sum_j)                       \
+  ((PASTE (convert_float, n) ((sum) - (zero_i) * (sum_j)) -                                        \
+    PASTE (convert_float, n) (zero_j) * (float)(sum_i)) *                                          \
+   PASTE (as_float, n) (scale_j) * as_float (scale_i))
+
 /* The smallest normal f32: a device may flush a smaller scale to 0. */
 #define INT8_LEAST 0x1p-126f
