@@ -61,7 +61,8 @@ struct _GemmclKernelPlan {
   gboolean makes_row_outputs; /* multiply computes the row outputs; FALSE: a step does */
   gsize n_tops;               /* elements of a row of tops; 0: none */
   gsize n_row_parts; /* parts of a row that row_outputs reduces and merge_rows merges; or 1 */
-  /* In steps that process rows: work-items per row, and elements that each reads at a time. */
+  /* In steps that process rows: the fewest work-items per row (some steps have more for long rows),
+   * and elements that each reads at a time. */
   guint row_group, row_width;
 
   cl_mem zeros;   /* the first bias; also in place of the bias of parts of K */
