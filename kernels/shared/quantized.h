@@ -47,8 +47,8 @@
 #define INT8_ZERO  1
 #define INT8_SUM   2
 
-/* The last formula above, in f32, for one row and a vector of n columns, or one if n is empty. The
- * ints scale are bits of floats. */
+/* The last formula above in f32, for one row and a vector of n columns; one column if n is empty.
+ * scale_i and scale_j are floats in the bits of ints. */
 #define INT8_PRODUCT(n, sum, scale_i, zero_i, sum_i, scale_j, zero_j, sum_j)                       \
   ((PASTE (convert_float, n) ((sum) - (zero_i) * (sum_j)) -                                        \
     PASTE (convert_float, n) (zero_j) * (float)(sum_i)) *                                          \

@@ -16,8 +16,8 @@
 #include "problem/pool.h"
 #include "shared/quantized.h"
 
-/* A work-group that owns a row grows while its work-items have as many vectors to read, and until
- * all rows have as many work-items for each compute unit. */
+/* A work-group that owns a row grows while each work-item has LEAST_VECTORS or more to read, and
+ * while the work-items of all rows are fewer than ITEMS_OF_UNIT for each compute unit. */
 #define LEAST_VECTORS 16
 #define ITEMS_OF_UNIT 1024
 

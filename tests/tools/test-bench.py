@@ -118,12 +118,13 @@ class Results(tool.FolderTestCase):
         self.assertEqual(rows, ["1", "2", "3"])
 
     def test_a_gpu_warms_up(self):
-        """It runs for some time before the runs that count, here more than 20 times."""
+        """It runs before the runs that count. The first run and 19 that count are 20 without such
+        runs. The 21st crashes."""
         shape = ("bench", "-M", 8, "-N", 8, "-K", 8, "-k", "gemm_naive", "-i")
         crash = tool.faults(GEMMCL_CRASHING_RUN="gemm_naive")
-        said = self.ends(0, *shape, 3, **crash).stdout
-        self.assertIn("Runs     3 of each kernel, after one that does not count", said)
-        self.ends(-signal.SIGKILL, *shape, 3, **crash, GEMMCL_CLAIMED_GPU="1")
+        said = self.ends(0, *shape, 19, **crash).stdout
+        self.assertIn("Runs     19 of each kernel, after one that does not count", said)
+        self.ends(-signal.SIGKILL, *shape, 19, **crash, GEMMCL_CLAIMED_GPU="1")
         self.ends(0, *shape, 0, **crash, GEMMCL_CLAIMED_GPU="1")
         said = self.ends(0, *shape, 3, **tool.faults(GEMMCL_CLAIMED_GPU="1")).stdout
         self.assertIn("Runs     3 of each kernel, after 10 ms of runs that do not count", said)

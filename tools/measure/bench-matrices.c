@@ -273,14 +273,15 @@ bench_make_times (GArray *times)
 gboolean
 bench_warm_up (const BenchMatrices *self, GemmclPlan *plan, GError **error)
 {
-  const gboolean gpu =
-      gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_GPU;
   const gdouble end = tool_get_seconds () + BENCH_WARM_UP_MS / 1e3;
   gdouble ms;
 
-  while (gpu && tool_get_seconds () < end)
+  if (gemmcl_context_get_device_info (self->context)->type != GEMMCL_DEVICE_TYPE_GPU)
+    return TRUE;
+  do
     if (!tool_check_interrupt (error) || !bench_run_once (self, plan, &ms, error))
       return FALSE;
+  while (tool_get_seconds () < end);
   return TRUE;
 }
 

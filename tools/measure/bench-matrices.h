@@ -51,7 +51,7 @@ gboolean bench_run_once (const BenchMatrices *self, GemmclPlan *plan, gdouble *m
  * After 50 ms of products of f16 it lowers it again. */
 #define BENCH_WARM_UP_MS 10
 
-/** bench_warm_up: Runs @plan for BENCH_WARM_UP_MS if the device is a GPU. */
+/** bench_warm_up: Runs @plan for BENCH_WARM_UP_MS, at least once, if the device is a GPU. */
 gboolean bench_warm_up (const BenchMatrices *self, GemmclPlan *plan, GError **error);
 
 /** bench_make_times: Sorts @times, milliseconds of runs. Returns: their "min", "median", "max", and
