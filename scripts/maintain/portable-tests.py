@@ -28,8 +28,8 @@ GST_PLUGINS = ["app", "audiotestsrc", "coreelements", "coretracers", "multifile"
                "rtp", "va", "videotestsrc"]
 GST_PROGRAMS = ["gst-inspect-1.0", "gst-launch-1.0"]
 
-# Folders of the build with other packed tests, and with programs of Meson's.
-NOT_PACKED = {"meson-private", "portable-tests", "portable-tests.new"}
+# Folders of the build with other packed tests, with programs of Meson's, and with compiled kernels.
+NOT_PACKED = {"meson-private", "portable-tests", "portable-tests.new", "cache"}
 
 # Libraries of the system: the other machine must use its own, which its driver and its programs
 # need.
