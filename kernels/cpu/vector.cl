@@ -243,25 +243,33 @@ multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_EL
       sum[m][v] = 0;
   }
 
-  for (long k = 0; k < steps; k++) {
-    SUMS b[VECTORS];
+  /* With A's prefetch, as many steps at a time as a cache line of A has. Two steps in one iteration
+   * share the instructions that count. */
+  const long length = prefetches ? LINE : steps;
+  for (long start = 0; start < steps; start += length) {
+    const long end = min (start + length, (long)steps);
 
-    if (prefetches && k % LINE == 0)
+    if (prefetches)
 #pragma unroll
       for (int m = 0; m < TILE_M; m++)
-        PREFETCH_A (rows[TILE_M + m] + k);
+        PREFETCH_A (rows[TILE_M + m] + start);
+#pragma unroll 2
+    for (long k = start; k < end; k++) {
+      SUMS b[VECTORS];
+
 #pragma unroll
-    for (int c = 0; c < TILE_N; c += 64 / (int)sizeof (B_ELEMENT))
-      PREFETCH_B (panel + k * TILE_N + c + AHEAD);
-#pragma unroll
-    for (int v = 0; v < VECTORS; v++)
-      b[v] = FETCH_B (v, panel + k * TILE_N);
-#pragma unroll
-    for (int m = 0; m < TILE_M; m++) {
-      const SUMS a = FETCH_A (row[m], k * A_STEP);
+      for (int c = 0; c < TILE_N; c += 64 / (int)sizeof (B_ELEMENT))
+        PREFETCH_B (panel + k * TILE_N + c + AHEAD);
 #pragma unroll
       for (int v = 0; v < VECTORS; v++)
-        sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
+        b[v] = FETCH_B (v, panel + k * TILE_N);
+#pragma unroll
+      for (int m = 0; m < TILE_M; m++) {
+        const SUMS a = FETCH_A (row[m], k * A_STEP);
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+          sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
+      }
     }
   }
 #pragma unroll
