@@ -225,6 +225,28 @@ find_rows (A_ELEMENT **rows, float *copy, global const A_MEM *A, const GemmclArg
   }
 }
 
+/* Adds the products of step k. */
+INLINE void
+add_step (SUMS sum[TILE_M][VECTORS], A_ELEMENT **row, global const B_ELEMENT *panel, const long k,
+          const GemmclArguments p)
+{
+  SUMS b[VECTORS];
+
+#pragma unroll
+  for (int c = 0; c < TILE_N; c += 64 / (int)sizeof (B_ELEMENT))
+    PREFETCH_B (panel + k * TILE_N + c + AHEAD);
+#pragma unroll
+  for (int v = 0; v < VECTORS; v++)
+    b[v] = FETCH_B (v, panel + k * TILE_N);
+#pragma unroll
+  for (int m = 0; m < TILE_M; m++) {
+    const SUMS a = FETCH_A (row[m], k * A_STEP);
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+      sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
+  }
+}
+
 /* Multiplies TILE_M rows of A by a panel of B. prefetches: also prefetches the next TILE_M rows. */
 DOT_CALLER void
 multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_ELEMENT *panel,
@@ -244,7 +266,7 @@ multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_EL
   }
 
   /* With A's prefetch, as many steps at a time as a cache line of A has. Two steps in one iteration
-   * share the instructions that count. */
+   * share the instructions that count. PoCL's compiler warns if a pragma asks for that. */
   const long length = prefetches ? LINE : steps;
   for (long start = 0; start < steps; start += length) {
     const long end = min (start + length, (long)steps);
@@ -253,25 +275,13 @@ multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_EL
 #pragma unroll
       for (int m = 0; m < TILE_M; m++)
         PREFETCH_A (rows[TILE_M + m] + start);
-#pragma unroll 2
-    for (long k = start; k < end; k++) {
-      SUMS b[VECTORS];
-
-#pragma unroll
-      for (int c = 0; c < TILE_N; c += 64 / (int)sizeof (B_ELEMENT))
-        PREFETCH_B (panel + k * TILE_N + c + AHEAD);
-#pragma unroll
-      for (int v = 0; v < VECTORS; v++)
-        b[v] = FETCH_B (v, panel + k * TILE_N);
-#pragma unroll
-      for (int m = 0; m < TILE_M; m++) {
-        const SUMS a = FETCH_A (row[m], k * A_STEP);
-#pragma unroll
-        for (int v = 0; v < VECTORS; v++)
-          sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
-      }
+    for (long k = start; k + 1 < end; k += 2) {
+      add_step (sum, row, panel, k, p);
+      add_step (sum, row, panel, k + 1, p);
     }
   }
+  if (steps % 2 != 0)
+    add_step (sum, row, panel, steps - 1, p);
 #pragma unroll
   for (int m = 0; m < TILE_M; m++)
 #pragma unroll
