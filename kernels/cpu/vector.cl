@@ -265,8 +265,9 @@ multiply_tile (SUMS result[TILE_M][VECTORS], A_ELEMENT **rows, global const B_EL
       sum[m][v] = 0;
   }
 
-  /* With A's prefetch, as many steps at a time as a cache line of A has. Two steps in one iteration
-   * share the instructions that count. PoCL's compiler warns if a pragma asks for that. */
+  /* A prefetch of A serves the LINE steps of a cache line, an even number; without prefetches one
+   * stretch has all steps. Two steps in one iteration share the instructions that count. They are
+   * two calls, since PoCL's compiler warns of an unroll pragma. */
   const long length = prefetches ? LINE : steps;
   for (long start = 0; start < steps; start += length) {
     const long end = min (start + length, (long)steps);

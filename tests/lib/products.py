@@ -374,6 +374,11 @@ class SharedTiles(ProblemTestCase):
         self.solve("run_device", self.KERNELS[0][0], 167, 261, 37, lda=1024, batch=2,
                    a_stride=167 * 1024 + 1, a_scale=0.5, a_shift=0.25)
 
+    def test_large_a(self):
+        """An A larger than caches is prefetched, one cache line of each row at a time. Here K ends
+        within a line."""
+        self.solve("run_device", self.KERNELS[0][0], 901, 20, 149)
+
 
 class Poor(ProblemTestCase):
     """A GPU with work-groups of one work-item, without images and times, and with half of the local
