@@ -65,7 +65,9 @@
   #define FETCH_B(v, p)       VLOAD (v, p)
   #define MULTIPLY(sum, a, b) DOT (SUMS, sum, a, b)
 #else
-  #define DOT_CALLER INLINE /* dot.clh defines it for int8 */
+  /* dot.clh defines these two for int8. */
+  #define DOT_TARGET
+  #define DOT_CALLER INLINE
   #define B_ELEMENT  B_MEM
   #define SUMS       FLOATS
   #define STEPS(K)   (K)
@@ -226,7 +228,7 @@ find_rows (A_ELEMENT **rows, float *copy, global const A_MEM *A, const GemmclArg
 }
 
 /* Adds the products of step k. */
-INLINE void
+INLINE DOT_TARGET void
 add_step (SUMS sum[TILE_M][VECTORS], A_ELEMENT **row, global const B_ELEMENT *panel, const long k,
           const GemmclArguments p)
 {
