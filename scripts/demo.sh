@@ -21,9 +21,9 @@ esac
 echo 'This installs the packages that are missing, builds gemmcl into build/ and runs the demos.'
 echo 'After the packages, that takes some two minutes on two cores, and less the next time.'
 scripts/setup.sh "${ask[@]}" demo
-if [ ! -f build/build.ninja ]; then
-  meson setup build >/dev/null
-fi
+# A build from before the packages may lack the plugin or the tool.
+[ -f build/build.ninja ] && again=(--reconfigure) || again=()
+meson setup "${again[@]}" -Dgst=enabled -Dtools=enabled build >/dev/null
 if [ -t 1 ]; then
   ninja -C build
 else

@@ -142,6 +142,9 @@ run (G_GNUC_UNUSED gchar **arguments, GError **error)
 
   if (options.source != NULL)
     return print_programs (error);
+  if (tool_has_gemm_options ())
+    return tool_refuse (error, "-M, -K, -N, --layout and --a-type are for --source, which is "
+                               "missing.");
   context = tool_open_context (error);
   if (context == NULL)
     return FALSE;

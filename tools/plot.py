@@ -6,8 +6,10 @@ Several sizes: the speed over the size, a line for each kernel. One size: a bar 
 """
 
 import argparse
+import io
 import json
 import math
+import pathlib
 import sys
 import textwrap
 
@@ -307,16 +309,22 @@ def main():
         lines_or_bars = lines_chart if results.is_sweep else bars_chart
         with matplotlib.rc_context(STYLE):
             figure = (roofline_chart if options.roofline else lines_or_bars)(results)
+            chart, kind = io.BytesIO(), pathlib.Path(options.chart).suffix[1:].lower() or "svg"
             # Without the date, the same results give the same file.
-            to_stdout = options.chart == "-"
-            metadata = {"Date": None} if to_stdout or options.chart.endswith(".svg") else None
-            figure.savefig(sys.stdout.buffer if to_stdout else options.chart, dpi=144,
-                           format="svg" if to_stdout else None, metadata=metadata,
-                           bbox_inches="tight", pad_inches=0.2)
+            date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+            figure.savefig(chart, dpi=144, format=kind, metadata=date, bbox_inches="tight",
+                           pad_inches=0.2)
     except (KeyError, TypeError) as error:
         sys.exit(f"gemmcl-plot: {options.results.name} is not from gemmcl bench --json: {error}")
     except (OSError, ValueError) as error:
         sys.exit(f"gemmcl-plot: {options.results.name} cannot be drawn: {error}")
+    try:
+        # The standard output stays open.
+        with open(1 if options.chart == "-" else options.chart, "wb",
+                  closefd=options.chart != "-") as file:
+            file.write(chart.getbuffer())
+    except OSError as error:
+        sys.exit(f"gemmcl-plot: {options.chart} cannot be written: {error.strerror}")
 
 
 if __name__ == "__main__":

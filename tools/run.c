@@ -74,6 +74,8 @@ describe_problem (GemmclMatrix *a, GemmclMatrix *b, GemmclMatrix *c, GemmclMatri
 {
   const gsize a_rows = a->rows, a_cols = a->cols;
 
+  if (options.top_k > 0 && (gemm->row_outputs & GEMMCL_ROW_TOP_K) == 0)
+    return tool_refuse (error, "--top-k is the number of --row-outputs top-k, which is missing.");
   gemm->m = gemm->trans_a ? a_cols : a_rows;
   gemm->k = gemm->trans_a ? a_rows : a_cols;
   gemm->n = gemm->trans_b ? b->rows : b->cols;
@@ -126,8 +128,8 @@ check_options (GemmclGemm *gemm, GError **error)
 {
   if (options.output == NULL && options.rows == NULL)
     return tool_refuse (error, "No output file: give one with -o, or --rows for row outputs.");
-  if (g_strcmp0 (options.output, "-") == 0 && g_strcmp0 (options.rows, "-") == 0)
-    return tool_refuse (error, "-o and --rows cannot both be the standard output.");
+  if (g_strcmp0 (options.output, options.rows) == 0)
+    return tool_refuse (error, "-o and --rows cannot be the same file.");
   if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error))
     return FALSE;
   if (gemm->row_outputs != 0 && options.rows == NULL)

@@ -9,8 +9,8 @@ static GemmclDeviceQuery query;
 
 GemmclGemm tool_gemm = GEMMCL_GEMM_INIT;
 
-/* --precision was given. */
-static gboolean has_precision;
+/* --precision, or an option of `choices`, was given. */
+static gboolean has_precision, has_choice;
 
 static gboolean
 set_alpha (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data, GError **error)
@@ -29,6 +29,14 @@ const GOptionEntry tool_epilogue_entries[] = {
     {"transpose-b", 0, 0, G_OPTION_ARG_NONE, &tool_gemm.trans_b, "B is stored transposed, N x K",
      NULL},
     {NULL}};
+
+gboolean
+tool_has_gemm_options (void)
+{
+  static const GemmclGemm defaults = GEMMCL_GEMM_INIT;
+
+  return has_choice || memcmp (&tool_gemm, &defaults, sizeof defaults) != 0;
+}
 
 const gchar *
 tool_layout_get_name (GemmclLayout layout)
@@ -81,6 +89,7 @@ tool_set_choice (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer 
   while (!g_str_equal (option, choices[row].option))
     row++;
   n = choices[row].n;
+  has_choice = TRUE;
   has_precision |= choices[row].field == &tool_gemm.precision;
   parts = g_strsplit (text, "+", choices[row].flags ? -1 : 1);
   for (guint part = 0; parts[part] != NULL; part++) {

@@ -9,6 +9,10 @@
 /** tool_gemm: the problem: GEMMCL_GEMM_INIT with the fields that the options below set. */
 extern GemmclGemm tool_gemm;
 
+/** tool_has_gemm_options: Returns: %TRUE if an option for #tool_gemm was given, with another value
+ * than its default if it takes a number. */
+gboolean tool_has_gemm_options (void);
+
 /** tool_device_entries: -p, -t and -d, read by tool_open_context(). */
 extern const GOptionEntry tool_device_entries[];
 

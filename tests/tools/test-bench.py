@@ -311,8 +311,10 @@ class Replay(tool.FolderTestCase):
         self.refuses(2, "plans.txt: .* zero byte", "bench", "--replay",
                      self.write(self.PLAN, "\0", self.PLAN + ",batch=2"))
         self.refuses(1, "none.txt", "bench", "--replay", self.path("none.txt"))
-        for option in ("-M", 1), ("-k", "naive"), ("--sweep", 1):
-            self.refuses(2, "leave out -M", "bench", "--replay", self.write(self.PLAN), *option)
+        for option in (("-M", 1), ("-k", "naive"), ("--sweep", 1), ("--alpha", 2), ("--beta", 0),
+                       ("--precision", "f32"), ("--transpose-a",)):
+            self.refuses(2, "leave out --kernel", "bench", "--replay", self.write(self.PLAN),
+                         *option)
 
 
 class Failures(tool.FolderTestCase):

@@ -197,11 +197,26 @@ class Script(tool.FolderTestCase):
             ("differ in device", [one, {**two, "device": "another"}]),
             ("more than one size", [one, {**two, "k": 5}]),
             ("needs --bandwidth", [{**one, "bandwidth_gbs": None}], "--roofline"),
-            ("No such file", [one]),
         ):
-            said = self.plot(results, self.path("none/chart.svg"), *arguments)
+            said = self.plot(results, self.path("chart.svg"), *arguments)
             self.assertRegex(said.stderr, f"^gemmcl-plot: <stdin> .*{says}.*\n$")
             self.assertEqual(said.returncode, 1)
+        path = self.path("none/chart.svg")
+        said = self.plot([one], path)
+        self.assertEqual((said.returncode, said.stderr), (
+            1, f"gemmcl-plot: {path} cannot be written: No such file or directory\n"))
+        said = self.plot([one], self.path("chart.text"))
+        self.assertRegex(said.stderr, "^gemmcl-plot: <stdin> .*'text' is not supported.*\n$")
+        self.assertFalse(Path(self.path("chart.text")).exists())
+
+    def test_reproducible(self):
+        """A PDF has no date; a name without a suffix is that of an SVG."""
+        results = [row("a", 8, 1.0)]
+        for name in "pdf", "b":
+            said = self.plot(results, self.path(f"chart.{name}" if name == "pdf" else name))
+            self.assertEqual((said.returncode, said.stderr), (0, ""))
+        self.assertNotIn(b"CreationDate", Path(self.path("chart.pdf")).read_bytes())
+        self.assertEqual(ElementTree.parse(self.path("b")).getroot().tag.split("}")[1], "svg")
 
 
 tool.main()

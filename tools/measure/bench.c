@@ -132,11 +132,10 @@ describe_problems (Bench *self, GError **error)
   if (options.iterations < 0)
     return tool_refuse (error, "-i, --iterations takes 0 or more, not %d.", options.iterations);
   if (options.replay != NULL) {
-    if (gemm.m + gemm.n + gemm.k > 0 || options.sweep != NULL ||
+    if (tool_has_gemm_options () || options.beta != NULL || options.sweep != NULL ||
         !g_str_equal (options.kernel, "auto"))
-      return tool_refuse (error,
-                          "--replay takes sizes and kernels from its file: leave out -M, -N, "
-                          "-K, -k and --sweep.");
+      return tool_refuse (error, "--replay takes problems and kernels from its file: leave out "
+                                 "--kernel and the options of problems.");
     self->has_sets = TRUE;
     self->names = g_ptr_array_new ();
     self->problems = bench_replay_read (options.replay, self->names, error);

@@ -85,14 +85,13 @@ print_head (const json_t *entries)
 static gboolean
 check_options (gchar **arguments, GError **error)
 {
-  const gchar *wrong = options.list && options.forget                   ? "--list or --forget"
-                       : options.forget && options.json != NULL         ? "--forget or --json"
-                       : options.forget && options.dry_run              ? "--forget or --dry-run"
-                       : (options.list || options.forget) && *arguments ? "an option or problems"
-                                                                        : NULL;
-
-  return wrong == NULL ||
-         tool_refuse (error, "--list and --forget stand alone: choose %s, not both.", wrong);
+  if (!options.list && !options.forget)
+    return TRUE;
+  if (*arguments != NULL || (options.list && options.forget) || options.time != NULL ||
+      options.dry_run || tool_has_gemm_options () || (options.forget && options.json != NULL))
+    return tool_refuse (error, "--list and --forget take the options of devices, and --list takes "
+                               "--json and --table. Leave out problems and all other options.");
+  return TRUE;
 }
 
 /* Prints notes on @entry that do not fit in its row of the table. */
