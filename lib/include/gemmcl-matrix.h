@@ -215,7 +215,8 @@ GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GErr
  *
  * Writes a version 1 .npy file in the matrix's own type and order, bf16 as `|V2`.
  *
- * Returns: %FALSE with %GEMMCL_ERROR_IO.
+ * Returns: %FALSE with %GEMMCL_ERROR_IO, or with %GEMMCL_ERROR_INVALID if the matrix is quantized:
+ *   the format cannot store scales.
  */
 gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error);
 
@@ -226,8 +227,9 @@ gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GE
  *
  * Writes a tensor in the matrix's own type, with its scales and zero points if it is quantized.
  *
- * Returns: %FALSE with %GEMMCL_ERROR_IO, or with %GEMMCL_ERROR_INVALID if @name is not UTF-8 or
- *   the matrix is column-major, which the format cannot store.
+ * Returns: %FALSE with %GEMMCL_ERROR_IO, or with %GEMMCL_ERROR_INVALID if @name is not UTF-8 or is
+ *   `__metadata__`, which the format reserves, or if the matrix is column-major, which it cannot
+ *   store.
  */
 gboolean gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path,
                                          const gchar *name, GError **error);

@@ -32,7 +32,7 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  *   rules' choice; "rules": the rules' choice; or the name of a kernel (gemmcl_get_kernel()). "/4"
  *   after a name cuts K into four parallel parts, for small M and N and a large K on a GPU. K must
  *   be a multiple of 16 times the split, the batch 1, and D a matrix; the kernel must read buffers,
- *   not images or pixels, and must not be int8
+ *   not images or pixels. With int8 it must be one of NVIDIA's kernels
  *
  * Compiles everything that a run of the plan's size needs. On a CPU, where PoCL compiles at the
  * first launch, a few work-groups run in temporary memory as large as a run's. Two kinds of runs

@@ -23,7 +23,7 @@
 #define MOST_TOPS  2
 #define LEAST_FULL 0.5
 
-#define MOST_ADDED (1 << 25) /* elements of A in all tiles: see gemmcl_kernel_quantizes_a() */
+#define MOST_ADDED (1 << 25) /* elements of A for all tiles: see gemmcl_kernel_quantizes_a() */
 
 static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
 #define FUNCTION(ID, name, text, kind, value, slope, growth)                                       \
@@ -129,7 +129,8 @@ can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, Gem
 }
 
 /* NVIDIA's kernels read stored integers as they are. Where B has zero points, each tile then adds
- * up its rows of A, which costs more than quantize.cl if there are many. */
+ * up its rows of A, which costs more than quantize.cl if there are many. Rows are counted with ld,
+ * which a part of a split K shares with the whole: both must give the same answer. */
 gboolean
 gemmcl_kernel_quantizes_a (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
@@ -137,7 +138,7 @@ gemmcl_kernel_quantizes_a (const GemmclKernel *kernel, const GemmclGemm *gemm)
   const gsize panels = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n).n;
   const gboolean stays = gemmcl_kernel_get_capability (kernel) > 0 &&
                          gemmcl_gemm_keeps_int8 (gemm) &&
-                         gemm->m * gemm->k <= MOST_ADDED / panels && !layout.by_column &&
+                         layout.lines * layout.ld <= MOST_ADDED / panels && !layout.by_column &&
                          can_be_chunks (kernel, &layout, gemm->a_type);
 
   return gemmcl_kernel_multiplies_bytes (kernel) && !stays;

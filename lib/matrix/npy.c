@@ -201,5 +201,9 @@ gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **er
 
   g_return_val_if_fail (path != NULL, FALSE);
 
+  if (self->scales != NULL)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
+                             "Expected a matrix without scales, which a .npy file cannot hold, "
+                             "found a quantized one. A .safetensors file can hold it.");
   return gemmcl_file_save (path, 0666, parts, G_N_ELEMENTS (parts), error);
 }

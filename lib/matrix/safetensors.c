@@ -14,7 +14,8 @@
 
 #define PREFIX     8
 #define MAX_HEADER 100000000
-#define ALIGNMENT  8 /* alignment of the elements in files that are written */
+#define METADATA   "__metadata__" /* notes: strings in place of a tensor */
+#define ALIGNMENT  8              /* alignment of the elements in files that are written */
 
 /* Suffixes of the tensors that belong to a quantized tensor. */
 #define SCALE_SUFFIX      ".scale"
@@ -110,7 +111,7 @@ read_tensors (Tensors *self, GError **error)
   self->header = read_header (self->file, &self->start, error);
   self->names = g_ptr_array_new ();
   json_object_foreach (self->header, name, entry)
-    if (!g_str_equal (name, "__metadata__"))
+    if (!g_str_equal (name, METADATA))
       g_ptr_array_add (self->names, (gpointer)name);
   return self->header != NULL;
 }
@@ -298,6 +299,10 @@ add_matrix (json_t *header, GPtrArray *parts, const GemmclMatrix *self, const gc
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
                              "Expected a tensor's name in UTF-8, found “%s”.", found);
   }
+  if (g_str_equal (name, METADATA))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
+                             "Expected a tensor's name, found “" METADATA
+                             "”, the name of a safetensors file's notes.");
   for (guint i = 0; i < G_N_ELEMENTS (matrices); i++)
     if (matrices[i] != NULL) {
       if (!add_entry (header, matrices[i], name, suffixes[i], path, end, error))

@@ -124,10 +124,12 @@ check_plane (const GemmclFrame *frame, guint index, gboolean progressive, const 
   clGetImageInfo (plane, CL_IMAGE_WIDTH, sizeof (width), &width, NULL);
   clGetImageInfo (plane, CL_IMAGE_HEIGHT, sizeof (height), &height, NULL);
   clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
-  if (width < x + texels.columns || height < y + texels.rows)
+  if (width < texels.columns || x > width - texels.columns || height < texels.rows ||
+      y > height - texels.rows)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The image of plane %u has %zu x %zu texels; expected %zu x %zu.", index,
-                        width, height, x + texels.columns, y + texels.rows);
+                        "The image of plane %u has %zu x %zu texels; expected %zu x %zu from texel "
+                        "%zu of row %zu.",
+                        index, width, height, texels.columns, texels.rows, x, y);
   if (found.image_channel_data_type != type ||
       count_samples (found.image_channel_order) < texels.samples)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,

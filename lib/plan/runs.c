@@ -468,8 +468,10 @@ give_up (Submission *self)
     release (self, NULL);
   if (self->run.chain.last != NULL) {
     clFlush (self->run.chain.queue);
-    if (gemmcl_context_wait (self->plan->context, self->run.chain.last) != CL_SUCCESS)
+    if (gemmcl_context_wait (self->plan->context, self->run.chain.last) != CL_SUCCESS) {
       drop_copies (self->slot);
+      self->runs->cut_short = TRUE;
+    }
   }
   g_ptr_array_set_size (self->slot->events, 0);
   self->runs->failed |= self->caller->queue == NULL;

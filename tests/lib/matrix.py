@@ -197,6 +197,12 @@ class Npy(TestCase):
         matrix = make([1])
         self.refuses("io", "missing/x.npy: Cannot write the file", "matrix_save_npy", matrix, path)
         self.refuses("io", "expected a file or nothing", "matrix_save_npy", matrix, self.folder)
+        quantized = get_matrix("matrix_quantize", matrix, 0, None)
+        self.refuses("invalid", "without scales", "matrix_save_npy", quantized, self.path("q.npy"))
+        path = self.path("x.safetensors")
+        for name, words in ("__metadata__", "notes"), (b"\xff", "in UTF-8"):
+            self.refuses("invalid", words, "matrix_save_safetensors", matrix, path, name)
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class Safetensors(TestCase):

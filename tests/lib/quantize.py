@@ -203,6 +203,19 @@ class Products(TestCase):
                     np.testing.assert_array_equal(
                         d, (a[:, :k].astype(float) * scale + shift) @ ((b - zeros) * 0.5))
 
+    def test_parts_of_stored(self):
+        """Up to a number of elements of A no copy of them is made. A part of K may have fewer of
+        them than the whole, but decides alike."""
+        random, k = np.random.default_rng(6), 768
+        a, b = (random.integers(-128, 128, shape).astype("i1") for shape in ((9, k), (k, 40)))
+        problem = describe(65536, 40, k, precision="i8", a_type="i8")
+        for kernel in "mma_i8_2x8_8x16", "wgmma_i8_2x32_32x4":
+            with self.subTest(kernel=kernel):
+                self.needs(kernel)
+                d = np.full((9, 40), np.nan, "f4")
+                Plan(problem, kernel + "/2", b=quantized(b, np.ones(40))).run(a=a, d=d, m=9)
+                np.testing.assert_array_equal(d, a.astype(int) @ b.astype(int))
+
     def test_parts(self):
         """Parts of K have the scales of the whole columns of B, so D differs by rounding alone."""
         random = np.random.default_rng(5)
