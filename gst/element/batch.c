@@ -22,20 +22,37 @@ gst_gemmcl_runs_start (GstGemmcl *self)
   for (guint i = 0; i < runs->size; i++)
     gst_gemmcl_run_init (&runs->ring[i], self, self->stream.settings.batch_size);
   runs->last.untimed = G_MAXUINT;
-  runs->last.feedback = gst_gemmcl_get_properties (self).factors.beta != 0.0;
+  runs->last.feedback =
+      gst_gemmcl_get_properties (self).factors.beta != 0.0 && !self->operands.current.addend;
   self->runs = runs;
+}
+
+/* Drops the buffers and events of @run. Sticky events stay on the pad, which sends them before the
+ * next buffer: upstream would not send them again. */
+static void
+drop_run (GstGemmcl *self, GstGemmclRun *run)
+{
+  for (guint i = 0; i < run->items->len; i++) {
+    gpointer item = g_ptr_array_index (run->items, i);
+
+    if (GST_IS_EVENT (item) && GST_EVENT_IS_STICKY (item))
+      gst_pad_store_sticky_event (GST_BASE_TRANSFORM_SRC_PAD (self), item);
+  }
+  gst_gemmcl_run_empty (run);
 }
 
 /* Waits for all runs and drops their outputs. */
 static void
-drop_runs (GstGemmclRuns *self, GError **error)
+drop_runs (GstGemmcl *self, GError **error)
 {
-  for (; self->n > 0; self->n--) {
-    GstGemmclRun *run = get_run (self, 0);
+  GstGemmclRuns *runs = self->runs;
+
+  for (; runs->n > 0; runs->n--) {
+    GstGemmclRun *run = get_run (runs, 0);
 
     gst_gemmcl_run_finish (run, error);
-    gst_gemmcl_run_empty (run);
-    self->first = (self->first + 1) % self->size;
+    drop_run (self, run);
+    runs->first = (runs->first + 1) % runs->size;
   }
 }
 
@@ -53,8 +70,8 @@ gst_gemmcl_runs_flush (GstGemmcl *self)
   GstGemmclRuns *runs = self->runs;
   g_autoptr (GError) error = NULL;
 
-  drop_runs (runs, &error);
-  gst_gemmcl_run_empty (get_run (runs, 0));
+  drop_runs (self, &error);
+  drop_run (self, get_run (runs, 0));
   gst_gemmcl_results_finish (self);
   stop_timer (runs);
   runs->discont = FALSE;
@@ -276,7 +293,7 @@ push_some (GstGemmcl *self, const GstGemmclRun *next, gboolean waits)
           (next && !can_submit (runs, next))))
     flow = push_first (self);
   if (flow != GST_FLOW_OK)
-    drop_runs (runs, NULL);
+    drop_runs (self, NULL);
   return flow;
 }
 
@@ -447,7 +464,7 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
   if (batch_size > 1 && raise_duration (self, GST_BUFFER_DURATION (buffer)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (runs->discont) {
-    buffer = gst_buffer_make_writable (buffer);
+    buffer = gst_gemmcl_meta_make_writable (buffer);
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
     runs->discont = FALSE;
   }

@@ -326,7 +326,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *bu
   /* The default of beta follows the addend in use; the property may name a later one. */
   if (!factors.has_beta)
     factors.beta = self->operands.current.addend != NULL;
-  self->runs->last.feedback |= factors.beta != 0.0;
+  self->runs->last.feedback |= factors.beta != 0.0 && !self->operands.current.addend;
   flow = negotiate (self, is_discont, buffer, &input, &factors);
   gst_gemmcl_operands_unpin (self);
   return flow == GST_FLOW_OK

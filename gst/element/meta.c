@@ -230,9 +230,8 @@ keep_tensors (GstBuffer *copy, GstBuffer *original)
   }
 }
 
-/* Takes @buffer. Returns: (transfer full): a writable buffer with the same memories. */
-static GstBuffer *
-make_writable (GstBuffer *buffer)
+GstBuffer *
+gst_gemmcl_meta_make_writable (GstBuffer *buffer)
 {
   GstBuffer *copy;
 
@@ -314,7 +313,7 @@ gst_gemmcl_meta_attach (const GstGemmclRun *run, const GstGemmclInput *input, Gs
     gst_buffer_append_memory (rows, gst_gemmcl_output_get_rows (run, result));
     tensors[n++] = new_result (run, input, rows_id, rows, GEMMCL_TYPE_F32, n_rows);
   }
-  buffer = make_writable (buffer);
+  buffer = gst_gemmcl_meta_make_writable (buffer);
   relate (buffer, n, tensors);
   if (n_rows > 0)
     classify (run, buffer, gst_buffer_peek_memory (tensors[n - 1]->data, 0));

@@ -22,6 +22,10 @@ gboolean gst_gemmcl_meta_check_ids (const GstGemmclSettings *settings, GstBuffer
 gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer,
                                GstGemmclTensor *tensor, GstBuffer **data, GError **error);
 
+/** gst_gemmcl_meta_make_writable: @buffer: (transfer full). Returns: (transfer full): @buffer, or a
+ * copy that shares its memories and has its tensors, which gst_buffer_copy() drops before 1.28. */
+GstBuffer *gst_gemmcl_meta_make_writable (GstBuffer *buffer);
+
 /** gst_gemmcl_meta_attach: @input: an input of @run, which was submitted. @buffer: (transfer full):
  * its buffer. @result: its output. Adds D and the row outputs of @result to the metas of @buffer;
  * an empty @result adds nothing. Adds the labels of one row, too, and then waits for the run.
@@ -35,5 +39,6 @@ GstBuffer *gst_gemmcl_meta_attach (const GstGemmclRun *run, const GstGemmclInput
     ((void)(tensor), (void)(data),                                                                 \
      gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,                                                  \
                       "This gemmcl was built without gstreamer-analytics-1.0."))
+  #define gst_gemmcl_meta_make_writable(buffer)              gst_buffer_make_writable (buffer)
   #define gst_gemmcl_meta_attach(run, input, buffer, result) ((void)(input), (buffer))
 #endif

@@ -126,6 +126,9 @@ fixate_video (const GstStructure *input, GstStructure *output)
   for (guint i = 0; (format = gst_gemmcl_values_get (&formats, i)); i++)
     if (gst_gemmcl_caps_allow_format (output, format))
       gst_structure_set (output, "format", G_TYPE_STRING, format, NULL);
+  /* An input without this field leaves the choice to downstream, whose range may begin near 0. */
+  if (gst_structure_has_field (output, "pixel-aspect-ratio"))
+    gst_structure_fixate_field_nearest_fraction (output, "pixel-aspect-ratio", 1, 1);
   fixate_colours (input, output);
 }
 

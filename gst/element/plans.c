@@ -165,6 +165,11 @@ replace_plans (GstGemmcl *self, Job *job)
     if (self->devices[i].plan)
       self->devices[i].compile_ns += job->compile_us[i] * 1000;
   }
+  /* C of another size or type begins as zeros again. */
+  if (job && self->runs &&
+      (job->problem.gemm.n != self->problem.gemm.n ||
+       job->problem.gemm.d_type != self->problem.gemm.d_type))
+    gst_clear_buffer (&self->runs->last.output);
   if (job)
     gst_gemmcl_problem_copy (&self->problem, &job->problem);
   g_mutex_unlock (&self->lock);

@@ -112,6 +112,26 @@ get_frame (const GstGemmclRun *run, const GstGemmclInput *input)
   return frame;
 }
 
+/* Finds the @n memories of @buffer that hold @size bytes from byte @at. @skip: (out): the place of
+ * that byte in memory @first. gst_buffer_find_memory() counts only up to 4 GiB. */
+static gboolean
+find_memories (GstBuffer *buffer, gsize at, gsize size, guint *first, guint *n, gsize *skip)
+{
+  const guint count = gst_buffer_n_memory (buffer);
+  gsize end = 0;
+
+  for (*first = 0; *first < count; ++*first) {
+    end = gst_memory_get_sizes (gst_buffer_peek_memory (buffer, *first), NULL, NULL);
+    if (at < end)
+      break;
+    at -= end;
+  }
+  *skip = at;
+  for (*n = 1; *first + *n < count && end - at < size; ++*n)
+    end += gst_memory_get_sizes (gst_buffer_peek_memory (buffer, *first + *n), NULL, NULL);
+  return *first < count && end - at >= size;
+}
+
 /* Maps A in OpenCL memory or on the host. OpenCL memory of the same context may come with any caps:
  * elements between pass it on. */
 static gboolean
@@ -129,7 +149,7 @@ map_input (const GstGemmclRun *run, const GstGemmclInput *input, GstGemmclMappin
   if (format->medium == GST_GEMMCL_MEDIUM_VIDEO)
     return gst_gemmcl_mapping_open_frame (mapping, context, &frame, &format->video, buffer,
                                           GST_MAP_READ, data, error);
-  if (!gst_buffer_find_memory (buffer, input->offset, input->size, &first, &n, &skip))
+  if (!find_memories (buffer, input->offset, input->size, &first, &n, &skip))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "A buffer has %zu bytes, but had at least %zu when it arrived. "
                             "Expected elements that do not shorten a buffer after they push it.",

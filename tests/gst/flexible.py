@@ -78,6 +78,20 @@ class Flexible(TestCase):
                 self.assertEqual(self.run_one(stream, data), write(a @ weight))
         self.is_quiet(stream)
 
+    def test_previous_of_other_n(self):
+        """A previous output of another N counts as zeros, also if beta was 0 when it was made."""
+        for n in 1, 4:
+            with self.subTest(n=n):
+                stream = self.start(FLEXIBLE, TEXT)
+                a, data = make(5)
+                self.assertEqual(self.run_one(stream, data), write(a @ WEIGHT))
+                weight = np.arange(3 * n).reshape(3, n)
+                stream.element.props.weight = str(weight.tolist())
+                stream.element.props.beta = 1
+                for factor in 1, 2:
+                    self.assertEqual(self.run_one(stream, data), write(factor * a @ weight))
+                self.is_quiet(stream)
+
     def test_several(self):
         """One of several tensors is multiplied, with a memory for each tensor or one for all."""
         a, data = make(4)

@@ -7,7 +7,7 @@ from functools import partialmethod
 
 from gemmcl import get_array
 from script import run
-from stream import TestCase, audio, main, tensors, video
+from stream import Gst, TestCase, audio, main, np, tensors, video
 from tap_unittest import tap
 
 ONE, FASTER, PAIR = tensors("1:1"), tensors("1:1", rate="20/1"), tensors("2:1")
@@ -158,6 +158,8 @@ ONE_DEVICE = {
     "previous_in_batch": ("weight=[2] batch-size=2 beta=.5 batch-timeout=0",
                           "fail beta|is|0.5,|batch-size|is|2 1"),
     # While beta is not set, an addend is added, but not a previous output.
+    "addend_before_pool": ("weight=[1] addend=[10] pool=max pool-size=2",
+                           "1 2 3 4; > 14; addend=; 1 2 3 4; > 4", tensors("1:2:2")),
     "addend_alone": ("weight=[2] addend=[10]", "1; > 12; addend=; 1; > 2; 1; > 2; addend=[5]; 1; "
                      "> 7; beta=.5; 1; > 4.5; addend=; 1; > 2; 1; > 3"),
     "rows_opencl_memory": (f"{ROWS} queue-depth=3",
@@ -183,6 +185,19 @@ SEVERAL_DEVICES = {
 
 class Flow(TestCase):
     """A test for each script."""
+
+    def test_flushed_tag(self):
+        """A flush drops the buffers of a batch, but not the tags between them."""
+        stream = self.start(ONE, f"{element} weight=[2] batch-size=3 batch-timeout=0")
+        tag = Gst.Event.new_tag(Gst.TagList.new_from_string("taglist, title=(string)t"))
+        stream.push(np.float32(1))
+        self.assertTrue(stream.src.push_event(tag))
+        stream.flush()
+        for value in 4, 5, 6:
+            stream.push(np.float32(value))
+        self.assertEqual(np.frombuffer(stream.pull(), "f4"), 8)
+        found = stream.sink.get_sticky_event(Gst.EventType.TAG, 0)
+        self.assertEqual(found and found.get_seqnum(), tag.get_seqnum())
 
 
 element, more = "gemmcl", ONE_DEVICE

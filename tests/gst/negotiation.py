@@ -217,6 +217,9 @@ CHOICES = [
     (tensors("3:4:2"), "video/x-raw;other/tensors", 3, 3, dims("3:4:2")),
     (tensors("3:4:2"), "video/x-raw", 3, 3, RGB),
     (tensors("3:4:2"), "video/x-raw,format={xBGR,GRAY8}", 3, 3, "video/x-raw,format=xBGR"),
+    *((tensors("3:4:2"), f"{RGB},pixel-aspect-ratio=[{least},9/1]", 3, 3,
+       f"{RGB},pixel-aspect-ratio={nearest}")
+      for least, nearest in (("1/99", "1/1"), ("2/1", "2/1"))),
     (video("BGRx"), "video/x-raw", 3, 3, "video/x-raw,format=BGRx,width=1", "pool=max"),
     (video("RGB"), "other/tensors", 3, 3, dims("3:4:2")),
     (video("RGB"), dims("3:8"), 3, 3, dims("3:8")),
