@@ -145,7 +145,8 @@ missing=$(find_missing) || true
 # With --assume-no apt-get only says what it would do.
 size=$("${apt[@]}" --assume-no "${satisfy[@]}" 2>&1 </dev/null |
   sed -n 's/^After this operation, \(.*B\) of additional disk space.*/\1/p') || true
-echo "To install: $(wc -l <<<"$missing") packages${size:+, $size on disk}"
+[ -z "$missing" ] ||
+  echo "To install: $(wc -l <<<"$missing") packages${size:+, $size on disk}"
 if [ "${1-}" = demo ]; then
   echo "Left out: $left_out. scripts/setup.sh build installs these, too."
 fi
