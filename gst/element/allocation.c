@@ -14,6 +14,9 @@
 #include "element/allocation.h"
 
 #include <string.h>
+#ifdef GEMMCL_HAVE_ANALYTICS
+  #include <gst/analytics/analytics.h>
+#endif
 
 #include "element/element.h"
 #include "memory/memory.h"
@@ -267,22 +270,38 @@ static const gchar *const kept[][4] = {
     [GST_GEMMCL_MEDIUM_TENSORS] = {NULL},
 };
 
+/* TRUE if the meta has no tags, but places in a frame. */
+static gboolean
+has_places (GType api)
+{
+#ifdef GEMMCL_HAVE_ANALYTICS
+  if (api == GST_ANALYTICS_RELATION_META_API_TYPE)
+    return TRUE;
+#endif
+  return api == GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE;
+}
+
 /* TRUE if @meta of the input is valid for the output. Metas about time or the stream are valid.
  * Metas about the frame (size, orientation, region, time code) are valid if the output is a frame
- * of the same size. Metas about colours, channels, levels and the input's memory are not. */
+ * of the same size that begins at the same pixel. Metas about colours, channels, levels and the
+ * input's memory are not. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
-                GstBuffer *input G_GNUC_UNUSED)
+                GstBuffer *input)
 {
   const GstGemmclFormat *from = &GST_GEMMCL (trans)->stream.input,
                         *to = &GST_GEMMCL (trans)->stream.output;
-  const gboolean same = from->medium == to->medium && from->frame.width == to->frame.width &&
-                        from->frame.height == to->frame.height;
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
+  gboolean same = from->medium == to->medium;
+  gsize x, y;
 
+  gst_gemmcl_get_crop (input, &x, &y);
+  same &= from->frame.width == to->frame.width && from->frame.height == to->frame.height &&
+          x == 0 && y == 0;
   /* The level meta has no tags, but it describes the input. The output is the cropped frame. */
   if (meta->info->api == GST_AUDIO_LEVEL_META_API_TYPE ||
-      meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
+      meta->info->api == GST_VIDEO_CROP_META_API_TYPE ||
+      (to->medium == GST_GEMMCL_MEDIUM_VIDEO && !same && has_places (meta->info->api)))
     return FALSE;
   for (; tags && *tags; tags++)
     if (!g_strv_contains (kept[same ? from->medium : GST_GEMMCL_MEDIUM_TENSORS], *tags))
@@ -421,6 +440,7 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
     return NULL;
   }
   gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
+  self->runs->last.limited = max > 0;
   return g_steal_pointer (&pool);
 }
 
@@ -467,6 +487,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
   gst_query_parse_allocation (query, &caps, NULL);
   self->pool_size = size <= G_MAXUINT ? size : 0;
+  self->runs->last.limited = FALSE;
   /* GStreamer counts bytes in 32 bits in pools and elsewhere, but does not refuse all such caps. */
   if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->pool_size == 0) {
     gst_gemmcl_fail (&error, GEMMCL_ERROR_TOO_LARGE,

@@ -431,8 +431,8 @@ static void
 set_last (GstGemmclLastRun *last, const GstGemmclRun *run)
 {
   const GemmclGemm *gemm = &run->problem->gemm;
-  const gboolean may_add =
-      run->stream->settings.batch_size == 1 && gemm->addend == GEMMCL_ADDEND_NONE && !gemm->omit_d;
+  const gboolean may_add = run->stream->settings.batch_size == 1 &&
+                           gemm->addend == GEMMCL_ADDEND_NONE && !gemm->omit_d && !last->limited;
 
   last->untimed = run->call.queue ? last->untimed + 1 : 0;
   last->queue = run->call.queue;

@@ -68,6 +68,7 @@ typedef struct {
 
   gboolean feedback; /* beta was not 0: the plan keeps the previous output; element.c, batch.c */
   GstBuffer *output; /* otherwise, the last output, in case beta is set */
+  gboolean limited;  /* outputs are from a pool with a limit, so none is kept; allocation.c */
 } GstGemmclLastRun;
 
 /** gst_gemmcl_run_init: Allocates a run of at most @batch buffers. */

@@ -6,6 +6,7 @@ does not allocate."""
 
 import ctypes
 import itertools
+import threading
 from ctypes import CFUNCTYPE, c_int, c_size_t, c_ssize_t, c_void_p
 
 from cl_memory import OPENCL, READ, WRITE, Memory
@@ -13,7 +14,7 @@ from doubles import GstAllocators, make_file
 from gemmcl import get_info
 from library import fields
 from medium import Medium
-from stream import ERROR, OK, Gst, TestCase, audio, main, np, tensors, video
+from stream import ERROR, OK, SECONDS, Gst, TestCase, audio, main, np, tensors, video
 
 RGB, SIZE = video("RGB", 53, 9), 9 * 160
 COLOUR = "weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
@@ -179,6 +180,27 @@ class Foreign(TestCase):
                 self.assertEqual(pool.made > 0, is_used)
                 del stream, pool, offer
                 self.is_clean(owner)
+
+    def test_limited(self):
+        """Of a pool with a limit, the element keeps no output in case beta is set."""
+        if not get_info().host_unified:
+            self.skipTest("the device does not share the host's memory")
+        pool, stream = Pool(), self.make(f"gemmcl {COLOUR} queue-depth=1", RGB)
+        pool.owner = Owner("OpenCL")
+        stream.answer_allocation(lambda query: query.add_allocation_pool(pool, SIZE, 2, 2))
+        self.assertTrue(stream.play(RGB))
+        self.assertEqual(stream.push(bytes(SIZE)), OK)
+        shown = stream.pull_buffer()
+        self.assertEqual(stream.push(bytes(SIZE)), OK)
+        stream.pull_buffer()  # dropped
+        thread = threading.Thread(target=stream.push, args=(bytes(SIZE),))
+        thread.start()
+        thread.join(SECONDS)
+        waits = thread.is_alive()
+        pool.set_flushing(waits)  # ends the wait
+        thread.join()
+        self.assertFalse(waits)
+        self.assertEqual(stream.pull_buffer().get_size(), shown.get_size())
 
 
 main()

@@ -114,6 +114,26 @@ class Media(TestCase):
             self.assertIsNotNone(output.get_reference_timestamp_meta(stamp))
             self.gives(stream, caps)
 
+    def test_metas_with_places(self):
+        """Regions and overlays are dropped where a crop moves the frame, or pooling shrinks it."""
+        whole, part = video("RGB", 22, 16), video("RGB", 9, 8)
+        types = (GstVideo.video_region_of_interest_meta_api_get_type(),
+                 GstVideo.VideoOverlayCompositionMeta.get_info().api)
+        for settings, place, are_kept in [("", (0, 0), True), ("", (2, 4), False),
+                                          ("pool=max pool-size=2", (0, 0), False)]:
+            with self.subTest(settings=settings, place=place):
+                stream = self.start(part, element(np.eye(3, dtype=int), settings), "video/x-raw")
+                frame = crop(self.draw_frame(stream, whole), *place, 9, 8)
+                GstVideo.buffer_add_video_region_of_interest_meta(frame, "face", 3, 4, 1, 1)
+                pixels = Gst.Buffer.new_wrapped(bytes(4))
+                GstVideo.buffer_add_video_meta(pixels, 0, GstVideo.VideoFormat.BGRA, 1, 1)
+                GstVideo.buffer_add_video_overlay_composition_meta(
+                    frame, GstVideo.VideoOverlayComposition.new(
+                        GstVideo.VideoOverlayRectangle.new_raw(pixels, 3, 4, 1, 1, 0)))
+                output = self.run_buffer(stream, frame)
+                self.assertEqual([output.get_meta(each) is not None for each in types],
+                                 2 * [are_kept])
+
     def test_fields_apart(self):
         for mode in "fields", "alternate":
             stream = self.make("gemmcl weight=[[1],[0],[0]]")
