@@ -23,6 +23,9 @@
 #define MOST_TOPS  2
 #define LEAST_FULL 0.5
 
+/* Kernels keep the columns of these elements as floats, which count up to here. */
+#define MOST_COLUMNS (1 << 24)
+
 #define MOST_ADDED (1 << 25) /* elements of A for all tiles: see gemmcl_kernel_quantizes_a() */
 
 static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
@@ -87,7 +90,7 @@ gemmcl_kernel_count_tops (const GemmclKernel *kernel, const GemmclGemm *gemm, gu
       gemm->d_type != GEMMCL_TYPE_F32 || gemmcl_activation_is_of_rows (gemm->activation) ||
       gemm->normalize != 0 || owns_rows (kernel, gemm, split) || keeps_rows_apart ())
     return 0;
-  return tops <= MOST_TOPS && gemm->m >= LEAST_FULL * rows ? tops : 0;
+  return tops <= MOST_TOPS && gemm->m >= LEAST_FULL * rows && gemm->n <= MOST_COLUMNS ? tops : 0;
 }
 
 gboolean

@@ -115,20 +115,26 @@ check_shared (GemmclKernelPlan *self, const gchar *name, gsize stride, GError **
                       name, stride, name, name);
 }
 
-/* f16 reaches 65504; larger elements would become infinite. int8 represents no NaN and no
- * infinity. */
+/* Each precision's least positive f32 that rounds to infinity; 0: there is none. */
+static const gfloat beyond[GEMMCL_N_PRECISIONS] = {
+    [GEMMCL_PRECISION_F16] = 65520.0f,
+    [GEMMCL_PRECISION_BF16] = 0x1.ffp127f,
+    [GEMMCL_PRECISION_TF32] = 0x1.ffep127f,
+};
+
+/* int8 represents no NaN and no infinity. */
 static gboolean
 check_range (GemmclKernelPlan *self, const gfloat *b, gsize n, GError **error)
 {
-  const gfloat most = 65519.996f; /* the largest f32 that rounds to 65504 */
+  const GemmclPrecision precision = self->kernel->precision;
   const gboolean is_int8 = gemmcl_pack_is_int8 (self);
-  const gboolean is_f16 = gemmcl_kernel_get_b_type (self->kernel) == GEMMCL_TYPE_F16;
 
-  for (gsize i = 0; (is_int8 || is_f16) && i < n; i++)
-    if (is_int8 ? !isfinite (b[i]) : isfinite (b[i]) && fabsf (b[i]) > most)
+  for (gsize i = 0; (is_int8 || beyond[precision] > 0.0f) && i < n; i++)
+    if (is_int8 ? !isfinite (b[i]) : isfinite (b[i]) && fabsf (b[i]) >= beyond[precision])
       return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "B has an element %g, %s; choose the precision f32.", b[i],
-                          is_int8 ? "which int8 cannot represent" : "but f16 holds up to 65504");
+                          "B has an element %g, which %s cannot represent; choose the precision "
+                          "f32.",
+                          b[i], gemmcl_precision_get_name (precision));
   return TRUE;
 }
 

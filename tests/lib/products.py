@@ -4,7 +4,7 @@ norms, integers with a scale, batches, and shared tiles."""
 
 from ctypes import byref, c_size_t, c_uint, c_uint64, c_void_p
 
-from gemmcl import (DTYPES, TYPES, Buffer, Plan, ask, describe, get_context, make, np,
+from gemmcl import (DTYPES, TYPES, Buffer, Plan, ask, describe, find_misfit, get_context, make, np,
                     pretend, take)
 from library import Data, Frame
 from numpy_gemm import features
@@ -350,6 +350,19 @@ class Steps(ProblemTestCase):
         self.refuses("kernel", "", "plan_new", get_context(), byref(describe(2, 2, 2)), kernel)
         plan = Plan(describe(2, 2, 2, precision="f16"), kernel, b=np.full((2, 2), 65519))
         self.refuses("invalid", "", "plan_set", plan, 0, make(np.full((2, 2), 65520)))
+        # bf16 and tf32 keep 7 and 10 binary digits behind the first one.
+        for kernel, precision, digits in (("vector_bf16_4x64_1x1", "bf16", 7),
+                                          ("mma_tf32_2x8_8x16", "tf32", 10)):
+            if find_misfit(kernel):
+                continue
+            plan, a = Plan(describe(1, 1, 1, precision=precision), kernel), np.ones((1, 1), "f4")
+            infinite = 2.0**127 * (2 - 2.0**-(digits + 1))
+            d, largest = a.copy(), np.nextafter(np.float32(infinite), np.float32(0))
+            plan.set("b", make(np.full((1, 1), -largest)))
+            plan.run(a=a, d=d)
+            self.assertEqual(d[0, 0], -(2.0**127) * (2 - 2.0**-digits))
+            self.refuses("invalid", f"which {precision} cannot represent", "plan_set", plan, 0,
+                         make(np.full((1, 1), -infinite, "f4")))
 
 
 class SharedTiles(ProblemTestCase):

@@ -407,6 +407,7 @@ class Refused(ImageTestCase):
                        ones=numpy.ones(3, numpy.float32), nothing=numpy.float32(0),
                        four=self.make(4), three=self.make(3), four2=self.make(4, 2),
                        minus=-numpy.ones(4, numpy.float32), k=numpy.array([17]),
+                       one=self.make(1, 1, 1, 1),
                        short=TensorProto(name="short", data_type=1, dims=[4, 3, 3, 3],
                                          raw_data=b"1234"),
                        huge=TensorProto(name="huge", data_type=1, dims=[2**40, 3, 2**40, 3]),
@@ -438,6 +439,14 @@ class Refused(ImageTestCase):
             ("without a product before it", [
                 node("MatMul", ["x", "square"], "m"),
                 node("Transpose", ["m"], "y", perm=[0, 3, 1, 2])], (1, 9, 7, 3)),
+            # As many rows as channels, for which a convolution could take those of NHWC.
+            ("an image of four dimensions", [
+                node("Transpose", ["x"], "t", perm=[0, 2, 3, 1]),
+                node("Conv", ["t", "w"], "y")], (1, 3, 3, 7)),
+            ("at most 2 dimensions, as the input has, found 4", [
+                node("Mul", ["x", "one"], "m"), node("MatMul", ["m", "square"], "y")], (1, 3)),
+            ("not in training mode", [good, helper.make_node(
+                "BatchNormalization", ["c", *["four"] * 4], ["y", "mean", "variance"])]),
             ("for its 4 channels", one(), (1, 4, 9, 7)),
             ("larger than its image", one(), (1, 3, 2, 7)),
             ("larger than its image", one(dilations=[60000] * 2)),

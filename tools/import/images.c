@@ -16,9 +16,9 @@ network_begin_image (Network *self, const OnnxNode *node, gboolean is_nchw, GErr
   const gint64 *dims = value->dims;
   Image image = {dims[is_nchw ? 1 : 3], dims[is_nchw ? 2 : 1], dims[is_nchw ? 3 : 2]};
 
-  if (value->form != FORM_ROWS || value->rank != 4 || self->layers->len > 0 || image.channels < 1 ||
-      image.height < 1 || image.width < 1 || image.channels > MAX_SIZE || image.height > MAX_SIZE ||
-      image.width > MAX_SIZE)
+  if (value->form != FORM_ROWS || value->image.channels > 0 || value->rank != 4 ||
+      self->layers->len > 0 || image.channels < 1 || image.height < 1 || image.width < 1 ||
+      image.channels > MAX_SIZE || image.height > MAX_SIZE || image.width > MAX_SIZE)
     return model_fail (self->model, node, error,
                        "expected an image of four dimensions, three of them known and 1 to %d, "
                        "without a product before it. Export the model with a static size.",
@@ -212,6 +212,17 @@ get_normalization (const Network *self, const OnnxNode *node, gsize *n, gdouble 
 }
 
 /* Normalizes the last layer or, without one, the input. */
+/* TRUE if @node outputs statistics of the batch: so versions 7 to 13 state the training mode. */
+static gboolean
+has_statistics (const OnnxNode *node)
+{
+  gboolean found = FALSE;
+
+  for (gsize i = 1; i < node->n_output; i++)
+    found |= *node->output[i] != '\0';
+  return found;
+}
+
 gboolean
 network_add_batch_normalization (Network *self, const OnnxNode *node, GError **error)
 {
@@ -221,7 +232,8 @@ network_add_batch_normalization (Network *self, const OnnxNode *node, GError **e
   gsize n = 0;
 
   if ((layer != NULL && (layer->activation != NULL || layer->pool != NULL)) ||
-      self->value.form == FORM_FLAT || model_get_number (node, "training_mode", 0) != 0 ||
+      self->value.form == FORM_FLAT || has_statistics (node) ||
+      model_get_number (node, "training_mode", 0) != 0 ||
       model_get_number (node, "spatial", 1) != 1 ||
       (self->model->opset < 7 && model_get_number (node, "is_test", 0) == 0) ||
       (self->value.form == FORM_ROWS && self->value.rank != 2 && (layer != NULL || !is_nchw)))

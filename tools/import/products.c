@@ -217,6 +217,11 @@ network_add_scale (Network *self, const OnnxNode *node, GError **error)
     return model_fail (self->model, node, error,
                        "expected the model's input before it, without a product in between, and "
                        "an initializer of floating-point numbers as the other operand.");
+  if (self->value.rank != 0 && (gint64)tensor->n_dims > self->value.rank)
+    return model_fail (self->model, node, error,
+                       "expected an initializer of at most %" G_GINT64_FORMAT
+                       " dimensions, as the input has, found %zu.",
+                       self->value.rank, (gsize)tensor->n_dims);
   terms = model_get_values (self->model, node, is_first ? 0 : 1, &n, error);
   if (terms == NULL)
     return FALSE;
