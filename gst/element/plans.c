@@ -157,6 +157,11 @@ replace_plans (GstGemmcl *self, Job *job)
   GemmclPlan *old[GST_GEMMCL_MAX_DEVICES];
 
   gst_gemmcl_runs_finish (self);
+  /* C of another size or type begins as zeros again. */
+  if (job && self->runs &&
+      (job->problem.gemm.n != self->problem.gemm.n ||
+       job->problem.gemm.d_type != self->problem.gemm.d_type))
+    gst_clear_buffer (&self->runs->last.output);
   g_mutex_lock (&self->lock);
   for (guint i = 0; i < self->n_devices; i++) {
     old[i] = self->devices[i].plan;
@@ -165,11 +170,6 @@ replace_plans (GstGemmcl *self, Job *job)
     if (self->devices[i].plan)
       self->devices[i].compile_ns += job->compile_us[i] * 1000;
   }
-  /* C of another size or type begins as zeros again. */
-  if (job && self->runs &&
-      (job->problem.gemm.n != self->problem.gemm.n ||
-       job->problem.gemm.d_type != self->problem.gemm.d_type))
-    gst_clear_buffer (&self->runs->last.output);
   if (job)
     gst_gemmcl_problem_copy (&self->problem, &job->problem);
   g_mutex_unlock (&self->lock);
