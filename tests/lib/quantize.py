@@ -276,7 +276,8 @@ class Products(TestCase):
     def test_limits(self):
         """An infinite weight is refused, and a K whose sums might overflow."""
         problem = describe(1, 1, 2, precision="i8")
-        self.refuses("invalid", "int8", "plan_set", Plan(problem, KERNEL), 0, make([[1], [np.inf]]))
+        self.refuses("invalid", "i8 cannot", "plan_set", Plan(problem, KERNEL), 0,
+                     make([[1], [np.inf]]))
         problem.k = 65537
         self.refuses("kernel", "takes K up to 65536", "kernel_fits", get_context(), KERNEL,
                      byref(problem))
