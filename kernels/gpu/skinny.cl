@@ -238,7 +238,7 @@ gemm (GEMM_PARAMETERS)
   };
 
   /* Tested in each strip, not here: PoCL 7 runs a loop twice if its condition depends on memory. */
-  const bool small = D_IS_BYTES && p.K > 0 && has_small_results (of, p);
+  const bool small = D_IS_BYTES && has_small_results (of, p);
   int i = first;
   if (p.K > 0 && p.beta == 0.0f)
     for (; i + HEIGHT <= last; i += HEIGHT)
