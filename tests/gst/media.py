@@ -119,7 +119,8 @@ class Media(TestCase):
         whole, part = video("RGB", 22, 16), video("RGB", 9, 8)
         types = (GstVideo.video_region_of_interest_meta_api_get_type(),
                  GstVideo.VideoOverlayCompositionMeta.get_info().api)
-        for settings, place, are_kept in [("", (0, 0), True), ("", (2, 4), False),
+        for settings, place, are_kept in [("", (0, 0), True), ("", (2, 0), False),
+                                          ("", (0, 4), False),
                                           ("pool=max pool-size=2", (0, 0), False)]:
             with self.subTest(settings=settings, place=place):
                 stream = self.start(part, element(np.eye(3, dtype=int), settings), "video/x-raw")

@@ -211,18 +211,17 @@ get_normalization (const Network *self, const OnnxNode *node, gsize *n, gdouble 
   return TRUE;
 }
 
-/* Normalizes the last layer or, without one, the input. */
-/* TRUE if @node outputs statistics of the batch: so versions 7 to 13 state the training mode. */
+/* TRUE if @node outputs statistics of the batch, as versions 7 to 13 do in the training mode. */
 static gboolean
 has_statistics (const OnnxNode *node)
 {
-  gboolean found = FALSE;
-
   for (gsize i = 1; i < node->n_output; i++)
-    found |= *node->output[i] != '\0';
-  return found;
+    if (*node->output[i] != '\0')
+      return TRUE;
+  return FALSE;
 }
 
+/* Normalizes the last layer or, without one, the input. */
 gboolean
 network_add_batch_normalization (Network *self, const OnnxNode *node, GError **error)
 {
