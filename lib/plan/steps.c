@@ -473,7 +473,8 @@ gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
   return allocate_shared (self, error) && add_steps (self, error);
 }
 
-/* Sets B of the gemm: the run's own, before it is packed, or the plan's. */
+/* Sets B of the gemm: the run's own, before it is packed, or the plan's. Without any, as with alpha
+ * 0, all elements are the first one: skinny reads its stand-in, and does not use it. */
 static void
 set_b (GemmclKernelPlan *self, GemmclKernelRun *run)
 {
@@ -484,6 +485,8 @@ set_b (GemmclKernelPlan *self, GemmclKernelRun *run)
     run->p.b.batch = gemmcl_pack_get_size (self);
   if (run->b == NULL)
     run->b = self->kept[GEMMCL_PLAN_B].buffer;
+  if (run->b == NULL)
+    run->p.b = (GemmclStrides){0};
 }
 
 /* Sets C of the gemm, and a beta of 0 if C is zeros or the problem has none. The plan's own C is
