@@ -436,6 +436,7 @@ class Refused(ImageTestCase):
                 node("Mul", ["x", "scales"], "m"),
                 node("Conv", ["m", "many"], "y", pads=[1] * 4)], (1, 1025, 2, 2)),
             ("[batch, 140] that flattens the image", behind("Reshape", "halves")),
+            ("[batch, 140] that flattens the image", behind("Reshape", "halves"), ("n", 3, 9, 7)),
             ("without a product before it", [
                 node("MatMul", ["x", "square"], "m"),
                 node("Transpose", ["m"], "y", perm=[0, 3, 1, 2])], (1, 9, 7, 3)),

@@ -370,6 +370,15 @@ class Import(LaunchTestCase):
                 path = self.save_model([node("MatMul", ["x", name], "y")], {name: self.weight})
                 self.expect(path, self.rows @ self.weight, self.rows)
 
+    def test_list(self):
+        """A model whose path begins as a list of numbers or a URI does."""
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for name in "[m]", " [[1", "File:m":
+            with self.subTest(name=name):
+                self.save_model([PRODUCT], {"w": self.weight}, name)
+                self.expect(f"{name}.onnx", self.rows @ self.weight, self.rows)
+
     def test_refused(self):
         for nodes, message in [
             ([node("Exp", ["x"], "y")], "node “y” (Exp): expected Gemm"),

@@ -70,7 +70,7 @@ set_operand (GemmclPlan *plan, GemmclPlanOperand operand, const gdouble *values,
              gsize cols, const Network *network, const OnnxTensor *tensor, GError **error)
 {
   g_autofree gchar *where =
-      g_strdup_printf ("%s#%s", network->model->path, tensor != NULL ? tensor->name : "");
+      model_name_tensor (network->model->path, tensor != NULL ? tensor->name : "");
   g_autoptr (GemmclMatrix) matrix =
       values != NULL ? gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, values, error)
                      : gemmcl_matrix_load (where, error);

@@ -340,7 +340,7 @@ is_view (const Network *self, const OnnxNode *node)
 }
 
 /* TRUE if the shape of a Reshape is the batch and all other elements of the image. An unknown batch
- * may have any number. */
+ * is 1, as in the pipeline. */
 static gboolean
 is_flat (const Network *self, const OnnxNode *node)
 {
@@ -352,7 +352,7 @@ is_flat (const Network *self, const OnnxNode *node)
   if (shape == NULL)
     return is_view (self, node);
   return n == 2 && (shape[1] == image.channels * image.height * image.width ||
-                    (shape[1] == -1 && (shape[0] == 0 || batch < 1 || shape[0] == batch)));
+                    (shape[1] == -1 && (shape[0] == 0 || shape[0] == MAX (batch, 1))));
 }
 
 /* The value becomes a row: an image, or what the model's input has. */

@@ -33,10 +33,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Line, line_clear)
 static void
 add_tensor (Line *self, const gchar *property, const gchar *path, const gchar *name)
 {
-  g_autoptr (GString) where = g_string_new (NULL);
-  g_autofree gchar *quoted = NULL;
+  g_autofree gchar *place = model_name_tensor (path, name), *quoted = NULL;
+  g_autoptr (GString) where = g_string_new (place);
 
-  g_string_printf (where, "%s#%s", path, name);
   g_string_replace (where, "\\", "\\\\", 0);
   g_string_replace (where, "\"", "\\\"", 0);
   quoted = g_shell_quote (where->str);

@@ -72,6 +72,16 @@ model_has_input (const OnnxNode *node, gsize index)
   return node->n_input > index && *node->input[index] != '\0';
 }
 
+gchar *
+model_name_tensor (const gchar *path, const gchar *name)
+{
+  const gchar *start = path + strspn (path, " \t\n\v\f\r");
+  const gboolean is_other =
+      *start == '[' || g_ascii_strncasecmp (path, "file:", strlen ("file:")) == 0;
+
+  return g_strdup_printf ("%s%s#%s", is_other ? "./" : "", path, name);
+}
+
 const OnnxTensor *
 model_get_tensor (const Model *self, const gchar *name)
 {
