@@ -235,8 +235,8 @@ push_first (GstGemmcl *self)
   return push_run (GST_BASE_TRANSFORM (self), run, flow);
 }
 
-/* Returns: the number of buffers of @input's pool that the element may hold at once: one less than
- * the pool's maximum, and at least one. */
+/* Returns: the number of buffers of @input's pool that the element may hold: one less than the
+ * pool's maximum. */
 static guint
 get_limit (GstBuffer *input)
 {
@@ -248,7 +248,7 @@ get_limit (GstBuffer *input)
     gst_buffer_pool_config_get_params (config, NULL, NULL, NULL, &max);
     gst_structure_free (config);
   }
-  return max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
+  return max > 0 ? max - 1 : G_MAXUINT;
 }
 
 /* Returns: the inputs that @next and runs in flight hold. Releases those of complete runs. */
@@ -351,7 +351,7 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   GstGemmclRun *run = get_run (runs, runs->n);
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow = GST_FLOW_OK;
-  gboolean waits;
+  gboolean waits, is_last; /* is_last: upstream's pool has no other buffer */
 
   stop_timer (runs);
   if (run->n == 0)
@@ -372,8 +372,11 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   }
   /* With one device a run that has ended needs no place among those in flight. */
   runs->n += waits && (self->n_devices > 1 || run->inflight->done);
-  if (self->n_devices == 1)
-    return push_run (GST_BASE_TRANSFORM (self), run, GST_FLOW_OK);
+  if (self->n_devices == 1) {
+    is_last = runs->n > 0 && get_limit (run->inputs[0].buffer) == 0;
+    flow = push_run (GST_BASE_TRANSFORM (self), run, GST_FLOW_OK);
+    return flow == GST_FLOW_OK && is_last ? gst_gemmcl_runs_finish (self) : flow;
+  }
   if (!runs->is_late)
     gst_element_call_async (GST_ELEMENT (self), push_late, NULL, NULL);
   runs->is_late = TRUE;

@@ -99,7 +99,7 @@ open_stream (GstGemmcl *self, GError **error)
   g_autoptr (GPtrArray) labels = gst_gemmcl_results_get_labels (self);
   GstGemmclSettings settings;
 
-  gst_gemmcl_operands_pin (self);
+  gst_gemmcl_operands_pin (self, TRUE);
   gst_gemmcl_operands_unpin (self);
   if (!open_devices (self, error))
     return FALSE;
@@ -202,7 +202,7 @@ pass_event (GstGemmcl *self, GstEvent *event)
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     gst_event_parse_caps (event, &caps);
     gst_caps_ref (caps);
-    gst_gemmcl_operands_pin (self);
+    gst_gemmcl_operands_pin (self, TRUE);
   }
   accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
                  ->sink_event (GST_BASE_TRANSFORM (self), event);
@@ -281,14 +281,18 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *buffer, GstGemmclInp
 }
 
 /* Describes @buffer. Ends the batch, and waits for its runs, if @buffer needs that.
- * @factors: (out): those for @buffer. */
+ * @factors: (out): those for @buffer. @changes: (out): TRUE if operands wait, so that the batch has
+ * ended; those that are set from now on wait for the next buffer. */
 static GstFlowReturn
 describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
-                 GstGemmclFactors *factors)
+                 GstGemmclFactors *factors, gboolean *changes)
 {
   GstFlowReturn flow = self->runs->flow;
 
   self->runs->flow = GST_FLOW_OK;
+  /* Of a push in another thread, before the pad was linked again. */
+  if (flow == GST_FLOW_NOT_LINKED && gst_pad_is_linked (GST_BASE_TRANSFORM_SRC_PAD (self)))
+    flow = GST_FLOW_OK;
   if (flow == GST_FLOW_OK)
     flow = gst_gemmcl_input_describe (self, buffer, input);
   if (flow != GST_FLOW_OK)
@@ -296,25 +300,28 @@ describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
   if (!pass_waiting (self))
     return GST_FLOW_NOT_NEGOTIATED;
   *factors = sync_factors (self, buffer);
+  *changes = gst_gemmcl_operands_have_next (self);
   if (GST_BUFFER_IS_DISCONT (buffer) ||
-      !gst_gemmcl_batch_accepts (self->runs, buffer, input, factors) ||
-      gst_gemmcl_operands_have_next (self) ||
+      !gst_gemmcl_batch_accepts (self->runs, buffer, input, factors) || *changes ||
       gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad))
     flow = gst_gemmcl_batch_end (self);
   /* A failed run is done again, with the operands of its first try: the new ones must wait. */
-  if (flow == GST_FLOW_OK && self->n_devices > 1 && gst_gemmcl_operands_have_next (self))
+  if (flow == GST_FLOW_OK && self->n_devices > 1 && *changes)
     flow = gst_gemmcl_runs_push_held (self);
   return flow;
 }
 
-/* The batch takes the buffer that the base class has put into queued_buf. */
+/* The batch takes the buffer that the base class has put into queued_buf. The pads are open before
+ * start(), and also behind one that fails: then there are no runs. */
 static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *buffer)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   g_auto (GstGemmclInput) input = {NULL};
   GstGemmclFactors factors;
-  GstFlowReturn flow = describe_buffer (self, buffer, &input, &factors);
+  gboolean changes = FALSE;
+  GstFlowReturn flow =
+      self->runs ? describe_buffer (self, buffer, &input, &factors, &changes) : GST_FLOW_FLUSHING;
 
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (buffer);
@@ -322,7 +329,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *bu
   }
   if (GST_BUFFER_IS_DISCONT (buffer))
     gst_gemmcl_run_reset_previous (&self->runs->last, self->devices->plan);
-  gst_gemmcl_operands_pin (self);
+  gst_gemmcl_operands_pin (self, changes);
   /* The default of beta follows the addend in use; the property may name a later one. */
   if (!factors.has_beta)
     factors.beta = self->operands.current.addend != NULL;
@@ -372,13 +379,18 @@ end_before (GstGemmcl *self, GstEvent *event)
   }
 }
 
-/* Events that wait for the first buffer pass at EOS, or at caps that describe A. */
+/* Events that wait for the first buffer pass at EOS, or at caps that describe A. Without runs, see
+ * submit_input_buffer(), serialized events are dropped. */
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   const GstEventType type = GST_EVENT_TYPE (event);
 
+  if (!self->runs && GST_EVENT_IS_SERIALIZED (event)) {
+    gst_event_unref (event);
+    return FALSE;
+  }
   if (gst_gemmcl_batch_take_event (self->runs, event))
     return TRUE;
   end_before (self, event);

@@ -302,6 +302,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   self->stream.input = input;
   self->stream.output = output;
   self->stream.frame_duration = get_frame_duration (&input, incaps);
+  self->stream.negotiating = TRUE;
   g_mutex_unlock (&self->lock);
   return !gst_gemmcl_memory_is_surface (input.memory) ||
          gst_gemmcl_va_check (&self->sharing, self->sharing.context, error);
@@ -344,6 +345,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   plan = gst_gemmcl_devices_get_plan (self);
   g_mutex_lock (&self->lock);
   self->stream.configured = ok;
+  self->stream.negotiating = FALSE;
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->stream.error_posted = FALSE;

@@ -221,14 +221,14 @@ change_init (GstGemmclChange *change, GstGemmcl *self, GemmclPlanOperand operand
   gst_gemmcl_operands_copy (&change->operands, present);
   g_clear_pointer (slot, gemmcl_matrix_unref);
   *slot = matrix;
-  if (!self->stream.configured)
+  if (!self->stream.configured && !self->stream.negotiating)
     return TRUE;
   if (!change->operands.weight)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
         "The weight cannot be removed while playing. Expected a file or numbers.");
   if (!gst_gemmcl_problem_init (&change->problem, &self->stream.input, NULL, &change->operands,
-                                &change->settings, self->problem.gemm.m,
+                                &change->settings, MAX (self->problem.gemm.m, 1),
                                 self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
     return FALSE;
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
@@ -367,14 +367,14 @@ use_change (GstGemmcl *self, GstGemmclChange *change)
 }
 
 void
-gst_gemmcl_operands_pin (GstGemmcl *self)
+gst_gemmcl_operands_pin (GstGemmcl *self, gboolean exchange)
 {
   GstGemmclChange *change;
   gboolean replans;
 
   g_mutex_lock (&self->lock);
   self->operands.pinned = TRUE;
-  change = g_steal_pointer (&self->operands.next);
+  change = exchange ? g_steal_pointer (&self->operands.next) : NULL;
   replans = change && use_change (self, change);
   g_mutex_unlock (&self->lock);
   if (replans) {

@@ -56,8 +56,9 @@ void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const G
 /** gst_gemmcl_operands_have_next: Returns: %TRUE if operands wait for a buffer. Any thread. */
 gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
-/** gst_gemmcl_operands_pin: Installs operands set since the last buffer, and pins them until
- * gst_gemmcl_operands_unpin(), so that caps and plan see the same ones. Requests a new plan and
- * renegotiation if they need one. For the streaming thread, before caps or a buffer. */
-void gst_gemmcl_operands_pin (GstGemmcl *self);
+/** gst_gemmcl_operands_pin: With @exchange, installs operands set since the last buffer. Pins the
+ * present ones until gst_gemmcl_operands_unpin(), so that caps and plan see the same ones. Requests
+ * a new plan and renegotiation if they need one. For the streaming thread, before caps or a buffer;
+ * no batch that began with other operands may be open. */
+void gst_gemmcl_operands_pin (GstGemmcl *self, gboolean exchange);
 void gst_gemmcl_operands_unpin (GstGemmcl *self);

@@ -17,7 +17,8 @@ typedef struct {
   GstGemmclFormat output;
   GstClockTime frame_duration; /* of a buffer, from caps or (batch.c) buffers; 0: unknown */
   gboolean started;
-  gboolean configured; /* caps were accepted; input.c: FALSE while caps wait for a buffer */
+  gboolean configured;  /* caps were accepted; input.c: FALSE while caps wait for a buffer */
+  gboolean negotiating; /* input and output are those of caps that are not accepted yet */
 
   guint64 late; /* properties.c: bits of the properties that were set while streaming, too late; any
                  * thread, under the lock of the element alone */

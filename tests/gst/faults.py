@@ -282,7 +282,8 @@ class Faults(FailingTestCase, TestCase):
                 play.play_again()
 
     def test_ask_while_compiling(self):
-        """While a plan is compiled, stats and caps can be read and properties can be set."""
+        """While a plan is compiled, stats and caps can be read and properties can be set. A weight
+        that does not fit is refused."""
         with self.playing(KINDS["single"]) as play:
             with self.compiling(play):
                 # Longer than the element waits before it posts the progress of compiling.
@@ -292,6 +293,10 @@ class Faults(FailingTestCase, TestCase):
                     for pad in play.element.pads:
                         self.assertFalse(pad.query_caps(None).is_empty())
                 play.element.props.alpha = 3
+                for weight in "[[1],[2]]", "":
+                    play.element.props.weight = weight
+                    self.says(play.stream, "the old one stays", kind=WARNINGS)
+                    self.assertEqual(play.element.props.weight, times(2))
             play.factors = 6, 6
             self.assertTrue(play.push())
             self.assertFalse(play.check())
@@ -311,6 +316,25 @@ class Faults(FailingTestCase, TestCase):
                     time.sleep(WATCH)
                     self.assertEqual(len(pushed), free)
                 self.assertFalse(play.check())
+
+    def test_only_buffer(self):
+        """If upstream's pool has one buffer, the element waits until the device has read it."""
+        pool, flows, frame = Gst.BufferPool.new(), [], video("GRAY8", 640, 480)
+        config = pool.get_config()
+        Gst.BufferPool.config_set_params(config, Gst.Caps.from_string(frame), 640 * 480, 1, 1)
+        self.assertTrue(pool.set_config(config) and pool.set_active(True))
+        stream = self.start(frame, f"{GEMMCL} weight=[2]")
+        self.addCleanup(LAYER.set, NONE, 0)
+        LAYER.set(ONE, 0)
+
+        def push():
+            flows.append(stream.push(pool.acquire_buffer(None)[1]))
+        with self.holding(False, push):
+            time.sleep(WATCH)
+            self.assertEqual(flows, [])
+        self.assertEqual(flows, [OK])
+        push()
+        pool.set_active(False)
 
     def test_refused(self):
         stream = self.start(video("GRAY8", 4, 2), f"{GEMMCL} weight=[2]")

@@ -7,7 +7,7 @@ from functools import partialmethod
 
 from gemmcl import get_array
 from script import run
-from stream import Gst, TestCase, audio, main, np, tensors, video
+from stream import OK, Gst, TestCase, audio, main, np, tensors, video
 from tap_unittest import tap
 
 ONE, FASTER, PAIR = tensors("1:1"), tensors("1:1", rate="20/1"), tensors("2:1")
@@ -198,6 +198,32 @@ class Flow(TestCase):
         self.assertEqual(np.frombuffer(stream.pull(), "f4"), 8)
         found = stream.sink.get_sticky_event(Gst.EventType.TAG, 0)
         self.assertEqual(found and found.get_seqnum(), tag.get_seqnum())
+
+    def test_linked_again(self):
+        """Outputs that no one took do not count once the source pad is linked again."""
+        stream = self.start(ONE, f"{element} weight=[2] batch-size=4 batch-timeout=1000000")
+        source = stream["a" if "name=a" in element else None].get_static_pad("src")
+        source.unlink(stream.sink)
+        stream.push(np.float32(1))
+        self.wait_for(lambda: stream.get_stat("buffers") == 1)
+        stream.src.peer_query(Gst.Query.new_drain())  # waits for the thread that pushes
+        source.link(stream.sink)
+        self.assertEqual(stream.push(np.float32(2)), OK)
+        self.assertEqual(np.frombuffer(stream.pull(), "f4"), 4)
+
+    def test_too_early(self):
+        """While the element starts, its pads are open, but it refuses buffers and events."""
+        stream, seen = self.make(element), []
+
+        def push(_bus, message, _data):
+            if message.type == Gst.MessageType.ERROR:
+                seen.append((stream.push(np.float32(1)), stream.push_caps(ONE)))
+            return Gst.BusSyncReply.PASS
+        stream.bus.set_sync_handler(push, None)
+        self.assertEqual(stream.element.set_state(Gst.State.PAUSED), Gst.StateChangeReturn.FAILURE)
+        self.assertEqual(seen, [(Gst.FlowReturn.FLUSHING, False)])
+        stream.bus.set_sync_handler(None, None)
+        self.says(stream, "No weight is set")
 
 
 element, more = "gemmcl", ONE_DEVICE
