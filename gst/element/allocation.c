@@ -426,7 +426,9 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
       !shares_memory (&self->sharing) || gst_query_get_n_allocation_pools (query) == 0)
     return NULL;
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
-  if (!pool || GST_IS_GEMMCL_POOL (pool) || G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL ||
+  /* A batch takes all its outputs before it pushes the first one: a limited pool may have fewer. */
+  if (!pool || (max > 0 && self->stream.settings.batch_size > 1) || GST_IS_GEMMCL_POOL (pool) ||
+      G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL ||
       G_OBJECT_TYPE (pool) == GST_TYPE_VIDEO_BUFFER_POOL)
     return NULL;
   size = MAX (size, self->pool_size);

@@ -14,7 +14,7 @@ from doubles import GstAllocators, make_file
 from gemmcl import get_info
 from library import fields
 from medium import Medium
-from stream import ERROR, OK, SECONDS, Gst, TestCase, audio, main, np, tensors, video
+from stream import ERROR, OK, Gst, TestCase, audio, main, np, tensors, video
 
 RGB, SIZE = video("RGB", 53, 9), 9 * 160
 COLOUR = "weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]]"
@@ -26,6 +26,7 @@ INPUTS = [
     (tensors("3:5"), COLOUR, 60),
 ]
 TYPES = ["OpenCL", "GemmclMemory"]
+LIMIT = 60  # seconds for pushes that do not wait
 REFUSED = 'The host cannot map|" of GstFdAllocator|Expected'
 
 
@@ -181,26 +182,45 @@ class Foreign(TestCase):
                 del stream, pool, offer
                 self.is_clean(owner)
 
-    def test_limited(self):
-        """Of a pool with a limit, the element keeps no output in case beta is set."""
+    def start_limited(self, settings):
+        """Returns a stream, and the pool of two buffers that downstream offers."""
         if not get_info().host_unified:
             self.skipTest("the device does not share the host's memory")
-        pool, stream = Pool(), self.make(f"gemmcl {COLOUR} queue-depth=1", RGB)
+        pool, stream = Pool(), self.make(f"gemmcl {COLOUR} {settings}", RGB)
         pool.owner = Owner("OpenCL")
         stream.answer_allocation(lambda query: query.add_allocation_pool(pool, SIZE, 2, 2))
         self.assertTrue(stream.play(RGB))
-        self.assertEqual(stream.push(bytes(SIZE)), OK)
-        shown = stream.pull_buffer()
-        self.assertEqual(stream.push(bytes(SIZE)), OK)
-        stream.pull_buffer()  # dropped
-        thread = threading.Thread(target=stream.push, args=(bytes(SIZE),))
+        return stream, pool
+
+    def pushes(self, stream, pool, count):
+        """The element must not wait for a buffer of the pool."""
+        def push():
+            for _ in range(count):
+                stream.push(bytes(SIZE))
+        thread = threading.Thread(target=push)
         thread.start()
-        thread.join(SECONDS)
+        thread.join(LIMIT)
         waits = thread.is_alive()
         pool.set_flushing(waits)  # ends the wait
         thread.join()
         self.assertFalse(waits)
+
+    def test_limited(self):
+        """Of a pool with a limit, the element keeps no output in case beta is set."""
+        stream, pool = self.start_limited("queue-depth=1")
+        self.assertEqual(stream.push(bytes(SIZE)), OK)
+        shown = stream.pull_buffer()
+        self.assertIs(shown.pool, pool)
+        self.assertEqual(stream.push(bytes(SIZE)), OK)
+        stream.pull_buffer()  # dropped
+        self.pushes(stream, pool, 1)
         self.assertEqual(stream.pull_buffer().get_size(), shown.get_size())
+
+    def test_limited_batch(self):
+        """A batch, whose outputs exist at the same time, needs no buffer of such a pool."""
+        stream, pool = self.start_limited("batch-size=3 batch-timeout=0")
+        self.pushes(stream, pool, 6)
+        self.assertEqual(len(stream.end()), 6)
 
 
 main()
