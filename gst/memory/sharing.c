@@ -141,13 +141,16 @@ static gboolean
 is_fresh (GstGemmclSharing *self, const GemmclDeviceQuery *query)
 {
   g_autoptr (GstContext) own = NULL;
+  cl_device_id device;
 
   if (!self->context || query->type != self->query.type ||
       query->platform != self->query.platform || query->device != self->query.device)
     return FALSE;
   own = gst_element_get_context (self->element, GST_GEMMCL_CONTEXT_TYPE);
-  if (own && get_pointer (own, GST_GEMMCL_CONTEXT_FIELD_CONTEXT) !=
-                 gemmcl_context_get_cl_context (self->context))
+  device = own ? get_pointer (own, GST_GEMMCL_CONTEXT_FIELD_DEVICE) : NULL;
+  if (own && (get_pointer (own, GST_GEMMCL_CONTEXT_FIELD_CONTEXT) !=
+                  gemmcl_context_get_cl_context (self->context) ||
+              (device && device != gemmcl_context_get_cl_device (self->context))))
     return FALSE;
   gst_gemmcl_va_ask_for_display (self, gemmcl_context_get_device_info (self->context));
   return gst_gemmcl_va_fits (self, self->context);

@@ -12,7 +12,7 @@ from library import Query
 from stream import (FAILURE, OK, PAUSED, READY, GObject, Gst, TestCase, answer, audio, collect_log,
                     main, make_shared, np, share, tensors, video)
 
-REFERENCE_COUNT = 0x1080  # CL_CONTEXT_REFERENCE_COUNT
+REFERENCE_COUNT, DEVICES = 0x1080, 0x1081  # CL_CONTEXT_REFERENCE_COUNT and so on
 ONE = tensors("1:1")
 GEMMCL = "gemmcl auto-tune=off devices=all weight=[2]"
 NUMBER = np.ones(1, "f4")
@@ -42,10 +42,10 @@ def get_object(element):
     return shared and get_field(shared, "gemmcl-context")
 
 
-def get_cl(element):
+def get_cl(element, name="cl_context"):
     shared = query(element)
-    context = shared and get_field(shared, "cl_context")
-    return None if context is None else hash(context)
+    pointer = shared and get_field(shared, name)
+    return None if pointer is None else hash(pointer)
 
 
 class Line:
@@ -107,12 +107,14 @@ class Sharing(TestCase):
         self.addCleanup(get_device().cl.clReleaseContext, c_void_p(context))
         return context
 
-    def count(self, context):
-        count = ctypes.c_uint()
-        status = get_device().cl.clGetContextInfo(c_void_p(context), REFERENCE_COUNT,
-                                                  ctypes.c_size_t(4), byref(count), None)
+    def get_info(self, context, name, place):
+        status = get_device().cl.clGetContextInfo(
+            c_void_p(context), name, ctypes.c_size_t(ctypes.sizeof(place)), byref(place), None)
         self.assertEqual(status, 0)
-        return count.value
+        return place.value
+
+    def count(self, context):
+        return self.get_info(context, REFERENCE_COUNT, ctypes.c_uint())
 
     def test_pair(self):
         """a and b have the same context. One makes and announces it; the other gets it from that
@@ -220,6 +222,22 @@ class Sharing(TestCase):
         self.assertEqual(get_cl(line["a"]), before)
         self.set_state(line.bin, PAUSED)
         self.assertEqual(get_cl(line["a"]), context)
+
+    def test_set_other_device(self):
+        """So is one of the same OpenCL context that names another device."""
+        self.needs_two_devices()
+        devices = [self.get_info(self.make_context(i), DEVICES, c_void_p()) for i in range(2)]
+        opencl = get_device().cl
+        opencl.clCreateContext.restype = c_void_p
+        context = opencl.clCreateContext(None, 2, (c_void_p * 2)(*devices), None, None, None)
+        self.addCleanup(opencl.clReleaseContext, c_void_p(context))
+        line = self.open("gemmcl name=a weight=[1]")
+        for device in devices:
+            line.bin.set_context(make_shared(cl_context=(GObject.TYPE_POINTER, context),
+                                             cl_device_id=(GObject.TYPE_POINTER, device)))
+            self.set_state(line.bin, PAUSED)
+            self.assertEqual(get_cl(line["a"], "cl_device_id"), device)
+            self.set_state(line.bin, READY)
 
     def test_lifetime(self):
         """A GstContext keeps its OpenCL context alive. After the last reference nothing is left."""
