@@ -454,14 +454,13 @@ append_patched (GstCaps *result, const GstCaps *filter, const GstGemmclSettings 
     remove_last (result);
 }
 
-/* Finds the sizes of frames of @pixels that @filter allows for @video. @best: (nullable): gets a
- * square, or the size nearest to 4:3. @all: (nullable): gets lists of widths and heights: a
- * structure for each size would make caps slow to compare. Returns: their number. */
+/* Finds the sizes of frames of @pixels that @filter allows. @best: gets a square, or the size
+ * nearest to 4:3. @all: gets lists of widths and heights: a structure for each size would make caps
+ * slow to compare. Returns: their number. */
 static guint
-find_sizes (gsize pixels, const GstCaps *filter, const GstStructure *video, GstStructure *best,
-            GstStructure *all)
+find_sizes (gsize pixels, const GstCaps *filter, GstStructure *best, GstStructure *all)
 {
-  g_autoptr (GstStructure) sized = gst_structure_copy (video);
+  g_autoptr (GstStructure) sized = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
   g_auto (GValue) widths = G_VALUE_INIT, heights = G_VALUE_INIT;
   gdouble least = G_MAXDOUBLE, distance;
   guint n = 0;
@@ -481,15 +480,13 @@ find_sizes (gsize pixels, const GstCaps *filter, const GstStructure *video, GstS
     gst_value_list_append_value (&widths, gst_structure_get_value (sized, "width"));
     gst_value_list_append_value (&heights, gst_structure_get_value (sized, "height"));
     distance = width == height ? -1.0 : fabs (log2 (3.0 * width) - log2 (4.0 * height));
-    if (best && distance < least)
+    if (distance < least)
       gst_structure_set (best, "width", G_TYPE_INT, (gint)width, "height", G_TYPE_INT, (gint)height,
                          NULL);
     least = MIN (least, distance);
   }
-  if (all) {
-    gst_structure_set_value (all, "width", &widths);
-    gst_structure_set_value (all, "height", &heights);
-  }
+  gst_structure_set_value (all, "width", &widths);
+  gst_structure_set_value (all, "height", &heights);
   return n;
 }
 
@@ -498,10 +495,9 @@ find_sizes (gsize pixels, const GstCaps *filter, const GstStructure *video, GstS
 static void
 append_frames (GstCaps *result, const GstCaps *filter, gsize pixels, guint channels)
 {
-  g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
   GstStructure *best = append_formats (result, channels), *all = append_formats (result, channels);
 
-  for (guint n = best ? find_sizes (pixels, filter, video, best, all) : 2; n < 2; n++)
+  for (guint n = best ? find_sizes (pixels, filter, best, all) : 2; n < 2; n++)
     remove_last (result);
 }
 
@@ -525,24 +521,24 @@ read_result (const GstStructure *output)
   return *d;
 }
 
-/* Appends video whose pixels have @k channels, in the size that @d states, if @filter allows it. */
+/* Appends video whose pixels have @k channels, in the size or number that @d states, if @filter
+ * allows it. */
 static void
 append_pixels (GstCaps *result, const GstCaps *filter, const GstGemmclTensor *d, gsize k)
 {
-  GstStructure *video = append_formats (result, k);
-  gboolean allowed = TRUE;
+  GstStructure *video;
 
-  if (!video)
+  if (d->rank == 1 || d->rank == 2) {
+    append_frames (result, filter, d->dims[1], k);
     return;
-  if (d->rank > 2) {
-    allowed = d->rank == 3 && MAX (d->dims[1], d->dims[2]) <= MAX_SIDE;
+  }
+  if (d->rank > 3 || MAX (d->dims[1], d->dims[2]) > MAX_SIDE ||
+      !(video = append_formats (result, k)))
+    return;
+  if (d->rank == 3)
     gst_structure_set (video, "width", G_TYPE_INT, (gint)d->dims[1], "height", G_TYPE_INT,
                        (gint)d->dims[2], NULL);
-  } else if (d->rank > 0) {
-    /* N:M leaves the width open. */
-    allowed = find_sizes (d->dims[1], filter, video, NULL, NULL) > 0;
-  }
-  if (!allowed || !fits (filter, video))
+  if (!fits (filter, video))
     remove_last (result);
 }
 

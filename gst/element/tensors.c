@@ -211,14 +211,18 @@ gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k)
 /* A way to write trailing dimensions of 1, since caps compare dimensions as strings. */
 typedef struct {
   gboolean trims;    /* omits trailing ones */
-  const gchar *fill; /* (nullable): appended until there are four dimensions */
+  const gchar *fill; /* appended until there are @rank dimensions */
+  guint rank;        /* 0: any */
 } Spelling;
 
 static const Spelling spellings[] = {
-    {FALSE, NULL}, /* as they are */
-    {TRUE, NULL},  /* without trailing ones */
-    {TRUE, ":1"},  /* as older releases of NNStreamer write */
-    {FALSE, ":0"}, /* a zero ends the dimensions */
+    {FALSE, NULL, 0}, /* as they are */
+    {TRUE, NULL, 0},  /* without trailing ones */
+    {TRUE, ":1", 4},  /* as older releases of NNStreamer write */
+    {TRUE, ":1", 2},  /* N:1 */
+    {TRUE, ":1", 3},  /* N:1:1 */
+    {TRUE, ":1", 5},  /* N:1:1:1:1 */
+    {FALSE, ":0", 4}, /* a zero ends the dimensions */
 };
 
 /* Returns: (transfer full): "10:1,3:4". */
@@ -237,7 +241,7 @@ print_dimensions (const GstGemmclTensors *tensors, const Spelling *spelling, gch
       g_string_append_c (text, separator);
     for (guint j = 0; j < rank; j++)
       g_string_append_printf (text, "%s%u", j > 0 ? ":" : "", dims[j]);
-    for (; spelling->fill && rank < 4; rank++)
+    for (; rank < spelling->rank; rank++)
       g_string_append (text, spelling->fill);
   }
   return g_string_free (text, FALSE);

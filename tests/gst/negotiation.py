@@ -45,8 +45,8 @@ DOWN = [
      f"{video('RGBA')}; video/x-raw,width=5"),
     (video("NV12"), 3, 2, dims("2:4:2", "2:8"), f"video/x-raw;{dims('2:2:4')}"),
     # Rows and frames become tensors. Trailing dimensions of 1 may be omitted.
-    (video("RGB"), 12, 5, dims("5:2"), "video/x-raw"),
-    (video("RGB"), 24, 3, dims("3:1", "3", "3:1:1:1", "3:1:0:0"), f"video/x-raw;{dims('1:3')}"),
+    (video("RGB"), 12, 5, dims("5:2", "5:2:1", "5:2:1:1:1"), "video/x-raw"),
+    (video("RGB"), 24, 3, dims("3:1", "3", "3:1:1", "3:1:1:1", "3:1:1:1:1", "3:1:0:0"), f"video/x-raw;{dims('1:3')}"),
     # The output keeps the outer dimensions of the input, unless downstream asks for a matrix.
     (tensors("8:8:8"), 8, 16, dims("16:8:8", "16:8:8:1", "16:8:8:0", "16:64", "16:64:1:1"),
      dims("16:8", "16:32:2", "8:8:16")),
@@ -137,11 +137,11 @@ UP = [
     ("other/tensors", 784, 1,
      f"{GRAY},width=28,height=28; {GRAY},width=16,height=49; {RGBA},width=49,height=4",
      f"{GRAY},width=30; {RGB},width=28,height=28; {RGBA},width=784", "feature-mode=frame"),
-    # Dimensions of the result limit the sizes. N:M of pixels leaves their width open.
+    # Dimensions of the result limit the sizes. N:M states the product of those of pixels.
     (dims("2:4:5"), 3, 2, f"{RGB},width=4,height=5", f"{RGB},width=5; {GRAY}"),
     (dims("2:4:5:2"), 3, 2, "other/tensors", "video/x-raw"),
     (dims("2:5"), 3, 2, f"{RGB},width=5,height=1; {GRAY},width=3,height=5",
-     f"{GRAY},width=3,height=15"),
+     f"{GRAY},width=3,height=15; {RGB},width=4,height=5; {RGB},width=320"),
     (dims("2:65537"), 3, 2, "other/tensors", "video/x-raw"),
     (dims("8:240"), 784, 8, "other/tensors", "video/x-raw", "feature-mode=frame"),
     (dims("8:1"), 784, 8, f"{GRAY},width=28,height=28; {GRAY},width=784,height=1",
@@ -221,6 +221,8 @@ CHOICES = [
        f"{RGB},pixel-aspect-ratio={nearest}")
       for least, nearest in (("1/99", "1/1"), ("2/1", "2/1"))),
     (video("BGRx"), "video/x-raw", 3, 3, "video/x-raw,format=BGRx,width=1", "pool=max"),
+    (video("RGB"), "video/x-raw,interlace-mode={interleaved,progressive}", 3, 3,
+     f"{RGB},interlace-mode=progressive", "pool=max"),
     (video("RGB"), "other/tensors", 3, 3, dims("3:4:2")),
     (video("RGB"), dims("3:8"), 3, 3, dims("3:8")),
     (video("RGB"), "other/tensors", 12, 5, dims("5:2")),
