@@ -7,6 +7,9 @@
 /* How long exit() waits for work, in us. */
 #define EXIT_GRACE (5 * G_TIME_SPAN_SECOND)
 
+/* Times that exit() calls the handler at most. */
+#define MOST_HANDLERS 16
+
 typedef struct {
   cl_int status;
   const gchar *name;
@@ -85,7 +88,8 @@ typedef struct {
 static GMutex works_lock;
 static GCond works_changed;
 static GArray *works;
-static gboolean is_exiting;
+static guint n_handlers;    /* calls of atexit() for wait_at_exit() */
+static gboolean is_exiting; /* a handler waits, or has waited */
 static pid_t process; /* a fork has none of the threads, and perhaps a lock that stays locked */
 
 /* TRUE if other threads than this one, in which a driver may call exit(), are at work. */
@@ -104,7 +108,7 @@ wait_at_exit (void)
   const gint64 until = g_get_monotonic_time () + EXIT_GRACE;
   g_autoptr (GPtrArray) cancellables = NULL;
 
-  if (getpid () != process)
+  if (getpid () != process || is_exiting)
     return;
   cancellables = g_ptr_array_new_with_free_func (g_object_unref);
   g_mutex_lock (&works_lock);
@@ -121,6 +125,16 @@ wait_at_exit (void)
   g_mutex_unlock (&works_lock);
 }
 
+/* Handlers run in the reverse order of their registration. A compiler makes static objects while it
+ * works, and exit() must not destroy them before the compiler returns: the handler is registered
+ * again behind the first works. Needs the lock. */
+static void
+register_handler (void)
+{
+  if (n_handlers++ < MOST_HANDLERS)
+    atexit (wait_at_exit);
+}
+
 gboolean
 gemmcl_cl_begin_work (GCancellable *cancellable, GError **error)
 {
@@ -132,8 +146,7 @@ gemmcl_cl_begin_work (GCancellable *cancellable, GError **error)
   if (works == NULL) {
     works = g_array_new (FALSE, FALSE, sizeof (Work));
     process = getpid ();
-    /* Handlers run in the reverse order: this one before those that the driver has already. */
-    atexit (wait_at_exit);
+    register_handler ();
   }
   if (begun)
     g_array_append_val (works, work);
@@ -151,6 +164,7 @@ gemmcl_cl_end_work (void)
   for (i = works->len - 1; g_array_index (works, Work, i).thread != g_thread_self ();)
     i--;
   g_array_remove_index (works, i);
+  register_handler ();
   g_cond_broadcast (&works_changed);
   g_mutex_unlock (&works_lock);
 }

@@ -22,8 +22,8 @@ const gchar *gemmcl_cl_error_name (cl_int status);
 gboolean gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
     G_GNUC_PRINTF (3, 4);
 
-/** Begins work in a driver that must not go on while the process exits: Mesa's compiler, for one,
- * crashes if exit() takes it down meanwhile. exit() cancels @cancellable (nullable), then waits for
+/** Begins work in a driver that must not go on while the process exits: compilers crash if exit()
+ * destroys their static objects meanwhile. exit() cancels @cancellable (nullable), then waits for
  * the work of other threads to end, at most five seconds. Any thread; work may nest. FALSE with
  * #GEMMCL_ERROR_OPENCL once exit() was called. */
 gboolean gemmcl_cl_begin_work (GCancellable *cancellable, GError **error);

@@ -42,12 +42,8 @@ build (cl_program program, const GemmclDevice *device, const gchar *name, const 
 {
   g_autofree gchar *log = NULL;
   gsize size = 0;
-  cl_int status;
+  cl_int status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
 
-  if (!gemmcl_cl_begin_work (NULL, error))
-    return FALSE;
-  status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
-  gemmcl_cl_end_work ();
   if (status == CL_SUCCESS)
     return TRUE;
   (void)clGetProgramBuildInfo (program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
@@ -156,9 +152,30 @@ gemmcl_program_complete_options (const gchar *options)
   return g_strconcat (language, COMMON_OPTIONS " ", options, NULL);
 }
 
-cl_program
-gemmcl_program_build (cl_context context, const GemmclDevice *device, const gchar *source,
-                      const gchar *options, gboolean *compiled, GError **error)
+/* Compiles an empty kernel before the first program of the process, so that the compiler's static
+ * objects exist before exit() can come in the middle of a long build (gemmcl_cl_begin_work()). */
+static void
+start_compiler (cl_context context, const GemmclDevice *device)
+{
+  static gsize is_started;
+  const gchar *text = "kernel void f (void) {}";
+  g_auto (cl_program) program = NULL;
+  g_autofree guchar *binary = NULL;
+  gsize size;
+
+  if (!g_once_init_enter (&is_started))
+    return;
+  if (gemmcl_cl_begin_work (NULL, NULL)) {
+    program = build_from_source (context, device, "an empty kernel", text, "", NULL);
+    binary = program != NULL ? get_binary (program, device->id, &size) : NULL;
+    gemmcl_cl_end_work ();
+  }
+  g_once_init_leave (&is_started, TRUE);
+}
+
+static cl_program
+load_or_compile (cl_context context, const GemmclDevice *device, const gchar *source,
+                 const gchar *options, gboolean *compiled, GError **error)
 {
   const gchar *text = gemmcl_embedded_get_text (source);
   g_autofree gchar *all_options = gemmcl_program_complete_options (options);
@@ -175,6 +192,7 @@ gemmcl_program_build (cl_context context, const GemmclDevice *device, const gcha
                             g_bytes_get_size (cached), all_options, NULL);
   if (program != NULL)
     return program;
+  start_compiler (context, device);
   start = g_get_monotonic_time ();
   program = build_from_source (context, device, source, text, all_options, error);
   if (program == NULL)
@@ -186,5 +204,18 @@ gemmcl_program_build (cl_context context, const GemmclDevice *device, const gcha
   g_info ("Compiled %s for %s in %.0f ms, with %s", source, device->info.name,
           (g_get_monotonic_time () - start) / 1e3, all_options);
   *compiled = TRUE;
+  return program;
+}
+
+cl_program
+gemmcl_program_build (cl_context context, const GemmclDevice *device, const gchar *source,
+                      const gchar *options, gboolean *compiled, GError **error)
+{
+  cl_program program;
+
+  if (!gemmcl_cl_begin_work (NULL, error))
+    return NULL;
+  program = load_or_compile (context, device, source, options, compiled, error);
+  gemmcl_cl_end_work ();
   return program;
 }

@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import sys
+import tempfile
 from ctypes import byref, c_int, c_uint64, c_void_p
 from functools import partial
 
@@ -66,6 +67,15 @@ for function in lambda: build(0), build_late:
     threading.Thread(target=function, daemon=True).start()
 assert tap.wait_until(lambda: LAYER.get_state().held)
 leaving.set()
+ctypes.CDLL(None).exit(3)
+"""
+COMPILES = """
+import ctypes, threading, time
+from gemmcl import Plan, describe
+Plan(describe(5, 5, 5), "gemm_naive")
+threading.Thread(target=Plan, args=(describe(5, 5, 5, activation=1), "gemm_naive"),
+                 daemon=True).start()
+time.sleep(.2)
 ctypes.CDLL(None).exit(3)
 """
 
@@ -229,6 +239,13 @@ class Faults(FailingTestCase):
             process = tap.run(sys.executable, "-c", EXITS, *words, env=ENVIRONMENT)
             self.assertEqual((process.returncode, process.stdout.split("\n")[:-1]),
                              (3, [refusal, *words]))
+
+    def test_exit_while_compiling(self):
+        """A compiler's static objects outlive what it compiles when the process exits."""
+        with tempfile.TemporaryDirectory() as folder:
+            caches = dict.fromkeys(("XDG_CACHE_HOME", "POCL_CACHE_DIR"), folder)
+            process = tap.run(sys.executable, "-c", COMPILES, env={**ENVIRONMENT, **caches})
+        self.assertEqual(process.returncode, 3, process.stderr)
 
     def test_dead_queue(self):
         """After a run failed, the next run on the context succeeds, even if the driver fails all
