@@ -96,7 +96,8 @@ cl_command_queue gemmcl_context_create_inline_queue (GemmclContext *self);
  * Waits until the command has ended. If clWaitForEvents() itself fails, waits for all commands in
  * the queue of @event. After a failure in the context's queue the context gets a new one (see
  * gemmcl_context_get_cl_queue()), and the call also waits for all commands in the old one. A run
- * without a queue of the caller is in the context's queue.
+ * without a queue of the caller is in the context's queue, or was complete when its submission
+ * returned (gemmcl_plan_new()).
  *
  * Returns: CL_SUCCESS (0) if the command is complete. A negative OpenCL status if it or the wait
  *   failed: its results are then undefined.

@@ -44,7 +44,9 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * variable POCL_DEVICES is "pthread basic" before the process uses OpenCL. From PoCL 5 on, contexts
  * that the library makes then have both devices; gemmcl_list_devices() hides the inline one. A run
  * of a small plan uses it if the run waits for nothing and its queue is NULL, and is done when
- * gemmcl_plan_submit() returns. All other runs use the threads.
+ * gemmcl_plan_submit() returns. Such a run does not follow commands in the context's queue: if it
+ * uses memory that an earlier command writes or reads, name that command's event or the queue in
+ * the run. All other runs use the threads.
  *
  * With GEMMCL_VERBOSE=1 in the environment, each new plan prints a line about its problem and its
  * kernel on the standard error. docs/tuning.md describes it; gemmcl bench --replay measures the
@@ -201,8 +203,9 @@ typedef struct {
  *   @acquired. If A is read, gemmcl_plan_submit() calls it once, with each object once
  * @release: (nullable): a GemmclHandover that releases these objects before the run is done, also
  *   if it fails
- * @queue: (nullable): a queue of the plan's context and device; %NULL for the context's own. The
- *   runs of a plan must follow one another, by an in-order queue or by events
+ * @queue: (nullable): a queue of the plan's context and device; %NULL for the context's own or the
+ *   inline device (gemmcl_plan_new()). The runs of a plan must follow one another, by an in-order
+ *   queue or by events
  * @n_wait: the number of events in @wait
  * @wait: (array length=n_wait): events that must be complete before the run reads or writes device
  *   memory
