@@ -19,17 +19,27 @@
 #include "shared/types.clh"
 #include "shared/pixels.clh"
 
-/* @row: elements from a row of the result to the next one */
+/* @row: elements from a row of the result to the next one. An average adds the sums of lines: the
+ * rounding errors grow with WIDTH + HEIGHT, not with WIDTH * HEIGHT. */
 static inline float
 pool_window (global const float *window, const long row)
 {
   float result = POOL_MAX ? window[0] : 0.0f;
 
-  for (long h = 0; h < HEIGHT; h++)
+  for (long h = 0; h < HEIGHT; h++) {
+    float line = 0.0f;
+
     for (long w = 0; w < WIDTH; w++) {
       const float x = window[(h * ACROSS + w) * row];
-      result = !POOL_MAX ? result + x : x > result || isnan (x) ? x : result;
+
+      if (POOL_MAX)
+        result = x > result || isnan (x) ? x : result;
+      else
+        line += x;
     }
+    if (!POOL_MAX)
+      result += line;
+  }
   return POOL_MAX ? result : result / (float)(WIDTH * HEIGHT);
 }
 

@@ -406,8 +406,8 @@ gsize gemmcl_gemm_get_pooled_grid (const GemmclGemm *gemm, gsize *across, gsize 
  * With normalized rows of D, let x be such a row of N elements, n its norm and r the bounds of its
  * elements before normalization. Its bounds are (r + |x| |r|) / (n - |r|) + (N / 2 + 13) u |x|.
  *
- * A maximum has the largest bound of its window. An average of n elements has the average bound and
- * the error (n + 3) u times the average of |x|.
+ * A maximum has the largest bound of its window. An average of w x h elements has the average bound
+ * and the error (w + h + 3) u times the average of |x|.
  *
  * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
  *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has

@@ -355,6 +355,7 @@ pool_row (const GemmclGemm *gemm, const Element *rows, gsize i, Element *pooled)
   const gsize y = i / windows.to_across, count = windows.width * windows.height;
   const gsize top = y / windows.to_down * windows.down + y % windows.to_down * windows.stride_y;
   const gsize left = i % windows.to_across * windows.stride_x;
+  const gsize additions = windows.width + windows.height + 3;
 
   for (gsize j = 0; j < gemm->n; j++) {
     const Element *first = &rows[(top * windows.across + left) * gemm->n + j];
@@ -370,7 +371,7 @@ pool_row (const GemmclGemm *gemm, const Element *rows, gsize i, Element *pooled)
     if (gemm->pool == GEMMCL_POOL_MAX)
       continue;
     window->value /= count;
-    window->bound = (window->bound + (count + 3) * UNIT_ROUNDOFF * sizes) / count + FLUSHED;
+    window->bound = (window->bound + additions * UNIT_ROUNDOFF * sizes) / count + FLUSHED;
     if (isinf (window->value) && !isnan (window->bound))
       window->bound = FLUSHED;
   }

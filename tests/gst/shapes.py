@@ -182,6 +182,12 @@ class Pools(TestCase):
         np.testing.assert_allclose(found, expected, 1e-5)
         self.gives(stream, tensors("4:1:1"))
 
+    def test_flat(self):
+        """The average of a large flat frame, whose sum is far beyond 2^24, is exact enough."""
+        stream = self.start(video("GRAY8", 640, 480), element([[.788235294]], "pool=average"))
+        found = np.frombuffer(self.run_one(stream, b"\xff" * 640 * 480), "f4")
+        self.assertLess(abs(found - 201), 201 * (640 + 480 + 3) * 2.0**-24)
+
     def test_dimensions(self):
         """Dimensions behind the grid stay, lines are grids, and row outputs are of pooled rows."""
         for dims, shape, size, outer, most in [

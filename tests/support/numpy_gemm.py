@@ -135,7 +135,7 @@ def pooled(name, d, off, grid, size, stride=None):
     values, off = gather(d), gather(off)
     if name == "max":
         return values.max(2), off.max(2)
-    rounding = (size[0] * size[1] + 3) * UNIT_ROUNDOFF * np.abs(values).mean(2)
+    rounding = (size[0] + size[1] + 3) * UNIT_ROUNDOFF * np.abs(values).mean(2)
     return values.mean(2), off.mean(2) + rounding + SMALLEST
 
 
