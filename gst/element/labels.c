@@ -2,11 +2,8 @@
 #include "element/labels.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "memory/error.h"
 
@@ -52,50 +49,28 @@ append_lines (GPtrArray *labels, const gchar *text, gsize size, GError **error)
                                              "The file is empty. Expected a label in each line.");
 }
 
-/* Returns: a descriptor of a regular file; -1 with @error. @size: (out): its bytes. */
-static gint
-open_file (const gchar *path, gsize *size, GError **error)
-{
-  /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
-  const gint fd = g_open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
-  struct stat info = {0};
-
-  if (fd < 0) {
-    gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Cannot open the file: %s.", g_strerror (errno));
-    return -1;
-  }
-  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
-    gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Expected a file, found %s.",
-                     S_ISDIR (info.st_mode) ? "a directory" : "a pipe, socket or device");
-  else if (info.st_size > MAX_SIZE)
-    gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                     "The file has %" G_GINT64_FORMAT " bytes; expected at most %d.",
-                     (gint64)info.st_size, MAX_SIZE);
-  else {
-    *size = info.st_size;
-    return fd;
-  }
-  close (fd);
-  return -1;
-}
-
 static gboolean
 append_file (GPtrArray *labels, const gchar *path, GError **error)
 {
   g_autofree gchar *text = NULL;
-  gsize size = 0, n = 0;
-  gssize got = 0;
-  const gint fd = open_file (path, &size, error);
+  g_autoptr (GError) why = NULL;
+  GStatBuf info = {0};
+  gsize size;
 
-  if (fd < 0)
-    return FALSE;
-  text = g_malloc (size + 1);
-  while (n < size && ((got = read (fd, text + n, size - n)) > 0 || (got < 0 && errno == EINTR)))
-    n += MAX (got, 0);
-  if (got < 0)
-    gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Cannot read the file: %s.", g_strerror (errno));
-  close (fd);
-  return got >= 0 && append_lines (labels, text, n, error);
+  if (g_stat (path, &info) != 0)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Cannot open the file: %s.",
+                            g_strerror (errno));
+  /* Opening a named pipe would wait for a writer. */
+  if (!S_ISREG (info.st_mode))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "Expected a file, found %s.",
+                            S_ISDIR (info.st_mode) ? "a directory" : "a pipe, socket or device");
+  if (info.st_size > MAX_SIZE)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                            "The file has %" G_GINT64_FORMAT " bytes; expected at most %d.",
+                            (gint64)info.st_size, MAX_SIZE);
+  return g_file_get_contents (path, &text, &size, &why)
+             ? append_lines (labels, text, size, error)
+             : gst_gemmcl_fail (error, GEMMCL_ERROR_IO, "%s.", why->message);
 }
 
 /* Returns: (transfer full) (nullable): the path that a file: URI or @text itself names. */
