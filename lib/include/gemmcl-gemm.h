@@ -383,8 +383,9 @@ gsize gemmcl_gemm_get_pooled_grid (const GemmclGemm *gemm, gsize *across, gsize 
  *   addend
  * @bias: (type gpointer) (nullable): as for gemmcl_gemm_run()
  * @d: (type gpointer): the result to check
- * @max_error: (out) (optional): the largest |D - Dref|
- * @error_bound: (out) (optional): the bound of the element with the largest |D - Dref| / bound
+ * @max_error: (out) (optional): |D - Dref| of the element for which |D - Dref| / bound is largest;
+ *   NaN if a NaN or an infinity is wrong. It is at most @error_bound if the result is %TRUE
+ * @error_bound: (out) (optional): the bound of that element
  *
  * Computes the problem on the host in double precision, which is slow, and compares each element of
  * @d with the reference Dref:

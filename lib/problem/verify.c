@@ -377,21 +377,27 @@ pool_row (const GemmclGemm *gemm, const Element *rows, gsize i, Element *pooled)
   }
 }
 
-/* TRUE if @found is within the bound. @off: its error; 0 if that is not finite */
+/* TRUE if @found is within the bound. @off: its error. Without a finite one, 0 if @found is right,
+ * otherwise NaN. */
 static gboolean
 is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
 {
-  *off = 0;
+  gboolean right;
+
   if (isnan (bound))
-    return isnan (found) || found == expected;
-  if (isnan (expected) || isnan (found))
-    return isnan (expected) && isnan (found);
-  if (isinf (found))
-    return fabs (expected) + bound > FLT_MAX && !signbit (found) == !signbit (expected);
-  if (isinf (expected))
-    return FALSE;
-  *off = fabs (found - expected);
-  return *off <= bound;
+    right = isnan (found) || found == expected;
+  else if (isnan (expected) || isnan (found))
+    right = isnan (expected) && isnan (found);
+  else if (isinf (found))
+    right = fabs (expected) + bound > FLT_MAX && !signbit (found) == !signbit (expected);
+  else if (isinf (expected))
+    right = FALSE;
+  else {
+    *off = fabs (found - expected);
+    return *off <= bound;
+  }
+  *off = right ? 0 : NAN;
+  return right;
 }
 
 static Reference
@@ -435,10 +441,10 @@ finish_row (const Reference *self, gsize batch, gsize i, Element *row)
     normalize_row (gemm->n, row);
 }
 
-/* The largest error, and the largest share of its bound that an error has, with that bound. */
+/* The element whose error has the largest share of its bound. */
 typedef struct {
   gdouble error, share, bound;
-  gboolean wrong;
+  gboolean wrong; /* any element */
 } Found;
 
 static void
@@ -447,12 +453,13 @@ compare_row (const Reference *self, gsize batch, gsize i, const Element *row, co
 {
   for (gsize j = 0; j < self->gemm->n; j++) {
     const gfloat found = d[find (&self->d_strides, batch, i, j)];
-    gdouble off;
+    gdouble off, share;
 
     worst->wrong |= !is_within (row[j].value, row[j].bound, found, &off);
-    worst->error = fmax (worst->error, off);
-    if (off / row[j].bound > worst->share) {
-      worst->share = off / row[j].bound;
+    share = isnan (off) ? INFINITY : off / row[j].bound;
+    if (share > worst->share) {
+      worst->error = off;
+      worst->share = share;
       worst->bound = row[j].bound;
     }
   }

@@ -269,6 +269,7 @@ class Verify(unittest.TestCase):
         if value is not None:
             elements[at] = value
         self.assertEqual(problem.verify(), right, (message, at, value))
+        self.assertEqual(problem.error <= problem.error_bound, right, (message, at, value))
         elements[...] = kept
 
     # Cases that change the bound: the number of terms, precisions, and the slopes of activations.
@@ -296,8 +297,17 @@ class Verify(unittest.TestCase):
                     self.check(problem, True, at, expected[at] + 0.9 * sign * bound[at], case)
                     off = 1.1 * bound[at] + UNIT * abs(expected[at])
                     self.check(problem, False, at, expected[at] + sign * off, case)
-                    self.assertGreater(problem.error, problem.error_bound)
                     self.assertAlmostEqual(problem.error_bound / bound[at], 1, delta=0.02)
+
+    def test_of_one_element(self):
+        """The error and its bound are those of one element, with the largest share."""
+        problem = self.make(bias=True)
+        problem.bias[0] = 1e6  # with large bounds in its column
+        expected, bound = problem.expect(0)
+        problem.d.elements[0] = expected
+        problem.d.elements[0][0, 0] = expected[0, 0] + 0.3 * bound[0, 0]
+        self.check(problem, True, (0, 1), expected[0, 1] + 0.8 * bound[0, 1])
+        self.assertLess(problem.error, bound[0, 1])
 
     def test_wrong(self):
         problem = self.make()
