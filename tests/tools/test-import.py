@@ -165,6 +165,11 @@ class Messages(Models):
             self.declines("without control characters, and without a backslash at the end",
                           [node("MatMul", ["x", name], "y")], {name: self.weight})
 
+    def test_locale(self):
+        """Names are printed as they are, in a locale without their characters, too."""
+        path = self.save_model([node("MatMul", ["x", "wé"], "y")], {"wé": self.weight}, "modèle")
+        self.assertIn("modèle.onnx#wé'", self.ends(0, "import", path, LC_ALL="C").stdout)
+
     def test_no_file(self):
         """A pipe without a writer and a device without an end are not read."""
         os.mkfifo(self.path("pipe.onnx"))

@@ -265,7 +265,9 @@ network_print (const Network *self, const gchar *folder, GError **error)
       return FALSE;
   if (!save (&line, folder, error))
     return FALSE;
-  g_print ("%s \\\n    ! filesink location=output.f32\n", line.text->str);
+  g_string_append (line.text, " \\\n    ! filesink location=output.f32\n");
+  /* Names of files and tensors stay as they are in any locale. */
+  fputs (line.text->str, stdout);
   if (self->is_input_nchw && self->input.channels > 1)
     g_printerr ("The line reads images as NHWC, the model as NCHW.\n");
   if (network_is_nhwc (self))
