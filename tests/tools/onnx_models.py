@@ -53,6 +53,12 @@ class Models(tool.MatrixTestCase):
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), path)
         return path
 
+    def normalized(self):
+        """The nodes and tensors of a product whose weight the import changes, by nothing."""
+        one, zero = (numpy.full(SIZES[1], value, numpy.float32) for value in (1, 0))
+        normal = node("BatchNormalization", ["p", "one", "zero", "zero", "one"], "y", epsilon=0.0)
+        return [PRODUCT, normal], {"w": self.weight, "one": one, "zero": zero}
+
     def declines(self, message, nodes, tensors, **details):
         """The import of this model must fail, with a message that matches."""
         self.refuses(1, message, "import", self.save_model(nodes, tensors, **details))
@@ -72,10 +78,11 @@ class LaunchTestCase(Models):
         self.compute(path, rows.reshape(-1, rows.shape[-1]), expected)
         return self.launch(path, expected, rows)
 
-    def launch(self, path, expected, rows, rtol=1e-4, atol=1e-5):
+    def launch(self, path, expected, rows, rtol=1e-4, atol=1e-5, folder=None):
         """Runs the line that the tool prints for the model, on rows of float32 or padded frames of
-        uint8. Returns the line."""
-        line = self.ends(0, "import", path, "-o", self.path("out")).stdout.replace("\\\n", " ")
+        uint8. folder: that of its file, in the folder of the test. Returns the line."""
+        line = self.ends(0, "import", path, "-o", folder or self.path("out")).stdout
+        line = line.replace("\\\n", " ")
         rows.tofile(self.path("input.f32" if rows.dtype == numpy.float32 else "input.u8"))
         environment = dict(os.environ, GST_PLUGIN_PATH=os.environ["GEMMCL_TEST_PLUGIN"],
                            GST_REGISTRY=self.path("registry"))

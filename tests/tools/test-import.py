@@ -164,6 +164,10 @@ class Messages(Models):
         for name in "a\nb", "a\tb", "a\\":
             self.declines("without control characters, and without a backslash at the end",
                           [node("MatMul", ["x", name], "y")], {name: self.weight})
+        path = self.save_model(*self.normalized())
+        self.refuses(1, r"without control characters.*/a\\nb/m\.safetensors#", "import", path, "-o",
+                     self.path("a\nb"))
+        self.assertFalse(os.path.exists(self.path("a\nb")))
 
     def test_locale(self):
         """Names are printed as they are, in a locale without their characters, too."""
@@ -376,13 +380,15 @@ class Import(LaunchTestCase):
                 self.expect(path, self.rows @ self.weight, self.rows)
 
     def test_list(self):
-        """A model whose path begins as a list of numbers or a URI does."""
+        """A model or a folder whose path begins as a list, a URI or a quoted text does."""
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.folder)
-        for name in "[m]", " [[1", "File:m":
+        for name in "[m]", " [[1", "File:m", "'m", '"m':
             with self.subTest(name=name):
                 self.save_model([PRODUCT], {"w": self.weight}, name)
                 self.expect(f"{name}.onnx", self.rows @ self.weight, self.rows)
+                self.launch(self.save_model(*self.normalized()), self.rows @ self.weight, self.rows,
+                            folder=name)
 
     def test_refused(self):
         for nodes, message in [

@@ -97,19 +97,20 @@ add_values (Line *self, const gchar *property, guint index, const gdouble *value
   return TRUE;
 }
 
-/* TRUE if gst-launch's parser reads the place of @tensor back from the line. */
+/* TRUE if gst-launch's parser reads the place of tensor @name back from the line. */
 static gboolean
-check_name (const Model *model, const OnnxNode *node, const gchar *name, GError **error)
+check_name (const Model *model, const OnnxNode *node, const gchar *path, const gchar *name,
+            GError **error)
 {
-  g_autofree gchar *where = g_strconcat (model->path, "#", name, NULL);
+  g_autofree gchar *where = g_strconcat (path, "#", name, NULL);
 
   for (const gchar *at = where; *at != '\0'; at++)
     if (g_ascii_iscntrl (*at) || (*at == '\\' && at[1] == '\0')) {
-      g_autofree gchar *quoted = gemmcl_quote (name);
+      g_autofree gchar *quoted = gemmcl_quote (where);
 
       return model_fail (model, node, error,
-                         "expected names of the file and the tensor “%s” without control "
-                         "characters, and without a backslash at the end, since the line has them.",
+                         "expected names of the file and the tensor without control characters, "
+                         "and without a backslash at the end, since the line has them, found “%s”.",
                          quoted);
     }
   return TRUE;
@@ -128,7 +129,8 @@ add_weights (Line *self, const Network *network, guint index, GError **error)
                        "expected -o FOLDER, a folder for weights that are in another order or "
                        "multiplied by a normalization.");
   if (layer->b != NULL)
-    return add_values (self, "weight", index, layer->b, layer->k, layer->n, error) &&
+    return check_name (model, layer->product, self->path, "weight", error) &&
+           add_values (self, "weight", index, layer->b, layer->k, layer->n, error) &&
            (layer->c == NULL || add_values (self, "bias", index, layer->c, 1, layer->n, error));
   if (!g_str_has_suffix (lower, ".onnx"))
     return model_fail (
@@ -137,8 +139,8 @@ add_weights (Line *self, const Network *network, guint index, GError **error)
         "Rename the file.");
   weight = model_get_operand (model, layer->product, 1)->name;
   bias = layer->sum != NULL ? model_get_operand (model, layer->sum, layer->bias)->name : NULL;
-  if (!check_name (model, layer->product, weight, error) ||
-      (bias != NULL && !check_name (model, layer->sum, bias, error)))
+  if (!check_name (model, layer->product, model->path, weight, error) ||
+      (bias != NULL && !check_name (model, layer->sum, model->path, bias, error)))
     return FALSE;
   add_tensor (self, "weight", model->path, weight);
   if (layer->transposed)

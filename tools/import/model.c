@@ -77,7 +77,7 @@ model_name_tensor (const gchar *path, const gchar *name)
 {
   const gchar *start = path + strspn (path, " \t\n\v\f\r");
   const gboolean is_other =
-      *start == '[' || g_ascii_strncasecmp (path, "file:", strlen ("file:")) == 0;
+      strchr ("['", *start) != NULL || g_ascii_strncasecmp (path, "file:", strlen ("file:")) == 0;
 
   return g_strdup_printf ("%s%s#%s", is_other ? "./" : "", path, name);
 }

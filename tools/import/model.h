@@ -40,8 +40,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Model, model_clear)
 gboolean model_fail (const Model *self, const OnnxNode *node, GError **error, const gchar *format,
                      ...) G_GNUC_PRINTF (4, 5);
 
-/** model_name_tensor: (transfer full): the text for gemmcl_matrix_load() of tensor @name in the file
- * @path: "./" stands before a path that would be a matrix or a URI. */
+/** model_name_tensor: (transfer full): tensor @name of the file @path, as gemmcl_matrix_load()
+ * takes it: "./" stands before a path that would be a matrix, a URI or, in a line, a quotation. */
 gchar *model_name_tensor (const gchar *path, const gchar *name);
 
 /** model_get_tensor: (nullable): the initializer or constant of that name, or of which it is an
