@@ -11,7 +11,7 @@
 #   scripts/setup.sh peers    packages to build it and to run peers.sh
 #
 # The size is said first. On a terminal apt-get shows what it fetches and installs. With --ask as
-# the first option it also asks first.
+# the first option it also asks first; if only the input is a terminal, this script asks.
 #
 # For Debian 12 and later and Ubuntu 24.04 and later. "a | b" is the first package that the
 # distribution has.
@@ -137,6 +137,13 @@ quietly () {
   }
 }
 
+# is_agreed: asks as apt-get does, if there is a terminal for the answer and --ask.
+is_agreed () {
+  local answer
+  [ ! -t 0 ] || [ ${#yes[@]} -gt 0 ] ||
+    { read -r -p 'Do you want to continue? [Y/n] ' answer && [[ $answer =~ ^([Yy].*)?$ ]]; }
+}
+
 echo 'Reading the lists of packages'
 # An unreachable third-party list is no reason to stop; the installation fails if it matters.
 quietly "${apt[@]}" -qq update || true
@@ -154,7 +161,7 @@ if [ -t 0 ] && [ -t 1 ]; then
   "${apt[@]}" "${yes[@]}" "${satisfy[@]}"
 else
   echo "${missing//$'\n'/ }"
-  quietly "${apt[@]}" -qq --yes "${satisfy[@]}"
+  is_agreed && quietly "${apt[@]}" -qq --yes "${satisfy[@]}"
 fi || {
   echo "Failed: apt-get ${satisfy[*]@Q}" >&2
   exit 1

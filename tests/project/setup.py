@@ -38,7 +38,10 @@ CASES = {"it installs without a terminal": (
              "--ask test", None, 0, f"{SIZE}pocl-opencl-icd", f"{QUESTION}|{DPKG}|Left out"),
          "a no is obeyed": ("--ask test", "n\n", 1, f"(?s){SIZE}.*{QUESTION}", DPKG),
          "a yes is obeyed": ("--ask test", "y\n", 0, QUESTION, DPKG),
+         "a no in a pipe is obeyed": ("--ask test | cat", "n\n", 1, QUESTION, DPKG),
+         "a yes in a pipe is obeyed": ("--ask test | cat", "y\n", 0, QUESTION, "Failed"),
          "without --ask there is no question": ("test", "n\n", 0, SIZE, QUESTION),
+         "without --ask there is none in a pipe": ("test | cat", "n\n", 0, SIZE, QUESTION),
          "a failure shows dpkg's lines and the packages": (
              "--ask test", None, 1, f"(?s){DPKG}.*Failed: apt-get.*'{LARGE}'.*'reuse'",
              f"{QUESTION}|oclgrind"),
@@ -56,6 +59,7 @@ def check(title, options, answer, status, wanted, unwanted):
         if "failure" in title:
             Path(home, "fails").touch()
         line = f"{shlex.quote(str(SCRIPTS / 'setup.sh'))} {options}"
+        line = shlex.join(["bash", "-o", "pipefail", "-c", line])
         said = tap.run("script", "-qec", line if answer else f"{line} </dev/null", "/dev/null",
                        stdin=None, input=answer or "",
                        env={**os.environ, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}"})
