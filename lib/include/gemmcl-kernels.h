@@ -99,7 +99,7 @@ gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
 
 /**
  * gemmcl_kernel_get_source:
- * @name: the name of a kernel
+ * @name: the name of a kernel, without a split
  * @gemm: the problem to build it for
  * @options: (out) (transfer full): the compiler's options
  *

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kernels/options.h"
 
+#include <string.h>
+
 #include "device/program.h"
 #include "kernels/subgroups.h"
 #include "matrix/matrix.h"
@@ -337,6 +339,14 @@ gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **opt
 
   g_return_val_if_fail (name != NULL && gemm != NULL && options != NULL, NULL);
 
+  if (strchr (name, '/') != NULL) {
+    g_autofree gchar *quoted = gemmcl_quote (name);
+
+    return FAIL_NULL (error, GEMMCL_ERROR_KERNEL,
+                      "Expected a kernel without a split of K, found \"%s\". Leave out the slash "
+                      "and the number.",
+                      quoted);
+  }
   kernel = gemmcl_kernel_find (name, error);
   if (kernel == NULL || !gemmcl_gemm_validate (gemm, error))
     return NULL;

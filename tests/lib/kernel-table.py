@@ -106,9 +106,11 @@ class Sources(TestCase):
             self.assertEqual("-DROWS_ACROSS" in options, n > 64)
 
     def test_refused(self):
-        for code, name, size in ("invalid", "gemm_naive", 0), ("kernel", "gemm_nave", 1):
-            self.refuses(code, "", "kernel_get_source", name, byref(describe(size, size, size)),
-                         byref(c_void_p()))
+        for code, words, name, size in [
+                ("invalid", "", "gemm_naive", 0), ("kernel", "Similar names", "gemm_nave", 1),
+                ("kernel", 'without a split of K, found "gemm_naive/4"', "gemm_naive/4", 64)]:
+            self.refuses(code, words, "kernel_get_source", name,
+                         byref(describe(size, size, size)), byref(c_void_p()))
 
 
 class Builds(TestCase):
