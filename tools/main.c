@@ -78,6 +78,33 @@ prepare_values (const GOptionEntry *entry, gchar **arguments, GPtrArray *names, 
   return TRUE;
 }
 
+/* Says that the value of an option cannot be converted to UTF-8. GOption does not say which, and
+ * does not convert other arguments or the names of files. Returns: FALSE. */
+static gboolean
+refuse_bytes (gchar **arguments, GError **error)
+{
+  const gchar *charset, *wrong = NULL;
+  guint n = 0;
+
+  g_get_charset (&charset);
+  for (guint i = 1; arguments[i] != NULL; i++) {
+    g_autofree gchar *value = g_locale_to_utf8 (arguments[i], -1, NULL, NULL, NULL);
+
+    if (value == NULL) {
+      n++;
+      wrong = arguments[i];
+    }
+  }
+  if (n == 1) {
+    g_autofree gchar *quoted = gemmcl_quote (wrong);
+
+    return tool_refuse (error, "\"%s\" is not text in %s, the character set of the locale.", quoted,
+                        charset);
+  }
+  return tool_refuse (
+      error, "The value of an option is not text in %s, the character set of the locale.", charset);
+}
+
 /* Parses and removes @entries, which include -h, and the options of @groups (nullable). */
 static gboolean
 parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint *argc,
@@ -99,16 +126,8 @@ parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint 
   }
   if (g_option_context_parse (context, argc, argv, &why))
     return TRUE;
-  for (gint i = 1; why->domain == G_CONVERT_ERROR && i < *argc; i++) {
-    g_autofree gchar *value = g_locale_to_utf8 ((*argv)[i], -1, NULL, NULL, NULL);
-    g_autofree gchar *quoted = gemmcl_quote ((*argv)[i]);
-    const gchar *charset;
-
-    g_get_charset (&charset);
-    if (value == NULL)
-      return tool_refuse (error, "\"%s\" is not text in %s, the character set of the locale.",
-                          quoted, charset);
-  }
+  if (why->domain == G_CONVERT_ERROR)
+    return refuse_bytes (*argv, error);
   if (g_error_matches (why, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) &&
       strstr (why->message, "--") != NULL) {
     g_auto (GStrv) wrong = g_strsplit (strstr (why->message, "--"), "=", 2);

@@ -141,6 +141,9 @@ class Usage(tool.TestCase):
     def test_value_that_is_no_text(self):
         self.refuses(2, r'bench: "\\xff" is not text in UTF-8', "bench", "--json", "t\u00e4.json",
                      "-k", "\udcff", LC_ALL="C.UTF-8")
+        # No other argument gets the blame.
+        self.refuses(2, "quantize: The value of an option is not text in A", "quantize",
+                     "m\u00e8.npy", "-o", "q.safetensors", "-n", "\u00e9", LC_ALL="C")
 
     def test_unknown_option(self):
         for command in tool.COMMANDS:
