@@ -67,6 +67,17 @@ load (const gchar *where, GemmclMatrix **matrix, GError **error)
   return where == NULL || *matrix != NULL;
 }
 
+/* Products of int8 use the bytes of A as they are. Returns: (transfer full): A, of @gemm's type. */
+static GemmclMatrix *
+prepare_a (GemmclMatrix *stored, GemmclGemm *gemm, GError **error)
+{
+  if (gemm->precision != GEMMCL_PRECISION_I8 || stored->column_major || stored->scales != NULL ||
+      (stored->type != GEMMCL_TYPE_I8 && stored->type != GEMMCL_TYPE_U8))
+    return gemmcl_matrix_to_f32 (stored, FALSE, error);
+  gemm->a_type = stored->type;
+  return gemmcl_matrix_ref (stored);
+}
+
 /* @c, @bias: (nullable) */
 static gboolean
 describe_problem (GemmclMatrix *a, GemmclMatrix *b, GemmclMatrix *c, GemmclMatrix *bias,
@@ -146,12 +157,12 @@ check_options (GemmclGemm *gemm, GError **error)
   return TRUE;
 }
 
-/* Computes a network for the rows of @a. */
+/* Computes a network for the rows of @input. */
 static gboolean
-run_network (const gchar *model, const GemmclMatrix *a, const gchar *kernel, GError **error)
+run_network (const gchar *model, GemmclMatrix *input, const gchar *kernel, GError **error)
 {
   GemmclGemm gemm = tool_gemm;
-  g_autoptr (GemmclMatrix) d = NULL;
+  g_autoptr (GemmclMatrix) a = NULL, d = NULL;
 
   if (options.addend != NULL || options.bias != NULL || options.rows != NULL || options.top_k > 0 ||
       gemm.alpha != 1 || gemm.trans_a || gemm.trans_b ||
@@ -161,7 +172,8 @@ run_network (const gchar *model, const GemmclMatrix *a, const gchar *kernel, GEr
                         "of devices. MODEL.onnx#NAME is a matrix.",
                         model);
   tool_adopt_precision (&gemm, kernel);
-  d = import_compute (model, a, kernel, gemm.precision, error);
+  a = gemmcl_matrix_to_f32 (input, FALSE, error);
+  d = a != NULL ? import_compute (model, a, kernel, gemm.precision, error) : NULL;
   return d != NULL && tool_save_matrix (d, NULL, options.output, error);
 }
 
@@ -177,16 +189,16 @@ run (gchar **arguments, GError **error)
   const gchar *kernel;
 
   if (!check_options (&gemm, error) || !load (arguments[is_network], &stored, error) ||
-      (a = gemmcl_matrix_to_f32 (stored, FALSE, error)) == NULL ||
       (kernel = tool_find_kernel (options.kernel, TRUE, error)) == NULL)
     return FALSE;
   if (is_network)
-    return run_network (arguments[0], a, kernel, error);
-  if (!load (arguments[1], &b, error) || !load (options.addend, &c, error) ||
-      !load (options.bias, &bias, error) || !describe_problem (a, b, c, bias, &gemm, error) ||
+    return run_network (arguments[0], stored, kernel, error);
+  tool_adopt_precision (&gemm, kernel);
+  if ((a = prepare_a (stored, &gemm, error)) == NULL || !load (arguments[1], &b, error) ||
+      !load (options.addend, &c, error) || !load (options.bias, &bias, error) ||
+      !describe_problem (a, b, c, bias, &gemm, error) ||
       (context = tool_open_context (error)) == NULL)
     return FALSE;
-  tool_adopt_precision (&gemm, kernel);
   plan = gemmcl_plan_new (context, &gemm, kernel, error);
   return plan != NULL && gemmcl_plan_set (plan, GEMMCL_PLAN_B, b, error) &&
          (c == NULL || gemmcl_plan_set (plan, GEMMCL_PLAN_C, c, error)) &&

@@ -103,6 +103,20 @@ class Products(Run):
         self.check(self.product, self.paths[0], turned[1], "--transpose-b")
         self.check(self.product, *turned, "--transpose-a", "--transpose-b")
 
+    def test_bytes(self):
+        """Products of int8 use an A of bytes unchanged, and so does a B whose columns reach 127."""
+        b = self.random.integers(-126, 127, (96, 8))
+        b[0] = 127
+        path = self.save("b", b.astype(numpy.float32))
+        for dtype, low, high in (numpy.uint8, 3, 90), (numpy.int8, -90, 40):
+            a = self.random.integers(low, high, (16, 96), dtype)
+            product = (a.astype(int) @ b).astype(numpy.float32)
+            for array, *options in (a,), (a.T.copy(), "--transpose-a"):
+                with self.subTest(dtype=dtype, options=options):
+                    found = self.multiply(self.save("a", array), path, "-k", "vector_i8_1x64_1x1",
+                                          *options)
+                    numpy.testing.assert_array_equal(found, product)
+
     def test_rounding(self):
         """Operands of matrix engines are rounded. Truncation would have twice the error."""
         for name, digits in (("xmx_f16_8x1_1x16", 11), ("xmx_bf16_8x1_1x16", 8),
