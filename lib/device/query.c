@@ -32,6 +32,7 @@ contains (const gchar *text, const gchar *part)
 typedef struct {
   GPtrArray *devices;
   GString *faults; /* why platforms and devices cannot be used: sentences, each after a space */
+  guint n_platforms;
 } Found;
 
 /* With less than this, drivers may fail to load: they open a few files, and map their compilers. */
@@ -157,7 +158,8 @@ list_all (Found *found)
 
   if (status != CL_PLATFORM_NOT_FOUND_KHR && !gemmcl_cl_check (status, &why, "clGetPlatformIDs"))
     g_string_append_printf (found->faults, " %s", why->message);
-  for (guint i = 0; status == CL_SUCCESS && i < MIN (n, GEMMCL_MAX_DEVICES); i++)
+  found->n_platforms = status == CL_SUCCESS ? MIN (n, GEMMCL_MAX_DEVICES) : 0;
+  for (guint i = 0; i < found->n_platforms; i++)
     list_platform (found, i, platforms[i]);
   if (found->devices->len == 0)
     add_shortage (found->faults);
@@ -175,15 +177,16 @@ gemmcl_device_query_is_named (const GemmclDeviceQuery *query)
   return query != NULL && !is_any (query->device);
 }
 
-/* TRUE if @asked selects this item: it is "auto", the number @index, or a part of @name. */
+/* TRUE if @asked selects this item of @n: it is "auto", the number @index, or a part of @name. A
+ * number that is no index is a part of a name. */
 static gboolean
-is_asked (const gchar *asked, guint index, const gchar *name)
+is_asked (const gchar *asked, guint index, guint n, const gchar *name)
 {
   guint64 number;
 
   if (is_any (asked))
     return TRUE;
-  if (g_ascii_string_to_unsigned (asked, 10, 0, G_MAXUINT32, &number, NULL))
+  if (g_ascii_string_to_unsigned (asked, 10, 0, G_MAXUINT32, &number, NULL) && number < n)
     return number == index;
   return contains (name, asked);
 }
@@ -203,30 +206,33 @@ compare_rank (gconstpointer a, gconstpointer b)
   return (gint)rank (*(GemmclDeviceInfo *const *)a) - (gint)rank (*(GemmclDeviceInfo *const *)b);
 }
 
-/* TRUE if @query's platform and type select @device. */
+/* TRUE if @query's platform and type select @device. @n: the number of platforms */
 static gboolean
-is_candidate (const GemmclDevice *device, const GemmclDeviceQuery *query)
+is_candidate (const GemmclDevice *device, guint n, const GemmclDeviceQuery *query)
 {
   g_autofree gchar *vendor = gemmcl_platform_get_string (device->platform, CL_PLATFORM_VENDOR);
 
-  return (is_asked (query->platform, device->platform_index, device->info.platform) ||
-          is_asked (query->platform, device->platform_index, vendor)) &&
+  return (is_asked (query->platform, device->platform_index, n, device->info.platform) ||
+          is_asked (query->platform, device->platform_index, n, vendor)) &&
          (query->type == GEMMCL_DEVICE_TYPE_DEFAULT
               ? device->is_default
               : query->type == GEMMCL_DEVICE_TYPE_AUTO || query->type == device->info.type);
 }
 
-/* The devices of @all that match @query. */
+/* The devices that match @query. */
 static GPtrArray *
-pick (const GPtrArray *all, const GemmclDeviceQuery *query)
+pick (const Found *found, const GemmclDeviceQuery *query)
 {
   GPtrArray *fit = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
-  guint index = 0;
+  g_autoptr (GPtrArray) candidates = g_ptr_array_new ();
 
-  for (guint i = 0; i < all->len; i++) {
-    GemmclDevice *device = all->pdata[i];
+  for (guint i = 0; i < found->devices->len; i++)
+    if (is_candidate (found->devices->pdata[i], found->n_platforms, query))
+      g_ptr_array_add (candidates, found->devices->pdata[i]);
+  for (guint i = 0; i < candidates->len; i++) {
+    GemmclDevice *device = candidates->pdata[i];
 
-    if (is_candidate (device, query) && is_asked (query->device, index++, device->info.name))
+    if (is_asked (query->device, i, candidates->len, device->info.name))
       g_ptr_array_add (fit, g_atomic_rc_box_acquire (device));
   }
   return fit;
@@ -272,11 +278,12 @@ gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
   g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
   g_autoptr (GString) faults = g_string_new (NULL);
   g_autoptr (GPtrArray) fit = NULL;
+  Found found = {.devices = all, .faults = faults};
 
   if (query == NULL)
     query = &any;
-  list_all (&(Found){all, faults});
+  list_all (&found);
   g_ptr_array_sort (all, compare_rank);
-  fit = pick (all, query);
+  fit = pick (&found, query);
   return fit->len > 0 ? g_steal_pointer (&fit) : fail_no_device (error, query, all, faults->str);
 }

@@ -35,8 +35,8 @@ typedef enum {
  *   %GEMMCL_DEVICE_TYPE_AUTO, or a part of the device's name in any case; %NULL, "" or "auto" for
  *   the first
  *
- * Selects a device. All zeros select the preferred one. Strings need not be UTF-8; functions do not
- * keep them.
+ * Selects a device. All zeros select the preferred one. A number that is no index, such as "770",
+ * is a part of a name. Strings need not be UTF-8; functions do not keep them.
  */
 typedef struct {
   const gchar *platform;

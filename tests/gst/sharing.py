@@ -324,7 +324,7 @@ class Devices(TestCase):
                 self.assertEqual(len(stream.get_stat("devices") or []), count)
 
     def test_wrong_lists(self):
-        for settings, words in [("devices=0,7", "device 7|Available"),
+        for settings, words in [("devices=0,77777", "device 77777|Available"),
                                 ("devices=0,", "empty entry"), ("devices=nobody", "device nobody"),
                                 ("devices=all kernel=none", "none")]:
             stream = self.make(f"gemmcl weight=[2] {settings}")

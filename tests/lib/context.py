@@ -162,6 +162,19 @@ class Unusable(Imagined, TestCase):
         self.is_alone = True
         self.refuses("no-device", "No OpenCL device can be used. " + words, "list_devices", None)
 
+    def test_numbers(self):
+        """A number that is no index is a part of a name; an index is none."""
+        self.imagine(("Drivers 90001", [("Arc A77077", "OpenCL 3.0"), ("Card 0", "OpenCL 3.0")]))
+        for query, names in [
+                ((None, 0, "77077"), ["Arc A77077"]), ((None, 0, "0"), ["Arc A77077"]),
+                ((None, 0, "1"), ["Card 0"]), (("90001",), ["Arc A77077", "Card 0"]),
+                (("90001", 0, "2"), None), (("90001", 0, "7"), ["Arc A77077"]),
+                (("0", 0, "1"), ["Card 0"])]:
+            if names:
+                self.assertEqual(self.list_names(*query), names)
+            else:
+                self.refuses("no-device", "device 2", "list_devices", make_query(*query))
+
     def test_passed_over(self):
         """The first device on which a context can be made is taken, unless the query names one."""
         words = "clCreateContext on Lost failed with CL_OUT_OF_RESOURCES"
