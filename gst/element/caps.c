@@ -237,13 +237,13 @@ append_picture (GstCaps *result, const GstStructure *from, const GstGemmclTerms 
     return;
   picture = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
   gst_structure_take_value (picture, "format", &formats);
-  gst_structure_set (picture, "interlace-mode", G_TYPE_STRING, "progressive", NULL);
   if (input) {
     gst_structure_set (picture, "width", G_TYPE_INT, (gint)d.dims[1], "height", G_TYPE_INT,
                        (gint)d.dims[2], NULL);
     set_aspect (picture, from, shape);
   }
   copy_framerate (picture, from);
+  gst_structure_set (picture, "interlace-mode", G_TYPE_STRING, "progressive", NULL);
   gst_caps_append_structure (result, picture);
 }
 

@@ -221,7 +221,6 @@ static const Spelling spellings[] = {
     {TRUE, ":1", 4},  /* as older releases of NNStreamer write */
     {TRUE, ":1", 2},  /* N:1 */
     {TRUE, ":1", 3},  /* N:1:1 */
-    {TRUE, ":1", 5},  /* N:1:1:1:1 */
     {FALSE, ":0", 4}, /* a zero ends the dimensions */
 };
 

@@ -45,8 +45,8 @@ DOWN = [
      f"{video('RGBA')}; video/x-raw,width=5"),
     (video("NV12"), 3, 2, dims("2:4:2", "2:8"), f"video/x-raw;{dims('2:2:4')}"),
     # Rows and frames become tensors. Trailing dimensions of 1 may be omitted.
-    (video("RGB"), 12, 5, dims("5:2", "5:2:1", "5:2:1:1:1"), "video/x-raw"),
-    (video("RGB"), 24, 3, dims("3:1", "3", "3:1:1", "3:1:1:1", "3:1:1:1:1", "3:1:0:0"),
+    (video("RGB"), 12, 5, dims("5:2", "5:2:1"), "video/x-raw"),
+    (video("RGB"), 24, 3, dims("3:1", "3", "3:1:1", "3:1:1:1", "3:1:0:0"),
      f"video/x-raw;{dims('1:3')}"),
     # The output keeps the outer dimensions of the input, unless downstream asks for a matrix.
     (tensors("8:8:8"), 8, 16, dims("16:8:8", "16:8:8:1", "16:8:8:0", "16:64", "16:64:1:1"),
