@@ -179,7 +179,7 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
     self->gemm.a_stride = a.lines * a.ld;
   if (!find_sizes (self, n_plans, error) || !make_memory (self, error) || !make_b (self, error))
     return NULL;
-  self->error = gemmcl_activation_get_error (gemm->activation, ACTIVE_RANGE, &self->slope);
+  self->error = gemmcl_activation_get_error (gemm->activation, -ACTIVE_RANGE, &self->slope);
   self->off = 2 * gemmcl_gemm_get_sum_error (gemm, self->a_most, self->b_most);
   return g_steal_pointer (&self);
 }

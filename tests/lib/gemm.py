@@ -356,13 +356,16 @@ class Verify(unittest.TestCase):
             self.check(problem, value == np.inf, 0, value)
 
     def test_saturated(self):
-        """The values of activations at infinities are checked."""
+        """The values of activations at infinities and of large numbers are checked."""
         for name, logit, right, wrong in [
                 ("relu", -np.inf, 0, 0.5), ("sigmoid", -np.inf, 0, 1), ("sigmoid", np.inf, 1, 0),
                 ("tanh", np.inf, 1, -1), ("tanh", -np.inf, -1, 0), ("gelu", np.inf, np.inf, 1),
                 ("hard-swish", np.inf, np.inf, -np.inf), ("relu6", np.inf, 6, np.inf),
-                ("elu", -np.inf, -1, 0)]:
+                ("elu", -np.inf, -1, 0), ("sigmoid", 5e6, 1, 0),
+                *((name, 5e6, 5e6, wrong) for name in ("gelu", "gelu-tanh", "silu")
+                  for wrong in (0, 4.5e6))]:
             problem = self.make(bias=True, activation=name)
+            problem.a.elements[...] = 0
             problem.bias[...], problem.d.elements[...] = logit, right
             self.check(problem, True)
             self.check(problem, False, (0, 3), wrong)

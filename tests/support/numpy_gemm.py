@@ -37,6 +37,10 @@ def gelu_tanh(x):
     return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
 
 
+def below(x):
+    return np.maximum(-x, 0)
+
+
 def softmax(x):
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
@@ -44,15 +48,17 @@ def softmax(x):
 
 # Each activation, in the order of GemmclActivation: the function, its limits at -infinity and
 # infinity, and slope and growth as in kernels/shared/activations.def, a number and 0 or a function.
+# Where x > 0 the exponentials only add to 1, or to 2 for erfc, and an error of x hardly matters.
 # Softmax is a function of rows and has no such limits.
 ACTIVATIONS = {
     "none": (lambda x: x, (-np.inf, np.inf), 1, 0),
     "relu": (lambda x: np.maximum(x, 0), (0, np.inf), 1, 0),
     "leaky-relu": (lambda x: np.where(x < 0, 0.01 * x, x), (-np.inf, np.inf), 1, 0),
-    "gelu": (gelu, (0, np.inf), 1.13, lambda x: x * x),
-    "gelu-tanh": (gelu_tanh, (0, np.inf), 1.13, lambda x: 1.6 * abs(x) * (1 + 0.044715 * x * x)),
-    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), (0, 1), 0.25, abs),
-    "silu": (lambda x: x / (1 + np.exp(-x)), (0, np.inf), 1.1, abs),
+    "gelu": (gelu, (0, np.inf), 1.13, lambda x: below(x)**2),
+    "gelu-tanh": (gelu_tanh, (0, np.inf), 1.13,
+                  lambda x: 1.6 * below(x) * (1 + 0.044715 * below(x)**2)),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), (0, 1), 0.25, below),
+    "silu": (lambda x: x / (1 + np.exp(-x)), (0, np.inf), 1.1, below),
     "tanh": (np.tanh, (-1, 1), 1, 0),
     "hard-swish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, (0, np.inf), 1.5, 0),
     "relu6": (lambda x: np.clip(x, 0, 6), (0, 6), 1, 0),
