@@ -412,7 +412,8 @@ gsize gemmcl_gemm_get_pooled_grid (const GemmclGemm *gemm, gsize *across, gsize 
  *
  * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
  *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has
- *   NaN or an infinity.
+ *   NaN or an infinity, and with softmax or %GEMMCL_NORMALIZE_D if this holds for an element of its
+ *   row, with @pool for one of its window.
  */
 gboolean gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b,
                              const gfloat *c, const gfloat *bias, const gfloat *d,

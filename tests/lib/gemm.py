@@ -9,6 +9,7 @@ from ctypes import byref
 
 from gemmcl import (ACTIVATIONS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
                     get_info, get_name, np)
+from numpy_gemm import softmax
 from pixels import HUGE, PATCH, make_frame
 from problem import (ARG_MAX, NORM_A, NORM_D, SUM, TOP_K, Problem, ProblemTestCase,
                      count_rows_of_d)
@@ -336,6 +337,24 @@ class Verify(unittest.TestCase):
             self.check(problem, True)
             self.check(problem, False, (0, 0), np.nan)
 
+    def test_spread_bytes(self):
+        """A column of B or a row of A with an infinity spoils whole rows, or windows."""
+        for name, fields, bias, right in [
+                ("softmax", {}, (0, 1, 9, 2, 3), softmax(np.array([[0, 1, -99, 2, 3]]))),
+                ("relu", {"normalize": NORM_D}, (3, 0, 9, 4, 0), [[0.6, 0, 0, 0.8, 0]]),
+                ("elu", {"pool": "max"}, (3, 0, 9, 4, 0), [[3, 0, 9, 4, 0]])]:
+            problem = self.make(precision="i8", bias=True, activation=name, **fields)
+            a, b = problem.a.elements[0], problem.b.elements[0]
+            a[...], b[...], problem.bias[...] = 0, 0, bias
+            if "pool" in fields:
+                a[3, 0], b[0] = -np.inf, 1
+            else:
+                a[:, 0], b[0, 2] = 1, -np.inf
+            problem.d.elements[0] = right
+            self.check(problem, True)
+            self.check(problem, False, (0, 0), right[0][0] + 1e-4)
+            self.check(problem, True, (), np.nan)
+
     def test_infinities(self):
         """NaN and infinities must be where they are expected, of the same sign."""
         special = np.inf, -np.inf, np.nan
@@ -346,6 +365,15 @@ class Verify(unittest.TestCase):
                 self.check(problem, found is expected, np.s_[:, 2], found)
             problem.d.elements[0][:, 2] = expected
             self.check(problem, False, (0, 2), 1)
+
+    def test_normalized_infinity(self):
+        for activation in "none", "relu", "gelu":
+            problem = self.make(bias=True, normalize=NORM_D, activation=activation)
+            problem.a.elements[...], problem.bias[...] = 0, (1, np.inf, 2, 3, 4)
+            problem.d.elements[0] = 0, np.nan, 0, 0, 0
+            self.check(problem, True)
+            for wrong in np.nan, 1e-4:
+                self.check(problem, False, (0, 2), wrong)
 
     def test_overflow(self):
         """An element whose expected value exceeds the largest float must be infinite."""
