@@ -293,6 +293,7 @@ gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode)
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (self->cancellable == NULL &&
                     self->current->kept[GEMMCL_PLAN_B].buffer == NULL &&
+                    self->current->kept[GEMMCL_PLAN_BIAS].buffer == self->current->zeros &&
                     self->current->kept[GEMMCL_PLAN_C].buffer == NULL);
 
   if (self->current->source != GEMMCL_CHOICE_RULES || mode == GEMMCL_AUTO_TUNE_OFF ||

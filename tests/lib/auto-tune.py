@@ -6,10 +6,10 @@ import fcntl
 import os
 import time
 from collections import deque
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 
 from clock import Clock
-from gemmcl import (Plan, Result, TestCase, ask, call, describe, enter_cache, get_context,
+from gemmcl import (LIB, Plan, Result, TestCase, ask, call, describe, enter_cache, get_context,
                     get_device, get_name, list_candidates, list_searches, make, np, obstructed)
 from library import CPU
 from tap_unittest import main
@@ -22,6 +22,7 @@ FAST = 10  # microseconds: a search rests 49 times as long
 USUAL = 20  # of kernels that are neither fast nor slow
 SLOW = 900  # so long that its first run is not repeated
 AUTO, ON, OFF = range(3)  # GemmclAutoTune
+LOG_FUNCTION = CFUNCTYPE(None, c_char_p, c_int, c_char_p, c_void_p)
 OPERANDS = {"b": (K, N), "bias": (1, N), "c": (M, N)}  # in the order of GemmclPlanOperand
 
 
@@ -309,6 +310,22 @@ class AutoTune(TestCase):
             flow.set("b", 2)
             self.finish(flow)
             self.is_first(flow, state)
+
+    def test_early(self):
+        """A plan that has an operand before its search has no matrix of it for another kernel."""
+        messages = []
+        handler = LOG_FUNCTION(lambda domain, level, message, data: messages.append(message))
+        fatal = LIB.g_log_set_always_fatal(1 << 2)  # G_LOG_LEVEL_ERROR
+        LIB.g_log_set_default_handler(handler, None)
+        self.addCleanup(LIB.g_log_set_always_fatal, fatal)
+        self.addCleanup(LIB.g_log_set_default_handler, LIB.g_log_default_handler, None)
+        for name, shape in OPERANDS.items():
+            plan = Plan(describe(M, N, K, bias=True, addend="matrix"))
+            plan.set(name, draw(shape, 1))
+            call("plan_auto_tune", plan, ON)
+            self.assertIn(b"gemmcl_plan_auto_tune", messages.pop())
+            self.assertTrue(call("plan_cancel_tuning", plan, c_int64(FOREVER), result=c_int))
+            self.assertFalse(self.clock.counts)
 
     def test_off(self):
         """By default there is no search on CPUs. A kernel that was named is never changed."""
