@@ -35,7 +35,18 @@ gemmcl_program_make_key (const GemmclDeviceInfo *device, const gchar *text, cons
   return g_compute_checksum_for_string (G_CHECKSUM_SHA256, all, -1);
 }
 
-/* Builds @program, or fails with GEMMCL_ERROR_BUILD and the compiler's log. */
+/* The error of a build that failed with @status: GEMMCL_ERROR_OPENCL if the device may compile the
+ * same program later. */
+static GemmclError
+get_code (cl_int status)
+{
+  const gboolean is_of_program = status == CL_BUILD_PROGRAM_FAILURE ||
+                                 status == CL_INVALID_BUILD_OPTIONS || status == CL_INVALID_BINARY;
+
+  return is_of_program ? GEMMCL_ERROR_BUILD : GEMMCL_ERROR_OPENCL;
+}
+
+/* Builds @program, or fails with the compiler's log. */
 static gboolean
 build (cl_program program, const GemmclDevice *device, const gchar *name, const gchar *options,
        GError **error)
@@ -51,7 +62,7 @@ build (cl_program program, const GemmclDevice *device, const gchar *name, const 
   (void)clGetProgramBuildInfo (program, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
   log[MIN (size, LOG_LIMIT)] = '\0';
   return gemmcl_fail (
-      error, GEMMCL_ERROR_BUILD,
+      error, get_code (status),
       "clBuildProgram of %s with \"%s\" failed on %s with %s (%d). The compiler says: %s", name,
       options, device->info.name, gemmcl_cl_error_name (status), status, g_strstrip (log));
 }

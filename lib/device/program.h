@@ -40,7 +40,8 @@ gchar *gemmcl_program_make_key (const GemmclDeviceInfo *device, const gchar *tex
 /** Builds the embedded program @source from the binary in the disk cache. If there is none,
  * compiles it, which may take seconds, stores the binary in the cache and logs that at level INFO.
  * @compiled: (out): TRUE if it was compiled. Returns: (transfer full): a built program, or %NULL
- * with #GEMMCL_ERROR_BUILD, which carries the compiler's log. */
+ * with #GEMMCL_ERROR_BUILD, or #GEMMCL_ERROR_OPENCL if the device may compile it later. Both carry
+ * the compiler's log. */
 cl_program gemmcl_program_build (cl_context context, const GemmclDevice *device,
                                  const gchar *source, const gchar *options, gboolean *compiled,
                                  GError **error);

@@ -23,7 +23,7 @@ GEMMCL_BEGIN_DECLS
 /**
  * GemmclError:
  * @GEMMCL_ERROR_NO_DEVICE: no OpenCL device matches the query
- * @GEMMCL_ERROR_OPENCL: an OpenCL call failed
+ * @GEMMCL_ERROR_OPENCL: an OpenCL call failed; or a compilation, for lack of memory or a device
  * @GEMMCL_ERROR_BUILD: a kernel did not compile on the device, or computed a wrong result there
  * @GEMMCL_ERROR_INVALID: an argument is out of its range: a size, a leading dimension, overlapping
  *   results

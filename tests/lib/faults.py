@@ -247,6 +247,23 @@ class Faults(FailingTestCase):
             process = tap.run(sys.executable, "-c", COMPILES, env={**ENVIRONMENT, **caches})
         self.assertEqual(process.returncode, 3, process.stderr)
 
+    def test_build(self):
+        """A compiler that runs out of memory is no fault of the kernel."""
+        life, code, n = Life(9, 5, 17, "gemm_naive"), None, 0
+        life.make_context()
+        self.addCleanup(life.end)
+        self.addCleanup(LAYER.set, NONE, 0)
+        # The failure of the compiler's first build, of an empty kernel, has no effect.
+        while code is None or LAYER.get_state().failed != b"clBuildProgram":
+            code, n = None, n + 1
+            shutil.rmtree(os.path.join(os.environ["XDG_CACHE_HOME"], "gemmcl"), True)
+            LAYER.set(ONE, n)
+            try:
+                life.make_plan()
+            except Refused as error:
+                code = error.code
+        self.assertEqual(code, "opencl")
+
     def test_dead_queue(self):
         """After a run failed, the next run on the context succeeds, even if the driver fails all
         later commands of a queue, and even another plan's. The caller's queue stays valid."""
