@@ -18,6 +18,10 @@
 /* The approximate largest argument of an activation. */
 #define ACTIVE_RANGE 4.0
 
+/* The approximate largest element of an f16 D: far from its largest number, which one kernel may
+ * reach and another exceed. */
+#define HALF_RANGE 4096.0
+
 struct _GemmclSearchData {
   GemmclContext *context;
   GemmclGemm gemm;
@@ -94,15 +98,16 @@ fill_a (GemmclSearchData *self)
   self->d_type = gemm->d_frame ? gemmcl_frame_get_sample_type (gemm->d_frame) : gemm->d_type;
 }
 
-/* The intended absolute value of D before the activation: integers neither 0 nor saturated,
- * activations in their curved range. */
+/* The intended absolute value of D before the activation: integers neither 0 nor saturated, f16
+ * not infinite, activations in their curved range. */
 static gdouble
 get_target (const GemmclSearchData *self)
 {
   if (is_integer (self->d_type))
     return get_most (self->d_type) / 2;
-  return self->gemm.activation == GEMMCL_ACTIVATION_NONE ? self->a_most
-                                                         : MIN (self->a_most, ACTIVE_RANGE);
+  if (self->gemm.activation != GEMMCL_ACTIVATION_NONE)
+    return MIN (self->a_most, ACTIVE_RANGE);
+  return self->d_type == GEMMCL_TYPE_F16 ? MIN (self->a_most, HALF_RANGE) : self->a_most;
 }
 
 static gboolean

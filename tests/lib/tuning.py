@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_void_p
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_void_p
 
 from clock import Clock
 from gemmcl import (LIB, PRECISIONS, Candidate, Entry, Options, Plan, Result, TestCase, ask, call,
@@ -352,6 +352,13 @@ class Search(TuningTestCase):
             self.assertTrue(found.faulty)
             self.assertFalse(found.lost)
             self.is_first_best(result)
+
+    def test_half(self):
+        """Large integers make no elements around the largest f16, which roundings make infinite."""
+        names = (c_char_p * 3)(b"vector_4x64_1x1", b"vector_bf16_4x64_1x1")
+        gemm = describe(256, 256, 64, a_type="u16", d_type="f16", precision="bf16")
+        result = self.search(gemm, names=ctypes.cast(names, c_void_p).value, seconds=0.02)
+        self.assertEqual([each.why for each in result.list()], [None, None])
 
     def test_notify(self):
         """The caller is notified of each candidate before it is built, and before its turns."""
