@@ -153,7 +153,7 @@ gemm (GEMM_PARAMETERS)
   B += p.b.offset + batch * p.b.batch;
 #if B_TYPE == I8
   global const int *words = (global const int *)B + get_group_id (1) * INT8_PANEL (p.K);
-  global const int *scales = words + INT8_K (p.K) / 4 * PANEL;
+  global const int *scales = words + (long)INT8_K (p.K) / 4 * PANEL;
   global const int4 *zeros = (global const int4 *)(scales + INT8_ZERO * PANEL);
   const Columns zero = p.K > 0 ? convert_float4 (zeros[item % GROUP_N]) : 0.0f;
 #else
