@@ -91,8 +91,8 @@ gboolean gemmcl_activation_keeps_zero (GemmclActivation activation);
 /**
  * GemmclPrecision:
  * @GEMMCL_PRECISION_F32: the factors are f32
- * @GEMMCL_PRECISION_F16: the factors may be rounded to f16, which halves their memory. A value
- *   above 65504 becomes infinite; gemmcl_plan_set() refuses it
+ * @GEMMCL_PRECISION_F16: the factors may be rounded to f16, which halves their memory. A magnitude
+ *   of 65520 or more becomes infinite; gemmcl_plan_set() refuses it
  * @GEMMCL_PRECISION_BF16: the factors may be rounded to bf16, which has the range of f32 and fewer
  *   digits than f16
  * @GEMMCL_PRECISION_TF32: the factors may be rounded to tf32, which has the range of f32, the
@@ -101,7 +101,8 @@ gboolean gemmcl_activation_keeps_zero (GemmclActivation activation);
  *   scale and a zero point per row, computed in each run. An A of i8 or u8 is used unchanged if
  *   one of its stored values represents 0. Sums of products are exact. On GPUs a kernel for few
  *   rows quantizes B alone, and its sums are f32. NaN or an infinity in a row of A or a column of
- *   a run's own B makes that row or column of D NaN; gemmcl_plan_set() refuses such a B
+ *   a run's own B makes that row or column of D NaN; gemmcl_plan_set() refuses such a B. A sum may
+ *   overflow before all scales are multiplied in, unless A and B are smaller than 1e36 / K
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used with any
  * precision. Sums are f32, except sums of int8 products.
