@@ -308,7 +308,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
          gst_gemmcl_va_check (&self->sharing, self->sharing.context, error);
 }
 
-/* Warns if A may exceed the range of f16, in which @plan multiplies nevertheless. */
+/* Warns if A may exceed the range of f16, to which @plan rounds it nevertheless. */
 static void
 warn_of_infinities (GstGemmcl *self, GemmclPlan *plan)
 {
@@ -316,7 +316,7 @@ warn_of_infinities (GstGemmcl *self, GemmclPlan *plan)
   GemmclPlanInfo info;
 
   gemmcl_plan_get_info (plan, &info);
-  if (info.precision == GEMMCL_PRECISION_F16 && largest > GST_GEMMCL_LARGEST_F16)
+  if (info.precision == GEMMCL_PRECISION_F16 && info.rounds_a && largest > GST_GEMMCL_LARGEST_F16)
     GST_ELEMENT_WARNING (
         self, STREAM, FORMAT,
         ("Elements of A may be as large as %.0f, but f16 holds at most %.0f; larger elements "

@@ -393,6 +393,7 @@ void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclC
  * @local_bytes: local memory per work-group
  * @private_bytes: private memory per work-item; some drivers include registers
  * @spill_bytes: the part of @private_bytes that Intel's compiler spilled
+ * @rounds_a: the kernel rounds or quantizes A to @precision; otherwise only B
  *
  * A plan's gemm kernel. The last five numbers are from the driver; 0: it does not report the
  * number.
@@ -408,8 +409,9 @@ typedef struct {
   guint64 local_bytes;
   guint64 private_bytes;
   guint64 spill_bytes;
+  gboolean rounds_a;
   /*< private >*/
-  gpointer _reserved[4];
+  gpointer _reserved[3];
 } GemmclPlanInfo;
 
 /**

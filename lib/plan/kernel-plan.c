@@ -248,5 +248,6 @@ gemmcl_kernel_plan_get_info (GemmclKernelPlan *self)
       .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),
       /* Mesa's Rusticl on llvmpipe counts all private memory. */
       .spill_bytes = self->device->intel ? get_number (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL) : 0,
+      .rounds_a = gemmcl_kernel_has_engines (kernel) || gemmcl_kernel_multiplies_bytes (kernel),
   };
 }

@@ -146,9 +146,10 @@ class Precision(TestCase):
         np.testing.assert_allclose(found, -32768 * 1.1, 2e-3)
 
     def test_infinite(self):
-        """precision=f16 is used, with a warning if the kernel computes in f16."""
+        """precision=f16 is used, with a warning if the kernel rounds A to f16."""
         for kind, kernel, warns in [("S32LE", "xmx_f16_8x1_1x16", True),
                                     ("S32LE", "gemm_naive", False),
+                                    ("S32LE", "buffer_read_f16_4x1_1x16", False),
                                     ("S16LE", "xmx_f16_8x1_1x16", False)]:
             stream = self.start(audio(kind, 1), f"gemmcl weight=[0.5] kernel={kernel} "
                                 "precision=f16")
