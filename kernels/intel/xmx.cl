@@ -46,10 +46,11 @@
  * pack.cl stores B's rows in that order.
  *
  * A is read in one of three ways. With SG_2D and A_PITCHED, from the host, 2D block reads fetch
- * OWN_M rows per message, edges included. With A_BLOCKS, from the host, each row is read in blocks
- * of STEP columns, and the last columns lane by lane. Otherwise all of A, of any type and strides,
- * is read lane by lane. Rows past M repeat the last row or are zeros; columns past K are zeros, as
- * are B's rows there. Block reads of a row do not suit tf32, whose dpas has two rows per register.
+ * OWN_M rows per message, edges included (but see IS_WHOLE). With A_BLOCKS, from the host, each
+ * row is read in blocks of STEP columns, and the last columns lane by lane. Otherwise all of A, of
+ * any type and strides, is read lane by lane. Rows past M repeat the last row or are zeros;
+ * columns past K are zeros, as are B's rows there. Block reads of a row do not suit tf32, whose
+ * dpas has two rows per register.
  *
  * The int8 layouts have no edges (quantized.h). A is in the order of k, four elements to a word.
  *
@@ -100,6 +101,14 @@
   #define A_IN_2D
 #elif (defined(A_BLOCKS) && DPAS_LANES == SUBGROUP_SIZE) || B_TYPE == I8
   #define A_IN_BLOCKS
+#endif
+
+/* True if read_a () reads the step at k < K; load_a () reads the others. 2D reads return zeros past
+ * K, which are scaled to a_shift: if f16 makes that infinite, its product with B's zeros is NaN. */
+#if B_TYPE == I8 || (defined(A_IN_2D) && !(B_TYPE == F16 && defined(A_SCALED)))
+  #define IS_WHOLE(k, K) ((k) < (K))
+#else
+  #define IS_WHOLE(k, K) ((k) + STEP <= (K))
 #endif
 
 /* A is read in words: elements, or the bytes that a lane holds of a row. ROW_WORDS: a lane's words
@@ -482,15 +491,12 @@ gemm (GEMM_PARAMETERS)
     sum[i] = 0;
 
   int k = 0;
-#if defined(A_IN_2D) || B_TYPE == I8
-  for (; k < p.K; k += STEP) {
+#if defined(A_IN_2D) || defined(A_IN_BLOCKS)
+  for (; IS_WHOLE (k, p.K); k += STEP) {
     if (AHEAD > 0 && k / STEP % 2 == 0)
       prefetch_steps (p, &at, k + AHEAD * STEP);
     step (sum, shared, A, p, &at, k, true);
   }
-#elif defined(A_IN_BLOCKS)
-  for (; k + STEP <= p.K; k += STEP)
-    step (sum, shared, A, p, &at, k, true);
   if (k < p.K)
     step (sum, shared, A, p, &at, k, false);
 #else
