@@ -11,7 +11,7 @@
 #   scripts/setup.sh peers    packages to build it and to run peers.sh
 #
 # The size is said first. On a terminal apt-get shows what it fetches and installs. With --ask as
-# the first option it also asks first; if only the input is a terminal, this script asks.
+# the first option it also asks first; if the output is no terminal, this script asks in its place.
 #
 # For Debian 12 and later and Ubuntu 24.04 and later. "a | b" is the first package that the
 # distribution has.
@@ -137,7 +137,7 @@ quietly () {
   }
 }
 
-# is_agreed: asks as apt-get does, if there is a terminal for the answer and --ask.
+# is_agreed: TRUE after a yes, or if there is nothing to ask: without --ask, or without a terminal.
 is_agreed () {
   local answer
   [ ! -t 0 ] || [ ${#yes[@]} -gt 0 ] ||

@@ -218,9 +218,10 @@ const ToolCommand tool_run = {
         "stored as |V2, and FILE.raw has bare numbers, as in x.raw#f32:64x10. "
         "A literal needs quotation marks in a shell.\n\n"
         "MODEL.onnx without #NAME is a network, as gemmcl import takes it. INPUT has a row for "
-        "each image, or for each row of the first product, its elements in the model's order; so "
-        "has D. In NumPy it is x.reshape(len(x), -1), or x.reshape(-1, x.shape[-1]) if a product "
-        "of more than two dimensions comes first. Top-k is the values, followed by their columns.",
+        "each image, or for each row of the first product, its elements in the model's order: "
+        "x.reshape(len(x), -1) in NumPy, or x.reshape(-1, x.shape[-1]) if the first operator is a "
+        "product whose input has more than two dimensions. D has the same rows. Top-k is the "
+        "values, followed by their columns.",
     .groups = {{"Matrices", entries},
                {"Arithmetic", tool_epilogue_entries},
                {"Device", tool_device_entries}},

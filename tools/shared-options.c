@@ -167,8 +167,8 @@ const GOptionEntry tool_device_entries[] = {
      "auto)",
      "auto|cpu|gpu|accelerator|default"},
     {"device", 'd', 0, G_OPTION_ARG_STRING, &query.device,
-     "The device: its number among those of -p and -t, or a part of its name, also a number that "
-     "no device has; auto: the first (default: auto)",
+     "The device: its number among those of -p and -t, or a part of its name, which may be a "
+     "number that no device has, such as 4090; auto: the first (default: auto)",
      "NUMBER|NAME"},
     {NULL}};
 

@@ -311,10 +311,13 @@ gst_gemmcl_runs_push_held (GstGemmcl *self)
 
 /* Keeps @flow, of a push in another thread, for the next buffer. */
 static void
-keep_flow (GstGemmclRuns *self, GstFlowReturn flow)
+keep_flow (GstGemmcl *self, GstFlowReturn flow)
 {
-  if (flow != GST_FLOW_OK)
-    self->flow = flow;
+  if (flow == GST_FLOW_OK)
+    return;
+  self->runs->flow = flow;
+  self->runs->unlinked =
+      flow == GST_FLOW_NOT_LINKED && !gst_pad_is_linked (GST_BASE_TRANSFORM_SRC_PAD (self));
 }
 
 /* Pushes each output as soon as it is complete, in case no input follows. Runs in a thread of
@@ -331,7 +334,7 @@ push_late (GstElement *element, gpointer data G_GNUC_UNUSED)
     GST_PAD_STREAM_LOCK (pad);
     if (self->runs) {
       if (!GST_PAD_IS_FLUSHING (pad))
-        keep_flow (self->runs, push_some (self, NULL, FALSE));
+        keep_flow (self, push_some (self, NULL, FALSE));
       if (self->runs->n > 0 && !GST_PAD_IS_FLUSHING (pad))
         first = g_atomic_rc_box_acquire (get_run (self->runs, 0)->inflight);
       self->runs->is_late = first != NULL;
@@ -350,7 +353,7 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   GstGemmclRuns *runs = self->runs;
   GstGemmclRun *run = get_run (runs, runs->n);
   g_autoptr (GError) error = NULL;
-  GstFlowReturn flow = GST_FLOW_OK;
+  GstFlowReturn flow = GST_FLOW_OK, rest = GST_FLOW_OK;
   gboolean waits, is_last; /* is_last: upstream's pool has no other buffer */
 
   stop_timer (runs);
@@ -375,7 +378,9 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   if (self->n_devices == 1) {
     is_last = runs->n > 0 && get_limit (run->inputs[0].buffer) == 0;
     flow = push_run (GST_BASE_TRANSFORM (self), run, GST_FLOW_OK);
-    return flow == GST_FLOW_OK && is_last ? gst_gemmcl_runs_finish (self) : flow;
+    if (is_last)
+      rest = gst_gemmcl_runs_finish (self);
+    return flow == GST_FLOW_OK ? rest : flow;
   }
   if (!runs->is_late)
     gst_element_call_async (GST_ELEMENT (self), push_late, NULL, NULL);
@@ -399,7 +404,7 @@ end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
       !GST_PAD_IS_FLUSHING (pad)) {
     GST_LOG_OBJECT (self, "a batch of at most %u buffers ends at its timeout",
                     self->stream.settings.batch_size);
-    keep_flow (self->runs, gst_gemmcl_batch_end (self));
+    keep_flow (self, gst_gemmcl_batch_end (self));
   }
   GST_PAD_STREAM_UNLOCK (pad);
 }

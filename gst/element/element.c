@@ -281,8 +281,9 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *buffer, GstGemmclInp
 }
 
 /* Describes @buffer. Ends the batch, and waits for its runs, if @buffer needs that.
- * @factors: (out): those for @buffer. @changes: (out): TRUE if operands wait, so that the batch has
- * ended; those that are set from now on wait for the next buffer. */
+ * @factors: (out): those for @buffer. @changes: (out): TRUE if operands wait: the batch has ended,
+ * and @buffer is the first with the operands that are set by then. If FALSE, operands that are set
+ * from now on wait for the next buffer. */
 static GstFlowReturn
 describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
                  GstGemmclFactors *factors, gboolean *changes)
@@ -290,9 +291,9 @@ describe_buffer (GstGemmcl *self, GstBuffer *buffer, GstGemmclInput *input,
   GstFlowReturn flow = self->runs->flow;
 
   self->runs->flow = GST_FLOW_OK;
-  /* Of a push in another thread, before the pad was linked again. */
-  if (flow == GST_FLOW_NOT_LINKED && gst_pad_is_linked (GST_BASE_TRANSFORM_SRC_PAD (self)))
+  if (self->runs->unlinked && gst_pad_is_linked (GST_BASE_TRANSFORM_SRC_PAD (self)))
     flow = GST_FLOW_OK;
+  self->runs->unlinked = FALSE;
   if (flow == GST_FLOW_OK)
     flow = gst_gemmcl_input_describe (self, buffer, input);
   if (flow != GST_FLOW_OK)

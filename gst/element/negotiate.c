@@ -319,8 +319,8 @@ warn_of_infinities (GstGemmcl *self, GemmclPlan *plan)
   if (info.precision == GEMMCL_PRECISION_F16 && info.rounds_a && largest > GST_GEMMCL_LARGEST_F16)
     GST_ELEMENT_WARNING (
         self, STREAM, FORMAT,
-        ("Elements of A may be as large as %.0f, but f16 holds at most %.0f; larger elements "
-         "become infinite. Use input-scale, precision=auto or precision=bf16.",
+        ("Elements of A may be as large as %.0f, but f16 holds at most %.0f; elements from 65520 "
+         "on become infinite. Use input-scale, precision=auto or precision=bf16.",
          largest, GST_GEMMCL_LARGEST_F16),
         (NULL));
 }

@@ -49,7 +49,8 @@ void gst_gemmcl_operand_get (GstGemmcl *self, GemmclPlanOperand operand, GValue 
  * states it loads, packs and uploads the matrix, and holds no lock that a buffer or a query takes.
  * The streaming thread uses the matrix from the next buffer on, after negotiation if its shape
  * differs. A matrix that cannot be loaded, does not fit the caps, or leads to an output that
- * downstream does not accept is refused with a warning; the old matrix stays.
+ * downstream does not accept is refused with a warning; the old matrix stays. Downstream is not
+ * asked while the first caps are negotiated.
  */
 void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GValue *value);
 

@@ -104,7 +104,8 @@
 #endif
 
 /* True if read_a () reads the step at k < K; load_a () reads the others. 2D reads return zeros past
- * K, which are scaled to a_shift: if f16 makes that infinite, its product with B's zeros is NaN. */
+ * K, which become a_shift when they are scaled. If that is infinite in f16, its product with B's
+ * zeros is NaN. */
 #if B_TYPE == I8 || (defined(A_IN_2D) && !(B_TYPE == F16 && defined(A_SCALED)))
   #define IS_WHOLE(k, K) ((k) < (K))
 #else
@@ -449,7 +450,7 @@ prefetch_steps (const GemmclArguments p, const Place *at, int k)
   #define END_STEP()
 #endif
 
-/* whole: the step ends within K. */
+/* whole: IS_WHOLE (k, p.K). */
 INLINE void
 step (DpasSum sum[BLOCKS_M * OWN_N], local DpasRows *shared, global const A_MEM *A,
       const GemmclArguments p, const Place *at, int k, const bool whole)

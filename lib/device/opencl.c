@@ -7,8 +7,8 @@
 /* How long exit() waits for work, in us. */
 #define EXIT_GRACE (5 * G_TIME_SPAN_SECOND)
 
-/* Times that exit() calls the handler at most. */
-#define MOST_HANDLERS 16
+/* The most registrations of the handler, each of which takes some memory. */
+#define MOST_HANDLERS 1000
 
 typedef struct {
   cl_int status;
@@ -127,7 +127,7 @@ wait_at_exit (void)
 
 /* Handlers run in the reverse order of their registration. A compiler makes static objects while it
  * works, and exit() must not destroy them before the compiler returns: the handler is registered
- * again behind the first works. Needs the lock. */
+ * again after each of the first works. Needs the lock. */
 static void
 register_handler (void)
 {

@@ -35,15 +35,16 @@ gemmcl_program_make_key (const GemmclDeviceInfo *device, const gchar *text, cons
   return g_compute_checksum_for_string (G_CHECKSUM_SHA256, all, -1);
 }
 
-/* The error of a build that failed with @status: GEMMCL_ERROR_OPENCL if the device may compile the
- * same program later. */
+/* The error of a build that failed with @status: GEMMCL_ERROR_OPENCL for a lack of memory or of the
+ * device, after which the same program may compile; otherwise it is a fault of the program. */
 static GemmclError
 get_code (cl_int status)
 {
-  const gboolean is_of_program = status == CL_BUILD_PROGRAM_FAILURE ||
-                                 status == CL_INVALID_BUILD_OPTIONS || status == CL_INVALID_BINARY;
+  const gboolean may_pass = status == CL_OUT_OF_HOST_MEMORY || status == CL_OUT_OF_RESOURCES ||
+                            status == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+                            status == CL_DEVICE_NOT_AVAILABLE;
 
-  return is_of_program ? GEMMCL_ERROR_BUILD : GEMMCL_ERROR_OPENCL;
+  return may_pass ? GEMMCL_ERROR_OPENCL : GEMMCL_ERROR_BUILD;
 }
 
 /* Builds @program, or fails with the compiler's log. */
@@ -163,8 +164,9 @@ gemmcl_program_complete_options (const gchar *options)
   return g_strconcat (language, COMMON_OPTIONS " ", options, NULL);
 }
 
-/* Compiles an empty kernel before the first program of the process, so that the compiler's static
- * objects exist before exit() can come in the middle of a long build (gemmcl_cl_begin_work()). */
+/* Compiles an empty kernel before the first program that the process compiles, so that the static
+ * objects of that device's compiler exist before exit() can come in the middle of a long build
+ * (gemmcl_cl_begin_work()). */
 static void
 start_compiler (cl_context context, const GemmclDevice *device)
 {

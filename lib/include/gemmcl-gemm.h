@@ -102,7 +102,8 @@ gboolean gemmcl_activation_keeps_zero (GemmclActivation activation);
  *   one of its stored values represents 0. Sums of products are exact. On GPUs a kernel for few
  *   rows quantizes B alone, and its sums are f32. NaN or an infinity in a row of A or a column of
  *   a run's own B makes that row or column of D NaN; gemmcl_plan_set() refuses such a B. A sum may
- *   overflow before all scales are multiplied in, unless A and B are smaller than 1e36 / K
+ *   overflow before all scales are multiplied in, unless all magnitudes in A and B are below
+ *   1e36 / K
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used with any
  * precision. Sums are f32, except sums of int8 products.

@@ -393,10 +393,11 @@ void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclC
  * @local_bytes: local memory per work-group
  * @private_bytes: private memory per work-item; some drivers include registers
  * @spill_bytes: the part of @private_bytes that Intel's compiler spilled
- * @rounds_a: the kernel rounds or quantizes A to @precision; otherwise only B
+ * @rounds_a: the kernel multiplies in @precision, and so may round or quantize A; %FALSE: A stays
+ *   f32, and at most B is rounded
  *
- * A plan's gemm kernel. The last five numbers are from the driver; 0: it does not report the
- * number.
+ * A plan's gemm kernel. The numbers from @subgroup_size to @spill_bytes are from the driver; 0: it
+ * does not report the number.
  */
 typedef struct {
   GemmclPrecision precision;

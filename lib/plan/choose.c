@@ -155,7 +155,7 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
                                           GEMMCL_KERNEL_LEVEL_NATIVE, error) ||
       !complete (plan, error) || !run_once (plan, elements, b, d, error))
     return FALSE;
-  /* A NaN or an infinity is outside every bound, but does not count in the largest error. */
+  /* The error is NaN if an element is wrongly NaN or infinite. */
   if (gemmcl_gemm_verify (&gemm, elements, b, NULL, NULL, d, &error_of_d, NULL) && error_of_d == 0)
     return TRUE;
   return gemmcl_fail (

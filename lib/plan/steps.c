@@ -473,8 +473,9 @@ gemmcl_steps_build (GemmclKernelPlan *self, GError **error)
   return allocate_shared (self, error) && add_steps (self, error);
 }
 
-/* Sets B of the gemm: the run's own, before it is packed, or the plan's. Without any, as with alpha
- * 0, all elements are the first one: skinny reads its stand-in, and does not use it. */
+/* Sets B of the gemm: the run's own, before it is packed, or the plan's. If there is neither, as
+ * alpha is 0, all strides are 0: skinny reads B to estimate its results, and the buffer in its
+ * place has N elements. */
 static void
 set_b (GemmclKernelPlan *self, GemmclKernelRun *run)
 {

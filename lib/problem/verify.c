@@ -394,7 +394,7 @@ is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
     right = FALSE;
   else {
     *off = fabs (found - expected);
-    return !(*off > bound); /* the bound of a K of 2^24 or more is infinite, or NaN for 0 */
+    return !(*off > bound); /* infinite from K = 2^24 on, or NaN if the products are 0 */
   }
   *off = right ? 0 : NAN;
   return right;

@@ -69,13 +69,28 @@ assert tap.wait_until(lambda: LAYER.get_state().held)
 leaving.set()
 ctypes.CDLL(None).exit(3)
 """
+# Calls exit() before a thread compiles, with a compiler that has compiled before.
 COMPILES = """
 import ctypes, threading, time
+from failing import LAYER
 from gemmcl import Plan, describe
-Plan(describe(5, 5, 5), "gemm_naive")
-threading.Thread(target=Plan, args=(describe(5, 5, 5, activation=1), "gemm_naive"),
-                 daemon=True).start()
-time.sleep(.2)
+from tap_unittest import tap
+
+def release():
+    leaving.wait()
+    time.sleep(1)
+    LAYER.hold(True, False)
+
+def build(activation):
+    Plan(describe(5, 5, 5, activation=activation), "gemm_naive")
+
+build(0)
+leaving = threading.Event()
+LAYER.hold(True, True)
+for function in release, lambda: build(1):
+    threading.Thread(target=function, daemon=True).start()
+assert tap.wait_until(lambda: LAYER.get_state().held)
+leaving.set()
 ctypes.CDLL(None).exit(3)
 """
 
