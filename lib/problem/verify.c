@@ -394,7 +394,7 @@ is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
     right = FALSE;
   else {
     *off = fabs (found - expected);
-    return !(*off > bound); /* infinite from K = 2^24 on, or NaN if the products are 0 */
+    return *off <= bound || *off == 0; /* NaN if K is 2^24 or more and the products are 0 */
   }
   *off = right ? 0 : NAN;
   return right;
