@@ -28,8 +28,8 @@ typedef struct {
   gboolean is_late;   /* push_late() is running */
   GstFlowReturn flow; /* the last failure of a push by other threads; returned for the next buffer,
                        * which resets it (element.c) */
-  gboolean unlinked;  /* flow is NOT_LINKED since the source pad had no peer; it does not count once
-                       * the pad has one */
+  gboolean unlinked;  /* flow is NOT_LINKED because the source pad had no peer; it does not count
+                       * once the pad has one */
   gboolean discont;   /* QoS dropped the buffer before the next one (element.c) */
   GstClockID timer;   /* (nullable): of the timeout of the batch */
 } GstGemmclRuns;

@@ -48,7 +48,7 @@ def softmax(x):
 
 # Each activation, in the order of GemmclActivation: the function, its limits at -infinity and
 # infinity, and slope and growth as in kernels/shared/activations.def, a number and 0 or a function.
-# Where x > 0 the exponentials only add to 1, or to 2 for erfc, and an error of x hardly matters.
+# Exponentials amplify no error where x > 0: there they add to 1, and erfc is near 2.
 # Softmax is a function of rows and has no such limits.
 ACTIVATIONS = {
     "none": (lambda x: x, (-np.inf, np.inf), 1, 0),
